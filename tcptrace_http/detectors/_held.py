@@ -1,0 +1,158 @@
+"""Data that was held until an acknowledgment came: the common part of the Nagle detectors.
+
+A pause of a response is a hold if the segment after it was *released by an ACK*: it comes one round
+trip (observation point to server and back) after the ACK went by. Server think time looks alike,
+but keeps its own time: over several pauses of a flow, the distance from the ACK to the data then
+varies as much as the pause itself, while behind an ACK it hardly varies at all.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["held", "held_findings"]
+
+#: Released data follows its ACK by -0.1 to 1.1 ms more than the path takes, on a busy server by 5.
+RELEASE_MAX_NS: Final = 6_000_000
+#: ... and on a long path by a share of it, for round trips vary.
+RELEASE_RTT_SHARE: Final = 0.1
+#: Where the ACK was not delayed, the pause is one round trip; what comes later by more than this
+#: share of it, or than a few segments take on a local network, was not ready before.
+HOLD_RTT_SHARE: Final = 0.25
+HOLD_SLACK_NS: Final = 500_000
+#: An ACK later than this was delayed. Receivers use 10 ms (tuned), 40 (Linux) or 200 (BSD); an ACK
+#: that is not delayed leaves within the time in which a host is scheduled.
+DELAYED_ACK_MIN: Final = timedelta(milliseconds=8)
+#: On a flow that shows this many holds in that pace Nagle's algorithm is at work, and a busy host
+#: may take longer now and then.
+HOLDS_MIN: Final = 5
+#: Less than this is not worth a finding: hosts lose as much by scheduling.
+LOST_MIN: Final = timedelta(milliseconds=2)
+#: A delayed ACK waits less than 500 ms (RFC 1122, section 4.2.3.2).
+DELAYED_ACK_MAX: Final = timedelta(milliseconds=500)
+#: Pauses that it takes to tell think time by how it varies, and the variation that tells: measured
+#: 0.00 to 0.49 for stalls and 0.78 to 157 for pauses of the application.
+STEADY_COUNT_MIN: Final = 5
+STEADY_RATIO_MAX: Final = 0.7
+#: Less variation than this is the noise of a host and tells nothing.
+STEADY_NOISE_NS: Final = 500_000
+#: Proofs that the server does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
+#: pushes what is held, and a tail-loss probe does so too.
+NAGLE_DISPROOFS_MIN: Final = 2
+#: ... nor are a few on a flow with many holds.
+NAGLE_DISPROOFS_SHARE: Final = 0.5
+
+
+def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Pauses in which data waited for an ACK, with ``cause``, ``start``, ``lost``, ``confidence``.
+
+    Columns are those of ``pauses``, and ``server_software`` of the transaction.
+    """
+    import polars as pl
+
+    pauses = tables["pauses"].lazy()
+    flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "has_syn")
+    servers = tables["transactions"].lazy().select(
+        "flow", pl.col("index").alias("transaction"), "server_software"
+    )
+
+    def ns(name: str) -> pl.Expr:
+        return pl.col(name).dt.total_nanoseconds()
+
+    rtt = ns("server_path_rtt").fill_null(0) + ns("client_path_rtt").fill_null(0)
+    slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE)
+    follows_ack = ns("ack_to_release").abs() <= slack
+
+    released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
+    is_delayed = pl.col("ack_delay").is_between(DELAYED_ACK_MIN, DELAYED_ACK_MAX)
+    # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
+    # one ACK opens; on an ordinary round trip that is slow start and no pathology.
+    may_be_hold = ~is_delayed & released_is_short & pl.col("short_frame").is_not_null()
+    pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
+    is_in_pace = may_be_hold & (ns("ack_to_release").abs() <= pace)
+    uses_nagle = (is_in_pace.sum().over("flow") >= HOLDS_MIN) & (pl.col("nagle_disproofs") == 0)
+    is_hold = is_in_pace | (may_be_hold & uses_nagle)
+    is_stall = is_delayed & pl.col("ack_covers_all")
+
+    # Between the quartiles: one late segment on a busy host says nothing.
+    varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
+    ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
+    is_steady = (
+        (pl.len() < STEADY_COUNT_MIN)
+        | (ratio <= STEADY_RATIO_MAX)
+        | (varies <= STEADY_NOISE_NS)
+    ).over("flow", "cause")
+    nagle_is_off = (
+        (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_MIN)
+        & (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_SHARE * pl.len().over("flow"))
+        & released_is_short
+    )
+    enough_to_compare = pl.len().over("flow", "cause") >= STEADY_COUNT_MIN
+    confidence = (
+        pl.lit(0.9)
+        + pl.when(enough_to_compare).then(0.08).otherwise(0.0)
+        - pl.when(pl.col("has_syn")).then(0.0).otherwise(0.05)
+    )
+    return (
+        pauses.with_columns(lost=pl.col("released_time") - pl.col("could_send_time"))
+        .join(flows, on="flow", how="left", maintain_order="left")
+        .filter(follows_ack, ~pl.col("retransmission_near"))
+        .filter(is_stall | is_hold)
+        .join(servers, on=["flow", "transaction"], how="left", maintain_order="left")
+        .with_columns(
+            cause=pl.when(is_delayed)
+            .then(pl.lit("stall.nagle_delayed_ack"))
+            .otherwise(pl.lit("stall.nagle_hold")),
+        )
+        .filter(is_steady, ~nagle_is_off)
+        .filter(pl.col("lost") >= LOST_MIN)
+        .with_columns(
+            confidence=confidence,
+            start=pl.col("could_send_time"),
+            first_frame=pl.col("previous_frame"),
+            last_frame=pl.col("released_frame"),
+        )
+    )
+
+
+def held_findings(
+    holds: pl.LazyFrame, *, what: str, remedy: str, remedies: Mapping[str, str]
+) -> pl.LazyFrame:
+    """Findings of holds. ``what`` has places for the bytes and the frame of what was waited for;
+    ``remedies`` maps a pattern of the Server field to what to change in that server.
+    """
+    import polars as pl
+
+    def ms(name: str) -> pl.Expr:
+        return (pl.col(name).dt.total_nanoseconds() / 1e6).round(3)
+
+    waited_for = (
+        pl.coalesce("short_bytes", "previous_bytes"),
+        pl.coalesce("short_frame", "previous_frame"),
+    )
+    how = pl.when(pl.col("cause") == "stall.nagle_delayed_ack").then(
+        pl.format("whose ACK the client delayed by {} ms", ms("ack_delay"))
+    ).otherwise(pl.lit("whose ACK took an ordinary round trip"))
+    specific = pl.coalesce(
+        *(
+            pl.when(pl.col("server_software").str.contains(pattern)).then(pl.lit(f"{text}. "))
+            for pattern, text in remedies.items()
+        ),
+        pl.lit(""),
+    )
+    return holds.with_columns(
+        summary=pl.format(f"{what} {{}}; {{}} bytes were held for {{}} ms",
+            *waited_for, how, pl.col("released_bytes"), ms("lost")),
+        evidence=pl.format(
+            "frame {} ({} bytes), ACK in frame {}, then frame {} ({} bytes) {} ms after it, less the path",
+            "previous_frame", "previous_bytes", "ack_frame", "released_frame", "released_bytes",
+            ms("ack_to_release"),
+        ),
+        remedy=pl.format("{}{}", specific, pl.lit(remedy)),
+    )

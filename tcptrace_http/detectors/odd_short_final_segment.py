@@ -1,0 +1,77 @@
+"""The last, short segment of the response waits for the acknowledgment of an earlier one.
+
+What it does
+------------
+Finds responses whose final short segment was held until the ACK of an earlier segment came: a short
+one (Nagle's algorithm as Linux has it, after Minshall), or an odd full one (the original algorithm,
+which lets nothing short out while anything is unacknowledged).
+
+Why it is bad
+-------------
+The receiver has no second full segment to acknowledge, so its ACK is delayed, 40 ms (Linux) to
+200 ms (BSD), and the last bytes of the response with it. It happens when a server writes in chunks
+that are no multiple of the segment size, to responses of certain lengths only, so it looks random.
+Where the ACK is not delayed, it still costs one round trip per response.
+
+Evidence
+--------
+The segment before the pause, the ACK of it, and the last segment, which followed that ACK by no more
+than the path takes. Server think time is told apart by that: it does not follow the ACK.
+
+Fix
+---
+Set TCP_NODELAY on persistent connections, or hand the whole response to the kernel at once. nginx:
+``tcp_nodelay on``, larger ``output_buffers``, ``tcp_nopush on`` with ``sendfile on``. Go:
+``SetNoDelay(true)``, which is the default.
+
+Reference
+---------
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.3;
+RFC 896; G. Minshall, draft-minshall-nagle-01.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.detectors._held import held, held_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["find"]
+
+REMEDY = "Set TCP_NODELAY on persistent connections, or write the whole response in one call"
+#: What to change in servers that name themselves in the Server field.
+REMEDIES = {
+    "nginx": "nginx: tcp_nodelay on; larger output_buffers; tcp_nopush on with sendfile on",
+    "Apache": "Apache httpd: leave TCP_NODELAY on (it is the default), write larger buckets",
+}
+
+
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Responses whose last short segment was held; see :class:`Detector`."""
+    import polars as pl
+
+    final_is_short = pl.col("ends_response") & (
+        pl.col("released_bytes") % pl.col("segment_bytes") != 0
+    )
+    opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & (
+        pl.col("opening_bytes") <= pl.col("head_bytes")
+    )
+    # A first flight that is held is the smallest window there is, not Nagle's algorithm.
+    fills_window = pl.col("short_frame").is_null() & (
+        pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes")
+    )
+    return (
+        held(tables)
+        .filter(final_is_short, ~opens_with_head_alone, ~fills_window)
+        .pipe(
+            held_findings,
+            what="the last, short segment waited behind one of {} bytes (frame {}),",
+            remedy=REMEDY,
+            remedies=REMEDIES,
+        )
+    )

@@ -1,0 +1,79 @@
+"""The response opens with a short segment, and what follows waits for its acknowledgment.
+
+What it does
+------------
+Finds responses whose first segment is short, carries the head alone, and whose later data was held
+until the ACK of that segment came: by Nagle's algorithm (a short segment waits while a short one is
+unacknowledged), or because a window of one short and one full segment is not enough for the
+receiver to acknowledge at once.
+
+Why it is bad
+-------------
+A receiver acknowledges every second full segment; a single short one it acknowledges when its
+delayed-ACK timer ends, 40 ms (Linux) to 200 ms (BSD) later. Every response on a persistent
+connection pays that. Where the ACK is not delayed, it still costs one round trip per response.
+
+Evidence
+--------
+The short first segment, the ACK of it, and the data that followed that ACK by no more than the path
+takes. Server think time is told apart by that: it does not follow the ACK.
+
+Fix
+---
+Write head and body in one call (writev, or MSG_MORE or TCP_CORK around them), or set TCP_NODELAY.
+nginx: ``tcp_nodelay on`` and, with ``sendfile on``, ``tcp_nopush on``; remove ``postpone_output 0``.
+Python http.server: ``wbufsize = 65536`` or ``disable_nagle_algorithm = True``. Java
+com.sun.net.httpserver: ``-Dsun.net.httpserver.nodelay=true``. Node.js: leave ``noDelay`` on.
+
+Reference
+---------
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.2;
+RFC 896; RFC 1122, section 4.2.3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.detectors._held import held, held_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["find"]
+
+REMEDY = (
+    "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
+)
+#: What to change in servers that name themselves in the Server field.
+REMEDIES = {
+    "nginx": "nginx: tcp_nodelay on; with sendfile on also tcp_nopush on; no postpone_output 0",
+    "BaseHTTP|SimpleHTTP|Python": (
+        "Python http.server: set wbufsize = 65536 or disable_nagle_algorithm = True"
+    ),
+    "Apache": "Apache httpd: do not flush the head alone; leave TCP_NODELAY on",
+}
+
+
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Responses held behind the short segment that opened them; see :class:`Detector`."""
+    import polars as pl
+
+    opens_short = (
+        (pl.col("short_offset") <= 0)
+        & (pl.col("short_offset") + pl.col("short_bytes") > 0)
+        & (pl.col("opening_bytes") < pl.col("segment_bytes"))
+    )
+    carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
+    return (
+        held(tables)
+        .filter(opens_short, carries_head_alone | ~pl.col("ends_response"))
+        .pipe(
+            held_findings,
+            what="the response opened with a short segment of {} bytes (frame {}),",
+            remedy=REMEDY,
+            remedies=REMEDIES,
+        )
+    )

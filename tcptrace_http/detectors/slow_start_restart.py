@@ -1,0 +1,128 @@
+"""After an idle period the server opens its congestion window again from the start.
+
+What it does
+------------
+Finds responses that came after an idle period in the small, growing flights of slow start, on a flow
+that had shown a flight at least twice as large before.
+
+Why it is bad
+-------------
+The congestion window that the connection had earned is thrown away (reset to the initial window, or
+halved for each timeout that passed). A user who reads a page for a second gets the next one over a
+cold connection: one round trip more for each doubling, although nothing was lost.
+
+Evidence
+--------
+The idle period, the flights after it, and the larger flight before. Not said where it cannot be seen:
+a response that fits in the initial window, a receive window that limits, loss, or a path of less
+than a few milliseconds.
+
+Fix
+---
+Linux: ``net.ipv4.tcp_slow_start_after_idle=0`` on the server (``sysctl -w``), or BBR, which does not
+restart. Pacing (``fq``) keeps the burst from overflowing a queue.
+
+Reference
+---------
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.4;
+RFC 5681, section 4.1; RFC 7661.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["find"]
+
+#: Linux restarts after its retransmission timeout: the round trip and at least 200 ms.
+IDLE_OVER_RTT_NS: Final = 200_000_000
+#: No stack in use restarts earlier.
+IDLE_MIN_NS: Final = 300_000_000
+#: The first flight is at most this share of the largest before the idle period. In slow start the
+#: ACKs of that one had opened the window to twice as much; one halving of it cannot be told.
+FIRST_FLIGHT_SHARE_MAX: Final = 0.7
+#: The second flight is larger than the first by this factor: slow start doubles, a window does not.
+GROWTH_MIN: Final = 1.4
+#: A first flight that takes this share of the round trip has gone through the bottleneck.
+PACE_RTT_SHARE: Final = 0.02
+#: Below this round trip a restart costs less than can be measured.
+RTT_MIN_NS: Final = 4_000_000
+REMEDY: Final = (
+    "Linux: net.ipv4.tcp_slow_start_after_idle=0 on the server, with fq pacing;"
+    " or a congestion control that does not restart (bbr)"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    first_flight_share_max: float = FIRST_FLIGHT_SHARE_MAX,
+    growth_min: float = GROWTH_MIN,
+) -> pl.LazyFrame:
+    """Responses that were slow-started again after an idle period; see :class:`Detector`."""
+    import polars as pl
+
+    flights = pl.col("flight_segments")
+    first, second = flights.list.get(0), flights.list.get(1)
+    earlier = pl.col("earlier_flight_segments")
+    rtt = pl.col("rtt").dt.total_nanoseconds()
+    idle = pl.col("idle").dt.total_nanoseconds()
+
+    was_idle = idle > pl.max_horizontal(rtt + IDLE_OVER_RTT_NS, pl.lit(IDLE_MIN_NS))
+    starts_small = first <= earlier * first_flight_share_max
+    # The last flight is what was left to send and need not have grown.
+    grows = (second >= first * growth_min) | (flights.list.len() == 2)
+    window_is_open = pl.col("receive_window_segments") > first
+    is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
+
+    # The ACKs of the earlier flight opened the window to twice as much, unless loss had ended slow
+    # start; from there it would have doubled each round trip (RFC 5681, section 3.1).
+    window = earlier * pl.when(pl.col("earlier_retransmissions") == 0).then(2).otherwise(1)
+    segments = flights.list.sum()
+    needed = (segments / window + 1).log(2).ceil().clip(1)
+    surplus = (flights.list.len() - needed).clip(0).cast(pl.UInt32)
+
+    # Without them the response takes its time on the wire, in the pace of its first flight, and the
+    # shortest of the waits as often as the earlier window had asked for. Before the bottleneck a
+    # flight has no pace; there the longest waits are what was lost.
+    starts, ends = pl.col("flight_start_ns"), pl.col("flight_end_ns")
+    waits = (starts.list.slice(1) - ends.list.head(ends.list.len() - 1)).list.sort()
+    kept = (needed - 1).cast(pl.UInt32)
+    pace = ends.list.first() / (first - 1).clip(1)
+    has_pace = ends.list.first() >= rtt * PACE_RTT_SHARE
+    paced = ends.list.last() - pace * (segments - 1) - waits.list.head(kept).list.sum()
+    lost = pl.when(has_pace).then(paced).otherwise(waits.list.tail(surplus).list.sum())
+    return (
+        tables["flights"]
+        .lazy()
+        .filter(was_idle, starts_small, grows, window_is_open, is_undisturbed)
+        .with_columns(surplus=surplus)
+        .filter(pl.col("surplus") > 0, lost > 0)
+        .with_columns(
+            lost=lost.cast(pl.Int64).cast(pl.Duration("ns")),
+            first_frame=pl.col("flight_first_frames").list.first(),
+            last_frame=pl.col("flight_first_frames").list.get(pl.col("surplus")),
+            confidence=pl.when(first <= pl.col("initial_window_segments"))
+            .then(0.95)
+            .otherwise(0.85),
+            cause=pl.lit("stall.slow_start_restart"),
+            summary=pl.format(
+                "after {} ms idle the response came in flights of {} segments, where {} had been sent at once",
+                (idle / 1e6).round(0).cast(pl.Int64),
+                flights.cast(pl.List(pl.String)).list.join(", "),
+                earlier,
+            ),
+            evidence=pl.format(
+                "flights start in frames {}; round trip {} ms; initial window {} segments",
+                pl.col("flight_first_frames").cast(pl.List(pl.String)).list.join(", "),
+                (rtt / 1e6).round(3),
+                "initial_window_segments",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,58 @@
+//! The row of a flow in the flows table.
+
+use trace_model::rows::FlowRow;
+
+use crate::flow::Flow;
+use crate::observation::observation_point;
+
+/// What is known of `flow` when it is over.
+#[must_use]
+pub fn flow_row(flow: &Flow) -> FlowRow {
+    let (client, server) = (flow.client_half(), flow.server_half());
+    let (client_end, server_end) = flow.client_and_server();
+    let (to_server, to_client) = (client.path_rtt_ns, server.path_rtt_ns);
+    let (observation_point, observation_evidence) = observation_point(to_server, to_client);
+    let full = flow.segment_size.full();
+    FlowRow {
+        flow: flow.number,
+        client: client_end.address.to_string(),
+        client_port: client_end.port,
+        server: server_end.address.to_string(),
+        server_port: server_end.port,
+        start: flow.start_ns,
+        end: flow.end_ns,
+        packets: client.counts.packets.saturating_add(server.counts.packets),
+        client_packets: client.counts.packets,
+        server_packets: server.counts.packets,
+        client_bytes: client.unique_bytes,
+        server_bytes: server.unique_bytes,
+        client_retransmissions: client.counts.retransmissions,
+        server_retransmissions: server.counts.retransmissions,
+        client_out_of_order: client.counts.out_of_order,
+        server_out_of_order: server.counts.out_of_order,
+        client_duplicate_acks: client.counts.duplicate_acks,
+        server_duplicate_acks: server.counts.duplicate_acks,
+        client_zero_windows: client.counts.zero_windows,
+        server_zero_windows: server.counts.zero_windows,
+        client_gap_bytes: client.holes.missing_bytes(),
+        server_gap_bytes: server.holes.missing_bytes(),
+        has_syn: client.has_syn,
+        has_syn_ack: server.has_syn,
+        mss_client: client.mss_option,
+        mss_server: server.mss_option,
+        segment_bytes: (full > 0).then_some(full),
+        client_window_scale: client.window_scale,
+        server_window_scale: server.window_scale,
+        initial_rtt: flow.initial_rtt_ns,
+        server_path_rtt: to_server,
+        client_path_rtt: to_client,
+        rtt_samples: client.rtt_samples.saturating_add(server.rtt_samples),
+        observation_point,
+        observation_evidence,
+        initial_window_segments: flow.flights.initial_window_segments(),
+        super_segments: flow.segment_size.super_segments,
+        nagle_disproofs: flow.pauses.nagle_disproofs,
+        closed_by: flow.closed_by,
+        is_http: flow.is_http,
+    }
+}

@@ -1,0 +1,289 @@
+//! Flows from small exchanges of packets. Initial sequence numbers lie close to the wrap.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
+
+use trace_model::column::{Columns, Values};
+use trace_model::{
+    flags, IpAddress, LinkType, Network, Packet, PacketSink, Segment, SeqNumber, TcpOptions,
+};
+
+use crate::{Analyzer, Tables};
+
+const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
+const SERVER: ([u8; 4], u16) = ([10, 0, 0, 2], 80);
+const CLIENT_INITIAL: u32 = u32::MAX - 20;
+const SERVER_INITIAL: u32 = u32::MAX - 100;
+const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody";
+
+/// Sends segments with offsets relative to the initial numbers, one millisecond apart.
+struct Script {
+    analyzer: Analyzer,
+    frame: u64,
+    reused: u32,
+    window: u16,
+}
+
+impl Script {
+    fn new() -> Self {
+        Script { analyzer: Analyzer::new(true), frame: 0, reused: 0, window: 1000 }
+    }
+
+    fn send(&mut self, from_client: bool, flags: u16, seq: u32, ack: u32, payload: &[u8]) -> &mut Self {
+        self.send_with(from_client, flags, seq, ack, payload, TcpOptions::default())
+    }
+
+    fn send_with(
+        &mut self,
+        from_client: bool,
+        flags: u16,
+        seq: u32,
+        ack: u32,
+        payload: &[u8],
+        options: TcpOptions,
+    ) -> &mut Self {
+        self.frame += 1;
+        let (from, to) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        let (own, other) = if from_client {
+            (CLIENT_INITIAL, SERVER_INITIAL)
+        } else {
+            (SERVER_INITIAL, CLIENT_INITIAL)
+        };
+        let shift = self.reused;
+        let segment = Segment {
+            source_port: from.1,
+            destination_port: to.1,
+            seq: SeqNumber(own.wrapping_add(seq).wrapping_add(shift)),
+            ack: SeqNumber(other.wrapping_add(ack).wrapping_add(shift)),
+            flags,
+            window: self.window,
+            checksum: 0,
+            urgent_pointer: 0,
+            options,
+            header_bytes: 20,
+            payload_bytes: payload.len() as u32,
+            payload_offset: 54,
+            payload,
+        };
+        let network = Network {
+            source: IpAddress::v4(from.0),
+            destination: IpAddress::v4(to.0),
+            protocol: 6,
+            ttl: 64,
+            identification: 0,
+            header_offset: 14,
+            is_fragment: false,
+            ecn: 0,
+        };
+        self.analyzer.packet(&Packet {
+            frame: self.frame,
+            time_ns: self.frame as i64 * 1_000_000,
+            interface: 0,
+            link_type: LinkType(1),
+            wire_bytes: 54 + payload.len() as u32,
+            captured_bytes: 54 + payload.len() as u32,
+            network: Some(network),
+            segment: Some(segment),
+        });
+        self
+    }
+
+    fn handshake(&mut self) -> &mut Self {
+        self.send(true, flags::SYN, 0, 0, b"")
+            .send(false, flags::SYN | flags::ACK, 0, 1, b"")
+            .send(true, flags::ACK, 1, 1, b"")
+    }
+
+    fn finish(&mut self) -> Tables {
+        std::mem::take(&mut self.analyzer).finish()
+    }
+}
+
+fn numbers(table: &Columns, name: &str) -> Vec<u64> {
+    match &table.column(name).unwrap().values {
+        Values::U8(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        Values::U16(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        Values::U32(values) => values.iter().map(|value| u64::from(*value)).collect(),
+        Values::U64(values) => values.clone(),
+        Values::Enum(codes, _) => codes.iter().map(|code| u64::from(*code)).collect(),
+        other => panic!("{name} is no number: {other:?}"),
+    }
+}
+
+fn text(table: &Columns, name: &str, row: usize) -> String {
+    match &table.column(name).unwrap().values {
+        Values::Text(lists) => String::from_utf8_lossy(lists.value(row)).into_owned(),
+        Values::Enum(codes, words) => words[usize::from(codes[row])].to_owned(),
+        other => panic!("{name} is no text: {other:?}"),
+    }
+}
+
+const DATA: u16 = flags::PSH | flags::ACK;
+
+#[test]
+fn a_transaction_survives_the_wrap_of_both_sequence_numbers() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 1, 28, RESPONSE)
+        .send(true, flags::ACK, 28, 43, b"")
+        .finish();
+    let transactions = tables.transactions.into_columns();
+    assert_eq!(numbers(&transactions, "status"), [200]);
+    assert_eq!(numbers(&transactions, "response_body_bytes"), [4]);
+    assert_eq!(numbers(&transactions, "last_ack_frame"), [6]);
+    let flows = tables.flows.into_columns();
+    assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
+    assert_eq!(text(&flows, "client", 0), "10.0.0.1");
+}
+
+#[test]
+fn a_new_initial_number_between_the_same_ports_is_a_new_flow() {
+    let mut script = Script::new();
+    script.handshake().send(true, DATA, 1, 1, REQUEST);
+    script.reused = 1 << 20;
+    let tables = script.handshake().send(true, DATA, 1, 1, REQUEST).finish();
+    let flows = tables.flows.into_columns();
+    assert_eq!(numbers(&flows, "flow"), [0, 1]);
+    assert_eq!(numbers(&flows, "packets"), [4, 4]);
+}
+
+#[test]
+fn a_syn_sent_again_is_a_retransmission_of_the_same_flow() {
+    let tables = Script::new()
+        .send(true, flags::SYN, 0, 0, b"")
+        .send(true, flags::SYN, 0, 0, b"")
+        .finish();
+    let flows = tables.flows.into_columns();
+    assert_eq!(numbers(&flows, "packets"), [2]);
+    assert_eq!(numbers(&flows, "client_retransmissions"), [1]);
+}
+
+#[test]
+fn the_first_message_tells_the_client_of_a_flow_joined_late() {
+    let tables = Script::new().send(false, DATA, 1, 1, b"GET / HTTP/1.1\r\n\r\n").finish();
+    let flows = tables.flows.into_columns();
+    assert_eq!(text(&flows, "client", 0), "10.0.0.2");
+    let anomalies = tables.anomalies.into_columns();
+    assert_eq!(text(&anomalies, "kind", 0), "mid_stream_start");
+}
+
+#[test]
+fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        // 42 bytes of response were acknowledged but are not in the capture.
+        .send(true, DATA, 28, 43, REQUEST)
+        .send(false, DATA, 43, 55, RESPONSE)
+        .send(true, flags::ACK, 55, 85, b"")
+        .finish();
+    let flows = tables.flows.into_columns();
+    assert_eq!(numbers(&flows, "server_gap_bytes"), [42]);
+    let transactions = tables.transactions.into_columns();
+    let frames = numbers(&transactions, "request_frame");
+    let answered = numbers(&transactions, "response_first_frame");
+    assert_eq!((frames[0], answered[0]), (4, 0));
+    assert_eq!((frames[1], answered[1]), (5, 6));
+}
+
+#[test]
+fn data_sent_again_after_its_loss_is_counted_once() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 11, 28, &RESPONSE[10..])
+        .send(true, flags::ACK, 28, 1, b"")
+        .send(false, DATA, 1, 28, &RESPONSE[..10])
+        .send(true, flags::ACK, 28, 43, b"")
+        .finish();
+    let flows = tables.flows.into_columns();
+    assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
+    assert_eq!(numbers(&flows, "server_gap_bytes"), [0]);
+    let transactions = tables.transactions.into_columns();
+    assert_eq!(numbers(&transactions, "status"), [200]);
+    assert_eq!(numbers(&transactions, "response_first_frame"), [7]);
+    assert_eq!(numbers(&transactions, "response_last_frame"), [7]);
+}
+
+#[test]
+fn karns_rule_leaves_no_round_trip_to_a_segment_sent_twice() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, flags::ACK, 1, 28, b"")
+        .finish();
+    let segments = tables.segments.unwrap();
+    assert!(segments[4].is_retransmission);
+    assert_eq!(segments[3].acked_by_frame, Some(6));
+    assert_eq!(segments[3].rtt, None);
+    assert_eq!(segments[0].rtt, Some(1_000_000));
+}
+
+#[test]
+fn a_probe_of_the_byte_before_the_next_is_a_keep_alive() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, flags::ACK, 1, 28, b"")
+        .send(true, flags::ACK, 27, 1, b"")
+        .finish();
+    let segments = tables.segments.unwrap();
+    assert!(segments[5].is_keep_alive);
+    assert!(!segments[5].is_retransmission);
+}
+
+#[test]
+fn the_same_ack_again_while_data_is_out_is_a_duplicate() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 1, 28, &RESPONSE[..10])
+        .send(false, DATA, 21, 28, &RESPONSE[20..])
+        .send(true, flags::ACK, 28, 11, b"")
+        .send(true, flags::ACK, 28, 11, b"")
+        .finish();
+    let segments = tables.segments.unwrap();
+    assert_eq!(segments[5].gap_before_bytes, 10);
+    assert_eq!(segments[7].duplicate_ack_count, 1);
+}
+
+#[test]
+fn the_window_of_a_syn_is_not_scaled() {
+    let scale = TcpOptions { window_scale: Some(7), ..TcpOptions::default() };
+    let tables = Script::new()
+        .send_with(true, flags::SYN, 0, 0, b"", scale)
+        .send_with(false, flags::SYN | flags::ACK, 0, 1, b"", scale)
+        .send(true, flags::ACK, 1, 1, b"")
+        .finish();
+    let windows: Vec<u32> = tables.segments.unwrap().iter().map(|row| row.window_bytes).collect();
+    assert_eq!(windows, [1000, 1000, 128_000]);
+}
+
+#[test]
+fn the_first_fin_tells_who_closed() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA | flags::FIN, 1, 28, b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
+        .send(true, flags::ACK | flags::FIN, 28, 34, b"")
+        .finish();
+    assert_eq!(text(&tables.flows.into_columns(), "closed_by", 0), "server");
+    let transactions = tables.transactions.into_columns();
+    assert_eq!(numbers(&transactions, "response_body_bytes"), [13]);
+    assert_eq!(text(&transactions, "response_framing", 0), "until_close");
+}
+
+#[test]
+fn a_reset_ends_a_response_before_it_is_complete() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 1, 28, &RESPONSE[..40])
+        .send(false, flags::RST, 41, 0, b"")
+        .finish();
+    assert_eq!(text(&tables.flows.into_columns(), "closed_by", 0), "server_reset");
+    let transactions = tables.transactions.into_columns();
+    assert_eq!(transactions.column("complete").unwrap().values, Values::Bool(vec![false]));
+}

@@ -1,0 +1,183 @@
+//! One direction of a flow: what its sender has sent and what its peer has acknowledged.
+
+use std::collections::VecDeque;
+
+use trace_model::{Segment, SeqNumber};
+
+use crate::classify::Class;
+use crate::holes::Holes;
+use crate::reassembly::Reassembler;
+
+/// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
+const WINDOW_SCALE_MAX: u8 = 14;
+
+/// Sent data (or a SYN or FIN) that the peer has not acknowledged yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Outstanding {
+    pub end: i64,
+    pub time_ns: i64,
+    /// Karn's rule: no round trip is measured on what was, or may have been, sent twice.
+    pub is_ambiguous: bool,
+    /// Row of the segments table, if one is kept.
+    pub row: Option<usize>,
+}
+
+/// Counts of one direction, as the flows table shows them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    pub packets: u64,
+    pub data_segments: u64,
+    pub retransmissions: u64,
+    pub out_of_order: u64,
+    pub duplicate_acks: u64,
+    pub zero_windows: u64,
+}
+
+/// State of one direction. Offsets are relative to the initial sequence number and unwrapped:
+/// the SYN is 0, the first payload byte 1.
+#[derive(Debug, Default)]
+pub struct Half {
+    pub initial: Option<SeqNumber>,
+    /// Offset after the last byte sent.
+    pub next: i64,
+    /// Offset up to which the peer has acknowledged.
+    pub acked: i64,
+    pub has_syn: bool,
+    pub fin_end: Option<i64>,
+    pub mss_option: Option<u16>,
+    pub window_scale: Option<u8>,
+    pub uses_timestamps: bool,
+    /// Last acknowledgment this direction sent, as an offset of the peer.
+    pub last_ack: Option<i64>,
+    pub last_window: u16,
+    pub duplicate_acks_in_a_row: u32,
+    /// Time the furthest byte was sent.
+    pub advanced_ns: i64,
+    pub outstanding: VecDeque<Outstanding>,
+    pub reassembler: Reassembler,
+    pub counts: Counts,
+    /// Least round trip from the observation point to the peer of this direction and back.
+    pub path_rtt_ns: Option<i64>,
+    pub rtt_samples: u64,
+    /// Unique payload bytes sent, as far as they were seen.
+    pub unique_bytes: u64,
+    pub holes: Holes,
+    /// Receive window last announced, scaled.
+    pub last_window_bytes: u32,
+    /// The direction sends no more: FIN, RST or end of the capture.
+    pub has_ended: bool,
+}
+
+/// An acknowledgment as it moved the state of the data's direction.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acknowledged {
+    pub before: i64,
+    pub after: i64,
+}
+
+impl Half {
+    /// Offset of `seq`, fixing the initial number at the first segment seen: the SYN's own number,
+    /// else the one before the first byte.
+    pub fn offset_of(&mut self, seq: SeqNumber, is_syn: bool) -> i64 {
+        if is_syn && self.initial.is_none() {
+            self.initial = Some(seq);
+        }
+        let initial = self.initial_or_before(seq);
+        seq.unwrapped(initial, self.next)
+    }
+
+    /// Offset of an acknowledgment of this direction's data.
+    pub fn offset_of_ack(&mut self, ack: SeqNumber) -> i64 {
+        let initial = self.initial_or_before(ack);
+        ack.unwrapped(initial, self.next.max(self.acked))
+    }
+
+    /// The initial number; if the SYN was not seen, `first_byte` is taken for the first byte sent.
+    fn initial_or_before(&mut self, first_byte: SeqNumber) -> SeqNumber {
+        if let Some(initial) = self.initial {
+            return initial;
+        }
+        let initial = SeqNumber(first_byte.0.wrapping_sub(1));
+        self.initial = Some(initial);
+        self.next = 1;
+        self.acked = 1;
+        initial
+    }
+
+    /// Counts a segment by its class.
+    pub fn count(&mut self, class: &Class, segment: &Segment<'_>) {
+        let counts = &mut self.counts;
+        let add = |counter: &mut u64, is: bool| *counter = counter.saturating_add(u64::from(is));
+        add(&mut counts.packets, true);
+        add(&mut counts.data_segments, segment.payload_bytes > 0);
+        add(&mut counts.retransmissions, class.is_retransmission);
+        add(&mut counts.out_of_order, class.is_out_of_order);
+        add(&mut counts.duplicate_acks, class.duplicate_ack_count > 0);
+        add(&mut counts.zero_windows, class.is_zero_window);
+    }
+
+    /// Takes the options of this direction's SYN.
+    pub fn handshake(&mut self, segment: &Segment<'_>) {
+        self.has_syn = true;
+        self.mss_option = segment.options.mss.or(self.mss_option);
+        self.window_scale = segment
+            .options
+            .window_scale
+            .map(|shift| shift.min(WINDOW_SCALE_MAX));
+        self.uses_timestamps = segment.options.timestamps.is_some();
+    }
+
+    /// Receive window that `segment` announces, in bytes. It is scaled only if both ends sent the
+    /// option, and never on a SYN (RFC 7323, section 2.2).
+    #[must_use]
+    pub fn window_bytes(&self, segment: &Segment<'_>, peer: &Half, is_syn: bool) -> u32 {
+        let raw = u32::from(segment.window);
+        match (self.window_scale, peer.window_scale) {
+            (Some(shift), Some(_)) if !is_syn => raw.checked_shl(u32::from(shift)).unwrap_or(raw),
+            _ => raw,
+        }
+    }
+
+    /// Bytes in flight: sent and not acknowledged, as far as the capture shows.
+    #[must_use]
+    pub fn flight_bytes(&self) -> u64 {
+        u64::try_from(self.next.saturating_sub(self.acked)).unwrap_or(0)
+    }
+
+    /// Notes that an earlier byte was sent again: what is in flight gives no more round trips,
+    /// for its acknowledgment may have waited for the resent part (Karn's rule, RFC 6298, 3).
+    pub fn mark_ambiguous(&mut self) {
+        for sent in &mut self.outstanding {
+            sent.is_ambiguous = true;
+        }
+    }
+
+    /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.
+    pub fn acknowledge(
+        &mut self,
+        ack: i64,
+        time_ns: i64,
+        mut acked: impl FnMut(&Outstanding, Option<i64>),
+    ) -> Acknowledged {
+        let before = self.acked;
+        if ack <= before {
+            return Acknowledged { before, after: before };
+        }
+        self.acked = ack;
+        while let Some(sent) = self.outstanding.front().copied() {
+            if sent.end > ack {
+                break;
+            }
+            self.outstanding.pop_front();
+            let elapsed = time_ns.saturating_sub(sent.time_ns);
+            // Only the segment that the ACK ends on was acknowledged as soon as it came.
+            let sample = (sent.end == ack && !sent.is_ambiguous && elapsed >= 0).then_some(elapsed);
+            if let Some(sample) = sample {
+                self.rtt_samples = self.rtt_samples.saturating_add(1);
+                self.path_rtt_ns = Some(self.path_rtt_ns.map_or(sample, |least| least.min(sample)));
+            }
+            acked(&sent, sample);
+        }
+        Acknowledged { before, after: ack }
+    }
+}

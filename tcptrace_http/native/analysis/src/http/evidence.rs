@@ -1,0 +1,90 @@
+//! What proves that two messages belong together, and what proves that a client pipelines.
+
+use super::exchange::{RequestFacts, ResponseFacts};
+use super::slot::{Lost, Slot};
+
+/// A response never precedes the head of the request that it answers: the server had received that
+/// head, so every segment of the response acknowledges it. Without acknowledgments the order of the
+/// packets has to do.
+pub(super) fn could_answer(request: &RequestFacts, response: &ResponseFacts) -> bool {
+    match response.acked {
+        Some(acked) => acked >= request.head_end,
+        None => response.first.frame >= request.first.frame,
+    }
+}
+
+/// Whether the client had received everything before the response when it sent the request.
+pub(super) fn asked_in_quiet(request: &RequestFacts, response: &ResponseFacts) -> bool {
+    request.seen >= response.sequence_start && could_answer(request, response)
+}
+
+/// Whether the client sent this request with one of `slots` still unanswered.
+///
+/// `server_next` is how much of the server was delivered: a client that acknowledged more may have
+/// received a response that is still to come.
+pub(super) fn is_pipelined<'a>(
+    request: &RequestFacts,
+    slots: impl Iterator<Item = &'a Slot>,
+    server_next: u64,
+) -> bool {
+    let mut is_in_step = true;
+    let mut is_outstanding = false;
+    for slot in slots {
+        // A client that received nothing between two requests had no answer to the first.
+        let seen = match slot {
+            Slot::Lost(Lost::Requests { seen, .. }) => {
+                is_in_step = false;
+                *seen
+            }
+            Slot::Lost(Lost::Responses | Lost::Order) => {
+                is_in_step = false;
+                continue;
+            }
+            Slot::Exchange(exchange) => match exchange.request {
+                Some(earlier) if exchange.response_message.is_none() => {
+                    is_outstanding = true;
+                    earlier.seen
+                }
+                Some(_) | None => continue,
+            },
+        };
+        if request.seen <= seen {
+            return true;
+        }
+    }
+    is_in_step && is_outstanding && request.seen <= server_next
+}
+
+/// Whether a request that was asked in quiet is surely the one that the response answers, given
+/// what stands before it in the queue and the shortest request seen on the flow.
+pub(super) fn order_is_clear<'a>(
+    mut before: impl Iterator<Item = &'a Slot>,
+    request: &RequestFacts,
+    response: &ResponseFacts,
+    shortest_request: u64,
+) -> bool {
+    match (before.next(), before.next(), before.next()) {
+        (Some(Slot::Lost(Lost::Requests { start, end, is_within, .. })), None, None) => {
+            let lost = end.unwrap_or(request.start).saturating_sub(*start);
+            if *is_within {
+                // The rest of a request that was answered, and too little for another.
+                return lost < shortest_request;
+            }
+            // Too little for two, and the one was answered: by a response that answers none of the
+            // requests seen and was sent when the server had all before this one.
+            lost < shortest_request.saturating_mul(2)
+                && response.prior.is_some_and(|prior| {
+                    prior.end == response.sequence_start
+                        && !prior.is_paired
+                        && prior.acked.is_some_and(|acked| acked >= request.start)
+                })
+        }
+        // No request was lost, and none was pipelined: this one was sent after the answer to the
+        // one before it.
+        (Some(Slot::Lost(Lost::Responses)), None, None) => true,
+        (Some(Slot::Lost(Lost::Responses)), Some(Slot::Exchange(exchange)), None) => {
+            !exchange.in_doubt
+        }
+        _ => false,
+    }
+}

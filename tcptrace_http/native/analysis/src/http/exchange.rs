@@ -1,0 +1,91 @@
+//! What the pairing keeps of a request and the response that answers it, finished or not.
+
+use super::framing::MethodKind;
+use super::message::{Interim, Message, Transaction};
+use super::Mark;
+
+/// A request whose head is known. It is identified by its start offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestFacts {
+    pub(super) start: u64,
+    pub(super) head_end: u64,
+    pub(super) first: Mark,
+    /// How many bytes of the server the client had received when it sent the first byte.
+    pub(super) seen: u64,
+    pub(super) kind: MethodKind,
+    /// It asks for a tunnel or for another protocol.
+    pub(super) wants_tunnel: bool,
+}
+
+/// A final response whose head is known. It is identified by its start offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ResponseFacts {
+    pub(super) start: u64,
+    /// The start of the interim responses before it, else its own.
+    pub(super) sequence_start: u64,
+    pub(super) first: Mark,
+    /// How many bytes of the client its first segment acknowledged.
+    pub(super) acked: Option<u64>,
+    /// The final response before it.
+    pub(super) prior: Option<PriorResponse>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PriorResponse {
+    pub(super) end: u64,
+    pub(super) acked: Option<u64>,
+    /// It answers a request that was seen.
+    pub(super) is_paired: bool,
+}
+
+/// A request, a response, or both; each known from its head on and then finished.
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    pub(super) request: Option<RequestFacts>,
+    pub(super) request_message: Option<Box<Message>>,
+    pub(super) response: Option<ResponseFacts>,
+    pub(super) response_message: Option<Box<Message>>,
+    pub(super) interim: Option<Interim>,
+    pub(super) pipelined: bool,
+    pub(super) paired_after_loss: bool,
+    /// The request came when the order was already lost.
+    pub(super) in_doubt: bool,
+}
+
+impl Exchange {
+    /// A response whose request has not been delivered yet.
+    pub(super) fn awaits_request(&self) -> bool {
+        self.request.is_none()
+    }
+
+    pub(super) fn awaits_response(&self) -> bool {
+        self.request.is_some() && self.response.is_none()
+    }
+
+    pub(super) fn is_finished(&self, client_ended: bool, server_ended: bool) -> bool {
+        let request = match self.request {
+            Some(_) => self.request_message.is_some(),
+            None => client_ended,
+        };
+        let response = match self.response {
+            Some(_) => self.response_message.is_some(),
+            None => server_ended,
+        };
+        request && response
+    }
+
+    /// None if neither message is finished: each is then handed out alone when it is.
+    pub(super) fn into_transaction(self, index: u64) -> Option<Transaction> {
+        if self.request_message.is_none() && self.response_message.is_none() {
+            return None;
+        }
+        Some(Transaction {
+            index,
+            request: self.request_message,
+            response: self.response_message,
+            interim: self.interim,
+            pipelined: self.pipelined,
+            paired_after_loss: self.paired_after_loss,
+        })
+    }
+}

@@ -1,0 +1,227 @@
+//! The header fields that the analysis reads, picked out of a head.
+
+use httparse::Header;
+
+/// Longest field value kept. The longest that common servers accept in one line is 8 KiB.
+const VALUE_MAX: usize = 8 * 1024;
+
+/// Field values that tables and reports show. Values are cut at 8 KiB; bytes that are not UTF-8
+/// become U+FFFD, since RFC 9110, section 5.5, gives them no character set.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields {
+    pub host: Option<Box<str>>,
+    pub content_type: Option<Box<str>>,
+    pub content_encoding: Option<Box<str>>,
+    pub referer: Option<Box<str>>,
+    pub user_agent: Option<Box<str>>,
+    pub location: Option<Box<str>>,
+    pub server: Option<Box<str>>,
+    /// `Sec-Fetch-Dest`: what a browser wants the resource for.
+    pub fetch_destination: Option<Box<str>>,
+    /// `Expect: 100-continue` (RFC 9110, section 10.1.1).
+    pub expects_continue: bool,
+    /// The protocols of `Upgrade` (RFC 9110, section 7.8).
+    pub upgrade: Option<Box<str>>,
+}
+
+/// What Content-Length says (RFC 9110, section 8.6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ContentLength {
+    #[default]
+    Absent,
+    Bytes(u64),
+    /// Not a number, more than 64 bits, or several numbers that differ.
+    Invalid,
+}
+
+/// What Transfer-Encoding says (RFC 9112, section 6.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum TransferEncoding {
+    #[default]
+    Absent,
+    /// `chunked` is the last coding.
+    Chunked,
+    /// There are codings and `chunked` is not the last.
+    Other,
+}
+
+/// The fields that decide where a message ends and whether the connection goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FramingFields {
+    pub(super) content_length: ContentLength,
+    pub(super) transfer_encoding: TransferEncoding,
+    /// `chunked` stands more than once, which RFC 9112, section 6.1, forbids.
+    pub(super) chunked_repeated: bool,
+    pub(super) connection_close: bool,
+    pub(super) connection_keep_alive: bool,
+}
+
+/// Reads the fields of a head.
+pub(super) fn read(headers: &[Header<'_>]) -> (Fields, FramingFields) {
+    let mut fields = Fields::default();
+    let mut framing = FramingFields::default();
+    for header in headers {
+        read_one(header, &mut fields, &mut framing);
+    }
+    (fields, framing)
+}
+
+fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingFields) {
+    let is = |name: &str| header.name.eq_ignore_ascii_case(name);
+    // The length of the name first: most fields of a head are none of these.
+    let slot = match header.name.len() {
+        4 if is("host") => &mut fields.host,
+        6 if is("server") => &mut fields.server,
+        6 if is("expect") => {
+            fields.expects_continue |=
+                header.value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
+            return;
+        }
+        7 if is("referer") => &mut fields.referer,
+        7 if is("upgrade") => &mut fields.upgrade,
+        8 if is("location") => &mut fields.location,
+        10 if is("user-agent") => &mut fields.user_agent,
+        10 if is("connection") => return read_connection(header.value, framing),
+        12 if is("content-type") => &mut fields.content_type,
+        14 if is("content-length") => return read_content_length(header.value, framing),
+        14 if is("sec-fetch-dest") => &mut fields.fetch_destination,
+        16 if is("content-encoding") => &mut fields.content_encoding,
+        17 if is("transfer-encoding") => return read_transfer_encoding(header.value, framing),
+        _ => return,
+    };
+    // A field that should stand once and stands twice: the first is as good as the second.
+    if slot.is_none() {
+        *slot = Some(text(header.value.trim_ascii(), VALUE_MAX));
+    }
+}
+
+/// Bytes as text, cut at `limit` bytes.
+pub(super) fn text(bytes: &[u8], limit: usize) -> Box<str> {
+    String::from_utf8_lossy(bytes.get(..limit).unwrap_or(bytes)).into()
+}
+
+/// The members of a comma-separated list; empty ones are ignored (RFC 9110, section 5.6.1).
+fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
+}
+
+fn read_connection(value: &[u8], framing: &mut FramingFields) {
+    for option in members(value) {
+        framing.connection_close |= option.eq_ignore_ascii_case(b"close");
+        framing.connection_keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
+    }
+}
+
+/// Identical repeated values count as one, in one field or in several (RFC 9112, section 6.3).
+fn read_content_length(value: &[u8], framing: &mut FramingFields) {
+    let mut found = false;
+    for member in members(value) {
+        found = true;
+        framing.content_length = match (framing.content_length, decimal(member)) {
+            (ContentLength::Absent, Some(bytes)) => ContentLength::Bytes(bytes),
+            (ContentLength::Bytes(before), Some(bytes)) if before == bytes => {
+                ContentLength::Bytes(bytes)
+            }
+            (ContentLength::Absent | ContentLength::Bytes(_) | ContentLength::Invalid, _) => {
+                ContentLength::Invalid
+            }
+        };
+    }
+    if !found {
+        framing.content_length = ContentLength::Invalid;
+    }
+}
+
+/// `1*DIGIT` (RFC 9110, section 8.6): no sign, no space, and here no more than 64 bits.
+fn decimal(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0_u64, |value, byte| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte.wrapping_sub(b'0')))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
+/// Several fields are one list (RFC 9110, section 5.3). `identity`, which HTTP/1.1 once had for
+/// "no coding", is passed over: servers that still send it mean just that.
+fn read_transfer_encoding(value: &[u8], framing: &mut FramingFields) {
+    for coding in members(value) {
+        if coding.eq_ignore_ascii_case(b"identity") {
+            continue;
+        }
+        let is_chunked = coding.eq_ignore_ascii_case(b"chunked");
+        if is_chunked && framing.transfer_encoding == TransferEncoding::Chunked {
+            framing.chunked_repeated = true;
+        }
+        framing.transfer_encoding =
+            if is_chunked { TransferEncoding::Chunked } else { TransferEncoding::Other };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn framing(headers: &[(&str, &str)]) -> FramingFields {
+        let headers: Vec<Header<'_>> =
+            headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
+        read(&headers).1
+    }
+
+    fn content_length(values: &[&str]) -> ContentLength {
+        let headers: Vec<_> = values.iter().map(|value| ("Content-Length", *value)).collect();
+        framing(&headers).content_length
+    }
+
+    #[test]
+    fn test_identical_content_lengths_count_as_one() {
+        // RFC 9112, section 6.3, item 5.
+        assert_eq!(content_length(&["5"]), ContentLength::Bytes(5));
+        assert_eq!(content_length(&["5, 5"]), ContentLength::Bytes(5));
+        assert_eq!(content_length(&["5", "5"]), ContentLength::Bytes(5));
+        assert_eq!(content_length(&["18446744073709551615"]), ContentLength::Bytes(u64::MAX));
+    }
+
+    #[test]
+    fn test_other_content_lengths_are_invalid() {
+        for values in [
+            &["5, 6"][..],
+            &["5", "6"],
+            &["-1"],
+            &["+1"],
+            &["0x10"],
+            &["1 2"],
+            &[""],
+            &["18446744073709551616"],
+            &["5", "6", "5"],
+        ] {
+            assert_eq!(content_length(values), ContentLength::Invalid, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn test_the_last_transfer_coding_decides() {
+        // RFC 9112, section 6.3, item 4.
+        let of = |value| framing(&[("transfer-encoding", value)]).transfer_encoding;
+        assert_eq!(of("Chunked"), TransferEncoding::Chunked);
+        assert_eq!(of("gzip, chunked"), TransferEncoding::Chunked);
+        assert_eq!(of("chunked, gzip"), TransferEncoding::Other);
+        assert_eq!(of("xchunked"), TransferEncoding::Other);
+        assert_eq!(of("identity"), TransferEncoding::Absent);
+        assert!(
+            framing(&[("Transfer-Encoding", "chunked"), ("TRANSFER-ENCODING", "chunked")])
+                .chunked_repeated
+        );
+    }
+
+    #[test]
+    fn test_long_and_foreign_values_are_kept_bounded() {
+        let long = vec![b'a'; VALUE_MAX * 2];
+        let headers = [
+            Header { name: "Host", value: b"\xffx" },
+            Header { name: "REFERER", value: &long },
+            Header { name: "Host", value: b"second" },
+        ];
+        let fields = read(&headers).0;
+        assert_eq!(fields.host.as_deref(), Some("\u{fffd}x"));
+        assert_eq!(fields.referer.map(|value| value.len()), Some(VALUE_MAX));
+    }
+}

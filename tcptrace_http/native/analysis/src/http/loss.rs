@@ -1,0 +1,113 @@
+//! What a connection does where bytes are missing or are no message.
+
+use super::connection::Connection;
+use super::exchange::RequestFacts;
+use super::framing::{Framing, MethodKind};
+use super::head::Start;
+use super::message::Message;
+use super::pairing;
+use super::stream::{Role, Skipped, State};
+use super::{Mark, Output};
+
+impl Connection {
+    pub(super) fn skip(&mut self, role: Role, length: u64, mark: Mark, out: &mut Output) {
+        let mut missing = length;
+        while missing > 0 {
+            let (used, skipped) = self.reader_of(role).skip(missing);
+            missing = missing.saturating_sub(used);
+            match skipped {
+                Skipped::Framed => {}
+                Skipped::Finished => self.finish(role, true, mark, out),
+                Skipped::Lost => {
+                    self.lose_at_gap(role, missing, mark, out);
+                    let reader = self.reader_of(role);
+                    reader.next = reader.next.saturating_add(missing);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn lose_at_gap(&mut self, role: Role, missing: u64, mark: Mark, out: &mut Output) {
+        match self.reader(role).state {
+            State::Opaque | State::Searching | State::Held => {}
+            State::Idle => self.lose(role, out),
+            State::Head => {
+                self.break_off_head(role, missing, mark, out);
+                self.lose(role, out);
+            }
+            State::Body(_) => {
+                if let Some(message) = &mut self.reader_of(role).message {
+                    message.missing_bytes = message.missing_bytes.saturating_add(missing);
+                }
+                self.finish(role, false, mark, out);
+                self.lose(role, out);
+            }
+        }
+    }
+
+    /// Hands out what is known of a message whose head breaks off: its start line at least.
+    pub(super) fn break_off_head(
+        &mut self,
+        role: Role,
+        missing: u64,
+        mark: Mark,
+        out: &mut Output,
+    ) {
+        let Some(head) = self.reader_of(role).broken_off_head() else {
+            return;
+        };
+        self.is_http = true;
+        let reader = self.reader(role);
+        let origin = reader.origin;
+        let known = reader.next.saturating_sub(origin.start);
+        let status = match head.start {
+            Start::Request { .. } => None,
+            Start::Status(status @ (100 | 102..=199)) => return self.interim_head(status),
+            Start::Status(status) => Some(status),
+        };
+        let mut message = Message::from_head(*head, origin, Framing::Unknown);
+        message.header_bytes = known;
+        message.missing_bytes = missing;
+        match status {
+            None => {
+                let kind = MethodKind::of(message.method.as_deref().unwrap_or_default());
+                let facts = RequestFacts {
+                    start: origin.start,
+                    // The head ends after what is known of it, be it missing or not sent.
+                    head_end: reader.next.saturating_add(1),
+                    first: origin.first,
+                    seen: origin.peer_acked.unwrap_or(self.responses.next),
+                    kind,
+                    wants_tunnel: kind == MethodKind::Connect,
+                };
+                let _ = self.pairing.request(facts, self.responses.next, out);
+            }
+            Some(_) => {
+                let interim = self.interim.take();
+                let facts =
+                    pairing::response_facts(origin.start, interim, origin.first, origin.peer_acked);
+                let _ = self.pairing.response(facts, interim, self.requests.next, out);
+            }
+        }
+        let _ = self.reader_of(role).begin_body(message);
+        self.finish(role, false, mark, out);
+    }
+
+    /// The next message must be searched for; some may be lost until then.
+    pub(super) fn lose(&mut self, role: Role, out: &mut Output) {
+        let reader = self.reader_of(role);
+        let (from, is_within) = match reader.state {
+            State::Searching | State::Opaque => return,
+            // What there is of a head was not enough to know the message.
+            State::Head => (reader.origin.start, false),
+            State::Idle => (reader.next, reader.broke_off),
+            State::Body(_) | State::Held => (reader.next, true),
+        };
+        reader.search();
+        match role {
+            Role::Request => self.pairing.lost_requests(from, is_within, out),
+            Role::Response => self.pairing.lost_responses(out),
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What is handed out: messages and the transactions they make.
+
+use super::fields::{ContentLength, Fields};
+use super::framing::{self, Framing};
+use super::head::{Head, Start};
+use super::stream::Origin;
+use super::Mark;
+
+/// One HTTP message as it stood on the wire. Offsets count the bytes of its direction from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub start: u64,
+    /// Exclusive. Where a message is incomplete, the end of what is known of it.
+    pub end: u64,
+    /// The packet that carried its first byte.
+    pub first: Mark,
+    /// The latest packet, by frame number, that carried any byte of it.
+    pub last: Mark,
+    /// The latest packet that carried any byte of its head.
+    pub head_last: Mark,
+    /// Of a request; cut at 8 KiB, as is the target.
+    pub method: Option<Box<str>>,
+    /// Of a request. Bytes that are not UTF-8 are U+FFFD.
+    pub target: Option<Box<str>>,
+    /// Of a response.
+    pub status: Option<u16>,
+    /// 0 for HTTP/1.0 and 1 for HTTP/1.1.
+    pub minor_version: u8,
+    pub fields: Fields,
+    /// Start line, fields and empty line on the wire.
+    pub header_bytes: u64,
+    /// The body with chunked framing removed, before content decoding; missing bytes count.
+    pub body_bytes: u64,
+    /// The body on the wire, with chunked framing and trailers; missing bytes count.
+    pub body_wire_bytes: u64,
+    pub content_length: Option<u64>,
+    pub framing: Framing,
+    /// The end was reached as the framing defines it; bytes may be missing all the same.
+    pub complete: bool,
+    /// Bytes of it that were never captured. Where it is incomplete this includes those at which it
+    /// breaks off, which may belong to later messages too.
+    pub missing_bytes: u64,
+    /// Whether the connection is meant to go on after it (RFC 9112, section 9.3).
+    pub keep_alive: bool,
+}
+
+impl Message {
+    pub(super) fn from_head(head: Head, origin: Origin, framing: Framing) -> Box<Message> {
+        let (method, target, status) = match head.start {
+            Start::Request { method, target } => (Some(method), Some(target), None),
+            Start::Status(status) => (None, None, Some(status)),
+        };
+        let header_bytes = head.bytes as u64;
+        Box::new(Message {
+            start: origin.start,
+            end: origin.start.saturating_add(header_bytes),
+            first: origin.first,
+            last: origin.head_last,
+            head_last: origin.head_last,
+            method,
+            target,
+            status,
+            minor_version: head.minor_version,
+            fields: head.fields,
+            header_bytes,
+            body_bytes: 0,
+            body_wire_bytes: 0,
+            content_length: match head.framing.content_length {
+                ContentLength::Bytes(bytes) => Some(bytes),
+                ContentLength::Absent | ContentLength::Invalid => None,
+            },
+            framing,
+            complete: false,
+            missing_bytes: 0,
+            keep_alive: framing != Framing::UntilClose
+                && framing::keep_alive(&head.framing, head.minor_version),
+        })
+    }
+
+    #[must_use]
+    pub fn is_chunked(&self) -> bool {
+        self.framing == Framing::Chunked
+    }
+
+    /// Whether the connection is no HTTP/1.x after it: CONNECT with 2xx, or 101.
+    #[must_use]
+    pub fn opens_tunnel(&self) -> bool {
+        self.framing == Framing::Tunnel
+    }
+}
+
+/// The interim responses (1xx) before a final one (RFC 9110, section 15.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interim {
+    pub count: u32,
+    /// Of the first one.
+    pub status: u16,
+    /// The packet that carried the first byte of the first one.
+    pub first: Mark,
+    /// The offset of the first one.
+    pub start: u64,
+}
+
+/// A request and its response, or one of the two where the other was not captured, was never sent,
+/// or cannot be told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Transaction {
+    /// Counts the transactions of the flow from 0, in the order in which they are handed out.
+    pub index: u64,
+    pub request: Option<Box<Message>>,
+    pub response: Option<Box<Message>>,
+    pub interim: Option<Interim>,
+    /// The request was sent before the response to the one before it had arrived.
+    pub pipelined: bool,
+    /// Messages were lost before it; it was paired because the client asked only after it had
+    /// received all that the server had sent. Sure for a client that does not pipeline.
+    pub paired_after_loss: bool,
+}
+
+impl Transaction {
+    /// Whether both messages are there and reached their ends.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        let whole = |message: &Option<Box<Message>>| message.as_ref().is_some_and(|it| it.complete);
+        whole(&self.request) && whole(&self.response)
+    }
+}

@@ -1,0 +1,105 @@
+//! HTTP/1.0 and HTTP/1.1 transactions from the in-order bytes of a flow (RFC 9110, RFC 9112).
+//!
+//! Theory of operation. A [`Connection`] is given the bytes of both directions of one flow, each
+//! direction in order, a segment at a time, together with the packet that carried them. It does no
+//! I/O, never looks at ports and knows no TCP beyond stream offsets.
+//!
+//! Each direction has a reader ([`stream`]) that is in one of these states:
+//!
+//! ```text
+//!  Idle ──start line──▶ Head ──empty line──▶ Body ──end by its framing──▶ Idle
+//!   │                    │                    │
+//!   └──no start line─────┴──bytes lost────────┴──▶ Searching ──start line at a segment──▶ Idle
+//! ```
+//!
+//! `Searching` looks at the first bytes of each segment only: a body is never scanned for something
+//! that looks like a message. Only heads are kept; a body costs the same however long it is.
+//! A flow in which no start line turns up is given up after a few segments.
+//!
+//! How a response is framed depends on the request it answers (RFC 9112, section 6.3), so the
+//! [`pairing`] is asked when a response's head is complete. It keeps the requests that wait for a
+//! response in order, with a marker where messages may have been lost. It pairs what follows such a
+//! marker only on evidence, never by counting alone.
+
+mod begin;
+mod chunked;
+mod connection;
+mod evidence;
+mod exchange;
+mod fields;
+mod framing;
+mod head;
+mod loss;
+mod message;
+mod pairing;
+mod resume;
+mod slot;
+mod start_line;
+mod stream;
+
+#[cfg(test)]
+mod exchange_tests;
+#[cfg(test)]
+mod framing_tests;
+#[cfg(test)]
+mod loss_tests;
+#[cfg(test)]
+mod robustness_tests;
+#[cfg(test)]
+mod script;
+
+pub use connection::Connection;
+pub use fields::Fields;
+pub use framing::Framing;
+pub use message::{Interim, Message, Transaction};
+
+pub use trace_model::rows::Direction;
+use trace_model::{Anomaly, AnomalyKind};
+
+/// The packet that carried some bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mark {
+    pub frame: u64,
+    pub time_ns: i64,
+}
+
+impl Mark {
+    /// Whichever of the two was captured later. Bytes in stream order need not be in frame order.
+    #[must_use]
+    pub fn later(self, other: Mark) -> Mark {
+        if other.frame > self.frame {
+            other
+        } else {
+            self
+        }
+    }
+}
+
+/// How a direction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    Fin,
+    Reset,
+    EndOfCapture,
+}
+
+/// What a [`Connection`] hands out. The caller empties it as often as it likes.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Finished transactions, in the order of their requests on the flow.
+    pub transactions: Vec<Transaction>,
+    /// What was odd; `flow` is left for the caller, who knows it.
+    pub anomalies: Vec<Anomaly>,
+}
+
+impl Output {
+    pub(self) fn notice(&mut self, kind: AnomalyKind, mark: Mark, detail: impl Into<String>) {
+        self.anomalies.push(Anomaly {
+            kind,
+            frame: Some(mark.frame),
+            flow: None,
+            offset: None,
+            detail: detail.into(),
+        });
+    }
+}

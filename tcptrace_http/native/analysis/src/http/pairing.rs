@@ -1,0 +1,346 @@
+//! Which response answers which request.
+//!
+//! Theory of operation. Responses come in the order of their requests (RFC 9112, section 9.3), so a
+//! queue suffices as long as every message was seen. Where messages may have been lost the queue has
+//! a marker. In front of the marker nothing changes; behind it counting proves nothing, because it
+//! is unknown how many messages were lost. The order is found again at a request that the client
+//! sent only after it had received all that the server had sent, if that client was never seen to
+//! pipeline and either the lost part is too small for a second message or the same alternation was
+//! seen several times. Until then requests and responses are handed out unpaired.
+
+use std::collections::VecDeque;
+
+use trace_model::AnomalyKind;
+
+use super::evidence::{asked_in_quiet, could_answer, is_pipelined};
+use super::exchange::{Exchange, PriorResponse, RequestFacts, ResponseFacts};
+use super::framing::MethodKind;
+use super::message::{Interim, Message};
+use super::slot::{Lost, Slot};
+use super::{Mark, Output};
+
+/// Exchanges kept at most. Clients that pipeline at all send tens of requests ahead; load
+/// generators hundreds.
+const OUTSTANDING_MAX: usize = 1024;
+
+/// Responses kept for a request that was acknowledged and not delivered yet, and requests kept for
+/// responses that were acknowledged and not delivered. More is a capture of one side only.
+const ONE_SIDED_MAX: usize = 16;
+
+#[derive(Debug, Default)]
+pub(super) struct Pairing {
+    pub(super) slots: VecDeque<Slot>,
+    next_index: u64,
+    pub(super) pipelining_seen: bool,
+    /// Since the order was lost.
+    pub(super) alternations: u32,
+    /// Requests in a row that were asked in quiet, with nothing lost that may hold another request.
+    pub(super) quiet_exchanges: u32,
+    pub(super) shortest_request: Option<u64>,
+    /// What the client had received when it sent its latest request.
+    last_seen: u64,
+    /// The final response being delivered, with the interim ones before it.
+    current: Option<(ResponseFacts, Option<Interim>)>,
+    prior: Option<PriorResponse>,
+    /// The end of the latest response that answers a request that was seen.
+    answered_to: u64,
+    client_ended: bool,
+    server_ended: bool,
+    limit_reported: bool,
+}
+
+impl Pairing {
+    /// A request's head is complete. Gives the start of the response that was waiting for it.
+    ///
+    /// `server_next` is how much of the server has been delivered.
+    pub(super) fn request(
+        &mut self,
+        facts: RequestFacts,
+        server_next: u64,
+        out: &mut Output,
+    ) -> Option<u64> {
+        let pipelined =
+            facts.seen < self.answered_to || is_pipelined(&facts, self.slots.iter(), server_next);
+        self.pipelining_seen |= pipelined;
+        self.last_seen = facts.seen;
+        let length = facts.head_end.saturating_sub(facts.start);
+        self.shortest_request = Some(self.shortest_request.map_or(length, |it| it.min(length)));
+        for slot in &mut self.slots {
+            if let Slot::Lost(Lost::Requests { end: end @ None, .. }) = slot {
+                *end = Some(facts.start);
+            }
+        }
+        if let Some(answer) = self.answer_waiting_for(&facts, pipelined, out) {
+            return Some(answer);
+        }
+        let in_doubt = !self.is_in_step();
+        let exchange =
+            Exchange { request: Some(facts), pipelined, in_doubt, ..Exchange::default() };
+        self.slots.push_back(Slot::Exchange(Box::new(exchange)));
+        self.bound(&facts, server_next, out);
+        None
+    }
+
+    /// A final response's head is complete. Gives the method that it answers, if that is known.
+    ///
+    /// `client_next` is how much of the client has been delivered.
+    pub(super) fn response(
+        &mut self,
+        mut facts: ResponseFacts,
+        interim: Option<Interim>,
+        client_next: u64,
+        out: &mut Output,
+    ) -> Option<MethodKind> {
+        facts.prior = self.prior;
+        self.current = Some((facts, interim));
+        let Some(first) = self.slots.iter().position(Slot::is_unanswered_or_lost) else {
+            self.await_request(facts, interim, client_next, out);
+            return None;
+        };
+        let Some(Slot::Exchange(exchange)) = self.slots.get_mut(first) else {
+            return self.response_after_loss(facts, interim, client_next, out);
+        };
+        let request = exchange.request?;
+        if could_answer(&request, &facts) {
+            exchange.response = Some(facts);
+            exchange.interim = interim;
+            self.note_quiet(asked_in_quiet(&request, &facts));
+            return Some(request.kind);
+        }
+        if facts.acked.is_some_and(|acked| acked > request.start) {
+            // It may be an answer to the part of the head that the server had.
+            self.slots.insert(first, Slot::Lost(Lost::Order));
+        }
+        None
+    }
+
+    pub(super) fn request_finished(&mut self, message: Box<Message>, out: &mut Output) {
+        let start = message.start;
+        let exchange = self
+            .exchanges_mut()
+            .rev()
+            .find(|exchange| exchange.request.is_some_and(|request| request.start == start));
+        match exchange {
+            Some(exchange) => exchange.request_message = Some(message),
+            None => {
+                let alone = Exchange { request_message: Some(message), ..Exchange::default() };
+                self.emit(alone, out);
+            }
+        }
+        self.flush(out);
+    }
+
+    pub(super) fn response_finished(&mut self, message: Box<Message>, out: &mut Output) {
+        let start = message.start;
+        let (acked, interim) = match self.current.take() {
+            Some((facts, interim)) => (facts.acked, interim),
+            None => (None, None),
+        };
+        let end = message.end;
+        let exchange = self
+            .exchanges_mut()
+            .find(|exchange| exchange.response.is_some_and(|response| response.start == start));
+        let is_paired = exchange.as_ref().is_some_and(|exchange| exchange.request.is_some());
+        match exchange {
+            Some(exchange) => exchange.response_message = Some(message),
+            None => {
+                let alone =
+                    Exchange { response_message: Some(message), interim, ..Exchange::default() };
+                self.emit(alone, out);
+            }
+        }
+        self.prior = Some(PriorResponse { end, acked, is_paired });
+        if is_paired {
+            self.answered_to = end;
+        }
+        self.flush(out);
+    }
+
+    /// From `start` on requests may have been lost; `is_within` if those bytes may also belong to
+    /// the request before.
+    pub(super) fn lost_requests(&mut self, start: u64, is_within: bool, out: &mut Output) {
+        if !is_within {
+            self.quiet_exchanges = 0;
+        }
+        if !is_within || self.is_in_step() {
+            self.alternations = 0;
+        }
+        let at = self.slots.iter().position(Slot::awaits_request).unwrap_or(self.slots.len());
+        let is_known = at.checked_sub(1).and_then(|before| self.slots.get(before));
+        if !is_known.is_some_and(Slot::is_open_loss_of_requests) {
+            // A response sent before the server had any of the lost bytes answers none of them.
+            let answered =
+                self.prior.filter(|prior| prior.acked.is_some_and(|acked| acked <= start));
+            let seen = answered.map_or(self.last_seen, |prior| prior.end.max(self.last_seen));
+            self.slots.insert(at, Slot::Lost(Lost::Requests { start, end: None, seen, is_within }));
+        }
+        self.flush(out);
+    }
+
+    /// Responses may have been lost, to any request that has none yet.
+    pub(super) fn lost_responses(&mut self, out: &mut Output) {
+        if self.is_in_step() {
+            self.alternations = 0;
+        }
+        let at =
+            self.slots.iter().position(Slot::is_unanswered_or_lost).unwrap_or(self.slots.len());
+        if !matches!(self.slots.get(at), Some(Slot::Lost(Lost::Responses | Lost::Order))) {
+            self.slots.insert(at, Slot::Lost(Lost::Responses));
+        }
+        self.flush(out);
+    }
+
+    /// Whether a request for a tunnel or another protocol waits for its response.
+    pub(super) fn awaits_tunnel(&self) -> bool {
+        self.slots.iter().filter_map(Slot::exchange).any(|exchange| {
+            exchange.awaits_response()
+                && exchange.request.is_some_and(|request| request.wants_tunnel)
+        })
+    }
+
+    pub(super) fn client_ended(&mut self, out: &mut Output) {
+        self.client_ended = true;
+        self.flush(out);
+    }
+
+    /// `interim` are the interim responses that no final one followed.
+    pub(super) fn server_ended(&mut self, interim: Option<Interim>, out: &mut Output) {
+        if let Some(Slot::Exchange(exchange)) =
+            self.slots.iter_mut().find(|it| it.is_unanswered_or_lost())
+        {
+            exchange.interim = interim;
+        }
+        self.server_ended = true;
+        self.flush(out);
+    }
+
+    /// Hands out whatever there is: no message can follow.
+    pub(super) fn hand_out_all(&mut self, out: &mut Output) {
+        self.give_up_before(self.slots.len(), out);
+    }
+
+    fn exchanges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Exchange> {
+        self.slots.iter_mut().filter_map(Slot::exchange_mut)
+    }
+
+    pub(super) fn is_in_step(&self) -> bool {
+        !self.slots.iter().any(Slot::is_lost)
+    }
+
+    pub(super) fn exchange_at(&mut self, at: usize) -> Option<&mut Exchange> {
+        self.slots.get_mut(at)?.exchange_mut()
+    }
+
+    pub(super) fn note_quiet(&mut self, is_quiet: bool) {
+        self.quiet_exchanges = if is_quiet { self.quiet_exchanges.saturating_add(1) } else { 0 };
+    }
+
+    /// Keeps a response whose segment acknowledged requests that have not been delivered yet.
+    pub(super) fn await_request(
+        &mut self,
+        facts: ResponseFacts,
+        interim: Option<Interim>,
+        client_next: u64,
+        out: &mut Output,
+    ) {
+        if self.client_ended || self.pipelining_seen && !self.is_in_step() {
+            return;
+        }
+        if facts.acked.is_none_or(|acked| acked <= client_next) {
+            return;
+        }
+        let exchange = Exchange { response: Some(facts), interim, ..Exchange::default() };
+        self.slots.push_back(Slot::Exchange(Box::new(exchange)));
+        let waiting = self.slots.iter().filter(|slot| slot.awaits_request()).count();
+        if waiting > ONE_SIDED_MAX {
+            if let Some(at) = self.slots.iter().position(Slot::awaits_request) {
+                self.hand_out(at, out);
+            }
+        }
+    }
+
+    /// Keeps the queue bounded.
+    fn bound(&mut self, facts: &RequestFacts, server_next: u64, out: &mut Output) {
+        let is_one_sided =
+            facts.seen > server_next && self.prior.is_none() && self.current.is_none();
+        let limit = if is_one_sided { ONE_SIDED_MAX } else { OUTSTANDING_MAX };
+        if self.slots.len() <= limit {
+            return;
+        }
+        if !is_one_sided && !self.limit_reported {
+            self.limit_reported = true;
+            let detail = format!(
+                "more than {limit} requests without a response; the earliest are left unpaired"
+            );
+            out.notice(AnomalyKind::LimitReached, facts.first, detail);
+        }
+        let Some(at) = self.slots.iter().position(Slot::is_unanswered_or_lost) else {
+            return;
+        };
+        if self.slots.get(at).is_some_and(Slot::is_lost) {
+            self.hand_out(at.saturating_add(1), out);
+        } else {
+            self.hand_out(at, out);
+            self.slots.insert(at, Slot::Lost(Lost::Order));
+        }
+    }
+
+    pub(super) fn hand_out(&mut self, at: usize, out: &mut Output) {
+        if let Some(slot) = self.slots.remove(at) {
+            self.give_up(slot, out);
+        }
+    }
+
+    pub(super) fn give_up_before(&mut self, at: usize, out: &mut Output) {
+        for _ in 0..at {
+            if let Some(slot) = self.slots.pop_front() {
+                self.give_up(slot, out);
+            }
+        }
+    }
+
+    pub(super) fn give_up(&mut self, slot: Slot, out: &mut Output) {
+        if let Slot::Exchange(exchange) = slot {
+            self.emit(*exchange, out);
+        }
+    }
+
+    /// Hands out from the front what is finished.
+    fn flush(&mut self, out: &mut Output) {
+        while let Some(front) = self.slots.front() {
+            let is_lost = front.is_lost();
+            // Behind a marker that is there to stay nothing will be paired.
+            let stays = is_lost && self.pipelining_seen && !self.server_ended;
+            let at = usize::from(stays);
+            let is_due = match self.slots.get(at) {
+                None => false,
+                Some(Slot::Lost(_)) => stays || self.server_ended,
+                Some(Slot::Exchange(exchange)) => {
+                    exchange.is_finished(self.client_ended || stays, self.server_ended || stays)
+                }
+            };
+            if !is_due {
+                break;
+            }
+            self.hand_out(at, out);
+        }
+    }
+
+    fn emit(&mut self, exchange: Exchange, out: &mut Output) {
+        if let Some(transaction) = exchange.into_transaction(self.next_index) {
+            self.next_index = self.next_index.saturating_add(1);
+            out.transactions.push(transaction);
+        }
+    }
+}
+
+/// What a response with this head would be compared by.
+pub(super) fn response_facts(
+    start: u64,
+    interim: Option<Interim>,
+    first: Mark,
+    acked: Option<u64>,
+) -> ResponseFacts {
+    let sequence_start = interim.map_or(start, |interim| interim.start);
+    ResponseFacts { start, sequence_start, first, acked, prior: None }
+}

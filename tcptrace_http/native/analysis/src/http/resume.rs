@@ -1,0 +1,115 @@
+//! Pairing behind a loss: where the order of requests and responses is found again.
+
+use super::evidence::{asked_in_quiet, could_answer, order_is_clear};
+use super::exchange::{RequestFacts, ResponseFacts};
+use super::framing::MethodKind;
+use super::message::Interim;
+use super::pairing::Pairing;
+use super::slot::{Lost, Slot};
+use super::Output;
+
+/// Alternations of one request and one response after which the order is taken to be found again.
+/// A single one also happens to a client that pipelines two requests.
+const ALTERNATIONS_TO_RESUME: u32 = 3;
+
+impl Pairing {
+    pub(super) fn response_after_loss(
+        &mut self,
+        facts: ResponseFacts,
+        interim: Option<Interim>,
+        client_next: u64,
+        out: &mut Output,
+    ) -> Option<MethodKind> {
+        let at = self.slots.iter().position(|slot| {
+            let waiting = slot.exchange().filter(|it| it.awaits_response());
+            waiting
+                .and_then(|it| it.request)
+                .is_some_and(|request| asked_in_quiet(&request, &facts))
+        });
+        let Some(at) = at else {
+            self.alternations = 0;
+            self.note_quiet(false);
+            self.await_request(facts, interim, client_next, out);
+            return None;
+        };
+        let request = self.exchange_at(at)?.request?;
+        self.note_quiet(true);
+        if self.may_resume(at, &request, &facts) {
+            self.give_up_before(at, out);
+            self.alternations = 0;
+            let exchange = self.exchange_at(0)?;
+            exchange.response = Some(facts);
+            exchange.interim = interim;
+            exchange.paired_after_loss = true;
+            return Some(request.kind);
+        }
+        self.alternations = self.alternations.saturating_add(1);
+        self.give_up_before(at.saturating_add(1), out);
+        self.slots.push_front(Slot::Lost(Lost::Order));
+        None
+    }
+
+    /// Whether the request in slot `at`, sent when all before the response had arrived, is surely
+    /// the one that the response answers.
+    fn may_resume(&self, at: usize, request: &RequestFacts, response: &ResponseFacts) -> bool {
+        if self.pipelining_seen {
+            return false;
+        }
+        let before = self.slots.iter().take(at).filter(|slot| !slot.awaits_request());
+        let shortest = self.shortest_request.unwrap_or_default();
+        let is_clear = order_is_clear(before.clone(), request, response, shortest)
+            || (self.quiet_exchanges >= ALTERNATIONS_TO_RESUME
+                && before.clone().all(Slot::is_loss_within));
+        is_clear || self.alternations.saturating_add(1) >= ALTERNATIONS_TO_RESUME
+    }
+
+    /// Gives a waiting response to the request that it answers, and up those that answer none.
+    pub(super) fn answer_waiting_for(
+        &mut self,
+        request: &RequestFacts,
+        pipelined: bool,
+        out: &mut Output,
+    ) -> Option<u64> {
+        while let Some(at) = self.slots.iter().position(Slot::awaits_request) {
+            let response = self.exchange_at(at)?.response?;
+            if !could_answer(request, &response) {
+                // Nor does it answer a later request.
+                self.hand_out(at, out);
+                continue;
+            }
+            if self.slots.iter().take(at).any(Slot::is_lost) {
+                break;
+            }
+            let exchange = self.exchange_at(at)?;
+            exchange.request = Some(*request);
+            exchange.pipelined = pipelined;
+            return Some(response.start);
+        }
+        // The last one that was sent before the request: those before it answer earlier ones.
+        let at = self.slots.iter().rposition(|slot| {
+            let waiting = slot.exchange().filter(|it| it.awaits_request());
+            waiting
+                .and_then(|it| it.response)
+                .is_some_and(|response| asked_in_quiet(request, &response))
+        })?;
+        let response = self.exchange_at(at)?.response?;
+        if !self.may_resume(self.slots.len(), request, &response) {
+            return None;
+        }
+        // Requests behind it came before this one and were not answered by what follows it.
+        let later: Vec<Slot> = self.slots.drain(at.saturating_add(1)..).collect();
+        let found = self.slots.pop_back();
+        self.give_up_before(self.slots.len(), out);
+        let (waiting, earlier) = later.into_iter().partition::<Vec<_>, _>(Slot::awaits_request);
+        for slot in earlier {
+            self.give_up(slot, out);
+        }
+        self.alternations = 0;
+        self.slots.extend(found.into_iter().chain(waiting));
+        let exchange = self.exchange_at(0)?;
+        exchange.request = Some(*request);
+        exchange.pipelined = pipelined;
+        exchange.paired_after_loss = true;
+        Some(response.start)
+    }
+}

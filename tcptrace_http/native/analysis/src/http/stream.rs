@@ -1,0 +1,309 @@
+//! One direction: from its bytes to heads and ends of messages.
+
+use super::chunked::{ChunkedBody, Progress};
+use super::framing::Framing;
+use super::head::{self, Head, Parsed};
+use super::message::Message;
+use super::start_line::{self, StartLine};
+use super::Mark;
+
+/// Longest head collected. The largest that common servers can be configured to accept is 64 KiB;
+/// four times that is no head any more.
+const HEAD_MAX: usize = 256 * 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Request,
+    Response,
+}
+
+impl Role {
+    pub(super) fn start_line(self, bytes: &[u8]) -> StartLine {
+        match self {
+            Role::Request => start_line::request_line(bytes),
+            Role::Response => start_line::status_line(bytes),
+        }
+    }
+
+    pub(super) fn opposite(self) -> Role {
+        match self {
+            Role::Request => Role::Response,
+            Role::Response => Role::Request,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Body {
+    Length { remaining: u64 },
+    Chunked(ChunkedBody),
+    UntilClose,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum State {
+    /// Between messages.
+    Idle,
+    Head,
+    Body(Body),
+    /// Waiting for a start line at the start of a segment.
+    Searching,
+    /// Bytes after a request for a tunnel, which its response will explain.
+    Held,
+    /// No HTTP/1.x (any more), or ended.
+    Opaque,
+}
+
+/// Where the message now being read began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Origin {
+    pub(super) start: u64,
+    pub(super) first: Mark,
+    pub(super) head_last: Mark,
+    /// What the segment of the first byte acknowledged of the other direction.
+    pub(super) peer_acked: Option<u64>,
+}
+
+pub(super) enum Event {
+    More,
+    Head(Box<Head>),
+    Finished,
+    /// A message was expected and these bytes are none.
+    NotAMessage,
+    Malformed(&'static str),
+    HeadTooLong,
+    Http2,
+}
+
+/// What became of missing bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Skipped {
+    /// They lie within a body whose framing goes on behind them.
+    Framed,
+    /// As before, and the body ends with them.
+    Finished,
+    /// Where the next message begins is not known any more.
+    Lost,
+}
+
+#[derive(Debug)]
+pub(super) struct Reader {
+    pub(super) role: Role,
+    pub(super) state: State,
+    /// The offset of the next byte.
+    pub(super) next: u64,
+    pub(super) origin: Origin,
+    /// The head so far, if it did not come in one segment.
+    buffer: Vec<u8>,
+    start_line_is_whole: bool,
+    /// The message whose body is being read.
+    pub(super) message: Option<Box<Message>>,
+    /// The body was framed without knowing the request.
+    pub(super) is_guess: bool,
+    /// The last message ended before its framing did.
+    pub(super) broke_off: bool,
+    /// Segments in which no start line was found.
+    pub(super) searched: u32,
+    pub(super) was_reported: bool,
+    /// The start of the message whose bytes were last delivered.
+    pub(super) current_start: Option<u64>,
+}
+
+impl Reader {
+    pub(super) fn new(role: Role) -> Self {
+        Reader {
+            role,
+            state: State::Idle,
+            next: 0,
+            origin: Origin::default(),
+            buffer: Vec::new(),
+            start_line_is_whole: false,
+            message: None,
+            is_guess: false,
+            broke_off: false,
+            searched: 0,
+            was_reported: false,
+            current_start: None,
+        }
+    }
+
+    /// Takes bytes up to the next event and says how many those were.
+    pub(super) fn advance(
+        &mut self,
+        bytes: &[u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+    ) -> (usize, Event) {
+        let (used, event) = match &mut self.state {
+            State::Idle => self.between(bytes, mark, peer_acked),
+            State::Head => self.head(bytes, mark),
+            State::Body(body) => {
+                let result = body.advance(bytes);
+                if let Some(message) = &mut self.message {
+                    message.last = message.last.later(mark);
+                }
+                result
+            }
+            State::Searching | State::Held | State::Opaque => (bytes.len(), Event::More),
+        };
+        self.next = self.next.saturating_add(used as u64);
+        (used, event)
+    }
+
+    fn between(&mut self, bytes: &[u8], mark: Mark, peer_acked: Option<u64>) -> (usize, Event) {
+        // Empty lines before a start line are ignored (RFC 9112, section 2.2).
+        let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        if empty > 0 {
+            return (empty, Event::More);
+        }
+        self.origin = Origin { start: self.next, first: mark, head_last: mark, peer_acked };
+        self.current_start = Some(self.next);
+        self.start_line_is_whole = false;
+        self.state = State::Head;
+        self.head(bytes, mark)
+    }
+
+    fn head(&mut self, bytes: &[u8], mark: Mark) -> (usize, Event) {
+        self.origin.head_last = self.origin.head_last.later(mark);
+        let before = self.buffer.len();
+        if before == 0 {
+            return match head::parse(self.role, bytes) {
+                Parsed::Whole(head) => (head.bytes, Event::Head(head)),
+                Parsed::Malformed => (bytes.len(), Event::NotAMessage),
+                Parsed::Http2Preface => (bytes.len(), Event::Http2),
+                Parsed::Partial => {
+                    self.buffer.extend_from_slice(bytes);
+                    (bytes.len(), self.unless_too_long())
+                }
+            };
+        }
+        self.buffer.extend_from_slice(bytes);
+        let Some(length) = head::length(&self.buffer, before) else {
+            return (bytes.len(), self.partial_head());
+        };
+        self.buffer.truncate(length);
+        let event = match head::parse(self.role, &std::mem::take(&mut self.buffer)) {
+            Parsed::Whole(head) => Event::Head(head),
+            Parsed::Http2Preface => Event::Http2,
+            Parsed::Partial | Parsed::Malformed => Event::NotAMessage,
+        };
+        (length.saturating_sub(before), event)
+    }
+
+    fn partial_head(&mut self) -> Event {
+        if !self.start_line_is_whole {
+            match self.role.start_line(&self.buffer) {
+                StartLine::Whole => self.start_line_is_whole = true,
+                StartLine::Begun => {}
+                StartLine::Http2Preface => return Event::Http2,
+                StartLine::Absent => return Event::NotAMessage,
+            }
+        }
+        self.unless_too_long()
+    }
+
+    fn unless_too_long(&self) -> Event {
+        if self.buffer.len() > HEAD_MAX {
+            Event::HeadTooLong
+        } else {
+            Event::More
+        }
+    }
+
+    /// Goes on to the body of the message whose head was just read; false if there is none.
+    pub(super) fn begin_body(&mut self, message: Box<Message>) -> bool {
+        let body = match message.framing {
+            Framing::ContentLength(remaining) => Some(Body::Length { remaining }),
+            Framing::Chunked => Some(Body::Chunked(ChunkedBody::new())),
+            Framing::UntilClose => Some(Body::UntilClose),
+            Framing::NoBody | Framing::Tunnel | Framing::Unknown => None,
+        };
+        self.message = Some(message);
+        self.state = body.map_or(State::Idle, State::Body);
+        body.is_some()
+    }
+
+    /// The message now being read, which ends here.
+    pub(super) fn finish(&mut self, complete: bool) -> Option<Box<Message>> {
+        let mut message = self.message.take()?;
+        message.end = self.next;
+        message.complete = complete;
+        message.body_wire_bytes =
+            self.next.saturating_sub(message.start).saturating_sub(message.header_bytes);
+        message.body_bytes = match self.state {
+            State::Body(Body::Chunked(body)) => body.data_bytes,
+            _ => message.body_wire_bytes,
+        };
+        self.state = State::Idle;
+        self.is_guess = false;
+        self.broke_off = !complete;
+        Some(message)
+    }
+
+    /// Passes over missing bytes as far as the framing shows where they belong.
+    pub(super) fn skip(&mut self, length: u64) -> (u64, Skipped) {
+        let State::Body(body) = &mut self.state else {
+            return (0, Skipped::Lost);
+        };
+        let (used, skipped) = body.skip(length);
+        if let Some(message) = &mut self.message {
+            message.missing_bytes = message.missing_bytes.saturating_add(used);
+        }
+        self.next = self.next.saturating_add(used);
+        (used, skipped)
+    }
+
+    /// The head so far as a head, where its rest is missing.
+    pub(super) fn broken_off_head(&mut self) -> Option<Box<Head>> {
+        head::parse_broken_off(self.role, &std::mem::take(&mut self.buffer))
+    }
+
+    pub(super) fn search(&mut self) {
+        self.abandon(State::Searching);
+    }
+
+    pub(super) fn abandon(&mut self, state: State) {
+        self.state = state;
+        self.buffer = Vec::new();
+        self.is_guess = false;
+    }
+}
+
+impl Body {
+    fn advance(&mut self, bytes: &[u8]) -> (usize, Event) {
+        match self {
+            Body::Length { remaining } => {
+                let here = (*remaining).min(bytes.len() as u64);
+                *remaining = remaining.saturating_sub(here);
+                let event = if *remaining == 0 { Event::Finished } else { Event::More };
+                // `here` is at most the length of a slice.
+                (here as usize, event)
+            }
+            Body::Chunked(body) => match body.advance(bytes) {
+                (used, Progress::More) => (used, Event::More),
+                (used, Progress::Done) => (used, Event::Finished),
+                (used, Progress::Malformed(what)) => (used, Event::Malformed(what)),
+            },
+            Body::UntilClose => (bytes.len(), Event::More),
+        }
+    }
+
+    fn skip(&mut self, length: u64) -> (u64, Skipped) {
+        match self {
+            Body::Length { remaining } => {
+                let here = (*remaining).min(length);
+                *remaining = remaining.saturating_sub(here);
+                let skipped = if *remaining == 0 { Skipped::Finished } else { Skipped::Framed };
+                (here, skipped)
+            }
+            Body::Chunked(body) => {
+                if body.skip(length) {
+                    (length, Skipped::Framed)
+                } else {
+                    (0, Skipped::Lost)
+                }
+            }
+            Body::UntilClose => (length, Skipped::Framed),
+        }
+    }
+}

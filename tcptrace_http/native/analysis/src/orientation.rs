@@ -1,0 +1,39 @@
+//! Who is the client, when no SYN told: the first bytes of an HTTP message do.
+
+/// What the first bytes of a payload are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spoken {
+    Request,
+    Response,
+}
+
+/// Request methods of RFC 9110 and RFC 5789, and the WebDAV one that servers see most.
+const METHODS: [&[u8]; 10] = [
+    b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"CONNECT ", b"OPTIONS ", b"TRACE ",
+    b"PATCH ", b"PROPFIND ",
+];
+
+/// Whether `payload` starts like an HTTP/1.x message, and which.
+#[must_use]
+pub fn starts_like_http(payload: &[u8]) -> Option<Spoken> {
+    if payload.starts_with(b"HTTP/1.") {
+        Some(Spoken::Response)
+    } else if METHODS.iter().any(|method| payload.starts_with(method)) {
+        Some(Spoken::Request)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_start_of_a_message_tells() {
+        assert_eq!(starts_like_http(b"HTTP/1.1 200 OK\r\n"), Some(Spoken::Response));
+        assert_eq!(starts_like_http(b"GET / HTTP/1.0\r\n"), Some(Spoken::Request));
+        assert_eq!(starts_like_http(b"GETTING / HTTP/1.0"), None);
+        assert_eq!(starts_like_http(b"\x16\x03\x01"), None);
+    }
+}

@@ -1,0 +1,369 @@
+//! Pauses inside responses: where the server's data stopped, and what set it going again.
+//!
+//! Theory of operation. The sender's reasons are not in the packets, but their traces are: a
+//! segment that was held for an acknowledgment leaves when that acknowledgment arrives. Seen from
+//! the observation point, the released segment comes one `server_path_rtt` after the releasing
+//! ACK went by, wherever the capture was taken. So each pause is recorded with the ACK whose
+//! distance is nearest to that (the latest ACK is the wrong one on long paths), with the short
+//! segment that this ACK acknowledges, and with what was outstanding. Whether it is a stall is for
+//! the detectors to say.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::{PauseRow, PausesTable};
+
+use crate::half::Acknowledged;
+
+/// Shorter pauses before a short segment are the pace of the link and of the scheduler.
+const PAUSE_MIN_NS: i64 = 1_000_000;
+/// A full segment is held only by the delayed ACK of a small window. No receiver in use delays by
+/// less, and slow links space full segments by up to this.
+const FULL_SEGMENT_PAUSE_MIN_NS: i64 = 5_000_000;
+/// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
+/// it makes many, but then nothing waits for them.
+const SHORT_SEGMENTS_MAX: usize = 16;
+/// ACKs that are remembered: at one ACK for two segments, a flight of 1500 kB.
+const ACKS_MAX: usize = 512;
+/// Two segments further apart than this were not sent back to back: a full one takes this long at
+/// 6 Mbit/s.
+const SPACING_MAX_NS: i64 = 2_000_000;
+/// ... nor if it is more than this part of the pause that follows.
+const SPACING_SHARE: i64 = 10;
+/// Pauses of one response that wait for its end.
+const OPEN_PAUSES_MAX: usize = 4096;
+/// How much older than one round trip an ACK may be and still be the one that released data: the
+/// worst scheduling delay seen on busy hosts.
+const ACK_AGE_SLACK_NS: i64 = 50_000_000;
+/// Two ACKs whose distances differ by less are equally near, for round trips vary by as much; then
+/// the one that acknowledges a short segment is taken, for only that one can release held data.
+const EQUALLY_NEAR_NS: i64 = 2_000_000;
+/// An ACK must be this much too late to have released a short segment before the segment counts as
+/// sent without it. Packets of one host are captured out of their true order by less.
+const DISPROOF_MARGIN_NS: i64 = 500_000;
+
+/// A data segment of the server that carries new bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerData {
+    pub frame: u64,
+    pub time_ns: i64,
+    /// Stream offsets: the flow's first byte is at 0.
+    pub start: u64,
+    pub end: u64,
+    pub bytes: u32,
+    pub has_fin: bool,
+}
+
+/// What is known of the flow when a data segment of the server comes by.
+#[derive(Clone, Copy, Debug)]
+pub struct Path {
+    pub segment_bytes: u32,
+    pub server_path_rtt_ns: Option<i64>,
+    pub client_path_rtt_ns: Option<i64>,
+    pub receive_window: u64,
+    pub in_loss_recovery: bool,
+}
+
+impl Path {
+    /// Whether a payload of this size ends in a segment that is not full. Offload shows several
+    /// segments as one packet; its last part tells.
+    fn is_short(&self, bytes: u32) -> bool {
+        self.segment_bytes > 0 && bytes.checked_rem(self.segment_bytes) != Some(0)
+    }
+}
+
+/// An ACK of the client that acknowledged something new.
+#[derive(Clone, Copy, Debug)]
+struct ClientAck {
+    frame: u64,
+    time_ns: i64,
+    before: u64,
+    after: u64,
+    /// Time of the newest data it covers.
+    covered_ns: i64,
+    outstanding_segments: u32,
+    outstanding_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ShortSegment {
+    frame: u64,
+    start: u64,
+    end: u64,
+    bytes: u32,
+}
+
+/// The segment that a response starts in.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    response_start: u64,
+    end: u64,
+    shorts_before: u32,
+}
+
+/// A pause whose response is not complete yet; offsets are still those of the stream.
+#[derive(Debug)]
+struct OpenPause {
+    released_start: u64,
+    released_end: u64,
+    short_start: Option<u64>,
+    shorts: u32,
+    acked_before: u64,
+    row: PauseRow,
+}
+
+/// A short segment that was sent while the one that ends at `end` seemed unacknowledged.
+#[derive(Clone, Copy, Debug)]
+struct Suspicion {
+    end: u64,
+    time_ns: i64,
+}
+
+/// Follows the data of one flow's server.
+#[derive(Debug, Default)]
+pub struct PauseTracker {
+    previous: Option<ServerData>,
+    /// Time between the two data segments before this one, if both are of one response.
+    spacing_ns: i64,
+    /// Something was sent again since the data segment before.
+    was_disturbed: bool,
+    suspicions: VecDeque<Suspicion>,
+    shorts: VecDeque<ShortSegment>,
+    acks: VecDeque<ClientAck>,
+    openings: VecDeque<Opening>,
+    open: Vec<OpenPause>,
+    short_count: u32,
+    largest_flight_bytes: u64,
+    /// Times that the server sent a short segment while another one was unacknowledged: proof that
+    /// Nagle's algorithm was off at that moment.
+    pub nagle_disproofs: u32,
+}
+
+/// A response that HTTP framed to its end, or as far as it came.
+#[derive(Clone, Copy, Debug)]
+pub struct FinishedResponse {
+    pub flow: u32,
+    pub transaction: u32,
+    /// Stream offsets.
+    pub start: u64,
+    pub end: u64,
+    pub head_bytes: u64,
+}
+
+/// What the client acknowledged, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct AckSeen {
+    pub frame: u64,
+    pub time_ns: i64,
+    pub acknowledged: Acknowledged,
+    pub covered_ns: i64,
+    pub outstanding_segments: u32,
+    pub outstanding_bytes: u64,
+}
+
+impl PauseTracker {
+    /// The client acknowledged new data of the server.
+    pub fn client_ack(&mut self, ack: AckSeen, server_path_rtt_ns: Option<i64>) {
+        let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
+        let too_old = server_path_rtt_ns.unwrap_or(0).saturating_add(ACK_AGE_SLACK_NS);
+        // One older ACK is kept: it bounds what the next one newly acknowledges.
+        while self.acks.len() >= ACKS_MAX
+            || self.acks.get(1).is_some_and(|second| {
+                ack.time_ns.saturating_sub(second.time_ns) > too_old
+            })
+        {
+            self.acks.pop_front();
+        }
+        let after = stream(ack.acknowledged.after);
+        self.judge_suspicions(after, ack.time_ns, server_path_rtt_ns.unwrap_or(0));
+        self.acks.push_back(ClientAck {
+            frame: ack.frame,
+            time_ns: ack.time_ns,
+            before: stream(ack.acknowledged.before),
+            after,
+            covered_ns: ack.covered_ns,
+            outstanding_segments: ack.outstanding_segments,
+            outstanding_bytes: ack.outstanding_bytes,
+        });
+    }
+
+    /// The server sent data again.
+    pub fn retransmission(&mut self) {
+        self.was_disturbed = true;
+    }
+
+    /// The server sent new data.
+    pub fn server_data(&mut self, data: ServerData, path: &Path, flight_bytes: u64) {
+        let is_short = path.is_short(data.bytes);
+        if is_short {
+            self.short_count = self.short_count.saturating_add(1);
+        }
+        if let Some(previous) = self.previous {
+            let gap = data.time_ns.saturating_sub(previous.time_ns);
+            let least = if is_short { PAUSE_MIN_NS } else { FULL_SEGMENT_PAUSE_MIN_NS };
+            if gap >= least && self.open.len() < OPEN_PAUSES_MAX {
+                self.consider(previous, data, is_short, path);
+            }
+            self.spacing_ns = gap.max(0);
+            self.was_disturbed = false;
+        }
+        if is_short && !data.has_fin {
+            self.note_short(data);
+        }
+        self.previous = Some(data);
+        self.largest_flight_bytes = self.largest_flight_bytes.max(flight_bytes);
+    }
+
+    /// A response was found to start at `response_start`, in the segment just seen.
+    pub fn response_opens(&mut self, response_start: u64) {
+        let Some(data) = self.previous else { return };
+        self.spacing_ns = 0;
+        let last_is_short = self.shorts.back().is_some_and(|short| short.frame == data.frame);
+        self.openings.push_back(Opening {
+            response_start,
+            end: data.end,
+            shorts_before: self.short_count.saturating_sub(u32::from(last_is_short)),
+        });
+    }
+
+    /// A response is complete: its pauses become rows.
+    pub fn response_ends(&mut self, response: FinishedResponse, rows: &mut PausesTable) {
+        let FinishedResponse { start, end, .. } = response;
+        let mut opening = None;
+        while let Some(first) = self.openings.front().copied() {
+            if first.response_start > start {
+                break;
+            }
+            opening = (first.response_start == start).then_some(first);
+            self.openings.pop_front();
+        }
+        for pause in self.open.extract_if(.., |pause| pause.released_start < end) {
+            let Some(opening) = opening else { continue };
+            // The time before a response is not a pause inside it.
+            if pause.released_start <= start {
+                continue;
+            }
+            rows.push(&pause.into_row(opening, response));
+        }
+    }
+
+    fn note_short(&mut self, data: ServerData) {
+        let last_end = self.shorts.back().map(|last| last.end);
+        let acked = self.acks.back().map_or(0, |ack| ack.after);
+        if let Some(end) = last_end.filter(|end| *end > acked) {
+            if self.suspicions.len() < SHORT_SEGMENTS_MAX {
+                self.suspicions.push_back(Suspicion { end, time_ns: data.time_ns });
+            }
+        }
+        if self.shorts.len() >= SHORT_SEGMENTS_MAX {
+            self.shorts.pop_front();
+        }
+        self.shorts.push_back(ShortSegment {
+            frame: data.frame,
+            start: data.start,
+            end: data.end,
+            bytes: data.bytes,
+        });
+    }
+
+    /// An ACK up to `acked` was seen at `ack_ns`. The server got it after the rest of its way; a
+    /// short segment that had left by then was not released by it.
+    fn judge_suspicions(&mut self, acked: u64, ack_ns: i64, server_path_rtt_ns: i64) {
+        while let Some(suspicion) = self.suspicions.front().copied() {
+            if suspicion.end > acked {
+                return;
+            }
+            self.suspicions.pop_front();
+            let too_late_by = ack_ns
+                .saturating_sub(suspicion.time_ns)
+                .saturating_add(server_path_rtt_ns);
+            if too_late_by >= DISPROOF_MARGIN_NS.max(server_path_rtt_ns / 2) {
+                self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
+            }
+        }
+    }
+
+    /// Records the pause between two data segments, if an ACK of a short segment lies between or
+    /// the segment after it is short: no other pause can be a stall of Nagle's making.
+    fn consider(&mut self, previous: ServerData, data: ServerData, is_short: bool, path: &Path) {
+        let expected = path.server_path_rtt_ns.unwrap_or(0);
+        let distance = |ack: &ClientAck| {
+            data.time_ns.saturating_sub(ack.time_ns).saturating_sub(expected).saturating_abs()
+        };
+        let short_of = |ack: &ClientAck| {
+            let is_acked = |short: &&ShortSegment| short.end <= ack.after && short.end > ack.before;
+            self.shorts.iter().rev().find(is_acked).copied()
+        };
+        let Some(nearest) = self.acks.iter().rev().min_by_key(|ack| distance(ack)) else { return };
+        let releasing_short = self
+            .acks
+            .iter()
+            .rev()
+            .filter(|ack| short_of(ack).is_some())
+            .min_by_key(|ack| distance(ack))
+            .filter(|ack| distance(ack) <= distance(nearest).saturating_add(EQUALLY_NEAR_NS));
+        let ack = *releasing_short.unwrap_or(nearest);
+        let short = short_of(&ack);
+        if short.is_none() && !is_short {
+            return;
+        }
+        // Had it not been held, it would have followed at the pace of the segments before.
+        let gap = data.time_ns.saturating_sub(previous.time_ns);
+        let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
+        let spacing = if is_pace { self.spacing_ns } else { 0 };
+        let client_path = path.client_path_rtt_ns.unwrap_or(0);
+        let since_ack = data.time_ns.saturating_sub(ack.time_ns);
+        let row = PauseRow {
+            previous_frame: previous.frame,
+            previous_time: previous.time_ns,
+            previous_bytes: previous.bytes,
+            released_frame: data.frame,
+            released_time: data.time_ns,
+            released_bytes: data.bytes,
+            ack_frame: Some(ack.frame),
+            ack_time: Some(ack.time_ns),
+            ack_delay: Some(ack.time_ns.saturating_sub(ack.covered_ns).saturating_sub(client_path)),
+            ack_to_release: Some(since_ack.saturating_sub(expected)),
+            ack_covers_all: ack.after >= previous.end,
+            could_send_time: previous.time_ns.saturating_add(spacing),
+            segment_bytes: path.segment_bytes,
+            short_frame: short.map(|short| short.frame),
+            short_bytes: short.map(|short| short.bytes),
+            outstanding_segments: ack.outstanding_segments,
+            outstanding_bytes: ack.outstanding_bytes,
+            receive_window: path.receive_window,
+            largest_flight_bytes: self.largest_flight_bytes,
+            retransmission_near: path.in_loss_recovery || self.was_disturbed,
+            server_path_rtt: path.server_path_rtt_ns,
+            client_path_rtt: path.client_path_rtt_ns,
+            ..PauseRow::default()
+        };
+        self.open.push(OpenPause {
+            released_start: data.start,
+            released_end: data.end,
+            short_start: short.map(|short| short.start),
+            shorts: self.short_count,
+            acked_before: ack.before,
+            row,
+        });
+    }
+}
+
+impl OpenPause {
+    fn into_row(self, opening: Opening, response: FinishedResponse) -> PauseRow {
+        let start = opening.response_start;
+        let relative = |offset: u64| i64::try_from(offset).ok()?.checked_sub_unsigned(start);
+        PauseRow {
+            flow: response.flow,
+            transaction: response.transaction,
+            released_offset: self.released_start.saturating_sub(start),
+            ends_response: self.released_end >= response.end,
+            opening_bytes: u32::try_from(opening.end.saturating_sub(start)).unwrap_or(u32::MAX),
+            opening_is_acked: self.acked_before >= opening.end,
+            short_offset: self.short_start.and_then(relative),
+            short_segments: self.shorts.saturating_sub(opening.shorts_before),
+            head_bytes: response.head_bytes,
+            is_first_response: response.transaction == 0,
+            ..self.row
+        }
+    }
+}

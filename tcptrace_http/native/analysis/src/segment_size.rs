@@ -1,0 +1,101 @@
+//! How many bytes a full segment of the server carries: what "short" is measured against.
+
+/// Length of the timestamps option with its padding: it is taken off the MSS in every segment
+/// (RFC 7323, appendix A; RFC 6691).
+const TIMESTAMPS_BYTES: u32 = 12;
+/// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
+/// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
+const EQUAL_RUN_MIN: u32 = 3;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SegmentSize {
+    negotiated: Option<u32>,
+    /// Largest payload seen; it stands in where no handshake was.
+    largest: u32,
+    /// Size at which a run of unacknowledged, equal segments showed a smaller limit on the path.
+    path_limit: Option<u32>,
+    previous: u32,
+    equal_run: u32,
+    /// Packets with more payload than a segment may have: merged by offload, before the wire.
+    pub super_segments: u64,
+}
+
+impl SegmentSize {
+    /// Takes the MSS options of the handshake.
+    pub fn negotiated(&mut self, client: Option<u16>, server: Option<u16>, timestamps: bool) {
+        let least = match (client, server) {
+            (Some(client), Some(server)) => Some(client.min(server)),
+            (one, other) => one.or(other),
+        };
+        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.negotiated = least.map(|mss| u32::from(mss).saturating_sub(options)).filter(|mss| *mss > 0);
+    }
+
+    /// Notes a new data segment of the server that starts at `start`.
+    pub fn data(&mut self, payload_bytes: u32, acked: i64, start: i64) {
+        self.largest = self.largest.max(payload_bytes);
+        let Some(negotiated) = self.negotiated else { return };
+        if payload_bytes > negotiated {
+            self.super_segments = self.super_segments.saturating_add(1);
+        }
+        let repeats = payload_bytes == self.previous && payload_bytes < negotiated && acked < start;
+        self.equal_run = if repeats { self.equal_run.saturating_add(1) } else { 0 };
+        self.previous = payload_bytes;
+        if self.equal_run >= EQUAL_RUN_MIN && payload_bytes >= self.largest {
+            self.path_limit = Some(payload_bytes);
+        }
+        if self.path_limit.is_some_and(|limit| payload_bytes > limit) {
+            self.path_limit = None;
+        }
+    }
+
+    /// Payload of a full segment; 0 before anything is known.
+    #[must_use]
+    pub fn full(&self) -> u32 {
+        self.path_limit.or(self.negotiated).unwrap_or(self.largest)
+    }
+
+    /// Segments that a payload was on the wire.
+    #[must_use]
+    pub fn wire_segments(&self, payload_bytes: u32) -> u32 {
+        match self.negotiated {
+            _ if payload_bytes == 0 => 0,
+            Some(full) => payload_bytes.div_ceil(full.max(1)),
+            None => 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_smaller_mss_less_the_timestamps_is_a_full_segment() {
+        let mut size = SegmentSize::default();
+        size.negotiated(Some(1460), Some(65495), true);
+        assert_eq!(size.full(), 1448);
+        assert_eq!(size.wire_segments(14480), 10);
+        assert_eq!(size.wire_segments(100), 1);
+    }
+
+    #[test]
+    fn a_run_of_equal_unacknowledged_segments_shows_the_limit_of_the_path() {
+        let mut size = SegmentSize::default();
+        size.negotiated(Some(1460), Some(1460), false);
+        for start in 1..=5 {
+            size.data(1380, 0, start * 1380);
+        }
+        assert_eq!(size.full(), 1380);
+        size.data(1460, 0, 6 * 1380);
+        assert_eq!(size.full(), 1460);
+    }
+
+    #[test]
+    fn without_a_handshake_the_largest_segment_is_a_full_one() {
+        let mut size = SegmentSize::default();
+        size.data(1460, 1, 1);
+        size.data(13, 1, 1461);
+        assert_eq!(size.full(), 1460);
+    }
+}

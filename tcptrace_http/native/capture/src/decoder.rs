@@ -1,0 +1,301 @@
+//! The decoder: chunks of a file in, records cut out of them, packets to the sink.
+//!
+//! Theory of operation. Records are read right out of the chunk that was fed. What is left at its
+//! end, less than one record, is kept in `tail` together with `wanted`, the number of bytes that
+//! must be there before the container format can say more; the next chunk first fills the tail up
+//! to just that many. So a byte is copied only in a record that lies across chunks, and at most one
+//! record is kept. After damage that cannot be passed, or an error, the rest of the file is ignored.
+
+use trace_model::{AnomalyKind, PacketSink};
+
+use crate::emitter::Emitter;
+use crate::error::CaptureError;
+use crate::pcap::{self, Pcap};
+use crate::pcapng::{self, Pcapng};
+use crate::progress::Progress;
+use crate::provenance::Provenance;
+use crate::unknown_format;
+
+enum Container {
+    Unrecognised,
+    Pcap(Pcap),
+    Pcapng(Pcapng),
+    /// Nothing more is read.
+    Stopped,
+}
+
+/// Reads one capture file, given in chunks.
+pub struct Decoder {
+    container: Container,
+    emitter: Emitter,
+    /// The start of a record of which the rest was not fed yet.
+    tail: Vec<u8>,
+    /// Length at which the tail can be read further.
+    wanted: usize,
+    /// Bytes still to come that belong to a block of no interest.
+    skip: u64,
+    /// Offset in the file of the record that is read next.
+    offset: u64,
+}
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Decoder {
+    #[must_use]
+    pub fn new() -> Self {
+        Decoder {
+            container: Container::Unrecognised,
+            emitter: Emitter::new(),
+            tail: Vec::new(),
+            wanted: 0,
+            skip: 0,
+            offset: 0,
+        }
+    }
+
+    /// Reads on. Any way to cut the file into chunks gives the same packets.
+    ///
+    /// # Errors
+    /// If the file is no capture, is damaged before its first packet, or has a link type that
+    /// cannot be decoded. What is fed after an error is ignored.
+    pub fn feed<S: PacketSink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<(), CaptureError> {
+        let fed = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let read = &mut self.emitter.provenance.bytes_read;
+        *read = read.saturating_add(fed);
+        let result = self.read(bytes, sink);
+        if result.is_err() {
+            self.stop();
+        }
+        result
+    }
+
+    fn read<S: PacketSink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<(), CaptureError> {
+        let mut input = bytes;
+        loop {
+            input = self.skipped(input);
+            let is_tail_ready = !self.tail.is_empty() && self.tail.len() >= self.wanted;
+            if input.is_empty() && !is_tail_ready || matches!(self.container, Container::Stopped) {
+                return Ok(());
+            }
+            if self.tail.is_empty() {
+                input = self.read_in_place(input, sink)?;
+            } else {
+                input = self.read_tail(input, sink)?;
+            }
+        }
+    }
+
+    /// The input without what belongs to a block of no interest.
+    fn skipped<'a>(&mut self, input: &'a [u8]) -> &'a [u8] {
+        let here = usize::try_from(self.skip)
+            .unwrap_or(usize::MAX)
+            .min(input.len());
+        let passed = u64::try_from(here).unwrap_or(u64::MAX);
+        self.skip = self.skip.saturating_sub(passed);
+        self.offset = self.offset.saturating_add(passed);
+        input.get(here..).unwrap_or(&[])
+    }
+
+    /// Reads records right out of the input; an incomplete one goes into the tail.
+    fn read_in_place<'a, S: PacketSink>(
+        &mut self,
+        mut input: &'a [u8],
+        sink: &mut S,
+    ) -> Result<&'a [u8], CaptureError> {
+        loop {
+            match self.advance(input, sink)? {
+                Progress::Advanced(used) => {
+                    self.pass(used);
+                    input = input.get(used..).unwrap_or(&[]);
+                    if input.is_empty() {
+                        return Ok(input);
+                    }
+                }
+                Progress::Incomplete(wanted) => {
+                    self.tail.extend_from_slice(input);
+                    self.wanted = wanted;
+                    return Ok(&[]);
+                }
+                Progress::Skip(total) => {
+                    self.skip = total;
+                    return Ok(input);
+                }
+                Progress::Malformed(what) => {
+                    self.damaged(what, sink)?;
+                    return Ok(&[]);
+                }
+            }
+        }
+    }
+
+    /// Fills the tail up to what is wanted, and reads it if that much is there.
+    fn read_tail<'a, S: PacketSink>(
+        &mut self,
+        input: &'a [u8],
+        sink: &mut S,
+    ) -> Result<&'a [u8], CaptureError> {
+        let missing = self.wanted.saturating_sub(self.tail.len()).min(input.len());
+        let (now, rest) = input.split_at_checked(missing).unwrap_or((input, &[]));
+        self.tail.extend_from_slice(now);
+        if self.tail.len() < self.wanted {
+            return Ok(rest);
+        }
+        let mut tail = std::mem::take(&mut self.tail);
+        match self.advance(&tail, sink)? {
+            Progress::Advanced(used) => {
+                self.pass(used);
+                tail.drain(..used.min(tail.len()));
+                // What remains, if anything, may be read at once.
+                self.wanted = tail.len();
+            }
+            Progress::Incomplete(wanted) => self.wanted = wanted,
+            Progress::Skip(total) => {
+                let held = usize::try_from(total).unwrap_or(usize::MAX).min(tail.len());
+                self.pass(held);
+                self.skip = total.saturating_sub(u64::try_from(held).unwrap_or(u64::MAX));
+                tail.drain(..held);
+                self.wanted = tail.len();
+            }
+            Progress::Malformed(what) => {
+                self.damaged(what, sink)?;
+                return Ok(&[]);
+            }
+        }
+        self.tail = tail;
+        Ok(rest)
+    }
+
+    fn pass(&mut self, used: usize) {
+        let used = u64::try_from(used).unwrap_or(u64::MAX);
+        self.offset = self.offset.saturating_add(used);
+    }
+
+    #[inline]
+    fn advance<S: PacketSink>(
+        &mut self,
+        input: &[u8],
+        sink: &mut S,
+    ) -> Result<Progress, CaptureError> {
+        match &mut self.container {
+            Container::Pcap(pcap) => pcap.advance(input, &mut self.emitter, sink),
+            Container::Pcapng(pcapng) => {
+                Ok(pcapng.advance(input, self.offset, &mut self.emitter, sink))
+            }
+            Container::Unrecognised => self.recognise(input),
+            Container::Stopped => Ok(Progress::Advanced(input.len())),
+        }
+    }
+
+    /// Tells the format from the first bytes of the file.
+    fn recognise(&mut self, input: &[u8]) -> Result<Progress, CaptureError> {
+        let Some(start) = input.first_chunk::<{ unknown_format::MAGIC_BYTES }>() else {
+            return Ok(Progress::Incomplete(unknown_format::MAGIC_BYTES));
+        };
+        if pcapng::is_pcapng(start) {
+            self.emitter.provenance.format = "pcapng";
+            self.container = Container::Pcapng(Pcapng::new());
+            return Ok(Progress::Advanced(0));
+        }
+        if pcap::is_pcap(start) {
+            return Ok(match Pcap::open(input, &mut self.emitter) {
+                None => Progress::Incomplete(pcap::FILE_HEADER_BYTES),
+                Some(Err(what)) => Progress::Malformed(what),
+                Some(Ok(pcap)) => {
+                    self.container = Container::Pcap(pcap);
+                    Progress::Advanced(pcap::FILE_HEADER_BYTES)
+                }
+            });
+        }
+        Err(unknown_format::error(input))
+    }
+
+    /// Damage that cannot be passed: an anomaly if there were packets before it, else an error.
+    fn damaged<S: PacketSink>(&mut self, what: String, sink: &mut S) -> Result<(), CaptureError> {
+        let after_packet = self.emitter.provenance.packets;
+        if after_packet == 0 {
+            return Err(CaptureError::MalformedCapture {
+                what,
+                offset: self.offset,
+                after_packet,
+            });
+        }
+        self.emitter.provenance.damaged_at_offset = Some(self.offset);
+        self.emitter.notices.report(
+            AnomalyKind::MalformedBlock,
+            Some(after_packet),
+            Some(self.offset),
+            || format!("{what}; the rest of the file was not read"),
+        );
+        self.emitter.notices.flush(sink);
+        self.stop();
+        Ok(())
+    }
+
+    fn stop(&mut self) {
+        self.container = Container::Stopped;
+        self.tail = Vec::new();
+        self.skip = 0;
+    }
+
+    /// Ends the reading: reports what the end of the file leaves incomplete, and how often what
+    /// was met.
+    ///
+    /// # Errors
+    /// If the file is empty, ends before its header does, or had no packet that could be read.
+    pub fn finish<S: PacketSink>(&mut self, sink: &mut S) -> Result<(), CaptureError> {
+        let is_cut = self.is_inside_record();
+        match &self.container {
+            Container::Unrecognised => {
+                let error = unknown_format::error_at_end(&self.tail);
+                self.stop();
+                return Err(error);
+            }
+            Container::Pcapng(pcapng) => {
+                let outcome = pcapng.outcome(&self.emitter, self.tail.len());
+                if outcome.is_err() {
+                    self.stop();
+                    return outcome;
+                }
+            }
+            Container::Pcap(_) | Container::Stopped => {}
+        }
+        if is_cut {
+            self.cut_short();
+        }
+        self.stop();
+        self.emitter.finish(sink);
+        Ok(())
+    }
+
+    fn is_inside_record(&self) -> bool {
+        let is_inside_block = match &self.container {
+            Container::Pcapng(pcapng) => pcapng.is_inside_block(),
+            Container::Unrecognised | Container::Pcap(_) | Container::Stopped => false,
+        };
+        is_inside_block || self.skip > 0 || !self.tail.is_empty()
+    }
+
+    fn cut_short(&mut self) {
+        let packets = self.emitter.provenance.packets;
+        self.emitter.provenance.truncated = true;
+        self.emitter.notices.report(
+            AnomalyKind::CaptureCutShort,
+            Some(packets).filter(|packets| *packets > 0),
+            Some(self.offset),
+            || format!("the file ends inside a record, after packet {packets}"),
+        );
+    }
+
+    /// What is known of the file so far.
+    #[must_use]
+    pub fn provenance(&self) -> Provenance {
+        self.emitter.provenance.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! From a record of the file to a packet at the sink, whatever the container.
+
+use trace_model::{AnomalyKind, LinkType, Network, Packet, PacketSink};
+
+use crate::layers::{Frame, Layers};
+use crate::notices::Notices;
+use crate::provenance::Provenance;
+use crate::time::clamp;
+
+/// One record as a container holds it.
+pub(crate) struct Record<'a> {
+    /// None if the record has no time (a pcapng simple packet block).
+    pub(crate) time_ns: Option<i128>,
+    /// Interface number over all sections of the file.
+    pub(crate) interface: u32,
+    pub(crate) link_type: LinkType,
+    /// Whether the layers of the link type can be read; the packet is counted either way.
+    pub(crate) is_supported: bool,
+    pub(crate) wire_bytes: u32,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// The protocol number of TCP (RFC 9293, section 3.9.2).
+const IP_PROTOCOL_TCP: u8 = 6;
+
+pub(crate) struct Emitter {
+    layers: Layers,
+    pub(crate) notices: Notices,
+    pub(crate) provenance: Provenance,
+    /// Packets whose link type can be decoded.
+    pub(crate) supported_packets: u64,
+    previous_time_ns: i64,
+}
+
+impl Emitter {
+    pub(crate) fn new() -> Self {
+        Emitter {
+            layers: Layers::new(),
+            notices: Notices::default(),
+            provenance: Provenance::default(),
+            supported_packets: 0,
+            // No time is before it, so the first packet is not called late.
+            previous_time_ns: i64::MIN,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn packet<S: PacketSink>(&mut self, record: &Record<'_>, sink: &mut S) {
+        let frame = self.provenance.packets.saturating_add(1);
+        self.provenance.packets = frame;
+        let time_ns = self.time(record, frame);
+        let captured_bytes = u32::try_from(record.bytes.len()).unwrap_or(u32::MAX);
+        let packet = Packet {
+            frame,
+            time_ns,
+            interface: record.interface,
+            link_type: record.link_type,
+            // A frame is no shorter than what was captured of it, whatever the writer says.
+            wire_bytes: record.wire_bytes.max(captured_bytes),
+            captured_bytes,
+            network: None,
+            segment: None,
+        };
+        if record.is_supported {
+            self.supported_packets = self.supported_packets.saturating_add(1);
+            let notices = &mut self.notices;
+            let layers_frame = Frame {
+                link_type: record.link_type,
+                bytes: record.bytes,
+                wire_bytes: packet.wire_bytes,
+                frame,
+                time_ns,
+            };
+            let is_tcp = self.layers.decode(
+                &layers_frame,
+                &mut |kind, detail| notices.report(kind, Some(frame), None, || detail),
+                |network, segment| {
+                    let is_tcp = segment.is_some() || is_cut_tcp(network);
+                    sink.packet(&Packet {
+                        network,
+                        segment,
+                        ..packet
+                    });
+                    is_tcp
+                },
+            );
+            self.provenance.tcp_packets = self
+                .provenance
+                .tcp_packets
+                .saturating_add(u64::from(is_tcp));
+        } else {
+            sink.packet(&packet);
+        }
+        self.notices.flush(sink);
+    }
+
+    /// Counts what is numbered as a frame but holds no packet.
+    pub(crate) fn frame_without_packet(&mut self) {
+        self.provenance.packets = self.provenance.packets.saturating_add(1);
+    }
+
+    /// The time of a record; one without is taken to be of the time of the packet before it.
+    #[inline]
+    fn time(&mut self, record: &Record<'_>, frame: u64) -> i64 {
+        let Some(exact) = record.time_ns else {
+            return if self.previous_time_ns == i64::MIN {
+                0
+            } else {
+                self.previous_time_ns
+            };
+        };
+        let time_ns = clamp(exact);
+        if i128::from(time_ns) != exact {
+            self.notices
+                .report(AnomalyKind::AbsurdTime, Some(frame), None, || {
+                    format!("time is {exact} ns from the epoch, outside the years 1677 to 2262")
+                });
+        }
+        if time_ns < self.previous_time_ns {
+            let back = self.previous_time_ns.saturating_sub(time_ns);
+            self.notices
+                .report(AnomalyKind::TimeBackwards, Some(frame), None, || {
+                    format!("time is {back} ns before that of the packet before")
+                });
+        }
+        self.previous_time_ns = time_ns;
+        let provenance = &mut self.provenance;
+        let earliest = provenance.first_time_ns.unwrap_or(time_ns).min(time_ns);
+        let latest = provenance.last_time_ns.unwrap_or(time_ns).max(time_ns);
+        provenance.first_time_ns = Some(earliest);
+        provenance.last_time_ns = Some(latest);
+        time_ns
+    }
+
+    pub(crate) fn finish<S: PacketSink>(&mut self, sink: &mut S) {
+        let notices = &mut self.notices;
+        self.layers
+            .finish(&mut |kind, detail| notices.report(kind, None, None, || detail));
+        self.notices.finish(sink);
+    }
+}
+
+/// Whether a packet without a whole TCP header carries the beginning of one. Of a fragmented
+/// segment the packet that completes it is counted, and no other.
+#[inline]
+fn is_cut_tcp(network: Option<Network>) -> bool {
+    network.is_some_and(|header| header.protocol == IP_PROTOCOL_TCP && !header.is_fragment)
+}

@@ -1,0 +1,100 @@
+//! IPv6 headers and extension headers (RFC 8200, sections 3 and 4).
+
+use super::fragments::Fragment;
+use super::{Header, HOP_BY_HOP_OPTIONS};
+use crate::layers::view::View;
+use crate::layers::{Layer, Next, Stop};
+use trace_model::{IpAddress, Network};
+
+const HEADER_BYTES: u32 = 40;
+const FRAGMENT_HEADER_BYTES: usize = 8;
+const PAD1_OPTION: u8 = 0;
+/// The jumbo payload option (RFC 2675, section 2): a length of more than 65,535 bytes.
+const JUMBO_PAYLOAD_OPTION: u8 = 0xc2;
+const JUMBO_PAYLOAD_OPTION_BYTES: u8 = 4;
+
+#[inline]
+pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
+    let [_, traffic_class, _, _, len0, len1, next_header, hop_limit] =
+        *view.header::<8>("IPv6 header")?;
+    let source = *view.at::<16>(8, "IPv6 source address")?;
+    let destination = *view.at::<16>(24, "IPv6 destination address")?;
+    let after = view.after(HEADER_BYTES as usize, "IPv6 header")?;
+    let payload_bytes = match u16::from_be_bytes([len0, len1]) {
+        0 => jumbo_payload_bytes(next_header, after).unwrap_or(after.length()),
+        length => u32::from(length),
+    };
+    let network = Network {
+        source: IpAddress::v6(source),
+        destination: IpAddress::v6(destination),
+        protocol: next_header,
+        ttl: hop_limit,
+        identification: 0,
+        header_offset: view.offset(),
+        is_fragment: false,
+        // The traffic class straddles bytes 0 and 1; its low half is the upper one of byte 1.
+        ecn: (traffic_class >> 4) & 0b11,
+    };
+    Ok(Header {
+        network,
+        total_bytes: payload_bytes.saturating_add(HEADER_BYTES),
+        next: Layer::Protocol(next_header),
+        payload: after.until(payload_bytes),
+    })
+}
+
+/// The payload length in a hop-by-hop header, where the fixed header's field is 0. Without one, 0
+/// is what segmentation offload leaves there, and the packet fills the frame.
+fn jumbo_payload_bytes(next_header: u8, view: View<'_>) -> Option<u32> {
+    if next_header != HOP_BY_HOP_OPTIONS {
+        return None;
+    }
+    let [_, units, ..] = *view.bytes() else {
+        return None;
+    };
+    let mut options = view.bytes().get(2..extension_bytes(units))?;
+    while let [kind, rest @ ..] = options {
+        if *kind == PAD1_OPTION {
+            options = rest;
+            continue;
+        }
+        let [length, data @ ..] = rest else {
+            return None;
+        };
+        if *kind == JUMBO_PAYLOAD_OPTION && *length == JUMBO_PAYLOAD_OPTION_BYTES {
+            return data.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
+        }
+        options = data.get(usize::from(*length)..)?;
+    }
+    None
+}
+
+/// Hop-by-hop options, routing, destination options and mobility headers all begin with the next
+/// header and their own length in units of 8 bytes, not counting the first (RFC 8200, section 4).
+pub(super) fn extension(view: View<'_>) -> Next<'_> {
+    let [next_header, units] = *view.header::<2>("IPv6 extension header")?;
+    let payload = view.after(extension_bytes(units), "IPv6 extension header")?;
+    Ok((Layer::Protocol(next_header), payload))
+}
+
+fn extension_bytes(units: u8) -> usize {
+    usize::from(units).saturating_add(1) << 3
+}
+
+/// The fragment header (RFC 8200, section 4.5).
+pub(super) fn fragment(view: View<'_>) -> Next<'_> {
+    let [next_header, _, field0, field1, identification @ ..] =
+        *view.header::<8>("IPv6 fragment header")?;
+    let field = u16::from_be_bytes([field0, field1]);
+    let fragment = Fragment {
+        // The offset is in units of 8 bytes and stands in the upper 13 bits.
+        offset: u32::from(field & !0b111),
+        more_follow: field & 1 != 0,
+        identification: u32::from_be_bytes(identification),
+        protocol: next_header,
+    };
+    Ok((
+        Layer::Fragment(fragment),
+        view.after(FRAGMENT_HEADER_BYTES, "IPv6 fragment header")?,
+    ))
+}

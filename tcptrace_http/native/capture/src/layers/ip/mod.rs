@@ -1,0 +1,70 @@
+//! IP headers and what they announce.
+
+mod authentication;
+mod erspan;
+mod ether_ip;
+pub(super) mod fragments;
+mod gre;
+pub(super) mod ipv4;
+mod ipv6;
+mod udp;
+
+use super::link::Link;
+use super::view::View;
+use super::{Layer, Next, Stop};
+use trace_model::Network;
+
+// Protocol numbers of the IANA registry of that name.
+const HOP_BY_HOP_OPTIONS: u8 = 0;
+const IPV4_ENCAPSULATION: u8 = 4;
+pub(super) const TCP: u8 = 6;
+const UDP: u8 = 17;
+const IPV6_ENCAPSULATION: u8 = 41;
+const IPV6_ROUTING: u8 = 43;
+const IPV6_FRAGMENT: u8 = 44;
+const GRE: u8 = 47;
+const AUTHENTICATION_HEADER: u8 = 51;
+const DESTINATION_OPTIONS: u8 = 60;
+/// IP within IP as NOS and KA9Q number it; the payload is as with [`IPV4_ENCAPSULATION`].
+const IP_WITHIN_IP: u8 = 94;
+const ETHER_IP: u8 = 97;
+const MOBILITY: u8 = 135;
+const MPLS_IN_IP: u8 = 137;
+
+/// An IP header as the walk needs it.
+pub(super) struct Header<'a> {
+    pub network: Network,
+    /// Header and payload together, by the header's own length field.
+    pub total_bytes: u32,
+    pub next: Layer,
+    pub payload: View<'a>,
+}
+
+/// Reads an IP header; its first nibble names the version, whatever announced it.
+#[inline]
+pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
+    match view.first_byte().map(|byte| byte >> 4) {
+        Some(4) => ipv4::header(view),
+        Some(6) => ipv6::header(view),
+        Some(_) => Err(Stop::Opaque),
+        None => Err(Stop::Cut {
+            header: "IP header",
+        }),
+    }
+}
+
+/// What follows an IP header by its protocol number.
+pub(super) fn payload(protocol: u8, view: View<'_>) -> Next<'_> {
+    match protocol {
+        HOP_BY_HOP_OPTIONS | IPV6_ROUTING | DESTINATION_OPTIONS | MOBILITY => ipv6::extension(view),
+        IPV6_FRAGMENT => ipv6::fragment(view),
+        AUTHENTICATION_HEADER => authentication::payload(view),
+        IPV4_ENCAPSULATION | IPV6_ENCAPSULATION | IP_WITHIN_IP => Ok((Layer::Ip, view)),
+        UDP => udp::payload(view),
+        GRE => gre::payload(view),
+        ETHER_IP => ether_ip::payload(view),
+        MPLS_IN_IP => Ok((Layer::Link(Link::Mpls), view)),
+        // ICMP is left closed on purpose: the TCP header it quotes is no segment of this packet.
+        _ => Err(Stop::Opaque),
+    }
+}

@@ -1,0 +1,53 @@
+//! User plane of the GPRS tunnelling protocol, version 1 (3GPP TS 29.281, section 5).
+
+use crate::layers::link::Link;
+use crate::layers::view::View;
+use crate::layers::{Layer, Next, Stop};
+
+/// Version 1 and protocol type GTP, of the first byte's upper four bits.
+const VERSION_AND_TYPE: u8 = 0b1111_0000;
+const GTP_VERSION_1: u8 = 0b0011_0000;
+const EXTENSION_FOLLOWS: u8 = 0b100;
+/// Any of extension header, sequence number and N-PDU number lengthens the header by 4 bytes.
+const ANY_OPTIONAL_FIELD: u8 = 0b111;
+/// The message that carries a user's packet; others are signalling.
+const T_PDU: u8 = 255;
+const NAME: &str = "GTP header";
+
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    let [first, message, ..] = *view.header::<8>(NAME)?;
+    if first & VERSION_AND_TYPE != GTP_VERSION_1 || message != T_PDU {
+        return Err(Stop::Opaque);
+    }
+    let mut after = view.after(8, NAME)?;
+    if first & ANY_OPTIONAL_FIELD != 0 {
+        let [_, _, _, mut next] = *after.header::<4>(NAME)?;
+        after = after.after(4, NAME)?;
+        while first & EXTENSION_FOLLOWS != 0 && next != 0 {
+            (next, after) = after_extension(after)?;
+        }
+    }
+    match after.first_byte().map(|byte| byte >> 4) {
+        Some(4 | 6) => Ok((Layer::Ip, after)),
+        // The type of the user's packet is known to the signalling only; what is not IP is PPP,
+        // whose frames begin with FF 03.
+        Some(0xf) => Ok((Layer::Link(Link::Ppp), after)),
+        Some(_) | None => Err(Stop::Opaque),
+    }
+}
+
+/// An extension header: its length in units of 4 bytes comes first, the next one's type last.
+fn after_extension(view: View<'_>) -> Result<(u8, View<'_>), Stop> {
+    const EXTENSION: &str = "GTP extension header";
+    let [words] = *view.header::<1>(EXTENSION)?;
+    let bytes = usize::from(words) << 2;
+    let Some(last) = bytes.checked_sub(1) else {
+        return Err(Stop::TooSmall {
+            field: EXTENSION,
+            value: 0,
+            least: 1,
+        });
+    };
+    let [next] = *view.at::<1>(last, EXTENSION)?;
+    Ok((next, view.after(bytes, EXTENSION)?))
+}

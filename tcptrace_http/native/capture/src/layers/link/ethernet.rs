@@ -1,0 +1,44 @@
+//! Ethernet (IEEE 802.3, section 3).
+
+use super::Link;
+use crate::layers::view::View;
+use crate::layers::{Layer, Next};
+
+const HEADER_BYTES: usize = 14;
+/// Smaller values of the type field are the length of an LLC frame (IEEE 802.3, section 3.2.6).
+const MIN_ETHER_TYPE: u16 = 0x0600;
+
+#[inline]
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    let [.., t0, t1] = *view.header::<HEADER_BYTES>("Ethernet header")?;
+    type_or_length(
+        u16::from_be_bytes([t0, t1]),
+        view.after(HEADER_BYTES, "Ethernet header")?,
+    )
+}
+
+/// The IPv4 packet right behind the header, if there is one.
+#[inline(always)]
+pub(super) fn ipv4(view: View<'_>) -> Option<View<'_>> {
+    // An EtherType of 0x0800 and the first nibble of an IP header of version 4.
+    match view.header::<15>("Ethernet header") {
+        Ok([.., 0x08, 0x00, 0x40..=0x4f]) => view.after(HEADER_BYTES, "Ethernet header").ok(),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+/// What a type field says that may be a length instead: behind addresses and behind VLAN tags.
+#[inline]
+pub(super) fn type_or_length(field: u16, after: View<'_>) -> Next<'_> {
+    if field >= MIN_ETHER_TYPE {
+        return Ok((Layer::EtherType(field), after));
+    }
+    let length = u32::from(field);
+    // Beyond the length is padding. A length beyond the frame is no worse than none.
+    let frame = if length <= after.length() {
+        after.until(length)
+    } else {
+        after
+    };
+    Ok((Layer::Link(Link::Llc), frame))
+}

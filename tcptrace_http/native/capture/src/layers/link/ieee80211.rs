@@ -1,0 +1,84 @@
+//! IEEE 802.11 data frames (IEEE 802.11-2020, section 9.2).
+
+use super::Link;
+use crate::layers::view::View;
+use crate::layers::{Layer, Next, Stop};
+
+const NAME: &str = "IEEE 802.11 header";
+/// Version 0 and type "data", of the first byte's lower four bits.
+const VERSION_AND_TYPE: u8 = 0b0000_1111;
+const DATA: u8 = 0b0000_1000;
+const WITHOUT_DATA: u8 = 0b0100_0000;
+const QUALITY_OF_SERVICE: u8 = 0b1000_0000;
+const TO_AND_FROM_DISTRIBUTION: u8 = 0b0000_0011;
+const MORE_FRAGMENTS: u8 = 0b0000_0100;
+const PROTECTED: u8 = 0b0100_0000;
+/// In a quality of service frame: a high throughput control field follows.
+const ORDER: u8 = 0b1000_0000;
+const FRAGMENT_NUMBER: u8 = 0x0f;
+const AGGREGATE: u8 = 0x80;
+
+const THREE_ADDRESSES: usize = 24;
+const FOURTH_ADDRESS: usize = 6;
+const QUALITY_OF_SERVICE_BYTES: usize = 2;
+const HIGH_THROUGHPUT_CONTROL_BYTES: usize = 4;
+
+/// Whether the capturing radio padded the header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Padding {
+    None,
+    ToFourBytes,
+}
+
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    data(view, Padding::None)
+}
+
+/// What an unencrypted data frame carries. Frames that are fragments carry nothing: they are rare,
+/// for no access point fragments by default.
+pub(super) fn data(view: View<'_>, padding: Padding) -> Next<'_> {
+    let [kind, flags] = *view.header::<2>(NAME)?;
+    if kind & VERSION_AND_TYPE != DATA
+        || kind & WITHOUT_DATA != 0
+        || flags & (PROTECTED | MORE_FRAGMENTS) != 0
+    {
+        return Err(Stop::Opaque);
+    }
+    let [sequence, _] = *view.at::<2>(22, NAME)?;
+    if sequence & FRAGMENT_NUMBER != 0 {
+        return Err(Stop::Opaque);
+    }
+    let mut header_bytes = THREE_ADDRESSES;
+    if flags & TO_AND_FROM_DISTRIBUTION == TO_AND_FROM_DISTRIBUTION {
+        header_bytes = header_bytes.saturating_add(FOURTH_ADDRESS);
+    }
+    let mut is_aggregate = false;
+    if kind & QUALITY_OF_SERVICE != 0 {
+        let [control, _] = *view.at::<2>(header_bytes, NAME)?;
+        is_aggregate = control & AGGREGATE != 0;
+        header_bytes = header_bytes.saturating_add(QUALITY_OF_SERVICE_BYTES);
+        if flags & ORDER != 0 {
+            header_bytes = header_bytes.saturating_add(HIGH_THROUGHPUT_CONTROL_BYTES);
+        }
+    }
+    if padding == Padding::ToFourBytes {
+        header_bytes = header_bytes.next_multiple_of(4);
+    }
+    let body = view.after(header_bytes, NAME)?;
+    if is_aggregate {
+        return first_of_aggregate(body);
+    }
+    Ok((Layer::Link(Link::Llc), body))
+}
+
+/// An aggregate (A-MSDU) holds several packets, and a frame here only one: it is the first.
+fn first_of_aggregate(body: View<'_>) -> Next<'_> {
+    const SUBFRAME: &str = "A-MSDU subframe header";
+    let [.., l0, l1] = *body.header::<14>(SUBFRAME)?;
+    let length = u32::from(u16::from_be_bytes([l0, l1]));
+    let first = body.after(14, SUBFRAME)?;
+    Ok((
+        Layer::Link(Link::Llc),
+        first.until(length.min(first.length())),
+    ))
+}

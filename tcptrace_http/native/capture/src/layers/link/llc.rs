@@ -1,0 +1,32 @@
+//! Logical link control (IEEE 802.2, section 3) and its subnetwork access protocol.
+
+use crate::layers::view::View;
+use crate::layers::{Layer, Next, Stop};
+
+const SNAP: u8 = 0xaa;
+const IP: u8 = 0x06;
+const UNNUMBERED_INFORMATION: u8 = 0x03;
+const NAME: &str = "LLC header";
+const SNAP_NAME: &str = "SNAP header";
+/// Organisation codes whose protocol number is an EtherType: RFC 1042, and IEEE 802.1H's for
+/// bridges to Ethernet.
+const ENCAPSULATED_ETHERNET: [u8; 3] = [0, 0, 0];
+const BRIDGE_TUNNEL: [u8; 3] = [0, 0, 0xf8];
+
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    let [destination, source, control] = *view.header::<3>(NAME)?;
+    match (destination, source, control) {
+        (SNAP, SNAP, UNNUMBERED_INFORMATION) => {
+            let [_, _, _, o0, o1, o2, t0, t1] = *view.header::<8>(SNAP_NAME)?;
+            match [o0, o1, o2] {
+                ENCAPSULATED_ETHERNET | BRIDGE_TUNNEL => Ok((
+                    Layer::EtherType(u16::from_be_bytes([t0, t1])),
+                    view.after(8, SNAP_NAME)?,
+                )),
+                _ => Err(Stop::Opaque),
+            }
+        }
+        (IP, IP, UNNUMBERED_INFORMATION) => Ok((Layer::Ip, view.after(3, NAME)?)),
+        _ => Err(Stop::Opaque),
+    }
+}

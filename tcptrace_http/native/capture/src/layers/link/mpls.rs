@@ -1,0 +1,35 @@
+//! MPLS label stacks (RFC 3032, section 2.1).
+
+use super::Link;
+use crate::layers::view::View;
+use crate::layers::{Layer, Next, Stop};
+
+const BOTTOM_OF_STACK: u8 = 0x01;
+/// First nibble of a pseudowire control word (RFC 4385, section 3), before an Ethernet frame.
+const CONTROL_WORD: u8 = 0;
+
+/// Takes one label off. No field says what is below the last one, but the first nibble does
+/// (RFC 4928, section 2): 4 and 6 are IP, 0 a control word.
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    let [_, _, bottom, _] = *view.header::<4>("MPLS label")?;
+    let below = view.after(4, "MPLS label")?;
+    if bottom & BOTTOM_OF_STACK == 0 {
+        return Ok((Layer::Link(Link::Mpls), below));
+    }
+    match below.first_byte().map(|byte| byte >> 4) {
+        Some(4 | 6) => Ok((Layer::Ip, below)),
+        Some(CONTROL_WORD) => ethernet_pseudowire(below),
+        Some(_) | None => Err(Stop::Opaque),
+    }
+}
+
+/// A frame without a control word begins with a destination address, which may begin with 0 too;
+/// a control word's first two bytes hold flags and a length that are 0 for all but tiny frames.
+fn ethernet_pseudowire(below: View<'_>) -> Next<'_> {
+    let [first, second, ..] = *below.header::<4>("MPLS payload")?;
+    let without_word = below.after(4, "pseudowire control word")?;
+    if [first, second] == [0, 0] {
+        return Ok((Layer::Link(Link::Ethernet), without_word));
+    }
+    Ok((Layer::Link(Link::Ethernet), below))
+}

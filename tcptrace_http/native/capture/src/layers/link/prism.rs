@@ -1,0 +1,24 @@
+//! Prism header before IEEE 802.11 frames: a message code and its length, in the byte order of
+//! the host. Drivers wrote AVS headers under the same link type.
+
+use super::{avs, Link};
+use crate::layers::view::View;
+use crate::layers::{Layer, Next};
+
+const NAME: &str = "Prism header";
+const AVS_MAGIC: u32 = 0x8021_1000;
+const AVS_MAGIC_BITS: u32 = 0xffff_f000;
+
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    let [m0, m1, m2, m3, length @ ..] = *view.header::<8>(NAME)?;
+    if u32::from_be_bytes([m0, m1, m2, m3]) & AVS_MAGIC_BITS == AVS_MAGIC {
+        return avs::payload(view);
+    }
+    // The header is 144 bytes in practice, so the right byte order gives the small number.
+    let length = u32::from_le_bytes(length).min(u32::from_be_bytes(length));
+    let header_bytes = usize::try_from(length).unwrap_or(usize::MAX);
+    Ok((
+        Layer::Link(Link::Ieee80211),
+        view.after(header_bytes, NAME)?,
+    ))
+}

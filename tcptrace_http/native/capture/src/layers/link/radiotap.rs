@@ -1,0 +1,46 @@
+//! Radiotap: what the radio knew about an IEEE 802.11 frame (https://www.radiotap.org).
+
+use super::ieee80211::{self, Padding};
+use crate::layers::view::View;
+use crate::layers::{Next, Stop};
+
+const NAME: &str = "radiotap header";
+const MIN_HEADER_BYTES: usize = 8;
+/// Bit 31 of a word of present fields: another word follows.
+const ANOTHER_WORD: u32 = 1 << 31;
+const TIMESTAMP_PRESENT: u32 = 1;
+const FLAGS_PRESENT: u32 = 1 << 1;
+const TIMESTAMP_BYTES: usize = 8;
+/// The flag that the 802.11 header is padded to four bytes.
+const PADDED: u8 = 0x20;
+
+pub(super) fn payload(view: View<'_>) -> Next<'_> {
+    let [_, _, l0, l1, p0, p1, p2, p3] = *view.header::<MIN_HEADER_BYTES>(NAME)?;
+    let header_bytes = usize::from(u16::from_le_bytes([l0, l1]));
+    let present = u32::from_le_bytes([p0, p1, p2, p3]);
+    let padding = match flags(view, present)? {
+        Some(flags) if flags & PADDED != 0 => Padding::ToFourBytes,
+        Some(_) | None => Padding::None,
+    };
+    ieee80211::data(view.after(header_bytes, NAME)?, padding)
+}
+
+/// The flags field: it comes first but for the timestamp, which is aligned to its eight bytes.
+fn flags(view: View<'_>, present: u32) -> Result<Option<u8>, Stop> {
+    if present & FLAGS_PRESENT == 0 {
+        return Ok(None);
+    }
+    let mut offset = MIN_HEADER_BYTES;
+    let mut word = present;
+    while word & ANOTHER_WORD != 0 {
+        word = u32::from_le_bytes(*view.at::<4>(offset, NAME)?);
+        offset = offset.saturating_add(4);
+    }
+    if present & TIMESTAMP_PRESENT != 0 {
+        offset = offset
+            .next_multiple_of(TIMESTAMP_BYTES)
+            .saturating_add(TIMESTAMP_BYTES);
+    }
+    let [flags] = *view.at::<1>(offset, NAME)?;
+    Ok(Some(flags))
+}

@@ -1,0 +1,339 @@
+//! Layers of a frame, from its link header to the TCP segment inside.
+//!
+//! Theory of operation. A frame is walked header by header: each parser is given a [`View`] and
+//! says which [`Layer`] follows and where, or why the walk ends ([`Stop`]). The innermost IP header
+//! met is the packet's network header, so tunnels are looked through. A fragment ends the walk
+//! unless it completes its datagram, in which case the walk goes on in the reassembled bytes.
+//!
+//! The walk is bounded by [`MAX_LAYERS`] and borrows from the frame: only fragments are copied.
+//! Checksums are not verified: offload leaves them unset in most captures made on a host.
+
+mod ip;
+mod link;
+mod tcp;
+mod tcp_options;
+mod view;
+
+use ip::fragments::{Datagram, Fragment, FragmentTable};
+use link::Link;
+use trace_model::{AnomalyKind, LinkType, Network, Segment};
+use view::View;
+
+/// Headers looked through before the rest is left undecoded. The deepest stack met in public
+/// captures (Ethernet, two VLAN tags, four MPLS labels, IP, UDP, GTP, IP, TCP) has 12; a frame of
+/// nothing but tags would otherwise cost time in proportion to its length squared.
+const MAX_LAYERS: usize = 48;
+
+/// Datagrams completed by one frame: fragments of a tunnel that carries the last fragment of
+/// another datagram make two.
+const MAX_DATAGRAMS_PER_FRAME: usize = 8;
+
+/// One captured frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    pub link_type: LinkType,
+    /// What was captured of the frame.
+    pub bytes: &'a [u8],
+    /// Length of the frame on the wire.
+    pub wire_bytes: u32,
+    /// Frame number as Wireshark counts, from 1.
+    pub frame: u64,
+    pub time_ns: i64,
+}
+
+/// What the bytes at some place of a frame are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Layer {
+    Link(Link),
+    /// What follows an EtherType field.
+    EtherType(u16),
+    /// IP of the version its first nibble names.
+    Ip,
+    /// What an IP header or extension header announced as its payload.
+    Protocol(u8),
+    /// Part of the payload of an IP datagram.
+    Fragment(Fragment),
+}
+
+/// What follows a header, and where.
+type Next<'a> = Result<(Layer, View<'a>), Stop>;
+
+/// Why a walk ended before a TCP segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    /// What follows carries no IP, or is encrypted.
+    Opaque,
+    /// The bytes end inside a header.
+    Cut { header: &'static str },
+    TooSmall {
+        field: &'static str,
+        value: u32,
+        least: u32,
+    },
+    TooLarge {
+        field: &'static str,
+        value: u32,
+        most: u32,
+    },
+}
+
+/// How a walk ended.
+enum Found<'a> {
+    Packet(Option<Network>, Option<Segment<'a>>),
+    Datagram(Datagram),
+}
+
+/// The decoder of frames: what it remembers from one frame to the next are fragments.
+#[derive(Default)]
+pub struct Layers {
+    fragments: FragmentTable,
+    /// Segments of which the capture holds only the beginning of the payload.
+    cut_payloads: u64,
+}
+
+impl Layers {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether frames of this link type can be decoded.
+    #[must_use]
+    pub fn supports(link_type: LinkType) -> bool {
+        link::first_layer(link_type).is_some()
+    }
+
+    /// Decodes one frame and gives `then` its innermost IP header and its TCP segment.
+    ///
+    /// `notice` is told what was odd about the frame.
+    #[inline(always)]
+    pub fn decode<R>(
+        &mut self,
+        frame: &Frame<'_>,
+        notice: &mut impl FnMut(AnomalyKind, String),
+        then: impl FnOnce(Option<Network>, Option<Segment<'_>>) -> R,
+    ) -> R {
+        let Some((network, view)) = tcp_in_ipv4_in_ethernet(frame) else {
+            return self.decode_by_layers(frame, notice, then);
+        };
+        match tcp::segment(view, notice) {
+            Ok(segment) => {
+                self.note_cut_payload(&segment, notice);
+                then(Some(network), Some(segment))
+            }
+            Err(stop) => {
+                report(stop, view, notice);
+                then(Some(network), None)
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn decode_by_layers<R>(
+        &mut self,
+        frame: &Frame<'_>,
+        notice: &mut impl FnMut(AnomalyKind, String),
+        then: impl FnOnce(Option<Network>, Option<Segment<'_>>) -> R,
+    ) -> R {
+        let Some(layer) = link::first_layer(frame.link_type) else {
+            return then(None, None);
+        };
+        let view = View::of_frame(frame.bytes, frame.wire_bytes);
+        let mut datagram = match self.walk(frame, (layer, view), None, notice) {
+            Found::Packet(network, segment) => return then(network, segment),
+            Found::Datagram(datagram) => datagram,
+        };
+        for _ in 0..MAX_DATAGRAMS_PER_FRAME {
+            let start = (
+                Layer::Protocol(datagram.network.protocol),
+                View::of_datagram(&datagram.bytes),
+            );
+            datagram = match self.walk(frame, start, Some(datagram.network), notice) {
+                Found::Packet(network, segment) => return then(network, segment),
+                Found::Datagram(inner) => inner,
+            };
+        }
+        notice(
+            AnomalyKind::TooDeeplyNested,
+            format!("fragments within fragments, {MAX_DATAGRAMS_PER_FRAME} deep"),
+        );
+        then(Some(datagram.network), None)
+    }
+
+    /// Reports what only the end of the capture shows.
+    pub fn finish(&mut self, notice: &mut impl FnMut(AnomalyKind, String)) {
+        self.fragments.finish(notice);
+        if self.cut_payloads > 1 {
+            let count = self.cut_payloads;
+            notice(
+                AnomalyKind::TruncatedPacket,
+                format!("{count} segments were captured without the end of their payload"),
+            );
+        }
+        self.cut_payloads = 0;
+    }
+
+    #[inline]
+    fn walk<'a>(
+        &mut self,
+        frame: &Frame<'_>,
+        (mut layer, mut view): (Layer, View<'a>),
+        mut network: Option<Network>,
+        notice: &mut impl FnMut(AnomalyKind, String),
+    ) -> Found<'a> {
+        for _ in 0..MAX_LAYERS {
+            let next = match layer {
+                Layer::Link(link) => link::payload(link, view),
+                Layer::EtherType(ether_type) => link::ether_type::payload(ether_type, view),
+                Layer::Ip => ip::header(view).map(|header| {
+                    report_overrun(header.total_bytes, view, notice);
+                    network = Some(header.network);
+                    (header.next, header.payload)
+                }),
+                Layer::Protocol(protocol) => {
+                    if let Some(network) = &mut network {
+                        network.protocol = protocol;
+                    }
+                    if protocol == ip::TCP {
+                        return self.segment(network, view, notice);
+                    }
+                    ip::payload(protocol, view)
+                }
+                Layer::Fragment(fragment) => {
+                    let Some(network) = &mut network else {
+                        return Found::Packet(None, None);
+                    };
+                    network.identification = fragment.identification;
+                    if fragment.is_whole() {
+                        Ok((Layer::Protocol(fragment.protocol), view))
+                    } else {
+                        network.is_fragment = true;
+                        match self.fragments.add(frame, network, fragment, view, notice) {
+                            Some(datagram) => return Found::Datagram(datagram),
+                            None => Err(Stop::Opaque),
+                        }
+                    }
+                }
+            };
+            match next {
+                Ok(following) => (layer, view) = following,
+                Err(stop) => {
+                    report(stop, view, notice);
+                    return Found::Packet(network, None);
+                }
+            }
+        }
+        notice(
+            AnomalyKind::TooDeeplyNested,
+            format!("more than {MAX_LAYERS} headers in one frame"),
+        );
+        Found::Packet(network, None)
+    }
+
+    #[inline]
+    fn segment<'a>(
+        &mut self,
+        network: Option<Network>,
+        view: View<'a>,
+        notice: &mut impl FnMut(AnomalyKind, String),
+    ) -> Found<'a> {
+        match tcp::segment(view, notice) {
+            Ok(segment) => {
+                self.note_cut_payload(&segment, notice);
+                Found::Packet(network, Some(segment))
+            }
+            Err(stop) => {
+                report(stop, view, notice);
+                Found::Packet(network, None)
+            }
+        }
+    }
+
+    #[inline]
+    fn note_cut_payload(
+        &mut self,
+        segment: &Segment<'_>,
+        notice: &mut impl FnMut(AnomalyKind, String),
+    ) {
+        if segment.payload.len() < segment.payload_bytes as usize {
+            self.cut_payloads = self.cut_payloads.saturating_add(1);
+            if self.cut_payloads == 1 {
+                report_cut_payload(segment, notice);
+            }
+        }
+    }
+}
+
+/// Tells of the first cut payload; the others are told by number at the end, for with a snap length
+/// every packet would be an anomaly.
+#[cold]
+fn report_cut_payload(segment: &Segment<'_>, notice: &mut impl FnMut(AnomalyKind, String)) {
+    let (captured, sent) = (segment.payload.len(), segment.payload_bytes);
+    notice(
+        AnomalyKind::TruncatedPacket,
+        format!("{captured} of {sent} payload bytes were captured"),
+    );
+}
+
+/// What most frames are, recognised without the walk so that nothing is copied on the way; the
+/// very parsers of the walk are used. Whatever is odd is left to the walk.
+#[inline(always)]
+fn tcp_in_ipv4_in_ethernet<'a>(frame: &Frame<'a>) -> Option<(Network, View<'a>)> {
+    let view = View::of_frame(frame.bytes, frame.wire_bytes);
+    let view = link::ipv4_in_ethernet(frame.link_type, view)?;
+    let header = ip::ipv4::header(view).ok()?;
+    (header.next == Layer::Protocol(ip::TCP) && header.total_bytes <= view.length())
+        .then_some((header.network, header.payload))
+}
+
+#[inline]
+fn report_overrun(total_bytes: u32, view: View<'_>, notice: &mut impl FnMut(AnomalyKind, String)) {
+    if total_bytes > view.length() {
+        report(
+            Stop::TooLarge {
+                field: "IP length",
+                value: total_bytes,
+                most: view.length(),
+            },
+            view,
+            notice,
+        );
+    }
+}
+
+#[cold]
+fn report(stop: Stop, view: View<'_>, notice: &mut impl FnMut(AnomalyKind, String)) {
+    match stop {
+        Stop::Opaque => {}
+        Stop::Cut { header } if view.is_cut() => {
+            let (captured, sent) = (view.bytes().len(), view.length());
+            notice(
+                AnomalyKind::TruncatedPacket,
+                format!("{header} is cut: {captured} of {sent} bytes were captured from there on"),
+            );
+        }
+        Stop::Cut { header } => {
+            let left = view.length();
+            notice(
+                AnomalyKind::InconsistentLength,
+                format!("{header} does not fit the {left} bytes left in its layer"),
+            );
+        }
+        Stop::TooSmall {
+            field,
+            value,
+            least,
+        } => {
+            notice(
+                AnomalyKind::InconsistentLength,
+                format!("{field} is {value}, less than {least}"),
+            );
+        }
+        Stop::TooLarge { field, value, most } => {
+            notice(
+                AnomalyKind::InconsistentLength,
+                format!("{field} is {value}, more than the {most} there are"),
+            );
+        }
+    }
+}

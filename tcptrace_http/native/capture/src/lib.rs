@@ -1,0 +1,28 @@
+//! The capture decoder: bytes of a pcap or pcapng file in, packets out.
+//!
+//! [`Decoder`] takes the file in chunks of any size and cuts it into records (`pcap`, `pcapng`);
+//! `emitter` has the layers of each record read (`layers`) and hands a packet to the sink.
+//! How the file is cut into chunks never changes a packet.
+
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod decoder;
+mod emitter;
+mod error;
+mod layers;
+mod link_type;
+mod notices;
+mod pcap;
+mod pcapng;
+mod progress;
+mod provenance;
+#[cfg(test)]
+mod testing;
+mod time;
+mod unknown_format;
+
+pub use decoder::Decoder;
+pub use error::CaptureError;
+pub use link_type::link_type_name;
+pub use provenance::Provenance;

@@ -1,0 +1,116 @@
+//! Anomalies in bounded number: the first few of a kind as rows, the rest as one count at the end.
+
+use trace_model::{Anomaly, AnomalyKind, PacketSink};
+
+/// Rows of one kind before the rest is only counted: enough to see a pattern, and a damaged or
+/// hostile file of a billion odd packets still makes a table that fits a screen or two.
+const ROWS_PER_KIND: u64 = 100;
+
+#[derive(Debug, Default)]
+pub(crate) struct Notices {
+    /// How often each kind was met; there are fewer kinds than a map would pay off for.
+    counts: Vec<(AnomalyKind, u64)>,
+    waiting: Vec<Anomaly>,
+}
+
+impl Notices {
+    /// Counts an anomaly, and makes a row of it while there are few of its kind. The rows wait for
+    /// [`Notices::flush`], for the sink is lent to the packet while its layers are read.
+    pub(crate) fn report(
+        &mut self,
+        kind: AnomalyKind,
+        frame: Option<u64>,
+        offset: Option<u64>,
+        detail: impl FnOnce() -> String,
+    ) {
+        if self.count(kind) <= rows_shown(kind) {
+            self.waiting.push(Anomaly {
+                kind,
+                frame,
+                flow: None,
+                offset,
+                detail: detail(),
+            });
+        }
+    }
+
+    fn count(&mut self, kind: AnomalyKind) -> u64 {
+        for (counted, count) in &mut self.counts {
+            if *counted == kind {
+                *count = count.saturating_add(1);
+                return *count;
+            }
+        }
+        self.counts.push((kind, 1));
+        1
+    }
+
+    #[inline]
+    pub(crate) fn flush<S: PacketSink>(&mut self, sink: &mut S) {
+        if !self.waiting.is_empty() {
+            self.waiting.drain(..).for_each(|row| sink.anomaly(row));
+        }
+    }
+
+    /// Adds a row with the whole count for each kind of which not every anomaly got a row.
+    pub(crate) fn finish<S: PacketSink>(&mut self, sink: &mut S) {
+        self.flush(sink);
+        for (kind, count) in self.counts.drain(..) {
+            let unlisted = count.saturating_sub(rows_shown(kind));
+            if unlisted > 0 {
+                sink.anomaly(Anomaly {
+                    kind,
+                    frame: None,
+                    flow: None,
+                    offset: None,
+                    detail: format!("{count} in all, {unlisted} of them not listed"),
+                });
+            }
+        }
+    }
+}
+
+/// Clocks that step back do so all over a file that was merged: one row and the count say it all.
+fn rows_shown(kind: AnomalyKind) -> u64 {
+    if kind == AnomalyKind::TimeBackwards {
+        1
+    } else {
+        ROWS_PER_KIND
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing)]
+    use super::*;
+    use crate::testing::Recorder;
+
+    #[test]
+    fn test_a_million_anomalies_of_a_kind_are_a_bounded_number_of_rows() {
+        let (mut notices, mut recorder) = (Notices::default(), Recorder::default());
+        for frame in 0..1_000_000 {
+            notices.report(AnomalyKind::TruncatedPacket, Some(frame), None, String::new);
+        }
+        notices.report(AnomalyKind::AbsurdTime, Some(7), None, || "odd".to_owned());
+        notices.finish(&mut recorder);
+        assert_eq!(recorder.anomalies.len() as u64, ROWS_PER_KIND + 2);
+        let last = &recorder.anomalies[recorder.anomalies.len() - 1];
+        assert_eq!(last.kind, AnomalyKind::TruncatedPacket);
+        assert_eq!(last.detail, "1000000 in all, 999900 of them not listed");
+    }
+
+    #[test]
+    fn test_time_backwards_is_one_row_and_the_count() {
+        let (mut notices, mut recorder) = (Notices::default(), Recorder::default());
+        for frame in 1..=3 {
+            notices.report(AnomalyKind::TimeBackwards, Some(frame), None, String::new);
+        }
+        notices.finish(&mut recorder);
+        assert_eq!(recorder.anomalies.len(), 2);
+        assert_eq!(recorder.anomalies[0].frame, Some(1));
+        assert_eq!(
+            recorder.anomalies[1].detail,
+            "3 in all, 2 of them not listed"
+        );
+    }
+}

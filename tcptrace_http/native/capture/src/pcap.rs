@@ -1,0 +1,373 @@
+//! The pcap format (draft-ietf-opsawg-pcap), in either byte order, and its variants.
+//!
+//! A file header tells byte order, clock and link type; then records follow, each a header with
+//! time and lengths and the captured bytes. Nothing marks where a record begins, so a record that
+//! cannot be right ends the reading.
+
+use trace_model::{LinkType, PacketSink};
+
+use crate::bytes::ByteOrder;
+use crate::emitter::{Emitter, Record};
+use crate::error::CaptureError;
+use crate::layers::Layers;
+use crate::progress::Progress;
+use crate::time::NANOSECONDS_PER_SECOND;
+
+pub(crate) const FILE_HEADER_BYTES: usize = 24;
+const RECORD_HEADER_BYTES: usize = 16;
+/// A. Kuznetzov's patch of libpcap adds interface index, protocol and packet type to each record.
+const MODIFIED_RECORD_HEADER_BYTES: usize = 24;
+
+const MAGIC_MICROSECONDS: u32 = 0xa1b2_c3d4;
+const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
+const MAGIC_MODIFIED: u32 = 0xa1b2_cd34;
+
+/// The lower bits of the last header field are the link type; above them stand the length of the
+/// frame check sequence and whether it is known (libpcap, LT_LINKTYPE).
+const LINK_TYPE_MASK: u32 = 0x03ff_ffff;
+
+/// No record holds more: libpcap's MAXIMUM_SNAPLEN and Wireshark's WTAP_MAX_PACKET_SIZE_STANDARD.
+const MAX_CAPTURED_BYTES: u32 = 262_144;
+/// D-Bus messages and USB transfers may be longer: libpcap's max_snaplen_for_dlt.
+const MAX_MESSAGE_BYTES: u32 = 128 * 1024 * 1024;
+const LINKTYPE_USB_LINUX: u32 = 189;
+const LINKTYPE_USB_LINUX_MMAPPED: u32 = 220;
+const LINKTYPE_DBUS: u32 = 231;
+const LINKTYPE_USBPCAP: u32 = 249;
+const LINKTYPE_USB_DARWIN: u32 = 266;
+
+/// The order of the two length fields of a record (libpcap, sf-pcap.c).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum LengthOrder {
+    CapturedFirst,
+    /// Before version 2.3 the length on the wire came first.
+    WireFirst,
+    /// In version 2.3 some did it one way and some the other: the captured length is the lesser.
+    LesserIsCaptured,
+}
+
+#[derive(Debug)]
+pub(crate) struct Pcap {
+    byte_order: ByteOrder,
+    nanoseconds_per_tick: i64,
+    record_header_bytes: usize,
+    length_order: LengthOrder,
+    /// As the file has it; a link type of more than 16 bits is none.
+    link_type_number: u32,
+    link_type: LinkType,
+    is_supported: bool,
+    max_captured_bytes: u32,
+}
+
+/// The byte order and the magic number, if these are the first bytes of a pcap file.
+fn recognise(start: &[u8]) -> Option<(ByteOrder, u32)> {
+    [ByteOrder::Little, ByteOrder::Big]
+        .into_iter()
+        .filter_map(|order| Some((order, order.u32(start, 0)?)))
+        .find(|(_, magic)| {
+            matches!(
+                *magic,
+                MAGIC_MICROSECONDS | MAGIC_NANOSECONDS | MAGIC_MODIFIED
+            )
+        })
+}
+
+pub(crate) fn is_pcap(start: &[u8]) -> bool {
+    recognise(start).is_some()
+}
+
+impl Pcap {
+    /// Reads the file header; None if it is not whole. An error says why it is not one.
+    pub(crate) fn open(header: &[u8], emitter: &mut Emitter) -> Option<Result<Self, String>> {
+        let (byte_order, magic) = recognise(header)?;
+        let version = (byte_order.u16(header, 4)?, byte_order.u16(header, 6)?);
+        let snap_length = byte_order.u32(header, 16)?;
+        let link_type_number = byte_order.u32(header, 20)? & LINK_TYPE_MASK;
+        let link_type = u16::try_from(link_type_number).ok().map(LinkType);
+        let length_order = match length_order(version) {
+            Ok(order) => order,
+            Err(what) => return Some(Err(what)),
+        };
+        let provenance = &mut emitter.provenance;
+        provenance.format = "pcap";
+        if let Some(link_type) = link_type {
+            provenance.add_interface(link_type, snap_length);
+        }
+        Some(Ok(Pcap {
+            byte_order,
+            nanoseconds_per_tick: if magic == MAGIC_NANOSECONDS { 1 } else { 1_000 },
+            record_header_bytes: if magic == MAGIC_MODIFIED {
+                MODIFIED_RECORD_HEADER_BYTES
+            } else {
+                RECORD_HEADER_BYTES
+            },
+            length_order,
+            link_type_number,
+            link_type: link_type.unwrap_or(LinkType(u16::MAX)),
+            is_supported: link_type.is_some_and(Layers::supports),
+            max_captured_bytes: max_captured_bytes(link_type_number),
+        }))
+    }
+
+    /// Reads the record at the start of the input.
+    #[inline]
+    pub(crate) fn advance<S: PacketSink>(
+        &self,
+        input: &[u8],
+        emitter: &mut Emitter,
+        sink: &mut S,
+    ) -> Result<Progress, CaptureError> {
+        let (Some(header), Some(body)) = (
+            input.first_chunk::<RECORD_HEADER_BYTES>(),
+            input.get(self.record_header_bytes..),
+        ) else {
+            return Ok(Progress::Incomplete(self.record_header_bytes));
+        };
+        let field = |at| self.byte_order.u32(header, at).unwrap_or(0);
+        let (captured, wire) = self.lengths(field(8), field(12));
+        if captured > self.max_captured_bytes {
+            return Ok(Progress::Malformed(format!(
+                "a record claims {captured} captured bytes, but a packet of this link type has \
+                 at most {}",
+                self.max_captured_bytes
+            )));
+        }
+        let captured = usize::try_from(captured).unwrap_or(usize::MAX);
+        let whole = self.record_header_bytes.saturating_add(captured);
+        let Some(bytes) = body.get(..captured) else {
+            return Ok(Progress::Incomplete(whole));
+        };
+        if !self.is_supported {
+            return Err(CaptureError::UnsupportedLinkType {
+                link_type: self.link_type_number,
+            });
+        }
+        let record = Record {
+            time_ns: Some(self.time(field(0), field(4)).into()),
+            interface: 0,
+            link_type: self.link_type,
+            is_supported: true,
+            wire_bytes: wire,
+            bytes,
+        };
+        emitter.packet(&record, sink);
+        Ok(Progress::Advanced(whole))
+    }
+
+    #[inline]
+    fn lengths(&self, first: u32, second: u32) -> (u32, u32) {
+        match self.length_order {
+            LengthOrder::CapturedFirst => (first, second),
+            LengthOrder::WireFirst => (second, first),
+            LengthOrder::LesserIsCaptured => (first.min(second), first.max(second)),
+        }
+    }
+
+    /// Seconds are unsigned: they last until 2106, and no sum of these leaves 64 bits.
+    #[inline]
+    fn time(&self, seconds: u32, ticks: u32) -> i64 {
+        i64::from(seconds)
+            .saturating_mul(NANOSECONDS_PER_SECOND)
+            .saturating_add(i64::from(ticks).saturating_mul(self.nanoseconds_per_tick))
+    }
+}
+
+fn length_order(version: (u16, u16)) -> Result<LengthOrder, String> {
+    match version {
+        (2, 0..=2) => Ok(LengthOrder::WireFirst),
+        // 543.0 is what DG/UX tcpdump writes (libpcap, sf-pcap.c).
+        (2, 3) | (543, 0) => Ok(LengthOrder::LesserIsCaptured),
+        (2, _) => Ok(LengthOrder::CapturedFirst),
+        (major, minor) => Err(format!("pcap version {major}.{minor} is not known, only 2")),
+    }
+}
+
+fn max_captured_bytes(link_type: u32) -> u32 {
+    match link_type {
+        LINKTYPE_USB_LINUX
+        | LINKTYPE_USB_LINUX_MMAPPED
+        | LINKTYPE_DBUS
+        | LINKTYPE_USBPCAP
+        | LINKTYPE_USB_DARWIN => MAX_MESSAGE_BYTES,
+        _ => MAX_CAPTURED_BYTES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+    use super::*;
+    use crate::bytes::ByteOrder::{Big, Little};
+    use crate::testing::{read, tcp_packet, Bytes, MICROSECONDS, RAW};
+    use trace_model::AnomalyKind;
+
+    #[test]
+    fn test_both_byte_orders_and_both_resolutions_are_read() {
+        for order in [Little, Big] {
+            for (magic, time) in [
+                (MICROSECONDS, 5_000_007_000),
+                (MAGIC_NANOSECONDS, 5_000_000_007),
+            ] {
+                let file = Bytes::pcap(order, magic, RAW).record(5, 7, &tcp_packet(b"abc"));
+                let reading = read(&file.bytes);
+                assert_eq!(reading.result, Ok(()));
+                assert_eq!(reading.recorder.times(), [time]);
+                assert_eq!(
+                    reading.recorder.packets[0].payload.as_deref(),
+                    Some(&b"abc"[..])
+                );
+                assert_eq!(reading.recorder.packets[0].link_type, 101);
+            }
+        }
+    }
+
+    #[test]
+    fn test_records_of_a_modified_pcap_have_eight_bytes_more() {
+        let packet = tcp_packet(b"abc");
+        let record = Bytes::new(Little)
+            .u32(1)
+            .u32(2)
+            .u32(43)
+            .u32(43)
+            .u32(2)
+            .u32(0);
+        let file = Bytes::pcap(Little, MAGIC_MODIFIED, RAW);
+        let file = file
+            .raw(&record.bytes)
+            .raw(&packet)
+            .raw(&record.bytes)
+            .raw(&packet);
+        let reading = read(&file.bytes);
+        assert_eq!(reading.provenance.tcp_packets, 2);
+        assert_eq!(reading.recorder.times(), [1_000_002_000; 2]);
+    }
+
+    #[test]
+    fn test_the_bits_of_the_frame_check_sequence_are_not_the_link_type() {
+        let file = Bytes::pcap(Big, MICROSECONDS, 0x4400_0000 | RAW).record(0, 0, &tcp_packet(b""));
+        assert_eq!(read(&file.bytes).provenance.tcp_packets, 1);
+    }
+
+    #[test]
+    fn test_old_versions_have_the_wire_length_first() {
+        for (version, first, second) in [
+            ((2, 2), 60, 43),
+            ((2, 3), 60, 43),
+            ((2, 3), 43, 60),
+            ((2, 4), 43, 60),
+        ] {
+            let file = Bytes::pcap_version(Big, MICROSECONDS, version, RAW);
+            let file = file
+                .u32(0)
+                .u32(0)
+                .u32(first)
+                .u32(second)
+                .raw(&tcp_packet(b"abc"));
+            let packet = &read(&file.bytes).recorder.packets[0];
+            assert_eq!(
+                (packet.captured_bytes, packet.wire_bytes),
+                (43, 60),
+                "{version:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn test_a_version_other_than_2_is_an_error() {
+        let file = Bytes::pcap_version(Big, MICROSECONDS, (1, 4), RAW).record(0, 0, &[]);
+        assert_eq!(
+            read(&file.bytes).result.unwrap_err().to_string(),
+            "pcap version 1.4 is not known, only 2 (offset 0, before any packet)"
+        );
+    }
+
+    #[test]
+    fn test_times_after_2038_are_not_negative() {
+        let file = Bytes::pcap(Little, MICROSECONDS, RAW).record(u32::MAX, u32::MAX, &[]);
+        let expected = i64::from(u32::MAX) * 1_000_000_000 + i64::from(u32::MAX) * 1_000;
+        assert_eq!(read(&file.bytes).recorder.times(), [expected]);
+    }
+
+    #[test]
+    fn test_a_wire_length_less_than_what_was_captured_is_raised() {
+        let file = Bytes::pcap(Little, MICROSECONDS, RAW)
+            .u32(0)
+            .u32(0)
+            .u32(40)
+            .u32(3);
+        let reading = read(&file.raw(&tcp_packet(b"")).bytes);
+        assert_eq!(reading.recorder.packets[0].wire_bytes, 40);
+    }
+
+    #[test]
+    fn test_a_tcp_header_cut_by_the_snap_length_still_counts() {
+        let file = Bytes::pcap(Little, MICROSECONDS, RAW)
+            .u32(0)
+            .u32(0)
+            .u32(28)
+            .u32(43);
+        let reading = read(&file.raw(&tcp_packet(b"abc")[..28]).bytes);
+        assert_eq!(reading.recorder.packets[0].payload, None);
+        assert_eq!(reading.provenance.tcp_packets, 1);
+    }
+
+    #[test]
+    fn test_garbage_after_packets_ends_the_reading_and_keeps_them() {
+        let file = Bytes::pcap(Little, MICROSECONDS, RAW).record(1, 0, &tcp_packet(b"abc"));
+        let offset = file.bytes.len() as u64;
+        let reading = read(&file.raw(&[0xee; 4000]).bytes);
+        assert_eq!(reading.result, Ok(()));
+        assert_eq!(reading.recorder.packets.len(), 1);
+        assert_eq!(reading.recorder.kinds(), [AnomalyKind::MalformedBlock]);
+        assert_eq!(reading.recorder.anomalies[0].offset, Some(offset));
+        assert_eq!(reading.provenance.damaged_at_offset, Some(offset));
+        assert!(!reading.provenance.truncated);
+    }
+
+    #[test]
+    fn test_a_first_record_of_absurd_length_is_an_error() {
+        let file = Bytes::pcap(Little, MICROSECONDS, RAW)
+            .u32(0)
+            .u32(0)
+            .u32(262_145)
+            .u32(9);
+        assert_eq!(
+            read(&file.bytes).result.unwrap_err().to_string(),
+            "a record claims 262145 captured bytes, but a packet of this link type has at most \
+             262144 (offset 24, before any packet)"
+        );
+    }
+
+    #[test]
+    fn test_a_link_type_that_cannot_be_decoded_is_an_error_at_the_first_packet() {
+        let empty = Bytes::pcap(Little, MICROSECONDS, 187);
+        assert_eq!(read(&empty.bytes).result, Ok(()));
+        let file = empty.record(0, 0, &[1, 2, 3]);
+        let expected = Err(CaptureError::UnsupportedLinkType { link_type: 187 });
+        assert_eq!(read(&file.bytes).result, expected);
+        let odd = Bytes::pcap(Little, MICROSECONDS, 0x0020_0065).record(0, 0, &[1]);
+        let expected = Err(CaptureError::UnsupportedLinkType {
+            link_type: 0x0020_0065,
+        });
+        assert_eq!(read(&odd.bytes).result, expected);
+    }
+
+    #[test]
+    fn test_time_that_steps_back_is_told_once_and_counted() {
+        let mut file = Bytes::pcap(Little, MICROSECONDS, RAW);
+        for seconds in [9, 8, 7, 9, 3] {
+            file = file.record(seconds, 0, &tcp_packet(b""));
+        }
+        let anomalies = read(&file.bytes).recorder.anomalies;
+        assert_eq!(anomalies.len(), 2);
+        assert_eq!(
+            (anomalies[0].kind, anomalies[0].frame),
+            (AnomalyKind::TimeBackwards, Some(2))
+        );
+        assert_eq!(
+            anomalies[0].detail,
+            "time is 1000000000 ns before that of the packet before"
+        );
+        assert_eq!(anomalies[1].detail, "3 in all, 2 of them not listed");
+    }
+}

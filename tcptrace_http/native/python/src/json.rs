@@ -1,0 +1,135 @@
+//! Rows of the JSON contract, written without going through Python: a capture may have a hundred
+//! thousand flows.
+
+use std::collections::HashMap;
+
+use trace_model::column::{Column, Columns, Values};
+
+/// The rows of a table as a JSON array, with the columns that the contract names.
+#[must_use]
+pub fn rows(table: &Columns) -> Vec<u8> {
+    rows_with(table, |_, _| {})
+}
+
+/// The transactions, each with the array `waits` of its own, `[]` where there is none.
+#[must_use]
+pub fn transactions(table: &Columns, waits: &HashMap<(u32, u32), Vec<u8>>) -> Vec<u8> {
+    let numbers = |name: &str| match table.column(name).map(|column| &column.values) {
+        Some(Values::U32(values)) => values.as_slice(),
+        _ => &[],
+    };
+    let (flows, indexes) = (numbers("flow"), numbers("index"));
+    rows_with(table, |row, out| {
+        let key = flows.get(row).copied().zip(indexes.get(row).copied());
+        out.extend_from_slice(b",\"waits\":");
+        out.extend_from_slice(key.and_then(|key| waits.get(&key)).map_or(b"[]", Vec::as_slice));
+    })
+}
+
+fn rows_with(table: &Columns, mut more: impl FnMut(usize, &mut Vec<u8>)) -> Vec<u8> {
+    let shown: Vec<(&Column, Vec<u8>)> = table
+        .columns
+        .iter()
+        .filter_map(|column| Some((column, format!("\"{}\":", column.json_name?).into_bytes())))
+        .collect();
+    let mut out = Vec::with_capacity(table.rows.saturating_mul(256));
+    out.push(b'[');
+    for row in 0..table.rows {
+        out.extend_from_slice(if row == 0 { b"{" } else { b",\n{" });
+        for (at, (column, label)) in shown.iter().enumerate() {
+            if at > 0 {
+                out.push(b',');
+            }
+            out.extend_from_slice(label);
+            value(column, row, &mut out);
+        }
+        more(row, &mut out);
+        out.push(b'}');
+    }
+    out.push(b']');
+    out
+}
+
+fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
+    let is_null = column.validity.as_ref().is_some_and(|valid| valid.get(row) != Some(&true));
+    if is_null {
+        out.extend_from_slice(b"null");
+        return;
+    }
+    match &column.values {
+        Values::U8(values) => number(values.get(row).copied(), out),
+        Values::U16(values) => number(values.get(row).copied(), out),
+        Values::U32(values) => number(values.get(row).copied(), out),
+        Values::U64(values) => number(values.get(row).copied(), out),
+        Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
+            number(values.get(row).copied(), out);
+        }
+        Values::Bool(values) => {
+            out.extend_from_slice(if values.get(row) == Some(&true) { b"true" } else { b"false" });
+        }
+        Values::Enum(codes, words) => {
+            let word = codes.get(row).and_then(|code| words.get(usize::from(*code)));
+            text(word.copied().unwrap_or("").as_bytes(), out);
+        }
+        Values::Text(lists) => text(lists.value(row), out),
+        Values::ListU32(lists) => array(lists.value(row), out),
+        Values::ListU64(lists) => array(lists.value(row), out),
+    }
+}
+
+fn number(value: Option<impl itoa::Integer>, out: &mut Vec<u8>) {
+    match value {
+        Some(value) => out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+fn array(values: &[impl itoa::Integer + Copy], out: &mut Vec<u8>) {
+    out.push(b'[');
+    for (at, value) in values.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        number(Some(*value), out);
+    }
+    out.push(b']');
+}
+
+/// A string of UTF-8 bytes, escaped as RFC 8259, section 7 asks.
+fn text(bytes: &[u8], out: &mut Vec<u8>) {
+    out.push(b'"');
+    for &byte in bytes {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0..=0x1f => out.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+            _ => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::rows::{AnomalyKind, AnomalyRow, AnomaliesTable};
+
+    #[test]
+    fn strings_are_escaped_and_missing_values_are_null() {
+        let mut table = AnomaliesTable::default();
+        table.push(&AnomalyRow {
+            kind: AnomalyKind::MalformedHttp,
+            frame: Some(7),
+            detail: "a \"b\\\n\u{1}é".to_owned(),
+            ..AnomalyRow::default()
+        });
+        let written = String::from_utf8(rows(&table.into_columns())).unwrap_or_default();
+        assert_eq!(
+            written,
+            "[{\"kind\":\"malformed_http\",\"frame\":7,\"flow\":null,\"offset\":null,\
+             \"detail\":\"a \\\"b\\\\\\n\\u0001é\"}]"
+        );
+    }
+}

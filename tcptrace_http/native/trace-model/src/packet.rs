@@ -1,0 +1,179 @@
+//! A captured packet as the decoder understood it, borrowing its payload from the input.
+
+use crate::anomaly::Anomaly;
+use crate::seq_number::SeqNumber;
+
+/// TCP flag bits as they stand in the header (RFC 9293, section 3.1; RFC 3540 for NS/AE).
+pub mod flags {
+    pub const FIN: u16 = 0x001;
+    pub const SYN: u16 = 0x002;
+    pub const RST: u16 = 0x004;
+    pub const PSH: u16 = 0x008;
+    pub const ACK: u16 = 0x010;
+    pub const URG: u16 = 0x020;
+    pub const ECE: u16 = 0x040;
+    pub const CWR: u16 = 0x080;
+    pub const AE: u16 = 0x100;
+}
+
+/// A LINKTYPE_ number from the registry at tcpdump.org.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LinkType(pub u16);
+
+/// An IPv4 or IPv6 address. IPv4 addresses are held in the first four of the sixteen bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IpAddress {
+    pub is_v6: bool,
+    pub octets: [u8; 16],
+}
+
+impl IpAddress {
+    #[must_use]
+    pub fn v4(address: [u8; 4]) -> Self {
+        let mut octets = [0; 16];
+        for (to, from) in octets.iter_mut().zip(address) {
+            *to = from;
+        }
+        IpAddress { is_v6: false, octets }
+    }
+
+    #[must_use]
+    pub fn v6(octets: [u8; 16]) -> Self {
+        IpAddress { is_v6: true, octets }
+    }
+}
+
+impl std::fmt::Display for IpAddress {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_v6 {
+            std::net::Ipv6Addr::from(self.octets).fmt(formatter)
+        } else {
+            let [a, b, c, d, ..] = self.octets;
+            std::net::Ipv4Addr::new(a, b, c, d).fmt(formatter)
+        }
+    }
+}
+
+/// The innermost IP header of a packet (tunnels are looked through).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    pub source: IpAddress,
+    pub destination: IpAddress,
+    /// The IP protocol number of the payload, after IPv6 extension headers.
+    pub protocol: u8,
+    /// Time to live, or the IPv6 hop limit.
+    pub ttl: u8,
+    /// IPv4 identification, or the IPv6 fragment header's (0 without one).
+    pub identification: u32,
+    /// Offset of this IP header from the start of the captured frame; 0 if it was reassembled.
+    pub header_offset: u32,
+    /// Whether the IP header announced fragments; the packet carries a segment only when complete.
+    pub is_fragment: bool,
+    /// Explicit congestion notification bits.
+    pub ecn: u8,
+}
+
+/// SACK blocks of one segment, at most four (RFC 2018, section 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(SeqNumber, SeqNumber); 4],
+    count: u8,
+}
+
+impl SackBlocks {
+    /// Adds a block; a fifth one is ignored, for no TCP header has room for it.
+    pub fn push(&mut self, left: SeqNumber, right: SeqNumber) {
+        if let Some(slot) = self.blocks.get_mut(usize::from(self.count)) {
+            *slot = (left, right);
+            self.count = self.count.saturating_add(1);
+        }
+    }
+
+    #[must_use]
+    pub fn as_slice(&self) -> &[(SeqNumber, SeqNumber)] {
+        self.blocks.get(..usize::from(self.count)).unwrap_or(&[])
+    }
+}
+
+/// The timestamps option (RFC 7323, section 3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timestamps {
+    pub value: u32,
+    pub echo_reply: u32,
+}
+
+/// The TCP options of one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpOptions {
+    /// Maximum segment size, on a SYN (RFC 9293, section 3.2).
+    pub mss: Option<u16>,
+    /// Window scale shift, on a SYN (RFC 7323, section 2).
+    pub window_scale: Option<u8>,
+    pub sack_permitted: bool,
+    pub sack: SackBlocks,
+    pub timestamps: Option<Timestamps>,
+    /// Length of the fast-open cookie (RFC 7413); 0 is a request for one.
+    pub fast_open_cookie_bytes: Option<u8>,
+}
+
+/// A TCP segment.
+#[derive(Clone, Copy, Debug)]
+pub struct Segment<'a> {
+    pub source_port: u16,
+    pub destination_port: u16,
+    pub seq: SeqNumber,
+    pub ack: SeqNumber,
+    /// Bits of [`flags`].
+    pub flags: u16,
+    /// The window field as sent, not scaled.
+    pub window: u16,
+    pub checksum: u16,
+    pub urgent_pointer: u16,
+    pub options: TcpOptions,
+    pub header_bytes: u8,
+    /// Payload bytes as the IP header declares them.
+    pub payload_bytes: u32,
+    /// Offset of the payload from the start of the captured frame; 0 if it was reassembled.
+    pub payload_offset: u32,
+    /// What was captured of the payload: at most `payload_bytes`, less where a snap length cut it.
+    pub payload: &'a [u8],
+}
+
+impl Segment<'_> {
+    #[must_use]
+    pub fn has(&self, bits: u16) -> bool {
+        self.flags & bits == bits
+    }
+
+    /// Sequence space used: payload, plus one each for SYN and FIN (RFC 9293, section 3.4).
+    #[must_use]
+    pub fn sequence_length(&self) -> u32 {
+        self.payload_bytes
+            .saturating_add(u32::from(self.has(flags::SYN)))
+            .saturating_add(u32::from(self.has(flags::FIN)))
+    }
+}
+
+/// One record of a capture.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<'a> {
+    /// Frame number as Wireshark counts, from 1.
+    pub frame: u64,
+    /// Nanoseconds since the epoch.
+    pub time_ns: i64,
+    /// Interface number over all sections of the file, from 0.
+    pub interface: u32,
+    pub link_type: LinkType,
+    pub wire_bytes: u32,
+    pub captured_bytes: u32,
+    /// None if the frame carries no IP that could be decoded.
+    pub network: Option<Network>,
+    /// None if the packet carries no (complete) TCP header, and for all but the last IP fragment.
+    pub segment: Option<Segment<'a>>,
+}
+
+/// Whoever reads packets, in the order of the file.
+pub trait PacketSink {
+    fn packet(&mut self, packet: &Packet<'_>);
+    fn anomaly(&mut self, anomaly: Anomaly);
+}

@@ -1,0 +1,429 @@
+"""Every table declared once: its columns with type, unit and meaning.
+
+The Rust row structs (``native/trace-model/src/rows.rs``) are generated from this file by
+``make gen``, and ``make lint`` checks that they still agree. Times are integer nanoseconds
+everywhere: ``time`` is ``Datetime("ns")`` (UTC), ``duration`` is ``Duration("ns")``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "ANOMALY_KINDS",
+    "CAUSES",
+    "CLOSED_BY",
+    "DIRECTIONS",
+    "FRAMINGS",
+    "OBSERVATION_POINTS",
+    "SCHEMA_VERSION",
+    "SEVERITIES",
+    "TABLES",
+    "Column",
+    "Table",
+    "json_name",
+    "polars_schema",
+]
+
+#: Counts the JSON contract of ``analyze --format json``; it grows when a field changes its meaning.
+SCHEMA_VERSION: Final = 1
+
+DIRECTIONS: Final = ("client_to_server", "server_to_client")
+OBSERVATION_POINTS: Final = ("unknown", "client", "server", "middle")
+CLOSED_BY: Final = ("open", "client", "server", "client_reset", "server_reset")
+#: How the end of a message body was found (RFC 9112, section 6.3).
+FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
+SEVERITIES: Final = ("info", "warning", "error")
+
+#: What can be strange about traffic or a file, and what that means.
+ANOMALY_KINDS: Final = {
+    "capture_cut_short": "The file ends inside a record or block",
+    "malformed_block": "A block or record is not as the format says; it was skipped",
+    "truncated_packet": "A packet was captured only in part, inside a header or payload",
+    "inconsistent_length": "A header's length fields contradict each other or the packet",
+    "time_backwards": "A timestamp is before the one of the packet before it",
+    "absurd_time": "A timestamp cannot be represented (before 1677 or after 2262); it was clamped",
+    "unsupported_link_type": "A link type of which no decoder is known, in a file that has others",
+    "incomplete_fragments": "IP fragments that never completed a datagram",
+    "too_deeply_nested": "More nested tunnels or headers than any real packet has",
+    "malformed_tcp_option": "A TCP option whose length runs over the header",
+    "mid_stream_start": "The flow was joined after its handshake",
+    "capture_gap": "Bytes that were acknowledged but never captured",
+    "overlapping_data_differs": "A retransmission or overlap whose bytes differ from the first copy",
+    "missing_data": "Bytes of an HTTP message are missing; its framing told where it ends",
+    "malformed_http": "Bytes at which an HTTP message was expected are no HTTP message",
+    "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
+    "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
+}
+
+#: What the time of a wait was spent on, and what that means.
+CAUSES: Final = {
+    "stall.nagle_delayed_ack": (
+        "Data was ready but held by the sender (Nagle's algorithm or a window of one short and one"
+        " full segment) until the receiver's delayed ACK came (RFC 896; RFC 1122, 4.2.3.2)"
+    ),
+    "stall.nagle_hold": (
+        "Data was ready but held by Nagle's algorithm for one ordinary round trip: the ACK that"
+        " released it was not delayed (RFC 896)"
+    ),
+    "stall.slow_start_restart": (
+        "Round trips spent opening the congestion window again after an idle period (RFC 5681, section 4.1)"
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: ``dtype`` is one of the words that :func:`polars_schema` translates."""
+
+    name: str
+    dtype: str
+    doc: str
+    nullable: bool = False
+    #: Whether the JSON contract shows the column; times get the suffix ``_ns`` there.
+    in_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table: what a row is, and its columns in order."""
+
+    name: str
+    doc: str
+    columns: tuple[Column, ...]
+    #: Whether Rust makes the rows (else Python does, from the native tables).
+    native: bool = True
+
+
+def _columns(*declarations: tuple[str, str, str]) -> tuple[Column, ...]:
+    """Columns from (name, type, meaning); ``?`` after the type: nullable, ``*``: in the JSON."""
+    made = []
+    for name, dtype, doc in declarations:
+        bare = dtype.rstrip("?*")
+        marks = dtype[len(bare) :]
+        made.append(Column(name, bare, doc, nullable="?" in marks, in_json="*" in marks))
+    return tuple(made)
+
+
+_PACKETS: Final = Table(
+    "packets",
+    "One row a record of the capture: the facts, as they stand in the headers.",
+    _columns(
+        ("frame", "u64", "Frame number as Wireshark counts, from 1"),
+        ("time", "time", "Capture time"),
+        ("interface", "u32", "Interface number over all sections of the file"),
+        ("link_type", "u16", "LINKTYPE_ number of the interface"),
+        ("wire_bytes", "u32", "Length on the wire"),
+        ("captured_bytes", "u32", "Length captured"),
+        ("source", "str?", "Source address of the innermost IP header"),
+        ("destination", "str?", "Destination address of the innermost IP header"),
+        ("protocol", "u8?", "IP protocol number, after IPv6 extension headers"),
+        ("ttl", "u8?", "Time to live or hop limit"),
+        ("identification", "u32?", "IP identification"),
+        ("is_fragment", "bool", "The IP header announces a fragment"),
+        ("ecn", "u8?", "Explicit congestion notification bits of the IP header"),
+        ("network_offset", "u32?", "Offset of the IP header in the frame; 0 if reassembled"),
+        ("source_port", "u16?", "TCP source port; null if no TCP header was decoded"),
+        ("destination_port", "u16?", "TCP destination port"),
+        ("seq_raw", "u32?", "Sequence number as sent"),
+        ("ack_raw", "u32?", "Acknowledgment number as sent"),
+        ("flags", "u16?", "TCP flag bits (FIN 1, SYN 2, RST 4, PSH 8, ACK 16, …)"),
+        ("window_raw", "u16?", "Window field as sent, not scaled"),
+        ("checksum", "u16?", "TCP checksum as sent; never verified, for offload leaves it unset"),
+        ("urgent_pointer", "u16?", "Urgent pointer"),
+        ("header_bytes", "u8?", "Length of the TCP header"),
+        ("mss_option", "u16?", "Maximum segment size option"),
+        ("window_scale_option", "u8?", "Window scale option (shift count)"),
+        ("sack_permitted", "bool", "SACK-permitted option"),
+        ("sack_edges_raw", "list_u32", "Left and right edges of the SACK blocks, as sent"),
+        ("timestamp_value", "u32?", "TSval of the timestamps option"),
+        ("timestamp_echo", "u32?", "TSecr of the timestamps option"),
+        ("fast_open_cookie_bytes", "u8?", "Length of the TCP fast open cookie; 0: one is asked for"),
+        ("payload_offset", "u32?", "Offset of the TCP payload in the frame; 0 if reassembled"),
+        ("payload_bytes", "u32?", "TCP payload length as the IP header declares it"),
+        ("payload_captured_bytes", "u32?", "TCP payload bytes that were captured"),
+    ),
+)
+
+_SEGMENTS: Final = Table(
+    "segments",
+    "One row a TCP segment, with what it does on its flow.",
+    _columns(
+        ("frame", "u64", "Frame number"),
+        ("flow", "u32", "Flow number"),
+        ("direction", "enum:DIRECTIONS", "Who sent it"),
+        ("time", "time", "Capture time"),
+        ("seq", "i64", "Sequence number relative to the initial one (SYN 0), unwrapped"),
+        ("ack", "i64?", "Acknowledgment number relative to the peer's initial one, unwrapped"),
+        ("payload_bytes", "u32", "Payload length"),
+        ("flags", "u16", "TCP flag bits"),
+        ("window_bytes", "u32", "Receive window, scaled; unscaled while the scale is not known"),
+        ("is_retransmission", "bool", "All its data had been sent before"),
+        ("is_out_of_order", "bool", "Fills a hole shortly after it was seen: reordered, not resent"),
+        ("is_keep_alive", "bool", "Keep-alive probe (RFC 9293, section 3.8.4)"),
+        ("is_zero_window", "bool", "Announces a receive window of zero"),
+        ("is_window_update", "bool", "Pure ACK that only changes the window"),
+        ("duplicate_ack_count", "u32", "Which duplicate ACK in a row this is; 0: none"),
+        ("gap_before_bytes", "u32", "Bytes missing before it: never captured, or lost on the path"),
+        ("flight_bytes", "u64", "Bytes of its direction in flight after it"),
+        ("acked_by_frame", "u64?", "Frame that first acknowledged all of it"),
+        ("rtt", "duration?", "Round trip from this segment to that ACK, by Karn's rule"),
+        ("wire_segments", "u32", "Segments it was on the wire: over 1 for offload super-segments"),
+    ),
+)
+
+_FLOWS: Final = Table(
+    "flows",
+    "One row a TCP connection, both directions; numbered as tshark's tcp.stream.",
+    _columns(
+        ("flow", "u32*", "Flow number, from 0"),
+        ("client", "str*", "Address of the client: who sent the SYN, else the first request"),
+        ("client_port", "u16*", "Port of the client"),
+        ("server", "str*", "Address of the server"),
+        ("server_port", "u16*", "Port of the server"),
+        ("start", "time", "Time of the first packet"),
+        ("end", "time", "Time of the last packet"),
+        ("packets", "u64*", "Packets of both directions"),
+        ("client_packets", "u64", "Packets sent by the client"),
+        ("server_packets", "u64", "Packets sent by the server"),
+        ("client_bytes", "u64*", "Unique payload bytes sent by the client"),
+        ("server_bytes", "u64*", "Unique payload bytes sent by the server"),
+        ("client_retransmissions", "u64*", "Retransmitted segments of the client"),
+        ("server_retransmissions", "u64*", "Retransmitted segments of the server"),
+        ("client_out_of_order", "u64", "Reordered segments of the client"),
+        ("server_out_of_order", "u64", "Reordered segments of the server"),
+        ("client_duplicate_acks", "u64", "Duplicate ACKs sent by the client"),
+        ("server_duplicate_acks", "u64", "Duplicate ACKs sent by the server"),
+        ("client_zero_windows", "u64", "Segments of the client that announce a zero window"),
+        ("server_zero_windows", "u64", "Segments of the server that announce a zero window"),
+        ("client_gap_bytes", "u64", "Bytes of the client that were never captured"),
+        ("server_gap_bytes", "u64", "Bytes of the server that were never captured"),
+        ("has_syn", "bool", "The client's SYN was captured"),
+        ("has_syn_ack", "bool", "The server's SYN-ACK was captured"),
+        ("mss_client", "u16?", "MSS option of the client's SYN: the most it accepts"),
+        ("mss_server", "u16?*", "MSS option of the server's SYN-ACK: the most it accepts"),
+        ("segment_bytes", "u32?", "Largest payload a segment of the server may carry on this flow"),
+        ("client_window_scale", "u8?", "Window scale of the client"),
+        ("server_window_scale", "u8?", "Window scale of the server"),
+        ("initial_rtt", "duration?*", "Round trip of the handshake: SYN to the client's ACK"),
+        ("server_path_rtt", "duration?", "Least time from the observation point to the server and back"),
+        ("client_path_rtt", "duration?", "Least time from the observation point to the client and back"),
+        ("rtt_samples", "u64", "Round trips measured, both directions, by Karn's rule"),
+        ("observation_point", "enum:OBSERVATION_POINTS*", "Where the capture was taken"),
+        ("observation_evidence", "str", "What tells where the capture was taken"),
+        ("initial_window_segments", "u32?", "Segments of the server's first flight"),
+        ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
+        ("nagle_disproofs", "u32", "Short segments the server sent while a short one was unacknowledged"),
+        ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
+        ("is_http", "bool", "HTTP/1.x was found on it"),
+    ),
+)
+
+_TRANSACTIONS: Final = Table(
+    "transactions",
+    "One row an HTTP request and its response; a half is null where it was not captured.",
+    _columns(
+        ("flow", "u32*", "Flow number"),
+        ("index", "u32*", "Number on the flow, from 0"),
+        ("method", "str?*", "Request method"),
+        ("target", "str?*", "Request target (RFC 9112, section 3.2)"),
+        ("host", "str?*", "Host field"),
+        ("version", "str?", "Version of the request, else of the response"),
+        ("status", "u16?*", "Status code of the final response"),
+        ("request_frame", "u64?*", "Frame of the request's first byte"),
+        ("request_last_frame", "u64?", "Frame that completed the request"),
+        ("response_first_frame", "u64?*", "Frame of the response's first byte"),
+        ("response_last_frame", "u64?*", "Frame that completed the response"),
+        ("request_time", "time?*", "Time of the request's first byte"),
+        ("request_last_time", "time?", "Time the request was complete"),
+        ("response_first_time", "time?*", "Time of the response's first byte"),
+        ("response_last_time", "time?*", "Time the response was complete"),
+        ("last_ack_frame", "u64?", "Frame of the client's ACK for the end of the response"),
+        ("last_ack_time", "time?", "Time of that ACK"),
+        ("request_header_bytes", "u64?", "Start line and fields of the request"),
+        ("request_body_bytes", "u64?", "Body of the request, framing removed"),
+        ("response_header_bytes", "u64?*", "Start line and fields of the response"),
+        ("response_body_bytes", "u64?*", "Body of the response, framing removed, not decoded"),
+        ("response_wire_bytes", "u64?", "The whole response as sent, framing included"),
+        ("response_framing", "enum:FRAMINGS?", "How the end of the response was found"),
+        ("content_type", "str?", "Content-Type of the response"),
+        ("content_encoding", "str?", "Content-Encoding of the response"),
+        ("server_software", "str?", "Server field of the response"),
+        ("interim_responses", "u32", "1xx responses before the final one"),
+        ("reused_connection", "bool", "An earlier transaction ran on the flow"),
+        ("pipelined", "bool", "Sent before the response before it was complete"),
+        ("missing_bytes", "u64", "Bytes of both messages that were not captured"),
+        ("complete", "bool*", "Both messages were framed to their end"),
+    ),
+)
+
+_PAUSES: Final = Table(
+    "pauses",
+    "One row a pause inside a response: two data segments that left apart, and what lay between.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction whose response paused"),
+        ("previous_frame", "u64", "Data segment before the pause"),
+        ("previous_time", "time", "Its time"),
+        ("previous_bytes", "u32", "Its payload"),
+        ("released_frame", "u64", "Data segment that ended the pause"),
+        ("released_time", "time", "Its time"),
+        ("released_bytes", "u32", "Its payload"),
+        ("released_offset", "u64", "Where in the response it starts"),
+        ("ends_response", "bool", "It carries the response's last byte"),
+        ("ack_frame", "u64?", "ACK that released it: the one whose distance is nearest to the path's"),
+        ("ack_time", "time?", "Time of that ACK"),
+        ("ack_delay", "duration?", "Last data it covers to the ACK, less the path to the client and back"),
+        ("ack_to_release", "duration?", "ACK to the released segment, less the path to the server and back"),
+        ("ack_covers_all", "bool", "The ACK covers all that was outstanding"),
+        ("could_send_time", "time", "When the released data could have left: in the pace of the data before"),
+        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
+        ("opening_bytes", "u32", "Payload of the response's first segment"),
+        ("head_bytes", "u64", "Start line and fields of the response"),
+        ("opening_is_acked", "bool", "The response's first segment was acknowledged before the pause"),
+        ("short_frame", "u64?", "Latest short segment that the ACK acknowledges"),
+        ("short_offset", "i64?", "Where it starts, from the start of the response"),
+        ("short_bytes", "u32?", "Its payload"),
+        ("short_segments", "u32", "Short segments of the response up to the released one"),
+        ("outstanding_segments", "u32", "Segments unacknowledged when the pause began"),
+        ("outstanding_bytes", "u64", "Bytes unacknowledged when the pause began"),
+        ("receive_window", "u64", "Window the client offered at the end of the pause"),
+        ("largest_flight_bytes", "u64", "Most bytes in flight on the flow before the pause"),
+        ("retransmission_near", "bool", "Loss recovery was going on"),
+        ("is_first_response", "bool", "The response is the first on the flow"),
+        ("server_path_rtt", "duration?", "As in flows, known at that time"),
+        ("client_path_rtt", "duration?", "As in flows, known at that time"),
+    ),
+)
+
+_FLIGHTS: Final = Table(
+    "flights",
+    "One row a response sent after the server had been idle: in which flights it came.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction of the response"),
+        ("idle", "duration", "Server's data before the response to the first of the response"),
+        ("start", "time", "Time of the response's first segment"),
+        ("rtt", "duration", "Round trip of the whole path"),
+        ("flight_segments", "list_u32", "Segments of each flight"),
+        ("flight_first_frames", "list_u64", "First frame of each flight"),
+        ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
+        ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
+        ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
+        ("initial_window_segments", "u32", "First flight of the flow"),
+        ("receive_window_segments", "u32", "Least window the client offered, in segments"),
+        ("retransmissions", "u32", "Segments resent during the response"),
+        ("earlier_retransmissions", "u32", "Segments resent on the flow before it"),
+    ),
+)
+
+_WAITS: Final = Table(
+    "waits",
+    "One row an interval of a transaction whose cause is known.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction number on the flow"),
+        ("cause", "enum:CAUSES", "What the time was spent on"),
+        ("start", "time", "Start of the interval"),
+        ("end", "time", "End of the interval"),
+        ("first_frame", "u64", "Frame at its start"),
+        ("last_frame", "u64", "Frame at its end"),
+        ("confidence", "f64", "0 to 1"),
+    ),
+    native=False,
+)
+
+_FINDINGS: Final = Table(
+    "findings",
+    "One row a named pathology with its evidence.",
+    _columns(
+        ("detector", "str*", "Name of the detector"),
+        ("severity", "enum:SEVERITIES*", "error: time observably lost; warning: less; info: structure"),
+        ("flow", "u32*", "Flow number"),
+        ("transaction", "u32*", "Transaction number on the flow"),
+        ("first_frame", "u64*", "First frame of the evidence"),
+        ("last_frame", "u64*", "Last frame of the evidence"),
+        ("start", "time*", "When the data could have been sent"),
+        ("lost", "duration*", "By how much the transaction would have been shorter"),
+        ("confidence", "f64*", "0 to 1"),
+        ("cause", "enum:CAUSES*", "What the lost time was spent on"),
+        ("summary", "str*", "What happened, in a sentence"),
+        ("evidence", "str*", "Frames and figures"),
+        ("remedy", "str*", "What to change"),
+        ("reference", "str*", "Where the pathology is described"),
+    ),
+    native=False,
+)
+
+_ANOMALIES: Final = Table(
+    "anomalies",
+    "One row a piece of strange traffic, or of a strange file.",
+    _columns(
+        ("kind", "enum:ANOMALY_KINDS*", "What was strange"),
+        ("frame", "u64?*", "Frame at which it was noticed"),
+        ("flow", "u32?*", "Flow it is about"),
+        ("offset", "u64?*", "Offset in the file"),
+        ("detail", "str*", "What exactly"),
+    ),
+)
+
+TABLES: Final = {
+    table.name: table
+    for table in (
+        _PACKETS,
+        _SEGMENTS,
+        _FLOWS,
+        _TRANSACTIONS,
+        _PAUSES,
+        _FLIGHTS,
+        _WAITS,
+        _FINDINGS,
+        _ANOMALIES,
+    )
+}
+
+
+def enum_values(dtype: str) -> tuple[str, ...]:
+    """The words of an ``enum:NAME`` type."""
+    return tuple(globals()[dtype.removeprefix("enum:")])
+
+
+def enum_meanings(dtype: str) -> dict[str, str]:
+    """What each word of an ``enum:NAME`` type means, where that is declared."""
+    declared = globals()[dtype.removeprefix("enum:")]
+    return dict(declared) if isinstance(declared, dict) else {}
+
+
+def json_name(column: Column) -> str:
+    """The name of a column in the JSON contract: times and durations end in ``_ns``."""
+    return f"{column.name}_ns" if column.dtype in {"time", "duration"} else column.name
+
+
+def polars_schema(table: Table) -> dict[str, pl.DataType]:
+    """The polars type of each column, in order."""
+    import polars as pl
+
+    plain: dict[str, Any] = {
+        "u8": pl.UInt8(),
+        "u16": pl.UInt16(),
+        "u32": pl.UInt32(),
+        "u64": pl.UInt64(),
+        "i64": pl.Int64(),
+        "f64": pl.Float64(),
+        "bool": pl.Boolean(),
+        "str": pl.String(),
+        "time": pl.Datetime("ns", "UTC"),
+        "duration": pl.Duration("ns"),
+        "list_u32": pl.List(pl.UInt32()),
+        "list_u64": pl.List(pl.UInt64()),
+    }
+    return {
+        column.name: pl.Enum(enum_values(column.dtype))
+        if column.dtype.startswith("enum:")
+        else plain[column.dtype]
+        for column in table.columns
+    }

@@ -1,0 +1,60 @@
+"""The detectors' cases: every ``trace`` block of ``cases/*.md`` gives what its ``findings`` block says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import tcptrace_http
+from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.trace import write_pcap
+
+from . import packet_script
+
+CASES = Path(__file__).parent / "cases"
+CASE = re.compile(
+    r"^## (?P<title>.+?)$.*?^```trace\n(?P<trace>.*?)^```$.*?^```findings\n(?P<findings>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(found["trace"], found["findings"], id=f"{page.stem}: {found['title']}")
+        for page in sorted(CASES.glob("*.md"))
+        for found in CASE.finditer(page.read_text())
+    ]
+
+
+def told(finding: dict[str, object]) -> str:
+    lost = finding["lost"].total_seconds() * 1000  # type: ignore[attr-defined]
+    return (
+        f"{finding['detector']} transaction={finding['transaction']} cause={finding['cause']}"
+        f" lost={lost:.1f}ms frames={finding['first_frame']}-{finding['last_frame']}"
+    )
+
+
+@pytest.mark.parametrize(("trace", "findings"), cases())
+def test_a_case_gives_the_findings_it_names(trace: str, findings: str, tmp_path: Path) -> None:
+    capture = tmp_path / "case.pcap"
+    with capture.open("wb") as file:
+        write_pcap(file, packet_script.records(trace))
+    found = tcptrace_http.analyze(capture).findings
+    assert sorted(map(told, found.iter_rows(named=True))) == sorted(findings.splitlines())
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_detector_has_cases_that_fire_nearly_fire_and_must_not_fire(name: str) -> None:
+    page = (CASES / f"{name.replace('-', '_')}.md").read_text()
+    titles = [found["title"] for found in CASE.finditer(page)]
+    for kind in ("Fires", "Nearly fires", "Must not fire"):
+        assert any(title.startswith(kind) for title in titles), f"{name} has no case: {kind}"
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_detector_says_the_five_things(name: str) -> None:
+    heads = re.findall(r"^(.+)\n-+$", DETECTORS[name].doc, re.MULTILINE)
+    assert heads == ["What it does", "Why it is bad", "Evidence", "Fix", "Reference"]
+    assert DETECTORS[name].reference
