@@ -609,9 +609,24 @@ impl Flow {
                 self.end_direction(side, End::Fin, mark, tables);
             }
         }
-        if self.first.has_ended && self.second.has_ended {
+        if self.is_over() {
             self.is_opaque = true;
+            self.release();
         }
+    }
+
+    /// Gives back the memory of a flow that is over, once all of it is acknowledged. What comes
+    /// after that (a FIN sent again, say) is still counted.
+    fn release(&mut self) {
+        let is_acked = |half: &Half| half.acked >= half.next;
+        if !is_acked(&self.first) || !is_acked(&self.second) {
+            return;
+        }
+        self.http = None;
+        self.pauses.release();
+        self.unacknowledged.shrink_to_fit();
+        self.first.outstanding = VecDeque::new();
+        self.second.outstanding = VecDeque::new();
     }
 
     fn end_direction(&mut self, side: Side, end: End, mark: Mark, tables: &mut Tables) {

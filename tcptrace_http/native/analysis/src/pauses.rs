@@ -161,6 +161,11 @@ pub struct AckSeen {
 }
 
 impl PauseTracker {
+    /// Gives back all memory but the counts: the flow is over.
+    pub fn release(&mut self) {
+        *self = PauseTracker { nagle_disproofs: self.nagle_disproofs, ..PauseTracker::default() };
+    }
+
     /// The client acknowledged new data of the server.
     pub fn client_ack(&mut self, ack: AckSeen, server_path_rtt_ns: Option<i64>) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);

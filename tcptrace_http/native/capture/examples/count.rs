@@ -56,11 +56,13 @@ fn count(path: &str, prints_anomalies: bool) -> Result<String, Box<dyn std::erro
         .map(|each| link_type_name(*each).unwrap_or("?"))
         .collect();
     Ok(format!(
-        "{} packets={} tcp={} payload_bytes={} truncated={} damaged_at={:?} {}",
+        "{} packets={} tcp={} payload_bytes={} first_ns={:?} last_ns={:?} truncated={} damaged_at={:?} {}",
         found.format,
         found.packets,
         found.tcp_packets,
         sink.payload_bytes,
+        found.first_time_ns,
+        found.last_time_ns,
         found.truncated,
         found.damaged_at_offset,
         link_types.join(",")

@@ -84,6 +84,7 @@ pub fn link_type_name(link_type: LinkType) -> Option<&'static str> {
         211 => "MOST",
         212 => "LIN",
         215 => "IEEE802_15_4_NONASK_PHY",
+        219 => "MPLS",
         220 => "USB_LINUX_MMAPPED",
         224 => "FC_2",
         225 => "FC_2_WITH_FRAME_DELIMS",

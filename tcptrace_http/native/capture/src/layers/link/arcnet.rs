@@ -18,7 +18,10 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
 }
 
 pub(super) fn linux_payload(view: View<'_>) -> Next<'_> {
-    by_protocol(view.after(ADDRESSES_BYTES, NAME)?.after(LINUX_OFFSET_BYTES, NAME)?)
+    by_protocol(
+        view.after(ADDRESSES_BYTES, NAME)?
+            .after(LINUX_OFFSET_BYTES, NAME)?,
+    )
 }
 
 fn by_protocol(view: View<'_>) -> Next<'_> {

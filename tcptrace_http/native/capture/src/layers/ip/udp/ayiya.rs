@@ -18,6 +18,8 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     // The identity's length is a power of two, the signature's a number of four-byte words.
     let identity_bytes = 1_usize << (identity >> 4);
     let signature_bytes = usize::from(signature >> 4) << 2;
-    let header_bytes = FIXED_BYTES.saturating_add(identity_bytes).saturating_add(signature_bytes);
+    let header_bytes = FIXED_BYTES
+        .saturating_add(identity_bytes)
+        .saturating_add(signature_bytes);
     Ok((Layer::Ip, view.after(header_bytes, NAME)?))
 }
