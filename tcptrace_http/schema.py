@@ -19,6 +19,7 @@ __all__ = [
     "CLOSED_BY",
     "DIRECTIONS",
     "FRAMINGS",
+    "HTTP_VERSIONS",
     "OBSERVATION_POINTS",
     "SCHEMA_VERSION",
     "SEVERITIES",
@@ -37,6 +38,7 @@ OBSERVATION_POINTS: Final = ("unknown", "client", "server", "middle")
 CLOSED_BY: Final = ("open", "client", "server", "client_reset", "server_reset")
 #: How the end of a message body was found (RFC 9112, section 6.3).
 FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
+HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 SEVERITIES: Final = ("info", "warning", "error")
 
 #: What can be strange about traffic or a file, and what that means.
@@ -213,8 +215,11 @@ _FLOWS: Final = Table(
         ("server_path_rtt", "duration?", "Least time from the observation point to the server and back"),
         ("client_path_rtt", "duration?", "Least time from the observation point to the client and back"),
         ("rtt_samples", "u64", "Round trips measured, both directions, by Karn's rule"),
-        ("observation_point", "enum:OBSERVATION_POINTS*", "Where the capture was taken"),
-        ("observation_evidence", "str", "What tells where the capture was taken"),
+        (
+            "observation_point",
+            "enum:OBSERVATION_POINTS*",
+            "Where the capture was taken: near the end whose path_rtt is a small part of the other",
+        ),
         ("initial_window_segments", "u32?", "Segments of the server's first flight"),
         ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
         ("nagle_disproofs", "u32", "Short segments the server sent while a short one was unacknowledged"),
@@ -232,7 +237,7 @@ _TRANSACTIONS: Final = Table(
         ("method", "str?*", "Request method"),
         ("target", "str?*", "Request target (RFC 9112, section 3.2)"),
         ("host", "str?*", "Host field"),
-        ("version", "str?", "Version of the request, else of the response"),
+        ("version", "enum:HTTP_VERSIONS", "Version of the request, else of the response"),
         ("status", "u16?*", "Status code of the final response"),
         ("request_frame", "u64?*", "Frame of the request's first byte"),
         ("request_last_frame", "u64?", "Frame that completed the request"),
@@ -263,7 +268,8 @@ _TRANSACTIONS: Final = Table(
 
 _PAUSES: Final = Table(
     "pauses",
-    "One row a pause inside a response: two data segments that left apart, and what lay between.",
+    "One row a pause inside a response that an ACK may have ended. Pauses while losses were repaired,"
+    " and those that no ACK ended, are not here.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction whose response paused"),
@@ -275,10 +281,11 @@ _PAUSES: Final = Table(
         ("released_bytes", "u32", "Its payload"),
         ("released_offset", "u64", "Where in the response it starts"),
         ("ends_response", "bool", "It carries the response's last byte"),
-        ("ack_frame", "u64?", "ACK that released it: the one whose distance is nearest to the path's"),
-        ("ack_time", "time?", "Time of that ACK"),
-        ("ack_delay", "duration?", "Last data it covers to the ACK, less the path to the client and back"),
-        ("ack_to_release", "duration?", "ACK to the released segment, less the path to the server and back"),
+        ("ack_frame", "u64", "ACK that released it: the one whose distance is nearest to the path's"),
+        ("ack_time", "time", "Time of that ACK"),
+        ("ack_delay", "duration", "Last data it covers to the ACK, less the path to the client and back"),
+        ("ack_to_release", "duration", "ACK to the released segment, less the path to the server and back"),
+        ("newly_acked_bytes", "u64", "Bytes that no ACK before it had acknowledged"),
         ("ack_covers_all", "bool", "The ACK covers all that was outstanding"),
         ("could_send_time", "time", "When the released data could have left: in the pace of the data before"),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
@@ -293,7 +300,6 @@ _PAUSES: Final = Table(
         ("outstanding_bytes", "u64", "Bytes unacknowledged when the pause began"),
         ("receive_window", "u64", "Window the client offered at the end of the pause"),
         ("largest_flight_bytes", "u64", "Most bytes in flight on the flow before the pause"),
-        ("retransmission_near", "bool", "Loss recovery was going on"),
         ("is_first_response", "bool", "The response is the first on the flow"),
         ("server_path_rtt", "duration?", "As in flows, known at that time"),
         ("client_path_rtt", "duration?", "As in flows, known at that time"),

@@ -71,14 +71,19 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
     is_delayed = pl.col("ack_delay").is_between(DELAYED_ACK_MIN, DELAYED_ACK_MAX)
+    # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2).
+    is_stall = (
+        is_delayed
+        & pl.col("ack_covers_all")
+        & (pl.col("newly_acked_bytes") < 2 * pl.col("segment_bytes").cast(pl.UInt64))
+    )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology.
-    may_be_hold = ~is_delayed & released_is_short & pl.col("short_frame").is_not_null()
+    may_be_hold = ~is_stall & released_is_short & pl.col("short_frame").is_not_null()
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
-    is_in_pace = may_be_hold & (ns("ack_to_release").abs() <= pace)
+    is_in_pace = may_be_hold & ~is_delayed & (ns("ack_to_release").abs() <= pace)
     uses_nagle = (is_in_pace.sum().over("flow") >= HOLDS_MIN) & (pl.col("nagle_disproofs") == 0)
     is_hold = is_in_pace | (may_be_hold & uses_nagle)
-    is_stall = is_delayed & pl.col("ack_covers_all")
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
@@ -102,11 +107,11 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return (
         pauses.with_columns(lost=pl.col("released_time") - pl.col("could_send_time"))
         .join(flows, on="flow", how="left", maintain_order="left")
-        .filter(follows_ack, ~pl.col("retransmission_near"))
+        .filter(follows_ack)
         .filter(is_stall | is_hold)
         .join(servers, on=["flow", "transaction"], how="left", maintain_order="left")
         .with_columns(
-            cause=pl.when(is_delayed)
+            cause=pl.when(is_stall)
             .then(pl.lit("stall.nagle_delayed_ack"))
             .otherwise(pl.lit("stall.nagle_hold")),
         )

@@ -5,6 +5,7 @@ Run by ``make gen`` and, with ``--check``, by ``make lint``.
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,7 @@ use crate::column::{Column, Columns, Lists, Values};
 
 
 def camel(name: str) -> str:
-    return "".join(word.capitalize() for word in name.split("_"))
+    return "".join(word.capitalize() for word in re.split(r"\W|_", name))
 
 
 def singular(table: str) -> str:

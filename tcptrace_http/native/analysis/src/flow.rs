@@ -71,7 +71,8 @@ pub struct Flow {
     pub syn_ack_ns: Option<i64>,
     pub initial_rtt_ns: Option<i64>,
     pub segment_size: SegmentSize,
-    pub pauses: PauseTracker,
+    /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
+    pub pauses: Box<PauseTracker>,
     pub flights: FlightTracker,
     pub is_http: bool,
     http: Option<Box<Connection>>,
@@ -107,7 +108,7 @@ impl Flow {
             syn_ack_ns: None,
             initial_rtt_ns: None,
             segment_size: SegmentSize::default(),
-            pauses: PauseTracker::default(),
+            pauses: Box::default(),
             flights: FlightTracker::default(),
             is_http: false,
             http: None,
@@ -280,7 +281,7 @@ impl Flow {
         if self.client != client {
             self.client = client;
             self.http = None;
-            self.pauses = PauseTracker::default();
+            self.pauses = Box::default();
             self.flights = FlightTracker::default();
         }
     }
@@ -534,12 +535,12 @@ impl Flow {
             tables.push_anomaly(anomaly);
         }
         for transaction in output.transactions.drain(..) {
-            self.finished(&transaction, tables);
+            self.finished(transaction, tables);
         }
         tables.http_output = output;
     }
 
-    fn finished(&mut self, transaction: &http::Transaction, tables: &mut Tables) {
+    fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
         let response = transaction.response.as_ref().map(|response| FinishedResponse {

@@ -11,7 +11,6 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     let (client, server) = (flow.client_half(), flow.server_half());
     let (client_end, server_end) = flow.client_and_server();
     let (to_server, to_client) = (client.path_rtt_ns, server.path_rtt_ns);
-    let (observation_point, observation_evidence) = observation_point(to_server, to_client);
     let full = flow.segment_size.full();
     FlowRow {
         flow: flow.number,
@@ -47,8 +46,7 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         server_path_rtt: to_server,
         client_path_rtt: to_client,
         rtt_samples: client.rtt_samples.saturating_add(server.rtt_samples),
-        observation_point,
-        observation_evidence,
+        observation_point: observation_point(to_server, to_client),
         initial_window_segments: flow.flights.initial_window_segments(),
         super_segments: flow.segment_size.super_segments,
         nagle_disproofs: flow.pauses.nagle_disproofs,

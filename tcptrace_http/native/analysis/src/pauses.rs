@@ -17,8 +17,13 @@ use crate::half::Acknowledged;
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
 /// A full segment is held only by the delayed ACK of a small window. No receiver in use delays by
-/// less, and slow links space full segments by up to this.
+/// less (10 ms is the least that Linux can be set to), and slow links space full segments by this.
 const FULL_SEGMENT_PAUSE_MIN_NS: i64 = 5_000_000;
+const ACK_DELAY_MIN_NS: i64 = 5_000_000;
+/// Data that follows an ACK by more than this beyond what the path takes was not released by it; on
+/// a long path a share of it, for round trips vary. The detectors look closer.
+const RELEASE_MAX_NS: i64 = 10_000_000;
+const RELEASE_RTT_SHARE: i64 = 8;
 /// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
 /// it makes many, but then nothing waits for them.
 const SHORT_SEGMENTS_MAX: usize = 16;
@@ -287,8 +292,9 @@ impl PauseTracker {
         }
     }
 
-    /// Records the pause between two data segments, if an ACK of a short segment lies between or
-    /// the segment after it is short: no other pause can be a stall of Nagle's making.
+    /// Records the pause between two data segments, if an ACK may have ended it: a short segment
+    /// waited for the ACK of a short one, or whatever it was for one that may have been delayed. A
+    /// delayed ACK covers less than two full segments (RFC 1122, section 4.2.3.2).
     fn consider(&mut self, previous: ServerData, data: ServerData, is_short: bool, path: &Path) {
         let expected = path.server_path_rtt_ns.unwrap_or(0);
         let distance = |ack: &ClientAck| {
@@ -308,15 +314,27 @@ impl PauseTracker {
             .filter(|ack| distance(ack) <= distance(nearest).saturating_add(EQUALLY_NEAR_NS));
         let ack = *releasing_short.unwrap_or(nearest);
         let short = short_of(&ack);
-        if short.is_none() && !is_short {
+        let since_ack = data.time_ns.saturating_sub(ack.time_ns).saturating_sub(expected);
+        let path_rtt = expected.saturating_add(path.client_path_rtt_ns.unwrap_or(0));
+        let follows = since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
+        let ack_delay = ack
+            .time_ns
+            .saturating_sub(ack.covered_ns)
+            .saturating_sub(path.client_path_rtt_ns.unwrap_or(0));
+        let newly_acked = ack.after.saturating_sub(ack.before);
+        let ack_covers_all = ack.after >= previous.end;
+        let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS
+            && ack_covers_all
+            && newly_acked < u64::from(path.segment_bytes).saturating_mul(2);
+        let may_be_held = is_short && short.is_some();
+        let is_candidate = may_be_held || (may_be_delayed && (is_short || short.is_some()));
+        if !follows || !is_candidate || path.in_loss_recovery || self.was_disturbed {
             return;
         }
         // Had it not been held, it would have followed at the pace of the segments before.
         let gap = data.time_ns.saturating_sub(previous.time_ns);
         let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
         let spacing = if is_pace { self.spacing_ns } else { 0 };
-        let client_path = path.client_path_rtt_ns.unwrap_or(0);
-        let since_ack = data.time_ns.saturating_sub(ack.time_ns);
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,
@@ -324,11 +342,12 @@ impl PauseTracker {
             released_frame: data.frame,
             released_time: data.time_ns,
             released_bytes: data.bytes,
-            ack_frame: Some(ack.frame),
-            ack_time: Some(ack.time_ns),
-            ack_delay: Some(ack.time_ns.saturating_sub(ack.covered_ns).saturating_sub(client_path)),
-            ack_to_release: Some(since_ack.saturating_sub(expected)),
-            ack_covers_all: ack.after >= previous.end,
+            ack_frame: ack.frame,
+            ack_time: ack.time_ns,
+            ack_delay,
+            ack_to_release: since_ack,
+            ack_covers_all,
+            newly_acked_bytes: newly_acked,
             could_send_time: previous.time_ns.saturating_add(spacing),
             segment_bytes: path.segment_bytes,
             short_frame: short.map(|short| short.frame),
@@ -337,7 +356,6 @@ impl PauseTracker {
             outstanding_bytes: ack.outstanding_bytes,
             receive_window: path.receive_window,
             largest_flight_bytes: self.largest_flight_bytes,
-            retransmission_near: path.in_loss_recovery || self.was_disturbed,
             server_path_rtt: path.server_path_rtt_ns,
             client_path_rtt: path.client_path_rtt_ns,
             ..PauseRow::default()

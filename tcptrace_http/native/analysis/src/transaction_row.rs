@@ -1,47 +1,75 @@
 //! The row of a transaction in the transactions table.
 
-use trace_model::rows::{Framing as FramingWord, TransactionRow};
+use trace_model::rows::{Framing as FramingWord, HttpVersion, TransactionRow};
 
 use crate::http::{Framing, Message, Transaction};
 
 /// Transaction `index` of `flow`; its last ACK is filled in when it comes.
 #[must_use]
-pub fn transaction_row(flow: u32, index: u32, transaction: &Transaction) -> TransactionRow {
-    let (request, response) = (transaction.request.as_deref(), transaction.response.as_deref());
-    let text = |value: &Option<Box<str>>| value.as_deref().map(str::to_owned);
-    let either = request.or(response);
-    TransactionRow {
+pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> TransactionRow {
+    let complete = transaction.is_complete();
+    let either = transaction.request.as_deref().or(transaction.response.as_deref());
+    let mut row = TransactionRow {
         flow,
         index,
-        method: request.and_then(|it| text(&it.method)),
-        target: request.and_then(|it| text(&it.target)),
-        host: request.and_then(|it| text(&it.fields.host)),
-        version: either.map(|it| format!("HTTP/1.{}", it.minor_version)),
-        status: response.and_then(|it| it.status),
-        request_frame: request.map(|it| it.first.frame),
-        request_last_frame: request.map(|it| it.last.frame),
-        response_first_frame: response.map(|it| it.first.frame),
-        response_last_frame: response.map(|it| it.last.frame),
-        request_time: request.map(|it| it.first.time_ns),
-        request_last_time: request.map(|it| it.last.time_ns),
-        response_first_time: response.map(|it| it.first.time_ns),
-        response_last_time: response.map(|it| it.last.time_ns),
-        last_ack_frame: None,
-        last_ack_time: None,
-        request_header_bytes: request.map(|it| it.header_bytes),
-        request_body_bytes: request.map(|it| it.body_bytes),
-        response_header_bytes: response.map(|it| it.header_bytes),
-        response_body_bytes: response.map(|it| it.body_bytes),
-        response_wire_bytes: response.map(|it| it.header_bytes.saturating_add(it.body_wire_bytes)),
-        response_framing: response.map(|it| framing_word(it.framing)),
-        content_type: response.and_then(|it| text(&it.fields.content_type)),
-        content_encoding: response.and_then(|it| text(&it.fields.content_encoding)),
-        server_software: response.and_then(|it| text(&it.fields.server)),
+        version: either.map_or(HttpVersion::default(), |it| version(it.minor_version)),
+        missing_bytes: missing(transaction.request.as_deref())
+            .saturating_add(missing(transaction.response.as_deref())),
         interim_responses: transaction.interim.map_or(0, |interim| interim.count),
         reused_connection: index > 0,
         pipelined: transaction.pipelined,
-        missing_bytes: missing(request).saturating_add(missing(response)),
-        complete: transaction.is_complete(),
+        complete,
+        ..TransactionRow::default()
+    };
+    if let Some(request) = transaction.request {
+        row.take_request(*request);
+    }
+    if let Some(response) = transaction.response {
+        row.take_response(*response);
+    }
+    row
+}
+
+/// Fills in the columns of one half of a transaction.
+trait Halves {
+    fn take_request(&mut self, request: Message);
+    fn take_response(&mut self, response: Message);
+}
+
+impl Halves for TransactionRow {
+    fn take_request(&mut self, request: Message) {
+        self.method = request.method.map(String::from);
+        self.target = request.target.map(String::from);
+        self.host = request.fields.host.map(String::from);
+        self.request_frame = Some(request.first.frame);
+        self.request_last_frame = Some(request.last.frame);
+        self.request_time = Some(request.first.time_ns);
+        self.request_last_time = Some(request.last.time_ns);
+        self.request_header_bytes = Some(request.header_bytes);
+        self.request_body_bytes = Some(request.body_bytes);
+    }
+
+    fn take_response(&mut self, response: Message) {
+        self.status = response.status;
+        self.response_first_frame = Some(response.first.frame);
+        self.response_last_frame = Some(response.last.frame);
+        self.response_first_time = Some(response.first.time_ns);
+        self.response_last_time = Some(response.last.time_ns);
+        self.response_header_bytes = Some(response.header_bytes);
+        self.response_body_bytes = Some(response.body_bytes);
+        self.response_wire_bytes =
+            Some(response.header_bytes.saturating_add(response.body_wire_bytes));
+        self.response_framing = Some(framing_word(response.framing));
+        self.content_type = response.fields.content_type.map(String::from);
+        self.content_encoding = response.fields.content_encoding.map(String::from);
+        self.server_software = response.fields.server.map(String::from);
+    }
+}
+
+fn version(minor: u8) -> HttpVersion {
+    match minor {
+        0 => HttpVersion::Http10,
+        _ => HttpVersion::Http11,
     }
 }
 

@@ -2,40 +2,30 @@
 //! thousand flows.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use trace_model::column::{Column, Columns, Values};
 
-/// The rows of a table as a JSON array, with the columns that the contract names.
-#[must_use]
-pub fn rows(table: &Columns) -> Vec<u8> {
-    rows_with(table, |_, _| {})
-}
+/// By flow and number of the transaction: its waits, as a JSON array.
+pub type Waits = HashMap<(u32, u32), Vec<u8>>;
 
-/// The transactions, each with the array `waits` of its own, `[]` where there is none.
-#[must_use]
-pub fn transactions(table: &Columns, waits: &HashMap<(u32, u32), Vec<u8>>) -> Vec<u8> {
-    let numbers = |name: &str| match table.column(name).map(|column| &column.values) {
-        Some(Values::U32(values)) => values.as_slice(),
-        _ => &[],
-    };
-    let (flows, indexes) = (numbers("flow"), numbers("index"));
-    rows_with(table, |row, out| {
-        let key = flows.get(row).copied().zip(indexes.get(row).copied());
-        out.extend_from_slice(b",\"waits\":");
-        out.extend_from_slice(key.and_then(|key| waits.get(&key)).map_or(b"[]", Vec::as_slice));
-    })
-}
+/// A row with a short target takes this much; a longer one makes the buffer grow.
+const ROW_BYTES_GUESS: usize = 512;
 
-fn rows_with(table: &Columns, mut more: impl FnMut(usize, &mut Vec<u8>)) -> Vec<u8> {
+/// Some rows of a table as JSON objects with a comma and a line feed between them, with the columns
+/// that the contract names. `waits` gives transactions their array `waits`, `[]` to the others.
+#[must_use]
+pub fn rows(table: &Columns, range: Range<usize>, waits: Option<&Waits>) -> Vec<u8> {
     let shown: Vec<(&Column, Vec<u8>)> = table
         .columns
         .iter()
         .filter_map(|column| Some((column, format!("\"{}\":", column.json_name?).into_bytes())))
         .collect();
-    let mut out = Vec::with_capacity(table.rows.saturating_mul(256));
-    out.push(b'[');
-    for row in 0..table.rows {
-        out.extend_from_slice(if row == 0 { b"{" } else { b",\n{" });
+    let range = range.start..range.end.min(table.rows);
+    let mut out = Vec::with_capacity(range.len().saturating_mul(ROW_BYTES_GUESS));
+    let first = range.start;
+    for row in range {
+        out.extend_from_slice(if row == first { b"{" } else { b",\n{" });
         for (at, (column, label)) in shown.iter().enumerate() {
             if at > 0 {
                 out.push(b',');
@@ -43,11 +33,24 @@ fn rows_with(table: &Columns, mut more: impl FnMut(usize, &mut Vec<u8>)) -> Vec<
             out.extend_from_slice(label);
             value(column, row, &mut out);
         }
-        more(row, &mut out);
+        if let Some(waits) = waits {
+            out.extend_from_slice(b",\"waits\":");
+            out.extend_from_slice(waits_of(table, row, waits).unwrap_or(b"[]"));
+        }
         out.push(b'}');
     }
-    out.push(b']');
     out
+}
+
+fn waits_of<'a>(table: &Columns, row: usize, waits: &'a Waits) -> Option<&'a [u8]> {
+    let number = |name: &str| match &table.column(name)?.values {
+        Values::U32(values) => values.get(row).copied(),
+        _ => None,
+    };
+    if waits.is_empty() {
+        return None;
+    }
+    waits.get(&(number("flow")?, number("index")?)).map(Vec::as_slice)
 }
 
 fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
@@ -125,11 +128,11 @@ mod tests {
             detail: "a \"b\\\n\u{1}é".to_owned(),
             ..AnomalyRow::default()
         });
-        let written = String::from_utf8(rows(&table.into_columns())).unwrap_or_default();
+        let written = String::from_utf8(rows(&table.into_columns(), 0..9, None)).unwrap_or_default();
         assert_eq!(
             written,
-            "[{\"kind\":\"malformed_http\",\"frame\":7,\"flow\":null,\"offset\":null,\
-             \"detail\":\"a \\\"b\\\\\\n\\u0001é\"}]"
+            "{\"kind\":\"malformed_http\",\"frame\":7,\"flow\":null,\"offset\":null,\
+             \"detail\":\"a \\\"b\\\\\\n\\u0001é\"}"
         );
     }
 }

@@ -126,6 +126,20 @@ impl Framing {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum HttpVersion {
+    #[default]
+    Http10,
+    Http11,
+}
+impl HttpVersion {
+    pub const WORDS: &'static [&'static str] = &["HTTP/1.0", "HTTP/1.1"];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum ObservationPoint {
     #[default]
     Unknown,
@@ -879,10 +893,8 @@ pub struct FlowRow {
     pub client_path_rtt: Option<i64>,
     /// Round trips measured, both directions, by Karn's rule.
     pub rtt_samples: u64,
-    /// Where the capture was taken.
+    /// Where the capture was taken: near the end whose path_rtt is a small part of the other.
     pub observation_point: ObservationPoint,
-    /// What tells where the capture was taken.
-    pub observation_evidence: String,
     /// Segments of the server's first flight.
     pub initial_window_segments: Option<u32>,
     /// Packets larger than a segment may be: merged by offload.
@@ -940,7 +952,6 @@ pub struct FlowsTable {
     client_path_rtt_validity: Vec<bool>,
     rtt_samples: Vec<u64>,
     observation_point: Vec<u8>,
-    observation_evidence: Lists<u8>,
     initial_window_segments: Vec<u32>,
     initial_window_segments_validity: Vec<bool>,
     super_segments: Vec<u64>,
@@ -1011,8 +1022,6 @@ impl FlowsTable {
             .push(row.client_path_rtt.is_some());
         self.rtt_samples.push(row.rtt_samples);
         self.observation_point.push(row.observation_point as u8);
-        self.observation_evidence
-            .push(row.observation_evidence.as_bytes());
         self.initial_window_segments
             .push(row.initial_window_segments.unwrap_or_default());
         self.initial_window_segments_validity
@@ -1232,12 +1241,6 @@ impl FlowsTable {
                     validity: None,
                 },
                 Column {
-                    name: "observation_evidence",
-                    json_name: None,
-                    values: Values::Text(self.observation_evidence),
-                    validity: None,
-                },
-                Column {
                     name: "initial_window_segments",
                     json_name: None,
                     values: Values::U32(self.initial_window_segments),
@@ -1285,7 +1288,7 @@ pub struct TransactionRow {
     /// Host field.
     pub host: Option<String>,
     /// Version of the request, else of the response.
-    pub version: Option<String>,
+    pub version: HttpVersion,
     /// Status code of the final response.
     pub status: Option<u16>,
     /// Frame of the request's first byte.
@@ -1349,8 +1352,7 @@ pub struct TransactionsTable {
     target_validity: Vec<bool>,
     host: Lists<u8>,
     host_validity: Vec<bool>,
-    version: Lists<u8>,
-    version_validity: Vec<bool>,
+    version: Vec<u8>,
     status: Vec<u16>,
     status_validity: Vec<bool>,
     request_frame: Vec<u64>,
@@ -1418,9 +1420,7 @@ impl TransactionsTable {
         self.target_validity.push(row.target.is_some());
         self.host.push(row.host.as_deref().unwrap_or("").as_bytes());
         self.host_validity.push(row.host.is_some());
-        self.version
-            .push(row.version.as_deref().unwrap_or("").as_bytes());
-        self.version_validity.push(row.version.is_some());
+        self.version.push(row.version as u8);
         self.status.push(row.status.unwrap_or_default());
         self.status_validity.push(row.status.is_some());
         self.request_frame
@@ -1540,8 +1540,8 @@ impl TransactionsTable {
                 Column {
                     name: "version",
                     json_name: None,
-                    values: Values::Text(self.version),
-                    validity: Some(self.version_validity),
+                    values: Values::Enum(self.version, HttpVersion::WORDS),
+                    validity: None,
                 },
                 Column {
                     name: "status",
@@ -1697,7 +1697,7 @@ impl TransactionsTable {
         }
     }
 }
-/// One row a pause inside a response: two data segments that left apart, and what lay between.
+/// One row a pause inside a response that an ACK may have ended. Pauses while losses were repaired, and those that no ACK ended, are not here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PauseRow {
     /// Flow number.
@@ -1721,13 +1721,15 @@ pub struct PauseRow {
     /// It carries the response's last byte.
     pub ends_response: bool,
     /// ACK that released it: the one whose distance is nearest to the path's.
-    pub ack_frame: Option<u64>,
+    pub ack_frame: u64,
     /// Time of that ACK.
-    pub ack_time: Option<i64>,
+    pub ack_time: i64,
     /// Last data it covers to the ACK, less the path to the client and back.
-    pub ack_delay: Option<i64>,
+    pub ack_delay: i64,
     /// ACK to the released segment, less the path to the server and back.
-    pub ack_to_release: Option<i64>,
+    pub ack_to_release: i64,
+    /// Bytes that no ACK before it had acknowledged.
+    pub newly_acked_bytes: u64,
     /// The ACK covers all that was outstanding.
     pub ack_covers_all: bool,
     /// When the released data could have left: in the pace of the data before.
@@ -1756,8 +1758,6 @@ pub struct PauseRow {
     pub receive_window: u64,
     /// Most bytes in flight on the flow before the pause.
     pub largest_flight_bytes: u64,
-    /// Loss recovery was going on.
-    pub retransmission_near: bool,
     /// The response is the first on the flow.
     pub is_first_response: bool,
     /// As in flows, known at that time.
@@ -1780,13 +1780,10 @@ pub struct PausesTable {
     released_offset: Vec<u64>,
     ends_response: Vec<bool>,
     ack_frame: Vec<u64>,
-    ack_frame_validity: Vec<bool>,
     ack_time: Vec<i64>,
-    ack_time_validity: Vec<bool>,
     ack_delay: Vec<i64>,
-    ack_delay_validity: Vec<bool>,
     ack_to_release: Vec<i64>,
-    ack_to_release_validity: Vec<bool>,
+    newly_acked_bytes: Vec<u64>,
     ack_covers_all: Vec<bool>,
     could_send_time: Vec<i64>,
     segment_bytes: Vec<u32>,
@@ -1804,7 +1801,6 @@ pub struct PausesTable {
     outstanding_bytes: Vec<u64>,
     receive_window: Vec<u64>,
     largest_flight_bytes: Vec<u64>,
-    retransmission_near: Vec<bool>,
     is_first_response: Vec<bool>,
     server_path_rtt: Vec<i64>,
     server_path_rtt_validity: Vec<bool>,
@@ -1832,16 +1828,11 @@ impl PausesTable {
         self.released_bytes.push(row.released_bytes);
         self.released_offset.push(row.released_offset);
         self.ends_response.push(row.ends_response);
-        self.ack_frame.push(row.ack_frame.unwrap_or_default());
-        self.ack_frame_validity.push(row.ack_frame.is_some());
-        self.ack_time.push(row.ack_time.unwrap_or_default());
-        self.ack_time_validity.push(row.ack_time.is_some());
-        self.ack_delay.push(row.ack_delay.unwrap_or_default());
-        self.ack_delay_validity.push(row.ack_delay.is_some());
-        self.ack_to_release
-            .push(row.ack_to_release.unwrap_or_default());
-        self.ack_to_release_validity
-            .push(row.ack_to_release.is_some());
+        self.ack_frame.push(row.ack_frame);
+        self.ack_time.push(row.ack_time);
+        self.ack_delay.push(row.ack_delay);
+        self.ack_to_release.push(row.ack_to_release);
+        self.newly_acked_bytes.push(row.newly_acked_bytes);
         self.ack_covers_all.push(row.ack_covers_all);
         self.could_send_time.push(row.could_send_time);
         self.segment_bytes.push(row.segment_bytes);
@@ -1859,7 +1850,6 @@ impl PausesTable {
         self.outstanding_bytes.push(row.outstanding_bytes);
         self.receive_window.push(row.receive_window);
         self.largest_flight_bytes.push(row.largest_flight_bytes);
-        self.retransmission_near.push(row.retransmission_near);
         self.is_first_response.push(row.is_first_response);
         self.server_path_rtt
             .push(row.server_path_rtt.unwrap_or_default());
@@ -1939,25 +1929,31 @@ impl PausesTable {
                     name: "ack_frame",
                     json_name: None,
                     values: Values::U64(self.ack_frame),
-                    validity: Some(self.ack_frame_validity),
+                    validity: None,
                 },
                 Column {
                     name: "ack_time",
                     json_name: None,
                     values: Values::Time(self.ack_time),
-                    validity: Some(self.ack_time_validity),
+                    validity: None,
                 },
                 Column {
                     name: "ack_delay",
                     json_name: None,
                     values: Values::Duration(self.ack_delay),
-                    validity: Some(self.ack_delay_validity),
+                    validity: None,
                 },
                 Column {
                     name: "ack_to_release",
                     json_name: None,
                     values: Values::Duration(self.ack_to_release),
-                    validity: Some(self.ack_to_release_validity),
+                    validity: None,
+                },
+                Column {
+                    name: "newly_acked_bytes",
+                    json_name: None,
+                    values: Values::U64(self.newly_acked_bytes),
+                    validity: None,
                 },
                 Column {
                     name: "ack_covers_all",
@@ -2041,12 +2037,6 @@ impl PausesTable {
                     name: "largest_flight_bytes",
                     json_name: None,
                     values: Values::U64(self.largest_flight_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "retransmission_near",
-                    json_name: None,
-                    values: Values::Bool(self.retransmission_near),
                     validity: None,
                 },
                 Column {

@@ -14,14 +14,19 @@ mod tcp;
 mod tcp_options;
 mod view;
 
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
 use ip::fragments::{Datagram, Fragment, FragmentTable};
 use link::Link;
 use trace_model::{AnomalyKind, LinkType, Network, Segment};
 use view::View;
 
-/// Headers looked through before the rest is left undecoded. The deepest stack met in public
-/// captures (Ethernet, two VLAN tags, four MPLS labels, IP, UDP, GTP, IP, TCP) has 12; a frame of
-/// nothing but tags would otherwise cost time in proportion to its length squared.
+/// Headers looked through before the rest is left undecoded: Ethernet, two VLAN tags, four MPLS
+/// labels, IP, UDP, GTP, IP and TCP are 12, and a frame of nothing but tags must not hold up the
+/// walk.
 const MAX_LAYERS: usize = 48;
 
 /// Datagrams completed by one frame: fragments of a tunnel that carries the last fragment of
@@ -200,19 +205,15 @@ impl Layers {
                     ip::payload(protocol, view)
                 }
                 Layer::Fragment(fragment) => {
-                    let Some(network) = &mut network else {
-                        return Found::Packet(None, None);
-                    };
-                    network.identification = fragment.identification;
-                    if fragment.is_whole() {
-                        Ok((Layer::Protocol(fragment.protocol), view))
-                    } else {
-                        network.is_fragment = true;
-                        match self.fragments.add(frame, network, fragment, view, notice) {
-                            Some(datagram) => return Found::Datagram(datagram),
-                            None => Err(Stop::Opaque),
-                        }
+                    if let Some(network) = &mut network {
+                        network.identification = fragment.identification;
+                        network.protocol = fragment.protocol;
+                        network.is_fragment = !fragment.is_whole();
                     }
+                    if !fragment.is_whole() {
+                        return self.fragment(frame, network, fragment, view, notice);
+                    }
+                    Ok((Layer::Protocol(fragment.protocol), view))
                 }
             };
             match next {
@@ -228,6 +229,19 @@ impl Layers {
             format!("more than {MAX_LAYERS} headers in one frame"),
         );
         Found::Packet(network, None)
+    }
+
+    fn fragment<'a>(
+        &mut self,
+        frame: &Frame<'_>,
+        network: Option<Network>,
+        fragment: Fragment,
+        view: View<'a>,
+        notice: &mut impl FnMut(AnomalyKind, String),
+    ) -> Found<'a> {
+        network
+            .and_then(|network| self.fragments.add(frame, &network, fragment, view, notice))
+            .map_or(Found::Packet(network, None), Found::Datagram)
     }
 
     #[inline]
@@ -309,7 +323,10 @@ fn report(stop: Stop, view: View<'_>, notice: &mut impl FnMut(AnomalyKind, Strin
             let (captured, sent) = (view.bytes().len(), view.length());
             notice(
                 AnomalyKind::TruncatedPacket,
-                format!("{header} is cut: {captured} of {sent} bytes were captured from there on"),
+                format!(
+                    "cut inside the {header}: {captured} of {sent} bytes were captured \
+                     from its start on"
+                ),
             );
         }
         Stop::Cut { header } => {

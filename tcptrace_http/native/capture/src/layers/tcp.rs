@@ -17,8 +17,9 @@ pub(super) fn segment<'a>(
     view: View<'a>,
     notice: &mut impl FnMut(AnomalyKind, String),
 ) -> Result<Segment<'a>, Stop> {
-    let [sp0, sp1, dp0, dp1, seq0, seq1, seq2, seq3, ack0, ack1, ack2, ack3, off, flag, win0, win1, sum0, sum1, urg0, urg1] =
-        *view.header::<20>("TCP header")?;
+    let [sp0, sp1, dp0, dp1, rest @ ..] = *view.header::<20>("TCP header")?;
+    let [seq0, seq1, seq2, seq3, ack0, ack1, ack2, ack3, rest @ ..] = rest;
+    let [off, flag, win0, win1, sum0, sum1, urg0, urg1] = rest;
     let header_bytes = (off >> 4) << 2;
     if u32::from(header_bytes) < MIN_HEADER_BYTES {
         let field = "TCP header length";
@@ -92,5 +93,85 @@ fn payload_offset(view: View<'_>, header_bytes: u8) -> u32 {
     match view.after(usize::from(header_bytes), "TCP header") {
         Ok(payload) => payload.offset(),
         Err(_) => view.offset().saturating_add(u32::from(header_bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{
+        decode, decode_with, frame, ipv4, tcp, tcp_with_options, PAYLOAD, RAW, SEQ,
+    };
+    use crate::layers::{Frame, Layers};
+    use trace_model::{flags, AnomalyKind, SeqNumber};
+
+    #[test]
+    fn test_fields_are_read_as_they_stand_in_the_header() {
+        let segment = decode(RAW, &ipv4(6, &tcp())).segment.unwrap();
+        assert_eq!((segment.source_port, segment.destination_port), (49152, 80));
+        assert_eq!((segment.seq, segment.ack), (SeqNumber(SEQ), SeqNumber(9)));
+        assert_eq!(segment.flags, flags::ACK | flags::PSH);
+        assert_eq!(
+            (segment.window, segment.checksum, segment.urgent_pointer),
+            (0x2000, 0xabcd, 0)
+        );
+        assert_eq!((segment.header_bytes, segment.payload_offset), (20, 40));
+        assert_eq!(segment.payload_bytes as usize, PAYLOAD.len());
+    }
+
+    #[test]
+    fn test_the_ninth_flag_is_read_and_reserved_bits_are_not() {
+        let mut bytes = ipv4(6, &tcp());
+        bytes[32] |= 0x0f;
+        let segment = decode(RAW, &bytes).segment.unwrap();
+        assert_eq!(segment.flags, flags::ACK | flags::PSH | flags::AE);
+    }
+
+    #[test]
+    fn test_a_header_length_below_20_is_no_segment() {
+        let mut bytes = ipv4(6, &tcp());
+        bytes[32] = 0x40;
+        let decoded = decode(RAW, &bytes);
+        assert!(decoded.segment.is_none());
+        assert_eq!(decoded.kinds(), [AnomalyKind::InconsistentLength]);
+    }
+
+    #[test]
+    fn test_a_header_longer_than_the_segment_leaves_no_payload() {
+        let mut bytes = ipv4(6, &tcp_with_options(&[], b""));
+        bytes[32] = 0xf0;
+        let decoded = decode(RAW, &bytes);
+        assert_eq!(
+            decoded.segment.map(|segment| segment.payload_bytes),
+            Some(0)
+        );
+        assert_eq!(decoded.kinds(), [AnomalyKind::InconsistentLength]);
+    }
+
+    #[test]
+    fn test_a_header_cut_inside_its_options_keeps_those_before_the_cut() {
+        let options = [2, 4, 5, 0xb4, 1, 3, 3, 7];
+        let bytes = ipv4(6, &tcp_with_options(&options, PAYLOAD));
+        let cut = Frame {
+            bytes: &bytes[..20 + 20 + 6],
+            ..frame(RAW, &bytes)
+        };
+        let decoded = decode_with(&mut Layers::new(), &cut);
+        let segment = decoded.segment.unwrap();
+        assert_eq!(
+            (segment.options.mss, segment.options.window_scale),
+            (Some(1460), None)
+        );
+        assert_eq!(segment.payload_bytes as usize, PAYLOAD.len());
+        assert_eq!(
+            decoded.kinds(),
+            [AnomalyKind::TruncatedPacket, AnomalyKind::TruncatedPacket]
+        );
     }
 }

@@ -138,3 +138,140 @@ fn report_overrun(kind: u8, rest: &[u8], notice: &mut impl FnMut(AnomalyKind, St
     };
     notice(AnomalyKind::MalformedTcpOption, detail);
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use super::*;
+
+    fn read_options(bytes: &[u8]) -> (TcpOptions, Vec<String>) {
+        let mut told = Vec::new();
+        let options = parse(bytes, Ending::Complete, &mut |kind, detail| {
+            assert_eq!(kind, AnomalyKind::MalformedTcpOption);
+            told.push(detail);
+        });
+        (options, told)
+    }
+
+    #[test]
+    fn test_options_of_a_linux_syn_are_read() {
+        let (options, told) = read_options(&[
+            2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 7, 0, 0, 0, 0, 1, 3, 3, 7,
+        ]);
+        assert_eq!(
+            (options.mss, options.window_scale, options.sack_permitted),
+            (Some(1460), Some(7), true)
+        );
+        assert_eq!(
+            options.timestamps,
+            Some(Timestamps {
+                value: 7,
+                echo_reply: 0
+            })
+        );
+        assert!(told.is_empty());
+    }
+
+    #[test]
+    fn test_timestamps_are_the_same_with_and_without_their_usual_padding() {
+        let (usual, _) = read_options(&[1, 1, 8, 10, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 9]);
+        let (bare, _) = read_options(&[8, 10, 0xff, 0xff, 0xff, 0xfe, 0, 0, 0, 9, 0, 0]);
+        assert_eq!(
+            usual.timestamps,
+            Some(Timestamps {
+                value: u32::MAX - 1,
+                echo_reply: 9
+            })
+        );
+        assert_eq!(usual, bare);
+    }
+
+    #[test]
+    fn test_sack_blocks_are_kept_in_their_order_across_the_wrap() {
+        let (options, _) = read_options(&[
+            1, 1, 5, 18, 0xff, 0xff, 0xff, 0xf0, 0, 0, 0, 5, 0, 0, 0, 9, 0, 0, 0, 12,
+        ]);
+        let blocks = [
+            (SeqNumber(0xffff_fff0), SeqNumber(5)),
+            (SeqNumber(9), SeqNumber(12)),
+        ];
+        assert_eq!(options.sack.as_slice(), blocks);
+    }
+
+    #[test]
+    fn test_fast_open_is_read_under_its_own_kind_and_as_an_experiment() {
+        assert_eq!(
+            read_options(&[34, 2, 1, 1]).0.fast_open_cookie_bytes,
+            Some(0)
+        );
+        assert_eq!(
+            read_options(&[34, 6, 9, 9, 9, 9]).0.fast_open_cookie_bytes,
+            Some(4)
+        );
+        assert_eq!(
+            read_options(&[254, 8, 0xf9, 0x89, 1, 2, 3, 4])
+                .0
+                .fast_open_cookie_bytes,
+            Some(4)
+        );
+        assert_eq!(
+            read_options(&[254, 4, 0xe2, 0xd4]).0.fast_open_cookie_bytes,
+            None
+        );
+    }
+
+    #[test]
+    fn test_unknown_options_are_passed_over() {
+        let (options, told) = read_options(&[30, 4, 0, 0, 2, 4, 0, 100]);
+        assert_eq!((options.mss, told.len()), (Some(100), 0));
+    }
+
+    #[test]
+    fn test_nothing_is_read_behind_the_end_of_the_list() {
+        assert_eq!(read_options(&[0, 2, 4, 5]).0, TcpOptions::default());
+    }
+
+    #[test]
+    fn test_a_length_over_the_header_ends_the_list_and_is_told() {
+        let (options, told) = read_options(&[4, 2, 2, 9]);
+        assert!(options.sack_permitted);
+        assert_eq!(
+            told,
+            ["TCP option 2 claims 9 bytes where the header has 2 left"]
+        );
+    }
+
+    #[test]
+    fn test_lengths_of_0_and_1_end_the_list_and_are_told() {
+        assert_eq!(read_options(&[3, 0, 0, 0]).1.len(), 1);
+        assert_eq!(read_options(&[3, 1, 0, 0]).1.len(), 1);
+        assert_eq!(read_options(&[1, 1, 1, 3]).1.len(), 1);
+    }
+
+    #[test]
+    fn test_a_wrong_length_of_a_known_option_is_told_and_the_next_one_read() {
+        let (options, told) = read_options(&[2, 3, 5, 3, 3, 9, 5, 6, 0, 0, 0, 1]);
+        assert_eq!((options.mss, options.window_scale), (None, Some(9)));
+        assert_eq!(told.len(), 2);
+    }
+
+    #[test]
+    fn test_a_window_scale_above_14_is_taken_as_14() {
+        let (options, told) = read_options(&[3, 3, 200, 0]);
+        assert_eq!((options.window_scale, told.len()), (Some(14), 1));
+    }
+
+    #[test]
+    fn test_a_cut_list_is_not_malformed() {
+        let mut told = 0;
+        let options = parse(&[4, 2, 8, 10, 0], Ending::Cut, &mut |_, _| told += 1);
+        assert!(options.sack_permitted && options.timestamps.is_none());
+        assert_eq!(told, 0);
+    }
+}

@@ -32,3 +32,31 @@ pub(super) fn type_3(view: View<'_>) -> Next<'_> {
         view.after(header_bytes, "ERSPAN header")?,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, RAW};
+
+    fn is_read(gre: &[u8], header: &[u8]) -> bool {
+        let framed = ethernet(0x0800, &ipv4(6, &tcp()));
+        decode(RAW, &ipv4(47, &concat(&[gre, header, &framed]))).has_whole_request()
+    }
+
+    #[test]
+    fn test_all_three_types_are_read() {
+        assert!(is_read(&[0, 0, 0x88, 0xbe], &[]));
+        assert!(is_read(&[0x10, 0, 0x88, 0xbe, 0, 0, 0, 1], &[0x10; 8]));
+        assert!(is_read(
+            &[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1],
+            &[0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        ));
+        assert!(is_read(&[0x10, 0, 0x22, 0xeb, 0, 0, 0, 1], &[0x21; 20]));
+    }
+}

@@ -12,10 +12,10 @@ use trace_model::{AnomalyKind, IpAddress, Network};
 
 /// Datagrams in the making at once. Hosts hold far fewer: fragments of one datagram are sent
 /// back to back.
-const MAX_DATAGRAMS: usize = 4096;
+pub(super) const MAX_DATAGRAMS: usize = 4096;
 /// Memory of all of them, as Linux bounds it by default (net.ipv4.ipfrag_high_thresh, 4 MiB),
 /// four times over for a capture point that sees many hosts.
-const MAX_TABLE_BYTES: usize = 16 << 20;
+pub(super) const MAX_TABLE_BYTES: usize = 16 << 20;
 /// What keeping a piece costs besides its bytes, so that tiny fragments are bounded too.
 const PIECE_OVERHEAD_BYTES: usize = 64;
 /// Fragments that come later belong to another datagram (RFC 8200, section 4.5: 60 seconds).
@@ -267,7 +267,10 @@ impl FragmentTable {
             let (offset, first) = (fragment.offset, partial.first_frame);
             notice(
                 AnomalyKind::OverlappingDataDiffers,
-                format!("IP fragment at {offset} differs from bytes since frame {first}; the first copy is kept"),
+                format!(
+                    "IP fragment at {offset} differs from bytes since frame {first}; \
+                     the first copy is kept"
+                ),
             );
         }
         Some(added)
@@ -337,7 +340,10 @@ impl FragmentTable {
             .map_or_else(|| "an unknown number".to_owned(), |total| total.to_string());
         notice(
             AnomalyKind::IncompleteFragments,
-            format!("datagram {identification:#06x} from {source} to {destination}, begun in frame {frame}, has {got} of {total} bytes: {why}"),
+            format!(
+                "datagram {identification:#06x} from {source} to {destination}, \
+                 begun in frame {frame}, has {got} of {total} bytes: {why}"
+            ),
         );
     }
 

@@ -64,3 +64,48 @@ fn after_routes(mut view: View<'_>) -> Result<View<'_>, Stop> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp, RAW};
+
+    fn is_read(header: &[u8]) -> bool {
+        decode(RAW, &ipv4(47, &concat(&[header, &ipv4(6, &tcp())]))).has_whole_request()
+    }
+
+    #[test]
+    fn test_every_combination_of_optional_fields_is_passed_over() {
+        assert!(is_read(&[0x00, 0, 8, 0]));
+        assert!(is_read(&[0x80, 0, 8, 0, 1, 2, 0, 0]));
+        assert!(is_read(&[0x20, 0, 8, 0, 0, 0, 0, 7]));
+        assert!(is_read(&[0x10, 0, 8, 0, 0, 0, 0, 7]));
+        assert!(is_read(&[0xa0, 0, 8, 0, 1, 2, 0, 0, 0, 0, 0, 7]));
+        assert!(is_read(&[
+            0xb0, 0, 8, 0, 1, 2, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1
+        ]));
+    }
+
+    #[test]
+    fn test_source_routes_are_passed_over() {
+        assert!(is_read(&[
+            0x40, 0, 8, 0, 0, 0, 0, 0, 8, 0, 0, 4, 192, 0, 2, 9, 0, 0, 0, 0
+        ]));
+    }
+
+    #[test]
+    fn test_a_pptp_acknowledgment_alone_carries_nothing() {
+        let decoded = decode(
+            RAW,
+            &ipv4(47, &[0x20, 0x81, 0x88, 0x0b, 0, 0, 0, 1, 0, 0, 0, 5]),
+        );
+        assert!(decoded.segment.is_none() && decoded.notices.is_empty());
+        assert_eq!(decoded.network.map(|network| network.protocol), Some(47));
+    }
+}

@@ -98,3 +98,80 @@ pub(super) fn fragment(view: View<'_>) -> Next<'_> {
         view.after(FRAGMENT_HEADER_BYTES, "IPv6 fragment header")?,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, decode_with, frame, ipv6, tcp, PAYLOAD, RAW};
+    use crate::layers::{Frame, Layers};
+    use trace_model::AnomalyKind;
+
+    #[test]
+    fn test_fields_are_read_as_they_stand_in_the_header() {
+        let network = decode(RAW, &ipv6(6, &tcp())).network.unwrap();
+        assert_eq!(network.source.to_string(), "2001:db8::1");
+        assert_eq!(network.destination.to_string(), "2001:db8::2");
+        assert_eq!(
+            (network.ttl, network.ecn, network.identification),
+            (63, 3, 0)
+        );
+    }
+
+    #[test]
+    fn test_the_protocol_is_that_behind_extension_headers() {
+        let extended = concat(&[&[60, 0, 0, 0, 0, 0, 0, 0], &[6, 1], &[0; 14], &tcp()]);
+        let decoded = decode(RAW, &ipv6(0, &extended));
+        assert!(decoded.has_whole_request());
+        assert_eq!(decoded.network.map(|network| network.protocol), Some(6));
+    }
+
+    #[test]
+    fn test_a_jumbogram_has_the_length_of_its_option() {
+        let hop_by_hop = concat(&[
+            &[6, 1, 0, 1, 1, 0],
+            &[0xc2, 4],
+            &100_036_u32.to_be_bytes(),
+            &[0; 4],
+        ]);
+        let mut bytes = ipv6(0, &concat(&[&hop_by_hop, &tcp()]));
+        bytes[4..6].copy_from_slice(&[0, 0]);
+        let jumbo = Frame {
+            wire_bytes: 100_076,
+            ..frame(RAW, &bytes)
+        };
+        let decoded = decode_with(&mut Layers::new(), &jumbo);
+        assert_eq!(
+            decoded.segment.map(|segment| segment.payload_bytes),
+            Some(100_000)
+        );
+        assert_eq!(decoded.payload, PAYLOAD);
+    }
+
+    #[test]
+    fn test_a_payload_length_of_0_fills_the_frame() {
+        let mut bytes = ipv6(6, &tcp());
+        bytes[4..6].copy_from_slice(&[0, 0]);
+        assert!(decode(RAW, &bytes).has_whole_request());
+    }
+
+    #[test]
+    fn test_an_atomic_fragment_is_a_whole_datagram() {
+        let atomic = concat(&[&[6, 0, 0, 0, 0, 0, 0, 77], &tcp()]);
+        let decoded = decode(RAW, &ipv6(44, &atomic));
+        assert!(decoded.has_whole_request());
+        let network = decoded.network.unwrap();
+        assert_eq!((network.is_fragment, network.identification), (false, 77));
+    }
+
+    #[test]
+    fn test_an_extension_header_longer_than_the_packet_is_inconsistent() {
+        let decoded = decode(RAW, &ipv6(60, &concat(&[&[6, 255], &tcp()])));
+        assert_eq!(decoded.kinds(), [AnomalyKind::InconsistentLength]);
+    }
+}

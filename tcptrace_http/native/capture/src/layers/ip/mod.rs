@@ -3,6 +3,8 @@
 mod authentication;
 mod erspan;
 mod ether_ip;
+#[cfg(test)]
+mod fragment_tests;
 pub(super) mod fragments;
 mod gre;
 pub(super) mod ipv4;

@@ -33,3 +33,39 @@ fn by_family(family: u32, view: View<'_>) -> Next<'_> {
         _ => Err(Stop::Opaque),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp};
+    use trace_model::LinkType;
+
+    const NULL: LinkType = LinkType(0);
+
+    #[test]
+    fn test_the_family_is_read_in_either_byte_order() {
+        let packet = ipv4(6, &tcp());
+        assert!(decode(NULL, &concat(&[&[2, 0, 0, 0], &packet])).has_whole_request());
+        assert!(decode(NULL, &concat(&[&[0, 0, 0, 2], &packet])).has_whole_request());
+    }
+
+    #[test]
+    fn test_ipv6_is_read_by_every_systems_number() {
+        for family in [10, 23, 24, 28, 30] {
+            let bytes = concat(&[&[family, 0, 0, 0], &ipv6(6, &tcp())]);
+            assert!(decode(NULL, &bytes).has_whole_request(), "{family}");
+        }
+    }
+
+    #[test]
+    fn test_other_families_carry_no_ip() {
+        let decoded = decode(NULL, &concat(&[&[7, 0, 0, 0], &ipv4(6, &tcp())]));
+        assert!(decoded.network.is_none() && decoded.notices.is_empty());
+    }
+}

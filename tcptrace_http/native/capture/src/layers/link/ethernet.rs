@@ -42,3 +42,32 @@ pub(super) fn type_or_length(field: u16, after: View<'_>) -> Next<'_> {
     };
     Ok((Layer::Link(Link::Llc), frame))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, ETHERNET, SNAP_IPV4};
+
+    #[test]
+    fn test_frames_that_carry_no_ip_are_no_anomaly() {
+        for ether_type in [0x0806, 0x88cc, 0x0026] {
+            let decoded = decode(ETHERNET, &ethernet(ether_type, &[0; 46]));
+            assert!(
+                decoded.network.is_none() && decoded.notices.is_empty(),
+                "{ether_type:#06x}"
+            );
+        }
+    }
+
+    #[test]
+    fn test_a_length_beyond_the_frame_is_overlooked() {
+        let bytes = ethernet(1500, &concat(&[SNAP_IPV4, &ipv4(6, &tcp())]));
+        assert!(decode(ETHERNET, &bytes).has_whole_request());
+    }
+}

@@ -82,3 +82,55 @@ fn first_of_aggregate(body: View<'_>) -> Next<'_> {
         first.until(length.min(first.length())),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp, Decoded, SNAP_IPV4};
+    use trace_model::LinkType;
+
+    fn decoded(control: [u8; 2], after_three_addresses: &[u8]) -> Decoded {
+        let header = concat(&[&control, &[0; 22], after_three_addresses]);
+        decode(
+            LinkType(105),
+            &concat(&[&header, SNAP_IPV4, &ipv4(6, &tcp())]),
+        )
+    }
+
+    #[test]
+    fn test_data_frames_are_read_with_every_optional_field() {
+        assert!(decoded([0x08, 0x01], &[]).has_whole_request());
+        assert!(decoded([0x08, 0x03], &[0; 6]).has_whole_request());
+        assert!(decoded([0x88, 0x02], &[0; 2]).has_whole_request());
+        assert!(decoded([0x88, 0x83], &[0; 12]).has_whole_request());
+    }
+
+    #[test]
+    fn test_the_first_packet_of_an_aggregate_is_read() {
+        let subframe = concat(&[&[0x80, 0], &[0; 12], &[0, 66]]);
+        assert!(decoded([0x88, 0x02], &subframe).has_whole_request());
+    }
+
+    #[test]
+    fn test_encrypted_frames_fragments_and_frames_without_data_carry_nothing() {
+        for control in [
+            [0x08, 0x41],
+            [0x08, 0x05],
+            [0x48, 0x01],
+            [0x80, 0x00],
+            [0xd4, 0x00],
+        ] {
+            let decoded = decoded(control, &[]);
+            assert!(
+                decoded.network.is_none() && decoded.notices.is_empty(),
+                "{control:?}"
+            );
+        }
+    }
+}

@@ -49,3 +49,40 @@ fn by_protocol(protocol: u16, hardware: u16, after: View<'_>) -> Next<'_> {
         (_, protocol) => Ok((Layer::EtherType(protocol), after)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp, SNAP_IPV4};
+    use trace_model::LinkType;
+
+    fn is_read(hardware: u16, protocol: u16, payload: &[u8]) -> bool {
+        let (hardware, protocol) = (hardware.to_be_bytes(), protocol.to_be_bytes());
+        let one = concat(&[&[0, 0], &hardware, &[0; 10], &protocol, payload]);
+        let two = concat(&[&protocol, &[0; 6], &hardware, &[0; 10], payload]);
+        let found = [(113, one), (276, two)]
+            .map(|(link_type, bytes)| decode(LinkType(link_type), &bytes).has_whole_request());
+        assert_eq!(found[0], found[1], "both versions read the same");
+        found[0]
+    }
+
+    #[test]
+    fn test_ip_is_found_by_ether_type_and_behind_llc_and_vlan() {
+        let packet = ipv4(6, &tcp());
+        assert!(is_read(1, 0x0800, &packet));
+        assert!(is_read(772, 0x0800, &packet));
+        assert!(is_read(1, 0x0004, &concat(&[SNAP_IPV4, &packet])));
+        assert!(is_read(1, 0x8100, &concat(&[&[0, 1, 8, 0], &packet])));
+    }
+
+    #[test]
+    fn test_netlink_messages_are_no_packets() {
+        assert!(!is_read(824, 0x0800, &ipv4(6, &tcp())));
+    }
+}

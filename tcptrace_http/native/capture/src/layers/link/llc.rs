@@ -30,3 +30,33 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
         _ => Err(Stop::Opaque),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp};
+    use trace_model::LinkType;
+
+    fn is_read(header: &[u8]) -> bool {
+        decode(LinkType(100), &concat(&[header, &ipv4(6, &tcp())])).has_whole_request()
+    }
+
+    #[test]
+    fn test_ip_is_found_behind_snap_and_behind_its_own_service_access_point() {
+        assert!(is_read(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]));
+        assert!(is_read(&[0xaa, 0xaa, 3, 0, 0, 0xf8, 8, 0]));
+        assert!(is_read(&[6, 6, 3]));
+    }
+
+    #[test]
+    fn test_spanning_tree_and_other_organisations_carry_no_ip() {
+        assert!(!is_read(&[0x42, 0x42, 3]));
+        assert!(!is_read(&[0xaa, 0xaa, 3, 0, 0, 0x0c, 8, 0]));
+    }
+}

@@ -33,3 +33,33 @@ fn ethernet_pseudowire(below: View<'_>) -> Next<'_> {
     }
     Ok((Layer::Link(Link::Ethernet), below))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ethernet, ipv4, ipv6, tcp, ETHERNET};
+
+    fn is_read(below: &[u8]) -> bool {
+        let stack = [0, 1, 0, 64, 0, 2, 0, 64, 0, 3, 1, 64];
+        decode(ETHERNET, &ethernet(0x8847, &concat(&[&stack, below]))).has_whole_request()
+    }
+
+    #[test]
+    fn test_what_is_below_the_labels_is_known_by_its_first_nibble() {
+        assert!(is_read(&ipv4(6, &tcp())));
+        assert!(is_read(&ipv6(6, &tcp())));
+    }
+
+    #[test]
+    fn test_ethernet_below_the_labels_is_read_with_and_without_a_control_word() {
+        let framed = ethernet(0x0800, &ipv4(6, &tcp()));
+        assert!(is_read(&concat(&[&[0; 4], &framed])));
+        assert!(is_read(&framed));
+    }
+}

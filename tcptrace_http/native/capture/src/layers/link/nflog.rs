@@ -44,3 +44,37 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     }
     Err(Stop::Opaque)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp};
+    use trace_model::{AnomalyKind, LinkType};
+
+    const NFLOG: LinkType = LinkType(239);
+
+    #[test]
+    fn test_attributes_are_aligned_and_read_in_either_byte_order() {
+        let packet = ipv4(6, &tcp());
+        let length = u8::try_from(packet.len() + 4).unwrap();
+        let little = [2, 0, 0, 0, 5, 0, 10, 0, 7, 0, 0, 0, length, 0, 9, 0];
+        let big = [2, 0, 0, 0, 0, 5, 0, 10, 7, 0, 0, 0, 0, length, 0, 9];
+        for header in [little, big] {
+            assert!(decode(NFLOG, &concat(&[&header, &packet])).has_whole_request());
+        }
+    }
+
+    #[test]
+    fn test_an_attribute_shorter_than_its_header_is_inconsistent() {
+        assert_eq!(
+            decode(NFLOG, &[2, 0, 0, 0, 3, 0, 1, 0]).kinds(),
+            [AnomalyKind::InconsistentLength]
+        );
+    }
+}

@@ -47,3 +47,38 @@ fn protocol(view: View<'_>) -> Result<(u16, View<'_>), Stop> {
         view.after(2, NAME)?,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp};
+    use trace_model::LinkType;
+
+    fn is_read(header: &[u8], packet: &[u8]) -> bool {
+        decode(LinkType(9), &concat(&[header, packet])).has_whole_request()
+    }
+
+    #[test]
+    fn test_ip_is_found_with_and_without_compressed_headers() {
+        let packet = ipv4(6, &tcp());
+        assert!(is_read(&[0xff, 3, 0, 0x21], &packet));
+        assert!(is_read(&[0xff, 3, 0x21], &packet));
+        assert!(is_read(&[0, 0x21], &packet));
+        assert!(is_read(&[0x21], &packet));
+        assert!(is_read(&[0, 0x57], &ipv6(6, &tcp())));
+        assert!(is_read(&[2, 0x81, 0, 2, 1, 64], &packet));
+        assert!(is_read(&[0x8f, 0, 8, 0], &packet));
+    }
+
+    #[test]
+    fn test_link_control_carries_no_ip() {
+        let decoded = decode(LinkType(9), &[0xff, 3, 0xc0, 0x21, 1, 1, 0, 4]);
+        assert!(decoded.network.is_none() && decoded.notices.is_empty());
+    }
+}

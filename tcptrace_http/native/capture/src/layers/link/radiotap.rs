@@ -44,3 +44,40 @@ fn flags(view: View<'_>, present: u32) -> Result<Option<u8>, Stop> {
     let [flags] = *view.at::<1>(offset, NAME)?;
     Ok(Some(flags))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp, SNAP_IPV4};
+    use trace_model::LinkType;
+
+    fn is_read(radiotap: &[u8], header: &[u8]) -> bool {
+        let frame = concat(&[radiotap, header, SNAP_IPV4, &ipv4(6, &tcp())]);
+        decode(LinkType(127), &frame).has_whole_request()
+    }
+
+    #[test]
+    fn test_the_flags_are_found_behind_timestamp_and_several_words() {
+        let quality_of_service = concat(&[&[0x88, 0x02], &[0; 24], &[0xee, 0xee]]);
+        let one_word = [0, 0, 17, 0, 3, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0x20];
+        assert!(is_read(&one_word, &quality_of_service));
+        let two_words = [
+            0, 0, 25, 0, 3, 0, 0, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0x20,
+        ];
+        assert!(is_read(&two_words, &quality_of_service));
+    }
+
+    #[test]
+    fn test_without_flags_the_header_is_not_padded() {
+        assert!(is_read(
+            &[0, 0, 8, 0, 0, 0, 0, 0],
+            &concat(&[&[0x88, 0x02], &[0; 24]])
+        ));
+    }
+}

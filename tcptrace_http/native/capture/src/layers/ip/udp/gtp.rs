@@ -51,3 +51,43 @@ fn after_extension(view: View<'_>) -> Result<(u8, View<'_>), Stop> {
     let [next] = *view.at::<1>(last, EXTENSION)?;
     Ok((next, view.after(bytes, EXTENSION)?))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp, udp, RAW};
+
+    fn decoded(header: &[u8]) -> crate::layers::testing::Decoded {
+        decode(
+            RAW,
+            &ipv4(17, &udp(2152, &concat(&[header, &ipv4(6, &tcp())]))),
+        )
+    }
+
+    #[test]
+    fn test_sequence_numbers_and_extension_headers_are_passed_over() {
+        assert!(decoded(&[0x32, 255, 0, 0, 0, 0, 0, 1, 0, 9, 0, 0]).has_whole_request());
+        // A PDU session container (type 0x85) as 5G writes it.
+        let container = [0x34, 255, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0x10, 1, 0];
+        assert!(decoded(&container).has_whole_request());
+    }
+
+    #[test]
+    fn test_an_extension_header_of_length_0_is_no_endless_loop() {
+        let decoded = decoded(&[0x34, 255, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x85, 0, 0, 0, 0x85]);
+        assert!(decoded.segment.is_none());
+    }
+
+    #[test]
+    fn test_signalling_carries_no_packet() {
+        let decoded = decoded(&[0x30, 1, 0, 0, 0, 0, 0, 1]);
+        assert!(decoded.segment.is_none() && decoded.notices.is_empty());
+        assert_eq!(decoded.network.map(|network| network.protocol), Some(17));
+    }
+}

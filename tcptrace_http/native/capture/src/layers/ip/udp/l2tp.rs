@@ -30,3 +30,33 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
     }
     Ok((Layer::Link(Link::Ppp), view.after(bytes, NAME)?))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, tcp, udp, RAW};
+
+    #[test]
+    fn test_length_sequence_and_offset_are_passed_over() {
+        let header = [
+            0x4a, 2, 0, 0, 0, 1, 0, 1, 0, 7, 0, 6, 0, 2, 0xee, 0xee, 0x21,
+        ];
+        let packet = concat(&[&header, &ipv4(6, &tcp())]);
+        assert!(decode(RAW, &ipv4(17, &udp(1701, &packet))).has_whole_request());
+    }
+
+    #[test]
+    fn test_control_messages_carry_nothing() {
+        let decoded = decode(
+            RAW,
+            &ipv4(17, &udp(1701, &[0xc8, 2, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0])),
+        );
+        assert!(decoded.segment.is_none() && decoded.notices.is_empty());
+    }
+}

@@ -51,3 +51,22 @@ fn tunnel(port: u16) -> Option<fn(View<'_>) -> Next<'_>> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{decode, ipv4, udp, RAW};
+
+    #[test]
+    fn test_udp_of_other_ports_is_not_looked_into() {
+        let decoded = decode(RAW, &ipv4(17, &udp(53, &[0x45; 60])));
+        assert!(decoded.segment.is_none() && decoded.notices.is_empty());
+        assert_eq!(decoded.network.map(|network| network.protocol), Some(17));
+    }
+}

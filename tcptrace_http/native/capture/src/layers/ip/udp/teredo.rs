@@ -25,3 +25,24 @@ pub(super) fn payload(mut view: View<'_>) -> Next<'_> {
         Some(_) | None => Err(Stop::Opaque),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic
+    )]
+
+    use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp, udp, RAW};
+
+    #[test]
+    fn test_authentication_and_origin_are_passed_over() {
+        let header = [
+            0, 1, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 1, 2, 3, 4, 5, 6,
+        ];
+        let packet = concat(&[&header, &ipv6(6, &tcp())]);
+        assert!(decode(RAW, &ipv4(17, &udp(3544, &packet))).has_whole_request());
+    }
+}
