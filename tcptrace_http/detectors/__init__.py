@@ -20,9 +20,7 @@ __all__ = ["DETECTORS", "Detector", "findings"]
 
 DETECTORS: Final = {
     found.name: found
-    for found in map(
-        detector, (short_initial_segment, odd_short_final_segment, slow_start_restart)
-    )
+    for found in map(detector, (short_initial_segment, odd_short_final_segment, slow_start_restart))
 }
 
 

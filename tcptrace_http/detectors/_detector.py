@@ -49,9 +49,7 @@ def detector(module: ModuleType) -> Detector:
     return Detector(name, module.find, inspect.getdoc(module) or "")
 
 
-def as_findings(
-    detector: Detector, tables: Mapping[str, pl.DataFrame]
-) -> pl.LazyFrame:
+def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """What ``detector`` finds in the tables, as rows of the findings table."""
     import polars as pl
 
@@ -59,12 +57,13 @@ def as_findings(
     elapsed = pl.coalesce("last_ack_time", "response_last_time") - pl.coalesce(
         "request_time", "response_first_time"
     )
-    transactions = tables["transactions"].lazy().select(
-        "flow", pl.col("index").alias("transaction"), elapsed.alias("elapsed")
+    transactions = (
+        tables["transactions"]
+        .lazy()
+        .select("flow", pl.col("index").alias("transaction"), elapsed.alias("elapsed"))
     )
     is_error = (pl.col("lost") >= ERROR_LOST_MIN) & (
-        pl.col("lost").dt.total_nanoseconds()
-        >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
+        pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
     )
     return (
         detector.find(tables)

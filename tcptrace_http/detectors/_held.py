@@ -58,9 +58,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
     pauses = tables["pauses"].lazy()
     flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "has_syn")
-    servers = tables["transactions"].lazy().select(
-        "flow", pl.col("index").alias("transaction"), "server_software"
-    )
+    servers = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "server_software")
 
     def ns(name: str) -> pl.Expr:
         return pl.col(name).dt.total_nanoseconds()
@@ -88,11 +86,9 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
     ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
-    is_steady = (
-        (pl.len() < STEADY_COUNT_MIN)
-        | (ratio <= STEADY_RATIO_MAX)
-        | (varies <= STEADY_NOISE_NS)
-    ).over("flow", "cause")
+    is_steady = ((pl.len() < STEADY_COUNT_MIN) | (ratio <= STEADY_RATIO_MAX) | (varies <= STEADY_NOISE_NS)).over(
+        "flow", "cause"
+    )
     nagle_is_off = (
         (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_MIN)
         & (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_SHARE * pl.len().over("flow"))
@@ -111,9 +107,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .filter(is_stall | is_hold)
         .join(servers, on=["flow", "transaction"], how="left", maintain_order="left")
         .with_columns(
-            cause=pl.when(is_stall)
-            .then(pl.lit("stall.nagle_delayed_ack"))
-            .otherwise(pl.lit("stall.nagle_hold")),
+            cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )
         .filter(is_steady, ~nagle_is_off)
         .filter(pl.col("lost") >= LOST_MIN)
@@ -126,9 +120,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     )
 
 
-def held_findings(
-    holds: pl.LazyFrame, *, what: str, remedy: str, remedies: Mapping[str, str]
-) -> pl.LazyFrame:
+def held_findings(holds: pl.LazyFrame, *, what: str, remedy: str, remedies: Mapping[str, str]) -> pl.LazyFrame:
     """Findings of holds. ``what`` has places for the bytes and the frame of what was waited for;
     ``remedies`` maps a pattern of the Server field to what to change in that server.
     """
@@ -141,9 +133,11 @@ def held_findings(
         pl.coalesce("short_bytes", "previous_bytes"),
         pl.coalesce("short_frame", "previous_frame"),
     )
-    how = pl.when(pl.col("cause") == "stall.nagle_delayed_ack").then(
-        pl.format("whose ACK the client delayed by {} ms", ms("ack_delay"))
-    ).otherwise(pl.lit("whose ACK took an ordinary round trip"))
+    how = (
+        pl.when(pl.col("cause") == "stall.nagle_delayed_ack")
+        .then(pl.format("whose ACK the client delayed by {} ms", ms("ack_delay")))
+        .otherwise(pl.lit("whose ACK took an ordinary round trip"))
+    )
     specific = pl.coalesce(
         *(
             pl.when(pl.col("server_software").str.contains(pattern)).then(pl.lit(f"{text}. "))
@@ -152,11 +146,20 @@ def held_findings(
         pl.lit(""),
     )
     return holds.with_columns(
-        summary=pl.format(f"{what} {{}}; {{}} bytes were held for {{}} ms",
-            *waited_for, how, pl.col("released_bytes"), ms("lost")),
+        summary=pl.format(
+            f"{what} {{}}; {{}} bytes were held for {{}} ms",
+            *waited_for,
+            how,
+            pl.col("released_bytes"),
+            ms("lost"),
+        ),
         evidence=pl.format(
             "frame {} ({} bytes), ACK in frame {}, then frame {} ({} bytes) {} ms after it, less the path",
-            "previous_frame", "previous_bytes", "ack_frame", "released_frame", "released_bytes",
+            "previous_frame",
+            "previous_bytes",
+            "ack_frame",
+            "released_frame",
+            "released_bytes",
             ms("ack_to_release"),
         ),
         remedy=pl.format("{}{}", specific, pl.lit(remedy)),

@@ -55,9 +55,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """Responses whose last short segment was held; see :class:`Detector`."""
     import polars as pl
 
-    final_is_short = pl.col("ends_response") & (
-        pl.col("released_bytes") % pl.col("segment_bytes") != 0
-    )
+    final_is_short = pl.col("ends_response") & (pl.col("released_bytes") % pl.col("segment_bytes") != 0)
     opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & (
         pl.col("opening_bytes") <= pl.col("head_bytes")
     )

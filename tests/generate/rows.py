@@ -84,7 +84,9 @@ def enums() -> list[str]:
             "}",
             f"impl {name} {{",
             f"pub const WORDS: &'static [&'static str] = &[{quoted}];",
-            "#[must_use] pub fn word(self) -> &'static str { Self::WORDS.get(self as usize).copied().unwrap_or(\"\") }",
+            "#[must_use] pub fn word(self) -> &'static str {",
+            'Self::WORDS.get(self as usize).copied().unwrap_or("")',
+            "}",
             "}",
         ]
     return lines

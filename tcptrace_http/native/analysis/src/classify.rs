@@ -50,11 +50,19 @@ pub fn classify(
             class.is_new = true;
             let gap = start.saturating_sub(sender.next);
             let has_sent = sender.counts.packets > 0 || sender.next > 0;
-            class.gap_before_bytes = if has_sent { u32::try_from(gap).unwrap_or(u32::MAX) } else { 0 };
+            class.gap_before_bytes = if has_sent {
+                u32::try_from(gap).unwrap_or(u32::MAX)
+            } else {
+                0
+            };
         } else {
             let is_late = time_ns.saturating_sub(sender.advanced_ns)
-                > initial_rtt_ns.unwrap_or(OUT_OF_ORDER_MAX_NS).max(OUT_OF_ORDER_MAX_NS);
-            let fills = sender.holes.touches(start, start.saturating_add(i64::from(length)));
+                > initial_rtt_ns
+                    .unwrap_or(OUT_OF_ORDER_MAX_NS)
+                    .max(OUT_OF_ORDER_MAX_NS);
+            let fills = sender
+                .holes
+                .touches(start, start.saturating_add(i64::from(length)));
             class.is_out_of_order = fills && !is_late;
             class.is_retransmission = !class.is_out_of_order;
         }

@@ -99,7 +99,9 @@ impl FlightTracker {
             self.current = Some(Flight::opened_by(data));
         }
         if let Some(after_idle) = self.after_idle.as_mut() {
-            let least = after_idle.receive_window_segments.min(data.receive_window_segments);
+            let least = after_idle
+                .receive_window_segments
+                .min(data.receive_window_segments);
             after_idle.receive_window_segments = least;
         }
     }
@@ -115,7 +117,9 @@ impl FlightTracker {
         if !self.after_idle.as_deref().is_some_and(inside) {
             return;
         }
-        let (Some(mut after_idle), Some(rtt)) = (self.after_idle.take(), rtt_ns) else { return };
+        let (Some(mut after_idle), Some(rtt)) = (self.after_idle.take(), rtt_ns) else {
+            return;
+        };
         after_idle.flights.extend(self.current);
         if after_idle.flights.len() > 1 {
             rows.push(&after_idle.row(response, rtt, self));
@@ -123,7 +127,9 @@ impl FlightTracker {
     }
 
     fn end_flight(&mut self) {
-        let Some(flight) = self.current.take() else { return };
+        let Some(flight) = self.current.take() else {
+            return;
+        };
         self.initial.get_or_insert(flight.segments);
         self.largest = self.largest.max(flight.segments);
         if let Some(after_idle) = self.after_idle.as_mut() {
@@ -167,9 +173,21 @@ impl AfterIdle {
             start,
             rtt,
             flight_segments: self.flights.iter().map(|flight| flight.segments).collect(),
-            flight_first_frames: self.flights.iter().map(|flight| flight.first_frame).collect(),
-            flight_start_ns: self.flights.iter().map(|flight| since(flight.start_ns)).collect(),
-            flight_end_ns: self.flights.iter().map(|flight| since(flight.end_ns)).collect(),
+            flight_first_frames: self
+                .flights
+                .iter()
+                .map(|flight| flight.first_frame)
+                .collect(),
+            flight_start_ns: self
+                .flights
+                .iter()
+                .map(|flight| since(flight.start_ns))
+                .collect(),
+            flight_end_ns: self
+                .flights
+                .iter()
+                .map(|flight| since(flight.end_ns))
+                .collect(),
             earlier_flight_segments: self.earlier_flight_segments,
             initial_window_segments: tracker.initial.unwrap_or(0),
             receive_window_segments: self.receive_window_segments,

@@ -86,7 +86,12 @@ pub struct Flow {
 
 impl Flow {
     #[must_use]
-    pub fn new(number: u32, packet: &Packet<'_>, segment: &Segment<'_>, endpoints: [Endpoint; 2]) -> Self {
+    pub fn new(
+        number: u32,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        endpoints: [Endpoint; 2],
+    ) -> Self {
         let is_syn = segment.has(flags::SYN);
         let sender_is_client = if is_syn {
             !segment.has(flags::ACK)
@@ -99,7 +104,11 @@ impl Flow {
             endpoints,
             first: Half::default(),
             second: Half::default(),
-            client: if sender_is_client { Side::First } else { Side::Second },
+            client: if sender_is_client {
+                Side::First
+            } else {
+                Side::Second
+            },
             roles_are_certain: is_syn,
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
@@ -116,6 +125,16 @@ impl Flow {
             transactions: 0,
             unacknowledged: VecDeque::new(),
             recovery_until: 0,
+        }
+    }
+
+    /// The side of a sender; the two ends of a flow to itself cannot be told apart.
+    #[must_use]
+    pub fn side_of(&self, source: Endpoint) -> Side {
+        if self.endpoints[0] == source {
+            Side::First
+        } else {
+            Side::Second
         }
     }
 
@@ -169,23 +188,27 @@ impl Flow {
         }
     }
 
-    /// Whether a SYN from `side` starts another connection between the same ports: its number is
-    /// not the one of this flow (as tshark numbers tcp.stream).
+    /// Whether `segment` starts another connection between the same ports, as tshark numbers
+    /// tcp.stream: a SYN with another number than the one this side began with. A SYN-ACK never
+    /// does, nor a SYN that is sent again, even after a FIN or RST.
     #[must_use]
     pub fn is_reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
-        let is_other = self.half(side).initial.is_some_and(|initial| initial != segment.seq);
-        let is_over = self.first.fin_end.is_some()
-            || self.second.fin_end.is_some()
-            || matches!(self.closed_by, ClosedBy::ClientReset | ClosedBy::ServerReset);
-        if segment.has(flags::ACK) {
-            // A SYN-ACK alone reuses a flow only if it contradicts an earlier SYN-ACK.
-            return is_other && self.half(side).has_syn;
-        }
-        is_other || (is_over && self.half(side).initial.is_some())
+        segment.has(flags::SYN)
+            && !segment.has(flags::ACK)
+            && self
+                .half(side)
+                .initial
+                .is_some_and(|initial| initial != segment.seq)
     }
 
     /// Takes the next segment of the flow.
-    pub fn segment(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>, tables: &mut Tables) {
+    pub fn segment(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        tables: &mut Tables,
+    ) {
         self.end_ns = packet.time_ns;
         let is_syn = segment.has(flags::SYN);
         if is_syn {
@@ -203,7 +226,15 @@ impl Flow {
         let window = sender.window_bytes(segment, peer, is_syn);
         let initial_rtt = self.initial_rtt_ns;
         let (sender, peer) = self.halves(side);
-        let class = classify(sender, peer, segment, packet.time_ns, start, ack, initial_rtt);
+        let class = classify(
+            sender,
+            peer,
+            segment,
+            packet.time_ns,
+            start,
+            ack,
+            initial_rtt,
+        );
         sender.count(&class, segment);
 
         let row = tables.segments.as_mut().map(|rows| {
@@ -239,6 +270,9 @@ impl Flow {
             shown.flight_bytes = flight_bytes;
             shown.wire_segments = wire_segments;
         }
+        if class.is_new && segment.payload_bytes > 0 && self.was_reset() {
+            self.reopen();
+        }
         if !self.is_opaque {
             self.payload(side, packet, segment, start, ack, tables);
         }
@@ -254,8 +288,13 @@ impl Flow {
         }
         self.roles_are_certain = true;
         let (sender, _) = self.halves(side);
+        sender.begin(segment.seq);
         sender.handshake(segment);
-        let slot = if is_syn_ack { &mut self.syn_ack_ns } else { &mut self.syn_ns };
+        let slot = if is_syn_ack {
+            &mut self.syn_ack_ns
+        } else {
+            &mut self.syn_ns
+        };
         *slot = Some(time_ns);
         let (client, server) = (self.client_half(), self.server_half());
         self.segment_size.negotiated(
@@ -281,13 +320,20 @@ impl Flow {
         if self.client != client {
             self.client = client;
             self.http = None;
-            self.pauses = Box::default();
+            *self.pauses = PauseTracker::default();
             self.flights = FlightTracker::default();
         }
     }
 
     /// `side` acknowledged the other's data up to `ack`.
-    fn acknowledge(&mut self, side: Side, packet: &Packet<'_>, ack: i64, window: u32, tables: &mut Tables) {
+    fn acknowledge(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        ack: i64,
+        window: u32,
+        tables: &mut Tables,
+    ) {
         let acknowledges_server = side == self.client;
         let (sender, peer) = self.halves(side);
         sender.last_window_bytes = window;
@@ -349,7 +395,9 @@ impl Flow {
         let is_new = class.is_new;
         let (sender, peer) = self.halves(side);
         if is_new {
-            if sender.outstanding.len() >= OUTSTANDING_MAX || (peer.counts.packets == 0 && sender.outstanding.len() > 1) {
+            if sender.outstanding.len() >= OUTSTANDING_MAX
+                || (peer.counts.packets == 0 && sender.outstanding.len() > 1)
+            {
                 sender.outstanding.pop_front();
             }
             sender.outstanding.push_back(crate::half::Outstanding {
@@ -361,7 +409,9 @@ impl Flow {
             if class.gap_before_bytes > 0 {
                 sender.holes.add(sender.next, start);
             }
-            sender.unique_bytes = sender.unique_bytes.saturating_add(u64::from(segment.payload_bytes));
+            sender.unique_bytes = sender
+                .unique_bytes
+                .saturating_add(u64::from(segment.payload_bytes));
             sender.next = end;
             sender.advanced_ns = packet.time_ns;
         } else {
@@ -378,7 +428,13 @@ impl Flow {
     }
 
     /// Follows the pace of the server's data.
-    fn server_data(&mut self, packet: &Packet<'_>, segment: &Segment<'_>, start: i64, class: &Class) {
+    fn server_data(
+        &mut self,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        class: &Class,
+    ) {
         if !class.is_new || class.gap_before_bytes > 0 {
             self.recovery_until = self.server_half().next;
         }
@@ -387,7 +443,8 @@ impl Flow {
             self.pauses.retransmission();
             return;
         }
-        self.segment_size.data(segment.payload_bytes, self.server_half().acked, start);
+        self.segment_size
+            .data(segment.payload_bytes, self.server_half().acked, start);
         if !self.is_http {
             return;
         }
@@ -445,7 +502,10 @@ impl Flow {
         ack: Option<i64>,
         tables: &mut Tables,
     ) {
-        let mark = Mark { frame: packet.frame, time_ns: packet.time_ns };
+        let mark = Mark {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+        };
         let payload_start = start
             .saturating_add(i64::from(segment.has(flags::SYN)))
             .saturating_sub(1);
@@ -457,7 +517,9 @@ impl Flow {
                 mark,
                 peer_acked: ack.and_then(|ack| u64::try_from(ack.saturating_sub(1)).ok()),
             };
-            self.deliver(side, mark, tables, |reassembler, deliver| reassembler.insert(piece, deliver));
+            self.deliver(side, mark, tables, |reassembler, deliver| {
+                reassembler.insert(piece, deliver)
+            });
         }
         if let Some(ack) = ack {
             let acked = ack.saturating_sub(1);
@@ -484,27 +546,52 @@ impl Flow {
         let (sender, _) = self.halves(side);
         let gaps_before = sender.reassembler.gap_bytes;
         work(&mut sender.reassembler, &mut |delivery| match delivery {
-            Delivery::Bytes { offset, bytes, mark, peer_acked } => {
+            Delivery::Bytes {
+                offset,
+                bytes,
+                mark,
+                peer_acked,
+            } => {
                 connection.data(direction, offset, bytes, mark, peer_acked, output);
             }
-            Delivery::Gap { offset, length, mark } => {
+            Delivery::Gap {
+                offset,
+                length,
+                mark,
+            } => {
                 connection.gap(direction, offset, length, mark, output);
             }
         });
         let lost = sender.reassembler.gap_bytes.saturating_sub(gaps_before);
         if std::mem::take(&mut sender.reassembler.differing) {
             let detail = "bytes sent again differ from the first copy, which is kept".to_owned();
-            tables.anomaly(AnomalyKind::OverlappingDataDiffers, Some(mark.frame), self.number, detail);
+            tables.anomaly(
+                AnomalyKind::OverlappingDataDiffers,
+                Some(mark.frame),
+                self.number,
+                detail,
+            );
         }
         if lost > 0 {
-            let detail = format!("{lost} bytes were acknowledged or passed over, but never captured");
-            tables.anomaly(AnomalyKind::CaptureGap, Some(mark.frame), self.number, detail);
+            let detail =
+                format!("{lost} bytes were acknowledged or passed over, but never captured");
+            tables.anomaly(
+                AnomalyKind::CaptureGap,
+                Some(mark.frame),
+                self.number,
+                detail,
+            );
         }
         self.after_delivery(connection, opened_before, tables);
     }
 
     /// Takes what HTTP made of the bytes.
-    fn after_delivery(&mut self, connection: Box<Connection>, opened_before: Option<u64>, tables: &mut Tables) {
+    fn after_delivery(
+        &mut self,
+        connection: Box<Connection>,
+        opened_before: Option<u64>,
+        tables: &mut Tables,
+    ) {
         self.is_http |= connection.is_http();
         let opened = connection.response_start();
         let both_opaque = connection.is_opaque(Direction::ClientToServer)
@@ -543,19 +630,26 @@ impl Flow {
     fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
-        let response = transaction.response.as_ref().map(|response| FinishedResponse {
-            flow: self.number,
-            transaction: index,
-            start: response.start,
-            end: response.end,
-            head_bytes: response.header_bytes,
-        });
+        let response = transaction
+            .response
+            .as_ref()
+            .map(|response| FinishedResponse {
+                flow: self.number,
+                transaction: index,
+                start: response.start,
+                end: response.end,
+                head_bytes: response.header_bytes,
+            });
         if let Some(response) = response {
             self.pauses.response_ends(response, &mut tables.pauses);
-            self.flights.response_ends(response, self.path_rtt_ns(), &mut tables.flights);
+            self.flights
+                .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
         }
         let row = transaction_row(self.number, index, transaction);
-        self.unacknowledged.push_back(Unacknowledged { row, response_end: response.map(|response| response.end) });
+        self.unacknowledged.push_back(Unacknowledged {
+            row,
+            response_end: response.map(|response| response.end),
+        });
         if self.unacknowledged.len() > UNACKNOWLEDGED_MAX {
             if let Some(oldest) = self.unacknowledged.pop_front() {
                 tables.transactions.push(&oldest.row);
@@ -581,12 +675,25 @@ impl Flow {
     }
 
     /// Notes a FIN or RST, and tells HTTP when a direction has ended.
-    fn close(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>, tables: &mut Tables) {
-        let mark = Mark { frame: packet.frame, time_ns: packet.time_ns };
+    fn close(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        tables: &mut Tables,
+    ) {
+        let mark = Mark {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+        };
         let is_client = side == self.client;
         if segment.has(flags::RST) {
             if self.closed_by == ClosedBy::Open {
-                self.closed_by = if is_client { ClosedBy::ClientReset } else { ClosedBy::ServerReset };
+                self.closed_by = if is_client {
+                    ClosedBy::ClientReset
+                } else {
+                    ClosedBy::ServerReset
+                };
             }
             self.end_direction(Side::First, End::Reset, mark, tables);
             self.end_direction(Side::Second, End::Reset, mark, tables);
@@ -595,7 +702,11 @@ impl Flow {
         }
         if segment.has(flags::FIN) {
             if self.closed_by == ClosedBy::Open {
-                self.closed_by = if is_client { ClosedBy::Client } else { ClosedBy::Server };
+                self.closed_by = if is_client {
+                    ClosedBy::Client
+                } else {
+                    ClosedBy::Server
+                };
             }
             let (sender, _) = self.halves(side);
             sender.fin_end.get_or_insert(sender.next);
@@ -613,6 +724,25 @@ impl Flow {
         if self.is_over() {
             self.is_opaque = true;
             self.release();
+        }
+    }
+
+    fn was_reset(&self) -> bool {
+        matches!(
+            self.closed_by,
+            ClosedBy::ClientReset | ClosedBy::ServerReset
+        )
+    }
+
+    /// Goes on after an RST that its receiver did not believe, as new data shows: it was forged, or
+    /// outside the window (RFC 9293, section 3.10.7.4).
+    fn reopen(&mut self) {
+        self.closed_by = ClosedBy::Open;
+        self.is_opaque = false;
+        self.http = None;
+        for half in [&mut self.first, &mut self.second] {
+            half.has_ended = false;
+            half.fin_end = None;
         }
     }
 
@@ -635,7 +765,9 @@ impl Flow {
         if std::mem::replace(&mut half.has_ended, true) || self.is_opaque {
             return;
         }
-        self.deliver(side, mark, tables, |reassembler, deliver| reassembler.finish(deliver));
+        self.deliver(side, mark, tables, |reassembler, deliver| {
+            reassembler.finish(deliver)
+        });
         let direction = self.direction_of(side);
         if let Some(http) = self.http.as_mut() {
             http.end(direction, end, mark, &mut tables.http_output);
@@ -645,7 +777,10 @@ impl Flow {
 
     /// The capture, or this use of the ports, is over.
     pub fn finish(&mut self, tables: &mut Tables) {
-        let mark = Mark { frame: tables.last_frame, time_ns: self.end_ns };
+        let mark = Mark {
+            frame: tables.last_frame,
+            time_ns: self.end_ns,
+        };
         self.end_direction(Side::First, End::EndOfCapture, mark, tables);
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.http = None;

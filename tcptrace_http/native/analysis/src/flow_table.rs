@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
-use trace_model::{flags, IpAddress, Packet, Segment};
+use trace_model::{IpAddress, Packet, Segment};
 
-use crate::flow::{Endpoint, Flow, Side};
+use crate::flow::{Endpoint, Flow};
 use crate::flow_row::flow_row;
 use crate::tables::Tables;
 
@@ -41,7 +41,12 @@ impl Key {
 
 #[derive(Default)]
 pub struct FlowTable {
-    flows: HashMap<Key, Box<Flow>, FixedState>,
+    places: HashMap<Key, usize, FixedState>,
+    /// Open flows at their places; a place is used again when its flow is forgotten.
+    flows: Vec<Option<Box<Flow>>>,
+    free_places: Vec<usize>,
+    /// Where the packet before went: packets come in trains.
+    last: Option<(Key, usize)>,
     next_number: u32,
     packets_since_sweep: u32,
 }
@@ -49,28 +54,33 @@ pub struct FlowTable {
 impl FlowTable {
     /// Takes a segment to its flow, which may be a new one.
     pub fn segment(&mut self, packet: &Packet<'_>, segment: &Segment<'_>, tables: &mut Tables) {
-        let Some(network) = packet.network else { return };
-        let source = Endpoint { address: network.source, port: segment.source_port };
-        let destination = Endpoint { address: network.destination, port: segment.destination_port };
-        let key = Key::new(source, destination);
-        let next_number = self.next_number;
-        let new_flow = || Box::new(Flow::new(next_number, packet, segment, [source, destination]));
-        let mut is_new = false;
-        let flow = self.flows.entry(key).or_insert_with(|| {
-            is_new = true;
-            new_flow()
-        });
-        let side_of = |flow: &Flow| if flow.endpoints[0] == source { Side::First } else { Side::Second };
-        if !is_new && segment.has(flags::SYN) && flow.is_reused_by(side_of(flow), segment) {
+        let Some(network) = packet.network else {
+            return;
+        };
+        let source = Endpoint {
+            address: network.source,
+            port: segment.source_port,
+        };
+        let destination = Endpoint {
+            address: network.destination,
+            port: segment.destination_port,
+        };
+        let place = self.place_of(Key::new(source, destination));
+        let Some(slot) = self.flows.get_mut(place) else {
+            return;
+        };
+        let next_number = &mut self.next_number;
+        let mut new_flow = || {
+            let number = *next_number;
+            *next_number = number.saturating_add(1);
+            Box::new(Flow::new(number, packet, segment, [source, destination]))
+        };
+        let flow = slot.get_or_insert_with(&mut new_flow);
+        if flow.is_reused_by(flow.side_of(source), segment) {
             let mut over = std::mem::replace(flow, new_flow());
             finish(&mut over, tables);
-            is_new = true;
         }
-        let side = side_of(flow);
-        flow.segment(side, packet, segment, tables);
-        if is_new {
-            self.next_number = next_number.saturating_add(1);
-        }
+        flow.segment(flow.side_of(source), packet, segment, tables);
         self.packets_since_sweep = self.packets_since_sweep.saturating_add(1);
         if self.packets_since_sweep >= SWEEP_PACKETS {
             self.packets_since_sweep = 0;
@@ -80,20 +90,50 @@ impl FlowTable {
 
     /// The capture is over.
     pub fn finish(&mut self, tables: &mut Tables) {
-        let mut flows: Vec<_> = self.flows.drain().map(|(_, flow)| flow).collect();
+        let mut flows: Vec<_> = self.flows.drain(..).flatten().collect();
         flows.sort_by_key(|flow| flow.number);
         for mut flow in flows {
             finish(&mut flow, tables);
         }
     }
 
-    fn forget_closed(&mut self, now_ns: i64, tables: &mut Tables) {
-        let is_forgotten = |flow: &Flow| {
-            flow.is_over() && now_ns.saturating_sub(flow.end_ns) > TIME_WAIT_NS
-        };
-        for (_, mut flow) in self.flows.extract_if(|_, flow| is_forgotten(flow)) {
-            finish(&mut flow, tables);
+    /// The place of the flow with that key, empty if there is no such flow yet.
+    fn place_of(&mut self, key: Key) -> usize {
+        if let Some((last, place)) = self.last {
+            if last == key {
+                return place;
+            }
         }
+        let (flows, free_places) = (&mut self.flows, &mut self.free_places);
+        let place = *self.places.entry(key).or_insert_with(|| {
+            free_places.pop().unwrap_or_else(|| {
+                flows.push(None);
+                flows.len().saturating_sub(1)
+            })
+        });
+        self.last = Some((key, place));
+        place
+    }
+
+    fn forget_closed(&mut self, now_ns: i64, tables: &mut Tables) {
+        self.last = None;
+        let (flows, free_places) = (&mut self.flows, &mut self.free_places);
+        self.places.retain(|_, place| {
+            let Some(slot) = flows.get_mut(*place) else {
+                return false;
+            };
+            let is_forgotten = |flow: &mut Box<Flow>| {
+                flow.is_over() && now_ns.saturating_sub(flow.end_ns) > TIME_WAIT_NS
+            };
+            match slot.take_if(is_forgotten) {
+                None => true,
+                Some(mut flow) => {
+                    finish(&mut flow, tables);
+                    free_places.push(*place);
+                    false
+                }
+            }
+        });
     }
 }
 

@@ -26,10 +26,22 @@ struct Script {
 
 impl Script {
     fn new() -> Self {
-        Script { analyzer: Analyzer::new(true), frame: 0, reused: 0, window: 1000 }
+        Script {
+            analyzer: Analyzer::new(true),
+            frame: 0,
+            reused: 0,
+            window: 1000,
+        }
     }
 
-    fn send(&mut self, from_client: bool, flags: u16, seq: u32, ack: u32, payload: &[u8]) -> &mut Self {
+    fn send(
+        &mut self,
+        from_client: bool,
+        flags: u16,
+        seq: u32,
+        ack: u32,
+        payload: &[u8],
+    ) -> &mut Self {
         self.send_with(from_client, flags, seq, ack, payload, TcpOptions::default())
     }
 
@@ -43,7 +55,11 @@ impl Script {
         options: TcpOptions,
     ) -> &mut Self {
         self.frame += 1;
-        let (from, to) = if from_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
+        let (from, to) = if from_client {
+            (CLIENT, SERVER)
+        } else {
+            (SERVER, CLIENT)
+        };
         let (own, other) = if from_client {
             (CLIENT_INITIAL, SERVER_INITIAL)
         } else {
@@ -161,7 +177,9 @@ fn a_syn_sent_again_is_a_retransmission_of_the_same_flow() {
 
 #[test]
 fn the_first_message_tells_the_client_of_a_flow_joined_late() {
-    let tables = Script::new().send(false, DATA, 1, 1, b"GET / HTTP/1.1\r\n\r\n").finish();
+    let tables = Script::new()
+        .send(false, DATA, 1, 1, b"GET / HTTP/1.1\r\n\r\n")
+        .finish();
     let flows = tables.flows.into_columns();
     assert_eq!(text(&flows, "client", 0), "10.0.0.2");
     let anomalies = tables.anomalies.into_columns();
@@ -251,13 +269,21 @@ fn the_same_ack_again_while_data_is_out_is_a_duplicate() {
 
 #[test]
 fn the_window_of_a_syn_is_not_scaled() {
-    let scale = TcpOptions { window_scale: Some(7), ..TcpOptions::default() };
+    let scale = TcpOptions {
+        window_scale: Some(7),
+        ..TcpOptions::default()
+    };
     let tables = Script::new()
         .send_with(true, flags::SYN, 0, 0, b"", scale)
         .send_with(false, flags::SYN | flags::ACK, 0, 1, b"", scale)
         .send(true, flags::ACK, 1, 1, b"")
         .finish();
-    let windows: Vec<u32> = tables.segments.unwrap().iter().map(|row| row.window_bytes).collect();
+    let windows: Vec<u32> = tables
+        .segments
+        .unwrap()
+        .iter()
+        .map(|row| row.window_bytes)
+        .collect();
     assert_eq!(windows, [1000, 1000, 128_000]);
 }
 
@@ -266,7 +292,13 @@ fn the_first_fin_tells_who_closed() {
     let tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
-        .send(false, DATA | flags::FIN, 1, 28, b"HTTP/1.0 200 OK\r\n\r\nuntil the end")
+        .send(
+            false,
+            DATA | flags::FIN,
+            1,
+            28,
+            b"HTTP/1.0 200 OK\r\n\r\nuntil the end",
+        )
         .send(true, flags::ACK | flags::FIN, 28, 34, b"")
         .finish();
     assert_eq!(text(&tables.flows.into_columns(), "closed_by", 0), "server");
@@ -283,7 +315,33 @@ fn a_reset_ends_a_response_before_it_is_complete() {
         .send(false, DATA, 1, 28, &RESPONSE[..40])
         .send(false, flags::RST, 41, 0, b"")
         .finish();
-    assert_eq!(text(&tables.flows.into_columns(), "closed_by", 0), "server_reset");
+    assert_eq!(
+        text(&tables.flows.into_columns(), "closed_by", 0),
+        "server_reset"
+    );
     let transactions = tables.transactions.into_columns();
-    assert_eq!(transactions.column("complete").unwrap().values, Values::Bool(vec![false]));
+    assert_eq!(
+        transactions.column("complete").unwrap().values,
+        Values::Bool(vec![false])
+    );
+}
+
+#[test]
+fn a_reset_that_the_client_did_not_believe_ends_nothing() {
+    let tables = Script::new()
+        .send(true, flags::SYN, 0, 0, b"")
+        .send(false, flags::RST | flags::ACK, 900, 1, b"")
+        .send(false, flags::FIN | flags::ACK, 900, 1, b"")
+        .send(false, flags::SYN | flags::ACK, 0, 1, b"")
+        .send(true, flags::ACK, 1, 1, b"")
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 1, 28, RESPONSE)
+        .finish();
+    assert_eq!(
+        numbers(&tables.transactions.into_columns(), "status"),
+        [200]
+    );
+    let flows = tables.flows.into_columns();
+    assert_eq!(numbers(&flows, "flow"), [0]);
+    assert_eq!(text(&flows, "closed_by", 0), "open");
 }

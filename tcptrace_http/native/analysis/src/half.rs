@@ -116,6 +116,16 @@ impl Half {
         add(&mut counts.zero_windows, class.is_zero_window);
     }
 
+    /// The first SYN fixes the initial number, whatever came before it: only a forger sends that.
+    pub fn begin(&mut self, initial: SeqNumber) {
+        if !self.has_syn && self.initial.is_some_and(|guess| guess != initial) {
+            *self = Half {
+                counts: self.counts,
+                ..Half::default()
+            };
+        }
+    }
+
     /// Takes the options of this direction's SYN.
     pub fn handshake(&mut self, segment: &Segment<'_>) {
         self.has_syn = true;
@@ -161,7 +171,10 @@ impl Half {
     ) -> Acknowledged {
         let before = self.acked;
         if ack <= before {
-            return Acknowledged { before, after: before };
+            return Acknowledged {
+                before,
+                after: before,
+            };
         }
         self.acked = ack;
         while let Some(sent) = self.outstanding.front().copied() {

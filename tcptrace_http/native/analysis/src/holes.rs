@@ -40,7 +40,11 @@ impl Holes {
                 continue;
             }
             filled = filled.saturating_add(shared_to.abs_diff(shared_from));
-            left.extend([(from, shared_from), (shared_to, to)].into_iter().filter(|part| part.0 < part.1));
+            left.extend(
+                [(from, shared_from), (shared_to, to)]
+                    .into_iter()
+                    .filter(|part| part.0 < part.1),
+            );
         }
         self.open = left;
         filled

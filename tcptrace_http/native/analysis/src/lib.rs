@@ -43,7 +43,10 @@ impl Analyzer {
     /// `segments` asks for the segments table, which grows with the capture.
     #[must_use]
     pub fn new(segments: bool) -> Self {
-        Analyzer { flow_table: FlowTable::default(), tables: Tables::new(segments) }
+        Analyzer {
+            flow_table: FlowTable::default(),
+            tables: Tables::new(segments),
+        }
     }
 
     /// The tables, when all packets were given.

@@ -10,6 +10,9 @@ use trace_model::rows::ObservationPoint;
 /// One half is this many times shorter than the other when the capture was taken at its end. A
 /// kernel answers in some 50 microseconds, a local network takes 300 and more.
 const NEAR_RATIO: i64 = 4;
+/// A half that is shorter than this may be a slow kernel as well as a path: then only a half that is
+/// much longer than the other tells.
+const PATH_MIN_NS: i64 = 300_000;
 /// Two halves that are both shorter than this are a loopback or one machine: no place to tell.
 const SAME_HOST_MAX_NS: i64 = 100_000;
 
@@ -25,8 +28,10 @@ pub fn observation_point(to_server: Option<i64>, to_client: Option<i64>) -> Obse
         ObservationPoint::Client
     } else if to_server.saturating_mul(NEAR_RATIO) <= to_client {
         ObservationPoint::Server
-    } else {
+    } else if to_server.min(to_client) >= PATH_MIN_NS {
         ObservationPoint::Middle
+    } else {
+        ObservationPoint::Unknown
     }
 }
 
@@ -41,6 +46,7 @@ mod tests {
         assert_eq!(at(50_000, 700_000), ObservationPoint::Server);
         assert_eq!(at(30_000_000, 20_000_000), ObservationPoint::Middle);
         assert_eq!(at(20_000, 15_000), ObservationPoint::Unknown);
+        assert_eq!(at(250_000, 210_000), ObservationPoint::Unknown);
     }
 
     #[test]

@@ -9,8 +9,16 @@ pub enum Spoken {
 
 /// Request methods of RFC 9110 and RFC 5789, and the WebDAV one that servers see most.
 const METHODS: [&[u8]; 10] = [
-    b"GET ", b"HEAD ", b"POST ", b"PUT ", b"DELETE ", b"CONNECT ", b"OPTIONS ", b"TRACE ",
-    b"PATCH ", b"PROPFIND ",
+    b"GET ",
+    b"HEAD ",
+    b"POST ",
+    b"PUT ",
+    b"DELETE ",
+    b"CONNECT ",
+    b"OPTIONS ",
+    b"TRACE ",
+    b"PATCH ",
+    b"PROPFIND ",
 ];
 
 /// Whether `payload` starts like an HTTP/1.x message, and which.
@@ -31,8 +39,14 @@ mod tests {
 
     #[test]
     fn only_the_start_of_a_message_tells() {
-        assert_eq!(starts_like_http(b"HTTP/1.1 200 OK\r\n"), Some(Spoken::Response));
-        assert_eq!(starts_like_http(b"GET / HTTP/1.0\r\n"), Some(Spoken::Request));
+        assert_eq!(
+            starts_like_http(b"HTTP/1.1 200 OK\r\n"),
+            Some(Spoken::Response)
+        );
+        assert_eq!(
+            starts_like_http(b"GET / HTTP/1.0\r\n"),
+            Some(Spoken::Request)
+        );
         assert_eq!(starts_like_http(b"GETTING / HTTP/1.0"), None);
         assert_eq!(starts_like_http(b"\x16\x03\x01"), None);
     }

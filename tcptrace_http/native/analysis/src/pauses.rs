@@ -168,18 +168,24 @@ pub struct AckSeen {
 impl PauseTracker {
     /// Gives back all memory but the counts: the flow is over.
     pub fn release(&mut self) {
-        *self = PauseTracker { nagle_disproofs: self.nagle_disproofs, ..PauseTracker::default() };
+        *self = PauseTracker {
+            nagle_disproofs: self.nagle_disproofs,
+            ..PauseTracker::default()
+        };
     }
 
     /// The client acknowledged new data of the server.
     pub fn client_ack(&mut self, ack: AckSeen, server_path_rtt_ns: Option<i64>) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
-        let too_old = server_path_rtt_ns.unwrap_or(0).saturating_add(ACK_AGE_SLACK_NS);
+        let too_old = server_path_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(ACK_AGE_SLACK_NS);
         // One older ACK is kept: it bounds what the next one newly acknowledges.
         while self.acks.len() >= ACKS_MAX
-            || self.acks.get(1).is_some_and(|second| {
-                ack.time_ns.saturating_sub(second.time_ns) > too_old
-            })
+            || self
+                .acks
+                .get(1)
+                .is_some_and(|second| ack.time_ns.saturating_sub(second.time_ns) > too_old)
         {
             self.acks.pop_front();
         }
@@ -209,7 +215,11 @@ impl PauseTracker {
         }
         if let Some(previous) = self.previous {
             let gap = data.time_ns.saturating_sub(previous.time_ns);
-            let least = if is_short { PAUSE_MIN_NS } else { FULL_SEGMENT_PAUSE_MIN_NS };
+            let least = if is_short {
+                PAUSE_MIN_NS
+            } else {
+                FULL_SEGMENT_PAUSE_MIN_NS
+            };
             if gap >= least && self.open.len() < OPEN_PAUSES_MAX {
                 self.consider(previous, data, is_short, path);
             }
@@ -227,7 +237,10 @@ impl PauseTracker {
     pub fn response_opens(&mut self, response_start: u64) {
         let Some(data) = self.previous else { return };
         self.spacing_ns = 0;
-        let last_is_short = self.shorts.back().is_some_and(|short| short.frame == data.frame);
+        let last_is_short = self
+            .shorts
+            .back()
+            .is_some_and(|short| short.frame == data.frame);
         self.openings.push_back(Opening {
             response_start,
             end: data.end,
@@ -261,7 +274,10 @@ impl PauseTracker {
         let acked = self.acks.back().map_or(0, |ack| ack.after);
         if let Some(end) = last_end.filter(|end| *end > acked) {
             if self.suspicions.len() < SHORT_SEGMENTS_MAX {
-                self.suspicions.push_back(Suspicion { end, time_ns: data.time_ns });
+                self.suspicions.push_back(Suspicion {
+                    end,
+                    time_ns: data.time_ns,
+                });
             }
         }
         if self.shorts.len() >= SHORT_SEGMENTS_MAX {
@@ -298,13 +314,18 @@ impl PauseTracker {
     fn consider(&mut self, previous: ServerData, data: ServerData, is_short: bool, path: &Path) {
         let expected = path.server_path_rtt_ns.unwrap_or(0);
         let distance = |ack: &ClientAck| {
-            data.time_ns.saturating_sub(ack.time_ns).saturating_sub(expected).saturating_abs()
+            data.time_ns
+                .saturating_sub(ack.time_ns)
+                .saturating_sub(expected)
+                .saturating_abs()
         };
         let short_of = |ack: &ClientAck| {
             let is_acked = |short: &&ShortSegment| short.end <= ack.after && short.end > ack.before;
             self.shorts.iter().rev().find(is_acked).copied()
         };
-        let Some(nearest) = self.acks.iter().rev().min_by_key(|ack| distance(ack)) else { return };
+        let Some(nearest) = self.acks.iter().rev().min_by_key(|ack| distance(ack)) else {
+            return;
+        };
         let releasing_short = self
             .acks
             .iter()
@@ -314,9 +335,13 @@ impl PauseTracker {
             .filter(|ack| distance(ack) <= distance(nearest).saturating_add(EQUALLY_NEAR_NS));
         let ack = *releasing_short.unwrap_or(nearest);
         let short = short_of(&ack);
-        let since_ack = data.time_ns.saturating_sub(ack.time_ns).saturating_sub(expected);
+        let since_ack = data
+            .time_ns
+            .saturating_sub(ack.time_ns)
+            .saturating_sub(expected);
         let path_rtt = expected.saturating_add(path.client_path_rtt_ns.unwrap_or(0));
-        let follows = since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
+        let follows =
+            since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
         let ack_delay = ack
             .time_ns
             .saturating_sub(ack.covered_ns)

@@ -17,9 +17,18 @@ const PENDING_BYTES_MAX: u64 = 4 << 20;
 /// What is handed on, in order.
 #[derive(Clone, Copy, Debug)]
 pub enum Delivery<'a> {
-    Bytes { offset: u64, bytes: &'a [u8], mark: Mark, peer_acked: Option<u64> },
+    Bytes {
+        offset: u64,
+        bytes: &'a [u8],
+        mark: Mark,
+        peer_acked: Option<u64>,
+    },
     /// These bytes will never come.
-    Gap { offset: u64, length: u64, mark: Mark },
+    Gap {
+        offset: u64,
+        length: u64,
+        mark: Mark,
+    },
 }
 
 /// A segment's payload at its place in the stream; the first byte of the flow is at 0.
@@ -119,7 +128,9 @@ impl Reassembler {
         };
         self.pending_bytes = self.pending_bytes.saturating_add(piece.bytes.len() as u64);
         if let Some(replaced) = self.pending.insert(piece.offset, waiting) {
-            self.pending_bytes = self.pending_bytes.saturating_sub(replaced.bytes.len() as u64);
+            self.pending_bytes = self
+                .pending_bytes
+                .saturating_sub(replaced.bytes.len() as u64);
         }
     }
 
@@ -129,7 +140,11 @@ impl Reassembler {
             let missing = u64::try_from(first.saturating_sub(self.delivered)).unwrap_or(0);
             if missing > 0 {
                 let offset = u64::try_from(self.delivered).unwrap_or(0);
-                deliver(Delivery::Gap { offset, length: missing, mark: waiting.mark });
+                deliver(Delivery::Gap {
+                    offset,
+                    length: missing,
+                    mark: waiting.mark,
+                });
                 self.gap_bytes = self.gap_bytes.saturating_add(missing);
                 self.delivered = first;
             }
@@ -144,7 +159,9 @@ impl Reassembler {
                 return;
             }
             let (offset, waiting) = entry.remove_entry();
-            self.pending_bytes = self.pending_bytes.saturating_sub(waiting.bytes.len() as u64);
+            self.pending_bytes = self
+                .pending_bytes
+                .saturating_sub(waiting.bytes.len() as u64);
             let piece = Piece {
                 offset,
                 length: waiting.length,
@@ -169,12 +186,21 @@ impl Reassembler {
         self.delivered = end;
         if !bytes.is_empty() {
             let peer_acked = piece.peer_acked;
-            deliver(Delivery::Bytes { offset, bytes, mark: piece.mark, peer_acked });
+            deliver(Delivery::Bytes {
+                offset,
+                bytes,
+                mark: piece.mark,
+                peer_acked,
+            });
         }
         let captured = bytes.len() as u64;
         if captured < total {
             let offset = offset.saturating_add(captured);
-            deliver(Delivery::Gap { offset, length: total - captured, mark: piece.mark });
+            deliver(Delivery::Gap {
+                offset,
+                length: total - captured,
+                mark: piece.mark,
+            });
         }
     }
 }
@@ -209,7 +235,10 @@ mod tests {
 
     #[test]
     fn reordered_and_overlapping_segments_are_delivered_once_in_order() {
-        assert_eq!(delivered(&[(4, "efgh"), (0, "abcd"), (2, "cdefghij")], None), "abcdefghij");
+        assert_eq!(
+            delivered(&[(4, "efgh"), (0, "abcd"), (2, "cdefghij")], None),
+            "abcdefghij"
+        );
     }
 
     #[test]
@@ -236,7 +265,10 @@ mod tests {
             offset: 0,
             length: 1460,
             bytes: b"abc",
-            mark: Mark { frame: 1, time_ns: 0 },
+            mark: Mark {
+                frame: 1,
+                time_ns: 0,
+            },
             peer_acked: None,
         };
         Reassembler::default().insert(piece, |delivery| {

@@ -28,18 +28,26 @@ impl SegmentSize {
             (one, other) => one.or(other),
         };
         let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        self.negotiated = least.map(|mss| u32::from(mss).saturating_sub(options)).filter(|mss| *mss > 0);
+        self.negotiated = least
+            .map(|mss| u32::from(mss).saturating_sub(options))
+            .filter(|mss| *mss > 0);
     }
 
     /// Notes a new data segment of the server that starts at `start`.
     pub fn data(&mut self, payload_bytes: u32, acked: i64, start: i64) {
         self.largest = self.largest.max(payload_bytes);
-        let Some(negotiated) = self.negotiated else { return };
+        let Some(negotiated) = self.negotiated else {
+            return;
+        };
         if payload_bytes > negotiated {
             self.super_segments = self.super_segments.saturating_add(1);
         }
         let repeats = payload_bytes == self.previous && payload_bytes < negotiated && acked < start;
-        self.equal_run = if repeats { self.equal_run.saturating_add(1) } else { 0 };
+        self.equal_run = if repeats {
+            self.equal_run.saturating_add(1)
+        } else {
+            0
+        };
         self.previous = payload_bytes;
         if self.equal_run >= EQUAL_RUN_MIN && payload_bytes >= self.largest {
             self.path_limit = Some(payload_bytes);

@@ -1,7 +1,8 @@
 //! The tables an analysis fills.
 
 use trace_model::rows::{
-    AnomalyRow, AnomaliesTable, FlightsTable, FlowsTable, PausesTable, SegmentRow, TransactionsTable,
+    AnomaliesTable, AnomalyRow, FlightsTable, FlowsTable, PausesTable, SegmentRow,
+    TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -30,12 +31,21 @@ impl Tables {
     /// Empty tables; `segments` asks for the segments table.
     #[must_use]
     pub fn new(segments: bool) -> Self {
-        Tables { segments: segments.then(Vec::new), ..Tables::default() }
+        Tables {
+            segments: segments.then(Vec::new),
+            ..Tables::default()
+        }
     }
 
     /// Adds an anomaly row about a flow.
     pub fn anomaly(&mut self, kind: AnomalyKind, frame: Option<u64>, flow: u32, detail: String) {
-        self.push_anomaly(Anomaly { kind, frame, flow: Some(flow), offset: None, detail });
+        self.push_anomaly(Anomaly {
+            kind,
+            frame,
+            flow: Some(flow),
+            offset: None,
+            detail,
+        });
     }
 
     /// Adds an anomaly row, unless there are very many of its kind already.
@@ -44,7 +54,9 @@ impl Tables {
         if self.anomaly_counts.len() <= at {
             self.anomaly_counts.resize(at.saturating_add(1), 0);
         }
-        let Some(count) = self.anomaly_counts.get_mut(at) else { return };
+        let Some(count) = self.anomaly_counts.get_mut(at) else {
+            return;
+        };
         *count = count.saturating_add(1);
         if *count <= ANOMALIES_OF_A_KIND_MAX {
             self.anomalies.push(&AnomalyRow {
@@ -59,7 +71,10 @@ impl Tables {
 
     /// Says how many anomaly rows were left out.
     pub fn finish_anomalies(&mut self) {
-        for (word, count) in AnomalyKind::WORDS.iter().zip(std::mem::take(&mut self.anomaly_counts)) {
+        for (word, count) in AnomalyKind::WORDS
+            .iter()
+            .zip(std::mem::take(&mut self.anomaly_counts))
+        {
             let left_out = count.saturating_sub(ANOMALIES_OF_A_KIND_MAX);
             if left_out > 0 {
                 self.anomalies.push(&AnomalyRow {

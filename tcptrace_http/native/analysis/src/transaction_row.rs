@@ -8,7 +8,10 @@ use crate::http::{Framing, Message, Transaction};
 #[must_use]
 pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> TransactionRow {
     let complete = transaction.is_complete();
-    let either = transaction.request.as_deref().or(transaction.response.as_deref());
+    let either = transaction
+        .request
+        .as_deref()
+        .or(transaction.response.as_deref());
     let mut row = TransactionRow {
         flow,
         index,
@@ -57,8 +60,11 @@ impl Halves for TransactionRow {
         self.response_last_time = Some(response.last.time_ns);
         self.response_header_bytes = Some(response.header_bytes);
         self.response_body_bytes = Some(response.body_bytes);
-        self.response_wire_bytes =
-            Some(response.header_bytes.saturating_add(response.body_wire_bytes));
+        self.response_wire_bytes = Some(
+            response
+                .header_bytes
+                .saturating_add(response.body_wire_bytes),
+        );
         self.response_framing = Some(framing_word(response.framing));
         self.content_type = response.fields.content_type.map(String::from);
         self.content_encoding = response.fields.content_encoding.map(String::from);

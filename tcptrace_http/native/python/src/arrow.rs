@@ -4,12 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::builder::BooleanBuilder;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{
-    Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type,
-};
+use arrow_array::types::{Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, LargeListArray, LargeStringArray, PrimitiveArray, RecordBatch,
-    RecordBatchIterator,
+    Array, ArrayRef, ArrowPrimitiveType, LargeListArray, LargeStringArray, PrimitiveArray,
+    RecordBatch, RecordBatchIterator,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
@@ -26,7 +24,8 @@ pub struct ArrowTable {
 
 impl ArrowTable {
     pub fn new(columns: Columns) -> PyResult<Self> {
-        let batch = record_batch(columns).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let batch =
+            record_batch(columns).map_err(|error| PyValueError::new_err(error.to_string()))?;
         Ok(ArrowTable { batch })
     }
 }
@@ -82,7 +81,11 @@ fn array(values: Values, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowErr
         Values::Enum(codes, _) => primitive::<UInt8Type>(codes, nulls),
         Values::Text(text) => {
             let offsets = offsets(text.ends);
-            Arc::new(LargeStringArray::try_new(offsets, text.items.into(), nulls)?)
+            Arc::new(LargeStringArray::try_new(
+                offsets,
+                text.items.into(),
+                nulls,
+            )?)
         }
         Values::ListU32(lists) => list::<UInt32Type>(lists, nulls)?,
         Values::ListU64(lists) => list::<UInt64Type>(lists, nulls)?,
@@ -99,7 +102,12 @@ fn list<T: ArrowPrimitiveType>(
 ) -> Result<ArrayRef, ArrowError> {
     let item = Arc::new(Field::new("item", T::DATA_TYPE, true));
     let items = primitive::<T>(lists.items, None);
-    Ok(Arc::new(LargeListArray::try_new(item, offsets(lists.ends), items, nulls)?))
+    Ok(Arc::new(LargeListArray::try_new(
+        item,
+        offsets(lists.ends),
+        items,
+        nulls,
+    )?))
 }
 
 /// Arrow's offsets start with a zero, ours are ends.
@@ -107,4 +115,3 @@ fn offsets(mut ends: Vec<i64>) -> OffsetBuffer<i64> {
     ends.insert(0, 0);
     OffsetBuffer::new(ScalarBuffer::from(ends))
 }
-

@@ -50,11 +50,16 @@ fn waits_of<'a>(table: &Columns, row: usize, waits: &'a Waits) -> Option<&'a [u8
     if waits.is_empty() {
         return None;
     }
-    waits.get(&(number("flow")?, number("index")?)).map(Vec::as_slice)
+    waits
+        .get(&(number("flow")?, number("index")?))
+        .map(Vec::as_slice)
 }
 
 fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
-    let is_null = column.validity.as_ref().is_some_and(|valid| valid.get(row) != Some(&true));
+    let is_null = column
+        .validity
+        .as_ref()
+        .is_some_and(|valid| valid.get(row) != Some(&true));
     if is_null {
         out.extend_from_slice(b"null");
         return;
@@ -68,10 +73,16 @@ fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
             number(values.get(row).copied(), out);
         }
         Values::Bool(values) => {
-            out.extend_from_slice(if values.get(row) == Some(&true) { b"true" } else { b"false" });
+            out.extend_from_slice(if values.get(row) == Some(&true) {
+                b"true"
+            } else {
+                b"false"
+            });
         }
         Values::Enum(codes, words) => {
-            let word = codes.get(row).and_then(|code| words.get(usize::from(*code)));
+            let word = codes
+                .get(row)
+                .and_then(|code| words.get(usize::from(*code)));
             text(word.copied().unwrap_or("").as_bytes(), out);
         }
         Values::Text(lists) => text(lists.value(row), out),
@@ -117,7 +128,7 @@ fn text(bytes: &[u8], out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::rows::{AnomalyKind, AnomalyRow, AnomaliesTable};
+    use trace_model::rows::{AnomaliesTable, AnomalyKind, AnomalyRow};
 
     #[test]
     fn strings_are_escaped_and_missing_values_are_null() {
@@ -128,7 +139,8 @@ mod tests {
             detail: "a \"b\\\n\u{1}é".to_owned(),
             ..AnomalyRow::default()
         });
-        let written = String::from_utf8(rows(&table.into_columns(), 0..9, None)).unwrap_or_default();
+        let written =
+            String::from_utf8(rows(&table.into_columns(), 0..9, None)).unwrap_or_default();
         assert_eq!(
             written,
             "{\"kind\":\"malformed_http\",\"frame\":7,\"flow\":null,\"offset\":null,\

@@ -69,7 +69,11 @@ impl Analyzer {
             analyzer: PacketAnalyzer::new(segments),
             packets: packets.then(PacketsTable::default),
         };
-        Analyzer { decoder: Decoder::new(), sink: Some(sink), tables: BTreeMap::new() }
+        Analyzer {
+            decoder: Decoder::new(),
+            sink: Some(sink),
+            tables: BTreeMap::new(),
+        }
     }
 
     /// Takes the next bytes of the capture, uncompressed. The GIL is released meanwhile.
@@ -78,7 +82,9 @@ impl Analyzer {
         let sink = sink.as_mut().ok_or_else(already_finished)?;
         let buffer = PyBuffer::<u8>::get(chunk)?;
         if !buffer.is_c_contiguous() {
-            return Err(PyValueError::new_err("the chunk must be one contiguous piece of bytes"));
+            return Err(PyValueError::new_err(
+                "the chunk must be one contiguous piece of bytes",
+            ));
         }
         if buffer.len_bytes() == 0 {
             return Ok(());
@@ -90,7 +96,8 @@ impl Analyzer {
         let bytes = unsafe {
             std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes())
         };
-        py.detach(|| decoder.feed(bytes, sink)).map_err(|error| fault(&error))
+        py.detach(|| decoder.feed(bytes, sink))
+            .map_err(|error| fault(&error))
     }
 
     /// The capture is over.
@@ -159,19 +166,38 @@ impl Analyzer {
     fn columns(&self, name: &str) -> PyResult<&Columns> {
         self.tables.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.tables.keys().copied().collect();
-            let known = if known.is_empty() { "none before finish".to_owned() } else { known.join(", ") };
+            let known = if known.is_empty() {
+                "none before finish".to_owned()
+            } else {
+                known.join(", ")
+            };
             PyKeyError::new_err(format!("no table {name}; there are: {known}"))
         })
     }
 }
 
-fn sorted_columns(tables: Tables, packets: Option<PacketsTable>) -> BTreeMap<&'static str, Columns> {
+fn sorted_columns(
+    tables: Tables,
+    packets: Option<PacketsTable>,
+) -> BTreeMap<&'static str, Columns> {
     let by_transaction = ["flow", "transaction"];
     let mut columns = BTreeMap::from([
         ("flows", tables.flows.into_columns().sorted_by(&["flow"])),
-        ("transactions", tables.transactions.into_columns().sorted_by(&["flow", "index"])),
-        ("pauses", tables.pauses.into_columns().sorted_by(&by_transaction)),
-        ("flights", tables.flights.into_columns().sorted_by(&by_transaction)),
+        (
+            "transactions",
+            tables
+                .transactions
+                .into_columns()
+                .sorted_by(&["flow", "index"]),
+        ),
+        (
+            "pauses",
+            tables.pauses.into_columns().sorted_by(&by_transaction),
+        ),
+        (
+            "flights",
+            tables.flights.into_columns().sorted_by(&by_transaction),
+        ),
         ("anomalies", tables.anomalies.into_columns()),
     ]);
     if let Some(rows) = tables.segments {

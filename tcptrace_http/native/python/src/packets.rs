@@ -37,7 +37,10 @@ pub fn push(table: &mut PacketsTable, packet: &Packet<'_>) {
         mss_option: segment.and_then(|it| it.options.mss),
         window_scale_option: segment.and_then(|it| it.options.window_scale),
         sack_permitted: segment.is_some_and(|it| it.options.sack_permitted),
-        sack_edges_raw: sack.iter().flat_map(|(left, right)| [left.0, right.0]).collect(),
+        sack_edges_raw: sack
+            .iter()
+            .flat_map(|(left, right)| [left.0, right.0])
+            .collect(),
         timestamp_value: segment.and_then(|it| Some(it.options.timestamps?.value)),
         timestamp_echo: segment.and_then(|it| Some(it.options.timestamps?.echo_reply)),
         fast_open_cookie_bytes: segment.and_then(|it| it.options.fast_open_cookie_bytes),

@@ -30,7 +30,8 @@ pub struct Lists<T> {
 impl<T: Copy> Lists<T> {
     pub fn push(&mut self, value: &[T]) {
         self.items.extend_from_slice(value);
-        self.ends.push(i64::try_from(self.items.len()).unwrap_or(i64::MAX));
+        self.ends
+            .push(i64::try_from(self.items.len()).unwrap_or(i64::MAX));
     }
 
     /// Value `row`, empty if there is no such row.
@@ -99,7 +100,10 @@ impl Columns {
             validity: column.validity.map(|valid| taken(&valid, order)),
             ..column
         });
-        Columns { rows: self.rows, columns: columns.collect() }
+        Columns {
+            rows: self.rows,
+            columns: columns.collect(),
+        }
     }
 }
 
@@ -124,7 +128,10 @@ impl Values {
 
 impl<T: Copy + Default> Lists<T> {
     fn taken(&self, order: &[usize]) -> Lists<T> {
-        let mut lists = Lists { ends: Vec::with_capacity(order.len()), items: Vec::new() };
+        let mut lists = Lists {
+            ends: Vec::with_capacity(order.len()),
+            items: Vec::new(),
+        };
         for row in order {
             lists.push(self.value(*row));
         }
@@ -133,7 +140,10 @@ impl<T: Copy + Default> Lists<T> {
 }
 
 fn taken<T: Copy + Default>(values: &[T], order: &[usize]) -> Vec<T> {
-    order.iter().map(|row| values.get(*row).copied().unwrap_or_default()).collect()
+    order
+        .iter()
+        .map(|row| values.get(*row).copied().unwrap_or_default())
+        .collect()
 }
 
 #[cfg(test)]
@@ -146,7 +156,12 @@ mod tests {
         for name in ["c", "a", "bb"] {
             names.push(name.as_bytes());
         }
-        let column = |name, values| Column { name, json_name: None, values, validity: None };
+        let column = |name, values| Column {
+            name,
+            json_name: None,
+            values,
+            validity: None,
+        };
         let table = Columns {
             rows: 3,
             columns: vec![
@@ -158,6 +173,9 @@ mod tests {
         let Some(Values::Text(names)) = sorted.column("name").map(|column| &column.values) else {
             unreachable!("the column is text");
         };
-        assert_eq!([names.value(0), names.value(1), names.value(2)], [&b"a"[..], b"bb", b"c"]);
+        assert_eq!(
+            [names.value(0), names.value(1), names.value(2)],
+            [&b"a"[..], b"bb", b"c"]
+        );
     }
 }

@@ -34,12 +34,18 @@ impl IpAddress {
         for (to, from) in octets.iter_mut().zip(address) {
             *to = from;
         }
-        IpAddress { is_v6: false, octets }
+        IpAddress {
+            is_v6: false,
+            octets,
+        }
     }
 
     #[must_use]
     pub fn v6(octets: [u8; 16]) -> Self {
-        IpAddress { is_v6: true, octets }
+        IpAddress {
+            is_v6: true,
+            octets,
+        }
     }
 }
 
@@ -107,7 +113,7 @@ pub struct Timestamps {
 pub struct TcpOptions {
     /// Maximum segment size, on a SYN (RFC 9293, section 3.2).
     pub mss: Option<u16>,
-    /// Window scale shift, on a SYN (RFC 7323, section 2).
+    /// Window scale shift as sent, on a SYN; above 14 it counts as 14 (RFC 7323, section 2.3).
     pub window_scale: Option<u8>,
     pub sack_permitted: bool,
     pub sack: SackBlocks,

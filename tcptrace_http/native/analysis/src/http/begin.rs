@@ -57,13 +57,19 @@ impl Connection {
 
     /// A response was delivered before its request and framed without its method.
     fn correct_guess(&mut self, response: u64, kind: MethodKind, mark: Mark, out: &mut Output) {
-        let Some(message) = self.responses.message.as_mut().filter(|it| it.start == response)
+        let Some(message) = self
+            .responses
+            .message
+            .as_mut()
+            .filter(|it| it.start == response)
         else {
             return;
         };
         self.responses.is_guess = false;
         let has_no_body_yet = self.responses.next == response.saturating_add(message.header_bytes);
-        let is_success = message.status.is_some_and(|status| (200..=299).contains(&status));
+        let is_success = message
+            .status
+            .is_some_and(|status| (200..=299).contains(&status));
         match kind {
             MethodKind::Head if has_no_body_yet => {
                 message.framing = Framing::NoBody;
@@ -94,11 +100,15 @@ impl Connection {
         let origin = self.responses.origin;
         let interim = self.interim.take();
         let facts = pairing::response_facts(origin.start, interim, origin.first, origin.peer_acked);
-        let kind = self.pairing.response(facts, interim, self.requests.next, out);
+        let kind = self
+            .pairing
+            .response(facts, interim, self.requests.next, out);
         let (framing, doubt) =
             framing::of_response(status, kind, &head.framing, head.minor_version);
         self.doubt(doubt, mark, out);
-        let has_body = self.responses.begin_body(Message::from_head(head, origin, framing));
+        let has_body = self
+            .responses
+            .begin_body(Message::from_head(head, origin, framing));
         self.responses.is_guess = kind.is_none() && has_body;
         if !has_body {
             self.finish(Role::Response, true, mark, out);

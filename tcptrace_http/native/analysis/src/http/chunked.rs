@@ -53,7 +53,14 @@ pub(super) struct ChunkedBody {
 
 impl ChunkedBody {
     pub(super) fn new() -> Self {
-        ChunkedBody { state: State::Size { value: 0, digits: 0 }, line_bytes: 0, data_bytes: 0 }
+        ChunkedBody {
+            state: State::Size {
+                value: 0,
+                digits: 0,
+            },
+            line_bytes: 0,
+            data_bytes: 0,
+        }
     }
 
     /// Takes what belongs to the body and says how many bytes that was.
@@ -119,14 +126,26 @@ impl ChunkedBody {
                 return Err("a chunk size is not followed by a line end")
             }
             (State::DataEnd, b'\r') => State::DataLineFeed,
-            (State::DataEnd | State::DataLineFeed, b'\n') => State::Size { value: 0, digits: 0 },
+            (State::DataEnd | State::DataLineFeed, b'\n') => State::Size {
+                value: 0,
+                digits: 0,
+            },
             (State::DataEnd | State::DataLineFeed, _) => {
                 return Err("a chunk's data is not followed by a line end");
             }
-            (State::Trailers { line_is_empty: true }, b'\n') => State::Done,
-            (State::Trailers { .. }, b'\n') => State::Trailers { line_is_empty: true },
+            (
+                State::Trailers {
+                    line_is_empty: true,
+                },
+                b'\n',
+            ) => State::Done,
+            (State::Trailers { .. }, b'\n') => State::Trailers {
+                line_is_empty: true,
+            },
             (State::Trailers { line_is_empty }, b'\r') => State::Trailers { line_is_empty },
-            (State::Trailers { .. }, _) => State::Trailers { line_is_empty: false },
+            (State::Trailers { .. }, _) => State::Trailers {
+                line_is_empty: false,
+            },
             (state @ (State::Data { .. } | State::Done), _) => state,
         };
         if byte == b'\n' && !matches!(self.state, State::Trailers { .. }) {
@@ -143,7 +162,10 @@ fn size_byte(value: u64, digits: u8, byte: u8) -> Result<State, &'static str> {
             .checked_mul(16)
             .and_then(|value| value.checked_add(u64::from(digit)))
             .ok_or("a chunk size does not fit 64 bits")?;
-        return Ok(State::Size { value, digits: digits.saturating_add(1) });
+        return Ok(State::Size {
+            value,
+            digits: digits.saturating_add(1),
+        });
     }
     match byte {
         _ if digits == 0 => Err("a chunk does not begin with its size"),
@@ -156,7 +178,9 @@ fn size_byte(value: u64, digits: u8, byte: u8) -> Result<State, &'static str> {
 
 fn after_size(value: u64) -> State {
     match value {
-        0 => State::Trailers { line_is_empty: true },
+        0 => State::Trailers {
+            line_is_empty: true,
+        },
         remaining => State::Data { remaining },
     }
 }
@@ -196,15 +220,32 @@ mod tests {
     #[test]
     fn test_a_size_over_64_bits_is_malformed() {
         // RFC 9112, section 7.1: recipients must guard against overflow.
-        assert!(matches!(read(b"1FFFFFFFFFFFFFFFF\r\n").1, Progress::Malformed(_)));
+        assert!(matches!(
+            read(b"1FFFFFFFFFFFFFFFF\r\n").1,
+            Progress::Malformed(_)
+        ));
         assert_eq!(read(b"FFFFFFFFFFFFFFFF\r\nxyz"), (21, Progress::More, 3));
-        assert_eq!(read(b"0000000000000000000000001\r\nx\r\n0\r\n\r\n").1, Progress::Done);
+        assert_eq!(
+            read(b"0000000000000000000000001\r\nx\r\n0\r\n\r\n").1,
+            Progress::Done
+        );
     }
 
     #[test]
     fn test_what_is_no_chunk_is_malformed() {
-        for bytes in ["\r\n", "g\r\n", "-1\r\n", "5\rhello", "5x\r\n", "1\r\nab", "1\r\na\rb"] {
-            assert!(matches!(read(bytes.as_bytes()).1, Progress::Malformed(_)), "{bytes}");
+        for bytes in [
+            "\r\n",
+            "g\r\n",
+            "-1\r\n",
+            "5\rhello",
+            "5x\r\n",
+            "1\r\nab",
+            "1\r\na\rb",
+        ] {
+            assert!(
+                matches!(read(bytes.as_bytes()).1, Progress::Malformed(_)),
+                "{bytes}"
+            );
         }
     }
 

@@ -91,7 +91,12 @@ impl Connection {
         if offset > next {
             self.skip(role, offset.saturating_sub(next), mark, out);
         }
-        self.skip(role, length.saturating_sub(next.saturating_sub(offset)), mark, out);
+        self.skip(
+            role,
+            length.saturating_sub(next.saturating_sub(offset)),
+            mark,
+            out,
+        );
     }
 
     /// The direction ended; nothing of it follows.

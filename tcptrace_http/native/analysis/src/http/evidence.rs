@@ -64,7 +64,16 @@ pub(super) fn order_is_clear<'a>(
     shortest_request: u64,
 ) -> bool {
     match (before.next(), before.next(), before.next()) {
-        (Some(Slot::Lost(Lost::Requests { start, end, is_within, .. })), None, None) => {
+        (
+            Some(Slot::Lost(Lost::Requests {
+                start,
+                end,
+                is_within,
+                ..
+            })),
+            None,
+            None,
+        ) => {
             let lost = end.unwrap_or(request.start).saturating_sub(*start);
             if *is_within {
                 // The rest of a request that was answered, and too little for another.

@@ -1,5 +1,10 @@
 //! Exchanges without loss: framing, pairing, tunnels and what is no HTTP.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 use trace_model::AnomalyKind;
 
@@ -16,13 +21,24 @@ fn get(target: &str) -> String {
 #[test]
 fn test_a_persistent_connection_gives_its_transactions_in_order() {
     let mut script = Script::new();
-    script.client(get("/a")).server(OK).client(get("/b")).server(EMPTY);
+    script
+        .client(get("/a"))
+        .server(OK)
+        .client(get("/b"))
+        .server(EMPTY);
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200"]);
     let indexes: Vec<u64> = script.out.transactions.iter().map(|it| it.index).collect();
     assert_eq!(indexes, [0, 1]);
-    assert!(script.out.transactions.iter().all(|it| !it.pipelined && it.is_complete()));
+    assert!(script
+        .out
+        .transactions
+        .iter()
+        .all(|it| !it.pipelined && it.is_complete()));
     let response = script.response(0);
-    assert_eq!((response.start, response.end, response.header_bytes), (0, 43, 38));
+    assert_eq!(
+        (response.start, response.end, response.header_bytes),
+        (0, 43, 38)
+    );
     assert_eq!((response.body_bytes, response.content_length), (5, Some(5)));
     assert!(response.keep_alive && script.connection.is_http());
     assert_eq!(script.connection.response_start(), Some(43));
@@ -32,9 +48,17 @@ fn test_a_persistent_connection_gives_its_transactions_in_order() {
 fn test_pipelined_requests_are_answered_in_order() {
     // RFC 9112, section 9.3.2.
     let mut script = Script::new();
-    script.client(get("/a") + &get("/b") + &get("/c")).server(OK.to_string() + EMPTY).server(OK);
+    script
+        .client(get("/a") + &get("/b") + &get("/c"))
+        .server(OK.to_string() + EMPTY)
+        .server(OK);
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200", "GET /c 200"]);
-    let pipelined: Vec<bool> = script.out.transactions.iter().map(|it| it.pipelined).collect();
+    let pipelined: Vec<bool> = script
+        .out
+        .transactions
+        .iter()
+        .map(|it| it.pipelined)
+        .collect();
     assert_eq!(pipelined, [false, true, true]);
 }
 
@@ -42,9 +66,16 @@ fn test_pipelined_requests_are_answered_in_order() {
 fn test_marks_are_of_the_packets_that_carried_the_bytes() {
     let mut script = Script::new();
     script.client("GET / HT").client("TP/1.1\r\n\r\n");
-    script.server("HTTP/1.1 200 OK\r\nContent-").server("Length: 5\r\n\r\nhe").server("llo");
+    script
+        .server("HTTP/1.1 200 OK\r\nContent-")
+        .server("Length: 5\r\n\r\nhe")
+        .server("llo");
     let frames = |message: &super::Message| {
-        (message.first.frame, message.head_last.frame, message.last.frame)
+        (
+            message.first.frame,
+            message.head_last.frame,
+            message.last.frame,
+        )
     };
     assert_eq!(frames(script.request(0)), (1, 2, 2));
     assert_eq!(frames(script.response(0)), (3, 4, 5));
@@ -99,7 +130,10 @@ fn test_interim_responses_are_counted_and_answer_nothing() {
         .server(OK);
     assert_eq!(script.pairs(), ["POST /a 200"]);
     let interim = script.out.transactions[0].interim.unwrap();
-    assert_eq!((interim.count, interim.status, interim.first.frame), (2, 100, 2));
+    assert_eq!(
+        (interim.count, interim.status, interim.first.frame),
+        (2, 100, 2)
+    );
     assert_eq!(script.response(0).start, 72);
 }
 
@@ -132,7 +166,10 @@ fn test_the_early_response_of_a_body_that_goes_on_leaves_the_order_whole() {
 #[test]
 fn test_requests_without_responses_are_handed_out_when_the_server_ends() {
     let mut script = Script::new();
-    script.client(get("/a") + &get("/b")).server(OK).end(SERVER, End::Reset);
+    script
+        .client(get("/a") + &get("/b"))
+        .server(OK)
+        .end(SERVER, End::Reset);
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b -"]);
 }
 
@@ -174,7 +211,11 @@ fn test_a_response_that_was_delivered_before_its_request_waits_for_it() {
     assert!(script.pairs().is_empty());
     script.segment(CLIENT, get("/").as_bytes(), Some(0));
     assert_eq!(script.pairs(), ["GET / 200"]);
-    script.segment(SERVER, b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n", Some(47));
+    script.segment(
+        SERVER,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+        Some(47),
+    );
     script.segment(CLIENT, b"HEAD / HTTP/1.1\r\n\r\n\r\n", Some(43));
     script.client(get("/b")).server(OK);
     assert_eq!(script.pairs(), ["GET / 200", "HEAD / 200", "GET /b 200"]);
@@ -194,7 +235,9 @@ fn test_a_response_that_had_not_seen_the_request_does_not_answer_it() {
 #[test]
 fn test_without_acknowledgments_the_order_of_packets_decides() {
     let mut script = Script::new();
-    script.segment(SERVER, OK.as_bytes(), None).segment(CLIENT, get("/a").as_bytes(), None);
+    script
+        .segment(SERVER, OK.as_bytes(), None)
+        .segment(CLIENT, get("/a").as_bytes(), None);
     script.segment(SERVER, EMPTY.as_bytes(), None);
     assert_eq!(script.pairs(), ["- 200", "GET /a 200"]);
 }
@@ -205,7 +248,10 @@ fn test_other_protocols_give_nothing_and_keep_nothing() {
         ("\x16\x03\x01\x02\x00\x01", "\x16\x03\x03"),
         ("SSH-2.0-OpenSSH_9.6\r\n", "SSH-2.0-OpenSSH_9.2\r\n"),
         ("EHLO a\r\n", "220 mail.example.org ESMTP\r\n"),
-        ("OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n", "RTSP/1.0 200 OK\r\n\r\n"),
+        (
+            "OPTIONS * RTSP/1.0\r\nCSeq: 1\r\n\r\n",
+            "RTSP/1.0 200 OK\r\n\r\n",
+        ),
         ("REGISTER sip:h SIP/2.0\r\n\r\n", "SIP/2.0 200 OK\r\n\r\n"),
     ] {
         let mut script = Script::new();
@@ -214,7 +260,10 @@ fn test_other_protocols_give_nothing_and_keep_nothing() {
         }
         assert!(script.connection.is_opaque(CLIENT) && script.connection.is_opaque(SERVER));
         script.client(get("/")).server(OK).close();
-        assert!(!script.connection.is_http() && script.pairs().is_empty(), "{client}");
+        assert!(
+            !script.connection.is_http() && script.pairs().is_empty(),
+            "{client}"
+        );
         assert!(script.anomalies().is_empty() && script.connection.response_start().is_none());
     }
 }
@@ -222,7 +271,10 @@ fn test_other_protocols_give_nothing_and_keep_nothing() {
 #[test]
 fn test_an_icy_response_leaves_the_request_unanswered() {
     let mut script = Script::new();
-    script.client("GET /radio HTTP/1.0\r\n\r\n").server("ICY 200 OK\r\n\r\n\x01\x02").close();
+    script
+        .client("GET /radio HTTP/1.0\r\n\r\n")
+        .server("ICY 200 OK\r\n\r\n\x01\x02")
+        .close();
     assert_eq!(script.pairs(), ["GET /radio -"]);
     assert_eq!(script.anomalies(), [AnomalyKind::MalformedHttp]);
 }
@@ -230,11 +282,16 @@ fn test_an_icy_response_leaves_the_request_unanswered() {
 #[test]
 fn test_http_is_found_whichever_side_was_taken_for_the_client() {
     let mut script = Script::new();
-    script.segment(SERVER, get("/a").as_bytes(), Some(0)).segment(CLIENT, OK.as_bytes(), Some(28));
+    script
+        .segment(SERVER, get("/a").as_bytes(), Some(0))
+        .segment(CLIENT, OK.as_bytes(), Some(28));
     assert_eq!(script.pairs(), ["GET /a 200"]);
     assert!(script.connection.roles_are_reversed());
     let mut joined = Script::new();
-    joined.client("middle of a body").client(OK).server(get("/b"));
+    joined
+        .client("middle of a body")
+        .client(OK)
+        .server(get("/b"));
     assert!(joined.connection.roles_are_reversed());
     assert_eq!(joined.close().pairs(), ["- 200", "GET /b -"]);
 }
@@ -269,7 +326,14 @@ fn test_bytes_given_twice_are_read_once() {
     let mut out = Output::default();
     let request = get("/a");
     let (first, _) = request.as_bytes().split_at(10);
-    connection.data(Direction::ClientToServer, 0, first, Mark::default(), None, &mut out);
+    connection.data(
+        Direction::ClientToServer,
+        0,
+        first,
+        Mark::default(),
+        None,
+        &mut out,
+    );
     connection.data(
         Direction::ClientToServer,
         0,
@@ -286,7 +350,12 @@ fn test_bytes_given_twice_are_read_once() {
         None,
         &mut out,
     );
-    connection.end(Direction::ServerToClient, End::Fin, Mark::default(), &mut out);
+    connection.end(
+        Direction::ServerToClient,
+        End::Fin,
+        Mark::default(),
+        &mut out,
+    );
     assert_eq!(out.transactions.len(), 1);
     assert!(out.transactions[0].request.as_ref().unwrap().complete && out.anomalies.is_empty());
 }

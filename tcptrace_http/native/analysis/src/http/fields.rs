@@ -73,8 +73,10 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
         4 if is("host") => &mut fields.host,
         6 if is("server") => &mut fields.server,
         6 if is("expect") => {
-            fields.expects_continue |=
-                header.value.trim_ascii().eq_ignore_ascii_case(b"100-continue");
+            fields.expects_continue |= header
+                .value
+                .trim_ascii()
+                .eq_ignore_ascii_case(b"100-continue");
             return;
         }
         7 if is("referer") => &mut fields.referer,
@@ -102,7 +104,10 @@ pub(super) fn text(bytes: &[u8], limit: usize) -> Box<str> {
 
 /// The members of a comma-separated list; empty ones are ignored (RFC 9110, section 5.6.1).
 fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
-    value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|member| !member.is_empty())
+    value
+        .split(|byte| *byte == b',')
+        .map(<[u8]>::trim_ascii)
+        .filter(|member| !member.is_empty())
 }
 
 fn read_connection(value: &[u8], framing: &mut FramingFields) {
@@ -135,7 +140,9 @@ fn read_content_length(value: &[u8], framing: &mut FramingFields) {
 /// `1*DIGIT` (RFC 9110, section 8.6): no sign, no space, and here no more than 64 bits.
 fn decimal(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0_u64, |value, byte| {
-        let digit = byte.is_ascii_digit().then(|| u64::from(byte.wrapping_sub(b'0')))?;
+        let digit = byte
+            .is_ascii_digit()
+            .then(|| u64::from(byte.wrapping_sub(b'0')))?;
         value.checked_mul(10)?.checked_add(digit)
     })
 }
@@ -151,8 +158,11 @@ fn read_transfer_encoding(value: &[u8], framing: &mut FramingFields) {
         if is_chunked && framing.transfer_encoding == TransferEncoding::Chunked {
             framing.chunked_repeated = true;
         }
-        framing.transfer_encoding =
-            if is_chunked { TransferEncoding::Chunked } else { TransferEncoding::Other };
+        framing.transfer_encoding = if is_chunked {
+            TransferEncoding::Chunked
+        } else {
+            TransferEncoding::Other
+        };
     }
 }
 
@@ -161,13 +171,21 @@ mod tests {
     use super::*;
 
     fn framing(headers: &[(&str, &str)]) -> FramingFields {
-        let headers: Vec<Header<'_>> =
-            headers.iter().map(|(name, value)| Header { name, value: value.as_bytes() }).collect();
+        let headers: Vec<Header<'_>> = headers
+            .iter()
+            .map(|(name, value)| Header {
+                name,
+                value: value.as_bytes(),
+            })
+            .collect();
         read(&headers).1
     }
 
     fn content_length(values: &[&str]) -> ContentLength {
-        let headers: Vec<_> = values.iter().map(|value| ("Content-Length", *value)).collect();
+        let headers: Vec<_> = values
+            .iter()
+            .map(|value| ("Content-Length", *value))
+            .collect();
         framing(&headers).content_length
     }
 
@@ -177,7 +195,10 @@ mod tests {
         assert_eq!(content_length(&["5"]), ContentLength::Bytes(5));
         assert_eq!(content_length(&["5, 5"]), ContentLength::Bytes(5));
         assert_eq!(content_length(&["5", "5"]), ContentLength::Bytes(5));
-        assert_eq!(content_length(&["18446744073709551615"]), ContentLength::Bytes(u64::MAX));
+        assert_eq!(
+            content_length(&["18446744073709551615"]),
+            ContentLength::Bytes(u64::MAX)
+        );
     }
 
     #[test]
@@ -207,8 +228,11 @@ mod tests {
         assert_eq!(of("xchunked"), TransferEncoding::Other);
         assert_eq!(of("identity"), TransferEncoding::Absent);
         assert!(
-            framing(&[("Transfer-Encoding", "chunked"), ("TRANSFER-ENCODING", "chunked")])
-                .chunked_repeated
+            framing(&[
+                ("Transfer-Encoding", "chunked"),
+                ("TRANSFER-ENCODING", "chunked")
+            ])
+            .chunked_repeated
         );
     }
 
@@ -216,9 +240,18 @@ mod tests {
     fn test_long_and_foreign_values_are_kept_bounded() {
         let long = vec![b'a'; VALUE_MAX * 2];
         let headers = [
-            Header { name: "Host", value: b"\xffx" },
-            Header { name: "REFERER", value: &long },
-            Header { name: "Host", value: b"second" },
+            Header {
+                name: "Host",
+                value: b"\xffx",
+            },
+            Header {
+                name: "REFERER",
+                value: &long,
+            },
+            Header {
+                name: "Host",
+                value: b"second",
+            },
         ];
         let fields = read(&headers).0;
         assert_eq!(fields.host.as_deref(), Some("\u{fffd}x"));

@@ -116,11 +116,17 @@ mod tests {
     };
 
     fn sized(bytes: u64) -> FramingFields {
-        FramingFields { content_length: ContentLength::Bytes(bytes), ..PLAIN }
+        FramingFields {
+            content_length: ContentLength::Bytes(bytes),
+            ..PLAIN
+        }
     }
 
     fn coded(transfer_encoding: TransferEncoding) -> FramingFields {
-        FramingFields { transfer_encoding, ..sized(9) }
+        FramingFields {
+            transfer_encoding,
+            ..sized(9)
+        }
     }
 
     #[test]
@@ -133,7 +139,10 @@ mod tests {
             (204, MethodKind::Other),
             (304, MethodKind::Connect),
         ] {
-            assert_eq!(of_response(status, Some(method), &fields, 1), (Framing::NoBody, None));
+            assert_eq!(
+                of_response(status, Some(method), &fields, 1),
+                (Framing::NoBody, None)
+            );
         }
     }
 
@@ -142,7 +151,10 @@ mod tests {
         // Item 2.
         let connect = Some(MethodKind::Connect);
         assert_eq!(of_response(200, connect, &sized(9), 1).0, Framing::Tunnel);
-        assert_eq!(of_response(407, connect, &sized(9), 1).0, Framing::ContentLength(9));
+        assert_eq!(
+            of_response(407, connect, &sized(9), 1).0,
+            Framing::ContentLength(9)
+        );
         assert_eq!(of_response(101, None, &sized(9), 1).0, Framing::Tunnel);
     }
 
@@ -151,7 +163,10 @@ mod tests {
         // Item 3.
         let (framing, doubt) = of_response(200, None, &coded(TransferEncoding::Chunked), 1);
         assert_eq!((framing, doubt), (Framing::Chunked, Some(BOTH)));
-        assert_eq!(of_request(&coded(TransferEncoding::Chunked), 1).0, Framing::Chunked);
+        assert_eq!(
+            of_request(&coded(TransferEncoding::Chunked), 1).0,
+            Framing::Chunked
+        );
     }
 
     #[test]
@@ -161,29 +176,54 @@ mod tests {
             of_response(200, None, &coded(TransferEncoding::Other), 1).0,
             Framing::UntilClose
         );
-        assert_eq!(of_request(&coded(TransferEncoding::Other), 1).0, Framing::Unknown);
+        assert_eq!(
+            of_request(&coded(TransferEncoding::Other), 1).0,
+            Framing::Unknown
+        );
     }
 
     #[test]
     fn test_an_invalid_length_is_doubtful() {
         // Item 5.
-        let fields = FramingFields { content_length: ContentLength::Invalid, ..PLAIN };
-        assert_eq!(of_response(200, None, &fields, 1), (Framing::UntilClose, Some(INVALID_LENGTH)));
-        assert_eq!(of_request(&fields, 1), (Framing::Unknown, Some(INVALID_LENGTH)));
+        let fields = FramingFields {
+            content_length: ContentLength::Invalid,
+            ..PLAIN
+        };
+        assert_eq!(
+            of_response(200, None, &fields, 1),
+            (Framing::UntilClose, Some(INVALID_LENGTH))
+        );
+        assert_eq!(
+            of_request(&fields, 1),
+            (Framing::Unknown, Some(INVALID_LENGTH))
+        );
     }
 
     #[test]
     fn test_neither_field_is_no_body_in_a_request_and_until_close_in_a_response() {
         // Items 7 and 8.
         assert_eq!(of_request(&PLAIN, 1), (Framing::NoBody, None));
-        assert_eq!(of_response(200, None, &PLAIN, 1), (Framing::UntilClose, None));
-        assert_eq!(of_response(200, None, &sized(0), 1), (Framing::NoBody, None));
+        assert_eq!(
+            of_response(200, None, &PLAIN, 1),
+            (Framing::UntilClose, None)
+        );
+        assert_eq!(
+            of_response(200, None, &sized(0), 1),
+            (Framing::NoBody, None)
+        );
     }
 
     #[test]
     fn test_persistence_follows_version_and_connection_field() {
-        let close = FramingFields { connection_close: true, connection_keep_alive: true, ..PLAIN };
-        let keep = FramingFields { connection_keep_alive: true, ..PLAIN };
+        let close = FramingFields {
+            connection_close: true,
+            connection_keep_alive: true,
+            ..PLAIN
+        };
+        let keep = FramingFields {
+            connection_keep_alive: true,
+            ..PLAIN
+        };
         assert!(keep_alive(&PLAIN, 1) && !keep_alive(&PLAIN, 0));
         assert!(keep_alive(&keep, 0) && !keep_alive(&close, 1));
     }

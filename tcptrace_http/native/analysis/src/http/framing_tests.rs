@@ -1,5 +1,10 @@
 //! Where messages end, in whole exchanges: RFC 9112, section 6.3, tunnels and broken framing.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 use trace_model::AnomalyKind;
 
@@ -15,9 +20,16 @@ fn get(target: &str) -> String {
 #[test]
 fn test_a_body_until_close_is_complete_at_fin_and_not_at_reset_or_the_end_of_the_capture() {
     // RFC 9112, section 8.
-    for (end, complete) in [(End::Fin, true), (End::Reset, false), (End::EndOfCapture, false)] {
+    for (end, complete) in [
+        (End::Fin, true),
+        (End::Reset, false),
+        (End::EndOfCapture, false),
+    ] {
         let mut script = Script::new();
-        script.client(get("/")).server("HTTP/1.0 200 OK\r\n\r\nbody").end(SERVER, end);
+        script
+            .client(get("/"))
+            .server("HTTP/1.0 200 OK\r\n\r\nbody")
+            .end(SERVER, end);
         assert_eq!(script.response(0).complete, complete, "{end:?}");
         assert_eq!(script.response(0).framing, Framing::UntilClose);
         assert_eq!(script.response(0).body_bytes, 4);
@@ -63,7 +75,10 @@ fn test_head_204_and_304_have_no_body() {
         .server("HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n")
         .client(get("/d"))
         .server(OK);
-    assert_eq!(script.pairs(), ["HEAD /a 200", "GET /b 304", "GET /c 204", "GET /d 200"]);
+    assert_eq!(
+        script.pairs(),
+        ["HEAD /a 200", "GET /b 304", "GET /c 204", "GET /d 200"]
+    );
     assert_eq!(script.response(0).content_length, Some(999));
     assert_eq!(script.response(0).body_bytes, 0);
 }
@@ -119,7 +134,11 @@ fn test_an_upgrade_that_the_server_ignores_changes_nothing() {
 #[test]
 fn test_the_http_2_preface_makes_the_flow_opaque() {
     let mut script = Script::new();
-    script.client("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").server(OK).client(get("/")).close();
+    script
+        .client("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        .server(OK)
+        .client(get("/"))
+        .close();
     assert!(script.pairs().is_empty() && !script.connection.is_http());
     assert!(script.connection.is_opaque(SERVER));
 }
@@ -170,8 +189,15 @@ fn test_a_broken_chunk_is_an_anomaly_and_the_next_message_is_found() {
 #[test]
 fn test_bytes_after_a_response_are_reported_once() {
     let mut script = Script::new();
-    script.client(get("/a")).server(OK.to_string() + "junk").server("more junk");
-    script.client(get("/b")).server(OK).client(get("/c")).server(OK.to_string() + "junk");
+    script
+        .client(get("/a"))
+        .server(OK.to_string() + "junk")
+        .server("more junk");
+    script
+        .client(get("/b"))
+        .server(OK)
+        .client(get("/c"))
+        .server(OK.to_string() + "junk");
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200", "GET /c 200"]);
     assert_eq!(script.anomalies(), [AnomalyKind::MalformedHttp]);
 }

@@ -74,7 +74,11 @@ pub(super) fn length(bytes: &[u8], from: usize) -> Option<usize> {
     // The two line feeds may be three bytes apart: "\n\r\n".
     let from = from.saturating_sub(2);
     let tail = bytes.get(from..)?;
-    let mut lines = tail.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    let mut lines = tail
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n')
+        .map(|(at, _)| at);
     let mut before = lines.next()?;
     for line in lines {
         match tail.get(before + 1..line) {
@@ -105,7 +109,12 @@ fn request(bytes: &[u8]) -> httparse::Result<Head> {
         method: parser.method.unwrap_or_default().into(),
         target: fields::text(parser.path.unwrap_or_default().as_bytes(), TARGET_KEPT_MAX),
     };
-    Ok(Status::Complete(head(start, parser.version.unwrap_or(1), parser.headers, length)))
+    Ok(Status::Complete(head(
+        start,
+        parser.version.unwrap_or(1),
+        parser.headers,
+        length,
+    )))
 }
 
 fn response(bytes: &[u8]) -> httparse::Result<Head> {
@@ -116,7 +125,12 @@ fn response(bytes: &[u8]) -> httparse::Result<Head> {
         return Ok(Status::Partial);
     };
     let start = Start::Status(parser.code.unwrap_or_default());
-    Ok(Status::Complete(head(start, parser.version.unwrap_or(1), parser.headers, length)))
+    Ok(Status::Complete(head(
+        start,
+        parser.version.unwrap_or(1),
+        parser.headers,
+        length,
+    )))
 }
 
 fn head(start: Start, minor_version: u8, headers: &[Header<'_>], bytes: usize) -> Head {
@@ -127,7 +141,14 @@ fn head(start: Start, minor_version: u8, headers: &[Header<'_>], bytes: usize) -
             fields.host = Some(authority.into());
         }
     }
-    Head { start, minor_version, fields, framing, bytes, has_odd_lines: false }
+    Head {
+        start,
+        minor_version,
+        fields,
+        framing,
+        bytes,
+        has_odd_lines: false,
+    }
 }
 
 fn authority_of(target: &str) -> Option<&str> {
@@ -136,7 +157,11 @@ fn authority_of(target: &str) -> Option<&str> {
         return None;
     }
     let authority = rest.split(['/', '?', '#']).next()?;
-    Some(authority.rsplit_once('@').map_or(authority, |(_, host)| host))
+    Some(
+        authority
+            .rsplit_once('@')
+            .map_or(authority, |(_, host)| host),
+    )
 }
 
 /// A head that is not as the grammar says, line by line: lines that are no fields are passed over,
@@ -190,7 +215,10 @@ fn field(line: &[u8]) -> Option<Header<'_>> {
     let name = line.get(..colon)?;
     let is_name = !name.is_empty() && name.iter().all(|byte| start_line::is_token(*byte));
     let name = is_name.then(|| std::str::from_utf8(name).ok())??;
-    Some(Header { name, value: line.get(colon + 1..)?.trim_ascii() })
+    Some(Header {
+        name,
+        value: line.get(colon + 1..)?.trim_ascii(),
+    })
 }
 
 #[cfg(test)]
@@ -211,12 +239,21 @@ mod tests {
             Role::Request,
             b"POST /a?b HTTP/1.1\r\nHost: h:8080\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\nabc",
         );
-        let head = head
-            .map(|head| (head.start, head.bytes, head.fields.host, head.framing.content_length));
+        let head = head.map(|head| {
+            (
+                head.start,
+                head.bytes,
+                head.fields.host,
+                head.framing.content_length,
+            )
+        });
         assert_eq!(
             head,
             Some((
-                Start::Request { method: "POST".into(), target: "/a?b".into() },
+                Start::Request {
+                    method: "POST".into(),
+                    target: "/a?b".into()
+                },
                 77,
                 Some("h:8080".into()),
                 ContentLength::Bytes(3)
@@ -228,7 +265,10 @@ mod tests {
     fn test_bare_line_feeds_end_lines() {
         // RFC 9112, section 2.2.
         let head = whole(Role::Response, b"HTTP/1.0 200\nContent-Length: 5\n\nhello");
-        assert_eq!(head.map(|head| (head.start, head.bytes)), Some((Start::Status(200), 32)));
+        assert_eq!(
+            head.map(|head| (head.start, head.bytes)),
+            Some((Start::Status(200), 32))
+        );
     }
 
     #[test]
@@ -246,16 +286,25 @@ mod tests {
 
     #[test]
     fn test_the_authority_of_an_absolute_target_overrides_host() {
-        let head = whole(Role::Request, b"GET http://u@a:81/x HTTP/1.1\r\nHost: b\r\n\r\n");
+        let head = whole(
+            Role::Request,
+            b"GET http://u@a:81/x HTTP/1.1\r\nHost: b\r\n\r\n",
+        );
         assert_eq!(head.and_then(|head| head.fields.host), Some("a:81".into()));
     }
 
     #[test]
     fn test_a_line_that_is_no_field_hides_neither_the_head_nor_its_other_fields() {
-        for odd in ["no field at all", "Name With Space: x", "\x01: x", "X: \x01"] {
-            for (role, start) in
-                [(Role::Request, "GET /\u{e9} HTTP/1.1"), (Role::Response, "HTTP/1.1 200 OK")]
-            {
+        for odd in [
+            "no field at all",
+            "Name With Space: x",
+            "\x01: x",
+            "X: \x01",
+        ] {
+            for (role, start) in [
+                (Role::Request, "GET /\u{e9} HTTP/1.1"),
+                (Role::Response, "HTTP/1.1 200 OK"),
+            ] {
                 let text = format!("{start}\r\n{odd}\r\nContent-Length: 7\r\n\r\nrest");
                 let head = whole(role, text.as_bytes());
                 assert_eq!(
@@ -275,13 +324,18 @@ mod tests {
         }
         text.extend_from_slice(b"Content-Length: 7\r\n\r\n");
         let head = whole(Role::Response, &text);
-        assert_eq!(head.map(|head| head.framing.content_length), Some(ContentLength::Bytes(7)));
+        assert_eq!(
+            head.map(|head| head.framing.content_length),
+            Some(ContentLength::Bytes(7))
+        );
     }
 
     #[test]
     fn test_a_broken_off_head_gives_what_is_whole() {
-        let head =
-            parse_broken_off(Role::Response, b"HTTP/1.1 404 Not Found\r\nServer: s\r\nContent-Le");
+        let head = parse_broken_off(
+            Role::Response,
+            b"HTTP/1.1 404 Not Found\r\nServer: s\r\nContent-Le",
+        );
         assert_eq!(head.and_then(|head| head.fields.server), Some("s".into()));
         assert!(parse_broken_off(Role::Response, b"HTTP/1.1 404 Not").is_none());
     }
@@ -290,9 +344,16 @@ mod tests {
     fn test_the_empty_line_is_found_wherever_the_search_goes_on() {
         for text in ["a\r\n\r\n", "a\n\n", "a\r\n\n", "a\n\r\n"] {
             for from in 0..text.len() {
-                assert_eq!(length(text.as_bytes(), from), Some(text.len()), "{text:?} from {from}");
+                assert_eq!(
+                    length(text.as_bytes(), from),
+                    Some(text.len()),
+                    "{text:?} from {from}"
+                );
             }
-            assert_eq!(length(text.get(..text.len() - 1).unwrap_or("").as_bytes(), 0), None);
+            assert_eq!(
+                length(text.get(..text.len() - 1).unwrap_or("").as_bytes(), 0),
+                None
+            );
         }
     }
 }

@@ -87,7 +87,9 @@ impl Connection {
                 let interim = self.interim.take();
                 let facts =
                     pairing::response_facts(origin.start, interim, origin.first, origin.peer_acked);
-                let _ = self.pairing.response(facts, interim, self.requests.next, out);
+                let _ = self
+                    .pairing
+                    .response(facts, interim, self.requests.next, out);
             }
         }
         let _ = self.reader_of(role).begin_body(message);

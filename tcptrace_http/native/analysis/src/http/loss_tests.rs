@@ -1,5 +1,10 @@
 //! Exchanges with loss: whatever is missing, no request gets the response to another.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 use trace_model::AnomalyKind;
 
@@ -15,18 +20,36 @@ fn get(target: &str) -> String {
 #[test]
 fn test_bytes_missing_in_a_body_with_a_length_leave_the_framing_whole() {
     let mut script = Script::new();
-    script.client(get("/a")).server("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhe");
-    script.lose(SERVER, 5).server("llo").client(get("/b")).server(OK);
+    script
+        .client(get("/a"))
+        .server("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhe");
+    script
+        .lose(SERVER, 5)
+        .server("llo")
+        .client(get("/b"))
+        .server(OK);
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200"]);
-    assert_eq!((script.response(0).missing_bytes, script.response(0).body_bytes), (5, 10));
+    assert_eq!(
+        (
+            script.response(0).missing_bytes,
+            script.response(0).body_bytes
+        ),
+        (5, 10)
+    );
     assert_eq!(script.anomalies(), [AnomalyKind::MissingData]);
 }
 
 #[test]
 fn test_bytes_missing_within_one_chunk_leave_the_framing_whole() {
     let mut script = Script::new();
-    script.client(get("/a")).server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nab");
-    script.lose(SERVER, 6).server("\r\n0\r\n\r\n").client(get("/b")).server(OK);
+    script
+        .client(get("/a"))
+        .server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nab");
+    script
+        .lose(SERVER, 6)
+        .server("\r\n0\r\n\r\n")
+        .client(get("/b"))
+        .server(OK);
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200"]);
     assert_eq!(script.response(0).missing_bytes, 6);
 }
@@ -34,12 +57,22 @@ fn test_bytes_missing_within_one_chunk_leave_the_framing_whole() {
 #[test]
 fn test_bytes_missing_over_chunks_end_the_message_and_the_next_one_is_found() {
     let mut script = Script::new();
-    script.client(get("/a")).server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nab");
-    script.lose(SERVER, 20).server("cd\r\n0\r\n\r\n").client(get("/b")).server(OK);
+    script
+        .client(get("/a"))
+        .server("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nab");
+    script
+        .lose(SERVER, 20)
+        .server("cd\r\n0\r\n\r\n")
+        .client(get("/b"))
+        .server(OK);
     script.client(get("/c")).server(OK);
     assert_eq!(script.pairs(), ["GET /a 200*", "GET /b 200", "GET /c 200"]);
-    let after_loss: Vec<bool> =
-        script.out.transactions.iter().map(|it| it.paired_after_loss).collect();
+    let after_loss: Vec<bool> = script
+        .out
+        .transactions
+        .iter()
+        .map(|it| it.paired_after_loss)
+        .collect();
     assert_eq!(after_loss, [false, true, false]);
     assert_eq!(script.anomalies(), [AnomalyKind::MissingData]);
 }
@@ -54,7 +87,13 @@ fn test_bytes_missing_in_a_body_until_close_are_counted() {
         .server("cd")
         .close();
     assert_eq!(script.pairs(), ["GET /a 200"]);
-    assert_eq!((script.response(0).body_bytes, script.response(0).missing_bytes), (10, 6));
+    assert_eq!(
+        (
+            script.response(0).body_bytes,
+            script.response(0).missing_bytes
+        ),
+        (10, 6)
+    );
 }
 
 #[test]
@@ -73,7 +112,13 @@ fn test_a_lost_response_leaves_its_request_alone_and_the_next_pair_whole() {
 #[test]
 fn test_a_lost_request_leaves_its_response_alone_and_the_next_pair_whole() {
     let mut script = Script::new();
-    script.lose(CLIENT, 28).server(OK).client(get("/b")).server(OK).client(get("/c")).server(OK);
+    script
+        .lose(CLIENT, 28)
+        .server(OK)
+        .client(get("/b"))
+        .server(OK)
+        .client(get("/c"))
+        .server(OK);
     assert_eq!(script.pairs(), ["- 200", "GET /b 200", "GET /c 200"]);
 }
 
@@ -86,17 +131,32 @@ fn test_after_a_loss_of_unknown_many_requests_several_alternations_are_needed() 
     }
     assert_eq!(
         script.pairs(),
-        ["- 200", "GET /a -", "- 200", "GET /b -", "- 200", "GET /c 200", "GET /d 200"]
+        [
+            "- 200",
+            "GET /a -",
+            "- 200",
+            "GET /b -",
+            "- 200",
+            "GET /c 200",
+            "GET /d 200"
+        ]
     );
 }
 
 #[test]
 fn test_a_pipelining_client_is_not_paired_after_a_loss() {
     let mut script = Script::new();
-    script.client(get("/a") + &get("/b")).lose(SERVER, 43).server(OK);
+    script
+        .client(get("/a") + &get("/b"))
+        .lose(SERVER, 43)
+        .server(OK);
     script.client(get("/c")).server(OK).close();
     assert_eq!(
-        script.pairs().iter().filter(|pair| pair.contains("GET") && pair.contains("200")).count(),
+        script
+            .pairs()
+            .iter()
+            .filter(|pair| pair.contains("GET") && pair.contains("200"))
+            .count(),
         0
     );
     assert_eq!(script.pairs().len(), 5);
@@ -105,7 +165,11 @@ fn test_a_pipelining_client_is_not_paired_after_a_loss() {
 #[test]
 fn test_a_flow_joined_in_a_body_begins_with_the_next_exchange() {
     let mut script = Script::new();
-    script.server("middle of a body").server("and its end").client(get("/a")).server(OK);
+    script
+        .server("middle of a body")
+        .server("and its end")
+        .client(get("/a"))
+        .server(OK);
     script.client(get("/b")).server(OK);
     assert_eq!(script.pairs(), ["GET /a 200", "GET /b 200"]);
     assert!(script.anomalies().is_empty());
@@ -114,14 +178,19 @@ fn test_a_flow_joined_in_a_body_begins_with_the_next_exchange() {
 #[test]
 fn test_a_start_line_inside_a_segment_is_not_searched_for() {
     let mut script = Script::new();
-    script.server("middle HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n").close();
+    script
+        .server("middle HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
+        .close();
     assert!(script.pairs().is_empty());
 }
 
 #[test]
 fn test_the_head_of_which_a_part_is_missing_still_answers() {
     let mut script = Script::new();
-    script.client(get("/a")).server("HTTP/1.1 404 Not Found\r\nServer: s\r\nX: ").lose(SERVER, 10);
+    script
+        .client(get("/a"))
+        .server("HTTP/1.1 404 Not Found\r\nServer: s\r\nX: ")
+        .lose(SERVER, 10);
     script.server("rest").client(get("/b")).server(OK);
     assert_eq!(script.pairs(), ["GET /a 404*", "GET /b 200"]);
     assert_eq!(script.response(0).missing_bytes, 10);
@@ -132,8 +201,12 @@ fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
     // A snap length cuts every head after its start line.
     let mut script = Script::new();
     for n in 0..20 {
-        script.client(format!("GET /{n} HTTP/1.1\r\nHost")).lose(CLIENT, 400);
-        script.server(format!("HTTP/1.1 200 OK\r\nServer: {n}\r\nDate")).lose(SERVER, 900);
+        script
+            .client(format!("GET /{n} HTTP/1.1\r\nHost"))
+            .lose(CLIENT, 400);
+        script
+            .server(format!("HTTP/1.1 200 OK\r\nServer: {n}\r\nDate"))
+            .lose(SERVER, 900);
     }
     script.close();
     let paired = |transaction: &&Transaction| {
@@ -144,7 +217,11 @@ fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
         assert_eq!(target.strip_prefix('/'), response.fields.server.as_deref());
         true
     };
-    assert!(script.out.transactions.iter().filter(paired).count() >= 18, "{:?}", script.pairs());
+    assert!(
+        script.out.transactions.iter().filter(paired).count() >= 18,
+        "{:?}",
+        script.pairs()
+    );
 }
 
 /// One segment of an exchange.
@@ -157,7 +234,10 @@ type Held = (u64, Vec<u8>, Mark, u64);
 
 fn request(n: usize) -> Sent {
     match n {
-        2 => (CLIENT, "POST /2 HTTP/1.1\r\nContent-Length: 9\r\n\r\nPOST /9 H".into()),
+        2 => (
+            CLIENT,
+            "POST /2 HTTP/1.1\r\nContent-Length: 9\r\n\r\nPOST /9 H".into(),
+        ),
         _ => (CLIENT, get(&format!("/{n}"))),
     }
 }
@@ -175,18 +255,56 @@ fn exchanges() -> Vec<Vec<Sent>> {
     let (q, r): (Step, Step) = (request, response);
     let together = |sent: Vec<Sent>| {
         let of = |side| -> String {
-            sent.iter().filter(|it| it.0 == side).map(|it| it.1.clone()).collect()
+            sent.iter()
+                .filter(|it| it.0 == side)
+                .map(|it| it.1.clone())
+                .collect()
         };
         vec![(CLIENT, of(CLIENT)), (SERVER, of(SERVER))]
     };
-    let pipelined: Vec<Sent> =
-        order(&[(q, 1), (q, 2), (q, 3), (q, 4), (r, 1), (r, 2), (r, 3), (r, 4)]);
+    let pipelined: Vec<Sent> = order(&[
+        (q, 1),
+        (q, 2),
+        (q, 3),
+        (q, 4),
+        (r, 1),
+        (r, 2),
+        (r, 3),
+        (r, 4),
+    ]);
     vec![
         together(pipelined.clone()),
         pipelined,
-        order(&[(q, 1), (q, 2), (r, 1), (q, 3), (r, 2), (q, 4), (r, 3), (r, 4)]),
-        order(&[(q, 1), (r, 1), (q, 2), (q, 3), (r, 2), (r, 3), (q, 4), (r, 4)]),
-        order(&[(q, 1), (r, 1), (q, 2), (r, 2), (q, 3), (r, 3), (q, 4), (r, 4)]),
+        order(&[
+            (q, 1),
+            (q, 2),
+            (r, 1),
+            (q, 3),
+            (r, 2),
+            (q, 4),
+            (r, 3),
+            (r, 4),
+        ]),
+        order(&[
+            (q, 1),
+            (r, 1),
+            (q, 2),
+            (q, 3),
+            (r, 2),
+            (r, 3),
+            (q, 4),
+            (r, 4),
+        ]),
+        order(&[
+            (q, 1),
+            (r, 1),
+            (q, 2),
+            (r, 2),
+            (q, 3),
+            (r, 3),
+            (q, 4),
+            (r, 4),
+        ]),
     ]
 }
 
@@ -208,14 +326,18 @@ fn play(exchange: &[Sent], losses: &[Lost]) -> Vec<Transaction> {
     let mut wake = [0_usize; 2];
     let steps = exchange.len() + 4;
     for step in 0..steps {
-        let mark = Mark { frame: step as u64 + 1, time_ns: 0 };
+        let mark = Mark {
+            frame: step as u64 + 1,
+            time_ns: 0,
+        };
         if let Some((side, text)) = exchange.get(step) {
             let at = *side as usize;
             let acked = sent[1 - at] as u64;
             for (offset, byte) in text.bytes().enumerate() {
                 let offset = sent[at] + offset;
-                let lost =
-                    losses.iter().find(|it| it.side == *side && (it.from..it.to).contains(&offset));
+                let lost = losses
+                    .iter()
+                    .find(|it| it.side == *side && (it.from..it.to).contains(&offset));
                 if let Some(lost) = lost {
                     wake[at] = wake[at].max(step + lost.noticed_after);
                     continue;
@@ -238,7 +360,15 @@ fn play(exchange: &[Sent], losses: &[Lost]) -> Vec<Transaction> {
         }
     }
     for side in [CLIENT, SERVER] {
-        connection.end(side, End::Fin, Mark { frame: 99, time_ns: 0 }, &mut out);
+        connection.end(
+            side,
+            End::Fin,
+            Mark {
+                frame: 99,
+                time_ns: 0,
+            },
+            &mut out,
+        );
     }
     out.transactions
 }
@@ -275,11 +405,23 @@ fn test_without_loss_all_are_paired() {
 fn test_one_loss_at_any_place_pairs_nothing_wrongly() {
     for exchange in exchanges() {
         for side in [CLIENT, SERVER] {
-            let total: usize = exchange.iter().filter(|it| it.0 == side).map(|it| it.1.len()).sum();
+            let total: usize = exchange
+                .iter()
+                .filter(|it| it.0 == side)
+                .map(|it| it.1.len())
+                .sum();
             for from in 0..total {
                 for to in (from + 1..=total).filter(|to| (to - from) % 3 == 1 || to - from > 150) {
                     for noticed_after in [0, 1, 3] {
-                        assert_no_wrong_pair(&exchange, &[Lost { side, from, to, noticed_after }]);
+                        assert_no_wrong_pair(
+                            &exchange,
+                            &[Lost {
+                                side,
+                                from,
+                                to,
+                                noticed_after,
+                            }],
+                        );
                     }
                 }
             }
@@ -292,8 +434,9 @@ fn test_losses_in_both_directions_pair_nothing_wrongly() {
     // A linear congruential generator with the constants of Knuth's MMIX, so that every run is equal.
     let mut state = 20_260_101_u64;
     let mut below = |bound: usize| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % bound
     };
     for exchange in exchanges() {
@@ -301,7 +444,12 @@ fn test_losses_in_both_directions_pair_nothing_wrongly() {
             let losses: Vec<Lost> = (0..1 + below(3))
                 .map(|_| {
                     let (side, from) = ([CLIENT, SERVER][below(2)], below(260));
-                    Lost { side, from, to: from + 1 + below(120), noticed_after: below(4) }
+                    Lost {
+                        side,
+                        from,
+                        to: from + 1 + below(120),
+                        noticed_after: below(4),
+                    }
                 })
                 .collect();
             assert_no_wrong_pair(&exchange, &losses);
@@ -316,7 +464,12 @@ fn test_a_lost_segment_of_a_plain_exchange_costs_no_other_pair() {
         let mut from = 0;
         for (_, text) in exchange.iter().filter(|it| it.0 == side) {
             for noticed_after in [0, 1] {
-                let lost = Lost { side, from, to: from + text.len(), noticed_after };
+                let lost = Lost {
+                    side,
+                    from,
+                    to: from + text.len(),
+                    noticed_after,
+                };
                 assert_eq!(assert_no_wrong_pair(&exchange, &[lost]), 3, "{lost:?}");
             }
             from += text.len();

@@ -66,7 +66,10 @@ impl Pairing {
         let length = facts.head_end.saturating_sub(facts.start);
         self.shortest_request = Some(self.shortest_request.map_or(length, |it| it.min(length)));
         for slot in &mut self.slots {
-            if let Slot::Lost(Lost::Requests { end: end @ None, .. }) = slot {
+            if let Slot::Lost(Lost::Requests {
+                end: end @ None, ..
+            }) = slot
+            {
                 *end = Some(facts.start);
             }
         }
@@ -74,8 +77,12 @@ impl Pairing {
             return Some(answer);
         }
         let in_doubt = !self.is_in_step();
-        let exchange =
-            Exchange { request: Some(facts), pipelined, in_doubt, ..Exchange::default() };
+        let exchange = Exchange {
+            request: Some(facts),
+            pipelined,
+            in_doubt,
+            ..Exchange::default()
+        };
         self.slots.push_back(Slot::Exchange(Box::new(exchange)));
         self.bound(&facts, server_next, out);
         None
@@ -116,14 +123,18 @@ impl Pairing {
 
     pub(super) fn request_finished(&mut self, message: Box<Message>, out: &mut Output) {
         let start = message.start;
-        let exchange = self
-            .exchanges_mut()
-            .rev()
-            .find(|exchange| exchange.request.is_some_and(|request| request.start == start));
+        let exchange = self.exchanges_mut().rev().find(|exchange| {
+            exchange
+                .request
+                .is_some_and(|request| request.start == start)
+        });
         match exchange {
             Some(exchange) => exchange.request_message = Some(message),
             None => {
-                let alone = Exchange { request_message: Some(message), ..Exchange::default() };
+                let alone = Exchange {
+                    request_message: Some(message),
+                    ..Exchange::default()
+                };
                 self.emit(alone, out);
             }
         }
@@ -137,19 +148,30 @@ impl Pairing {
             None => (None, None),
         };
         let end = message.end;
-        let exchange = self
-            .exchanges_mut()
-            .find(|exchange| exchange.response.is_some_and(|response| response.start == start));
-        let is_paired = exchange.as_ref().is_some_and(|exchange| exchange.request.is_some());
+        let exchange = self.exchanges_mut().find(|exchange| {
+            exchange
+                .response
+                .is_some_and(|response| response.start == start)
+        });
+        let is_paired = exchange
+            .as_ref()
+            .is_some_and(|exchange| exchange.request.is_some());
         match exchange {
             Some(exchange) => exchange.response_message = Some(message),
             None => {
-                let alone =
-                    Exchange { response_message: Some(message), interim, ..Exchange::default() };
+                let alone = Exchange {
+                    response_message: Some(message),
+                    interim,
+                    ..Exchange::default()
+                };
                 self.emit(alone, out);
             }
         }
-        self.prior = Some(PriorResponse { end, acked, is_paired });
+        self.prior = Some(PriorResponse {
+            end,
+            acked,
+            is_paired,
+        });
         if is_paired {
             self.answered_to = end;
         }
@@ -165,14 +187,27 @@ impl Pairing {
         if !is_within || self.is_in_step() {
             self.alternations = 0;
         }
-        let at = self.slots.iter().position(Slot::awaits_request).unwrap_or(self.slots.len());
+        let at = self
+            .slots
+            .iter()
+            .position(Slot::awaits_request)
+            .unwrap_or(self.slots.len());
         let is_known = at.checked_sub(1).and_then(|before| self.slots.get(before));
         if !is_known.is_some_and(Slot::is_open_loss_of_requests) {
             // A response sent before the server had any of the lost bytes answers none of them.
-            let answered =
-                self.prior.filter(|prior| prior.acked.is_some_and(|acked| acked <= start));
+            let answered = self
+                .prior
+                .filter(|prior| prior.acked.is_some_and(|acked| acked <= start));
             let seen = answered.map_or(self.last_seen, |prior| prior.end.max(self.last_seen));
-            self.slots.insert(at, Slot::Lost(Lost::Requests { start, end: None, seen, is_within }));
+            self.slots.insert(
+                at,
+                Slot::Lost(Lost::Requests {
+                    start,
+                    end: None,
+                    seen,
+                    is_within,
+                }),
+            );
         }
         self.flush(out);
     }
@@ -182,9 +217,15 @@ impl Pairing {
         if self.is_in_step() {
             self.alternations = 0;
         }
-        let at =
-            self.slots.iter().position(Slot::is_unanswered_or_lost).unwrap_or(self.slots.len());
-        if !matches!(self.slots.get(at), Some(Slot::Lost(Lost::Responses | Lost::Order))) {
+        let at = self
+            .slots
+            .iter()
+            .position(Slot::is_unanswered_or_lost)
+            .unwrap_or(self.slots.len());
+        if !matches!(
+            self.slots.get(at),
+            Some(Slot::Lost(Lost::Responses | Lost::Order))
+        ) {
             self.slots.insert(at, Slot::Lost(Lost::Responses));
         }
         self.flush(out);
@@ -192,10 +233,13 @@ impl Pairing {
 
     /// Whether a request for a tunnel or another protocol waits for its response.
     pub(super) fn awaits_tunnel(&self) -> bool {
-        self.slots.iter().filter_map(Slot::exchange).any(|exchange| {
-            exchange.awaits_response()
-                && exchange.request.is_some_and(|request| request.wants_tunnel)
-        })
+        self.slots
+            .iter()
+            .filter_map(Slot::exchange)
+            .any(|exchange| {
+                exchange.awaits_response()
+                    && exchange.request.is_some_and(|request| request.wants_tunnel)
+            })
     }
 
     pub(super) fn client_ended(&mut self, out: &mut Output) {
@@ -232,7 +276,11 @@ impl Pairing {
     }
 
     pub(super) fn note_quiet(&mut self, is_quiet: bool) {
-        self.quiet_exchanges = if is_quiet { self.quiet_exchanges.saturating_add(1) } else { 0 };
+        self.quiet_exchanges = if is_quiet {
+            self.quiet_exchanges.saturating_add(1)
+        } else {
+            0
+        };
     }
 
     /// Keeps a response whose segment acknowledged requests that have not been delivered yet.
@@ -249,9 +297,17 @@ impl Pairing {
         if facts.acked.is_none_or(|acked| acked <= client_next) {
             return;
         }
-        let exchange = Exchange { response: Some(facts), interim, ..Exchange::default() };
+        let exchange = Exchange {
+            response: Some(facts),
+            interim,
+            ..Exchange::default()
+        };
         self.slots.push_back(Slot::Exchange(Box::new(exchange)));
-        let waiting = self.slots.iter().filter(|slot| slot.awaits_request()).count();
+        let waiting = self
+            .slots
+            .iter()
+            .filter(|slot| slot.awaits_request())
+            .count();
         if waiting > ONE_SIDED_MAX {
             if let Some(at) = self.slots.iter().position(Slot::awaits_request) {
                 self.hand_out(at, out);
@@ -263,7 +319,11 @@ impl Pairing {
     fn bound(&mut self, facts: &RequestFacts, server_next: u64, out: &mut Output) {
         let is_one_sided =
             facts.seen > server_next && self.prior.is_none() && self.current.is_none();
-        let limit = if is_one_sided { ONE_SIDED_MAX } else { OUTSTANDING_MAX };
+        let limit = if is_one_sided {
+            ONE_SIDED_MAX
+        } else {
+            OUTSTANDING_MAX
+        };
         if self.slots.len() <= limit {
             return;
         }
@@ -342,5 +402,11 @@ pub(super) fn response_facts(
     acked: Option<u64>,
 ) -> ResponseFacts {
     let sequence_start = interim.map_or(start, |interim| interim.start);
-    ResponseFacts { start, sequence_start, first, acked, prior: None }
+    ResponseFacts {
+        start,
+        sequence_start,
+        first,
+        acked,
+        prior: None,
+    }
 }

@@ -55,7 +55,11 @@ impl Pairing {
         if self.pipelining_seen {
             return false;
         }
-        let before = self.slots.iter().take(at).filter(|slot| !slot.awaits_request());
+        let before = self
+            .slots
+            .iter()
+            .take(at)
+            .filter(|slot| !slot.awaits_request());
         let shortest = self.shortest_request.unwrap_or_default();
         let is_clear = order_is_clear(before.clone(), request, response, shortest)
             || (self.quiet_exchanges >= ALTERNATIONS_TO_RESUME
@@ -100,7 +104,9 @@ impl Pairing {
         let later: Vec<Slot> = self.slots.drain(at.saturating_add(1)..).collect();
         let found = self.slots.pop_back();
         self.give_up_before(self.slots.len(), out);
-        let (waiting, earlier) = later.into_iter().partition::<Vec<_>, _>(Slot::awaits_request);
+        let (waiting, earlier) = later
+            .into_iter()
+            .partition::<Vec<_>, _>(Slot::awaits_request);
         for slot in earlier {
             self.give_up(slot, out);
         }

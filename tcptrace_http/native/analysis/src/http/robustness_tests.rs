@@ -1,5 +1,10 @@
 //! Any bytes, cut anywhere: no panic, no unbounded memory, no change by how they are cut.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 use super::script::{CLIENT, SERVER};
 use super::{Connection, End, Mark, Output};
@@ -9,8 +14,10 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 }
@@ -41,7 +48,10 @@ fn changed(text: &str, numbers: &mut Numbers) -> Vec<u8> {
 fn test_changed_exchanges_in_any_order_never_panic() {
     let mut numbers = Numbers(20_260_102);
     for _ in 0..5_000 {
-        let texts = [changed(CLIENT_TEXT, &mut numbers), changed(SERVER_TEXT, &mut numbers)];
+        let texts = [
+            changed(CLIENT_TEXT, &mut numbers),
+            changed(SERVER_TEXT, &mut numbers),
+        ];
         let mut connection = Connection::new();
         let mut out = Output::default();
         let mut at = [0_usize; 2];
@@ -52,7 +62,13 @@ fn test_changed_exchanges_in_any_order_never_panic() {
             let mark = Mark { frame, time_ns: 0 };
             let acked = (numbers.below(8) > 0).then_some(at[1 - side] as u64);
             if numbers.below(12) == 0 {
-                connection.gap(direction, at[side] as u64, (to - at[side]) as u64, mark, &mut out);
+                connection.gap(
+                    direction,
+                    at[side] as u64,
+                    (to - at[side]) as u64,
+                    mark,
+                    &mut out,
+                );
             } else {
                 connection.data(
                     direction,
@@ -66,7 +82,15 @@ fn test_changed_exchanges_in_any_order_never_panic() {
             at[side] = to;
         }
         for direction in [CLIENT, SERVER] {
-            connection.end(direction, End::Fin, Mark { frame: 99, time_ns: 0 }, &mut out);
+            connection.end(
+                direction,
+                End::Fin,
+                Mark {
+                    frame: 99,
+                    time_ns: 0,
+                },
+                &mut out,
+            );
         }
         for (expected, transaction) in out.transactions.iter().enumerate() {
             assert_eq!(transaction.index, expected as u64);
@@ -84,7 +108,10 @@ fn test_how_changed_bytes_are_cut_changes_no_message() {
     let mut numbers = Numbers(20_260_103);
     for _ in 0..5_000 {
         // All requests first, so that what is pipelined does not depend on the cuts either.
-        let texts = [changed(CLIENT_TEXT, &mut numbers), changed(SERVER_TEXT, &mut numbers)];
+        let texts = [
+            changed(CLIENT_TEXT, &mut numbers),
+            changed(SERVER_TEXT, &mut numbers),
+        ];
         let run = |cut: usize| {
             let mut connection = Connection::new();
             let mut out = Output::default();
@@ -131,8 +158,9 @@ fn test_random_bytes_are_no_http() {
         let mut out = Output::default();
         let mut offset = 0;
         for _ in 0..100 {
-            let bytes: Vec<u8> =
-                (0..1 + numbers.below(100)).map(|_| numbers.below(256) as u8).collect();
+            let bytes: Vec<u8> = (0..1 + numbers.below(100))
+                .map(|_| numbers.below(256) as u8)
+                .collect();
             connection.data(CLIENT, offset, &bytes, Mark::default(), None, &mut out);
             connection.data(SERVER, offset, &bytes, Mark::default(), None, &mut out);
             offset += bytes.len() as u64;

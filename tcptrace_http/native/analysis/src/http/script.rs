@@ -1,5 +1,10 @@
 //! Plays exchanges to a connection, for tests.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 use trace_model::AnomalyKind;
 
@@ -47,10 +52,15 @@ impl Script {
     ) -> &mut Self {
         self.frame += 1;
         let mark = self.mark();
-        let pieces = if self.byte_by_byte { 1 } else { bytes.len().max(1) };
+        let pieces = if self.byte_by_byte {
+            1
+        } else {
+            bytes.len().max(1)
+        };
         for piece in bytes.chunks(pieces) {
             let next = &mut self.next[direction as usize];
-            self.connection.data(direction, *next, piece, mark, acked, &mut self.out);
+            self.connection
+                .data(direction, *next, piece, mark, acked, &mut self.out);
             *next += piece.len() as u64;
         }
         self
@@ -59,7 +69,8 @@ impl Script {
     pub(super) fn lose(&mut self, direction: Direction, length: u64) -> &mut Self {
         let mark = self.mark();
         let next = &mut self.next[direction as usize];
-        self.connection.gap(direction, *next, length, mark, &mut self.out);
+        self.connection
+            .gap(direction, *next, length, mark, &mut self.out);
         *next += length;
         self
     }
@@ -76,7 +87,10 @@ impl Script {
     }
 
     fn mark(&self) -> Mark {
-        Mark { frame: self.frame, time_ns: self.frame as i64 * 1_000_000 }
+        Mark {
+            frame: self.frame,
+            time_ns: self.frame as i64 * 1_000_000,
+        }
     }
 
     /// The transactions in short: `GET /a 200`, with `-` for a message that is not there and `*`
@@ -86,26 +100,40 @@ impl Script {
     }
 
     pub(super) fn anomalies(&self) -> Vec<AnomalyKind> {
-        self.out.anomalies.iter().map(|anomaly| anomaly.kind).collect()
+        self.out
+            .anomalies
+            .iter()
+            .map(|anomaly| anomaly.kind)
+            .collect()
     }
 
     pub(super) fn request(&self, index: usize) -> &Message {
-        self.out.transactions[index].request.as_ref().expect("a request")
+        self.out.transactions[index]
+            .request
+            .as_ref()
+            .expect("a request")
     }
 
     pub(super) fn response(&self, index: usize) -> &Message {
-        self.out.transactions[index].response.as_ref().expect("a response")
+        self.out.transactions[index]
+            .response
+            .as_ref()
+            .expect("a response")
     }
 }
 
 fn short(transaction: &Transaction) -> String {
     let star = |message: &Message| if message.complete { "" } else { "*" };
     let request = transaction.request.as_ref().map_or("-".to_string(), |it| {
-        format!("{} {}{}", it.method.as_deref().unwrap(), it.target.as_deref().unwrap(), star(it))
+        format!(
+            "{} {}{}",
+            it.method.as_deref().unwrap(),
+            it.target.as_deref().unwrap(),
+            star(it)
+        )
     });
-    let response = transaction
-        .response
-        .as_ref()
-        .map_or("-".to_string(), |it| format!("{}{}", it.status.unwrap(), star(it)));
+    let response = transaction.response.as_ref().map_or("-".to_string(), |it| {
+        format!("{}{}", it.status.unwrap(), star(it))
+    });
     format!("{request} {response}")
 }

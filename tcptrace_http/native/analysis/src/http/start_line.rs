@@ -24,16 +24,32 @@ pub(super) enum StartLine {
 /// RFC 9112, section 3: `method SP request-target SP HTTP-version`.
 pub(super) fn request_line(bytes: &[u8]) -> StartLine {
     let line = without_empty_lines(bytes);
-    let method = line.iter().take(METHOD_MAX + 1).take_while(|byte| is_token(**byte)).count();
+    let method = line
+        .iter()
+        .take(METHOD_MAX + 1)
+        .take_while(|byte| is_token(**byte))
+        .count();
     let Some(after_method) = line.get(method) else {
-        return if method > METHOD_MAX { StartLine::Absent } else { StartLine::Begun };
+        return if method > METHOD_MAX {
+            StartLine::Absent
+        } else {
+            StartLine::Begun
+        };
     };
     if method == 0 || method > METHOD_MAX || *after_method != b' ' {
         return StartLine::Absent;
     }
     let target_on = line.get(method + 1..).unwrap_or(&[]);
-    let Some(target) = target_on.iter().take(TARGET_MAX).position(|byte| !is_target(*byte)) else {
-        return if target_on.len() >= TARGET_MAX { StartLine::Absent } else { StartLine::Begun };
+    let Some(target) = target_on
+        .iter()
+        .take(TARGET_MAX)
+        .position(|byte| !is_target(*byte))
+    else {
+        return if target_on.len() >= TARGET_MAX {
+            StartLine::Absent
+        } else {
+            StartLine::Begun
+        };
     };
     if target == 0 || target_on.get(target) != Some(&b' ') {
         return StartLine::Absent;
@@ -78,7 +94,10 @@ pub(super) fn status_line(bytes: &[u8]) -> StartLine {
 
 /// The bytes after any empty lines, which a reader ignores before a start line (RFC 9112, 2.2).
 fn without_empty_lines(bytes: &[u8]) -> &[u8] {
-    let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+    let empty = bytes
+        .iter()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+        .count();
     bytes.get(empty..).unwrap_or(&[])
 }
 
@@ -163,8 +182,12 @@ mod tests {
         ] {
             assert_eq!(request_line(line.as_bytes()), StartLine::Absent, "{line}");
         }
-        for line in ["ICY 200 OK\r\n", "RTSP/1.0 200 OK\r\n", "SIP/2.0 200 OK\r\n", "220 smtp\r\n"]
-        {
+        for line in [
+            "ICY 200 OK\r\n",
+            "RTSP/1.0 200 OK\r\n",
+            "SIP/2.0 200 OK\r\n",
+            "220 smtp\r\n",
+        ] {
             assert_eq!(status_line(line.as_bytes()), StartLine::Absent, "{line}");
         }
         assert_eq!(status_line(b"HTTP/1.1 2x0 OK"), StartLine::Absent);
@@ -176,12 +199,19 @@ mod tests {
         for line in ["GET /a?b=c HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n"] {
             for cut in 1..line.len() {
                 let prefix = line.get(..cut).unwrap_or("");
-                assert_eq!(request_line(prefix.as_bytes()), StartLine::Begun, "{prefix}");
+                assert_eq!(
+                    request_line(prefix.as_bytes()),
+                    StartLine::Begun,
+                    "{prefix}"
+                );
             }
         }
         let line = b"HTTP/1.1 200 ";
         for cut in 1..line.len() {
-            assert_eq!(status_line(line.get(..cut).unwrap_or(b"")), StartLine::Begun);
+            assert_eq!(
+                status_line(line.get(..cut).unwrap_or(b"")),
+                StartLine::Begun
+            );
         }
         assert_eq!(status_line(line), StartLine::Whole);
     }
@@ -194,7 +224,10 @@ mod tests {
 
     #[test]
     fn test_the_http_2_preface_is_recognised() {
-        assert_eq!(request_line(b"PRI * HTTP/2.0\r\n\r\nSM"), StartLine::Http2Preface);
+        assert_eq!(
+            request_line(b"PRI * HTTP/2.0\r\n\r\nSM"),
+            StartLine::Http2Preface
+        );
     }
 
     #[test]

@@ -152,11 +152,19 @@ impl Reader {
 
     fn between(&mut self, bytes: &[u8], mark: Mark, peer_acked: Option<u64>) -> (usize, Event) {
         // Empty lines before a start line are ignored (RFC 9112, section 2.2).
-        let empty = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        let empty = bytes
+            .iter()
+            .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+            .count();
         if empty > 0 {
             return (empty, Event::More);
         }
-        self.origin = Origin { start: self.next, first: mark, head_last: mark, peer_acked };
+        self.origin = Origin {
+            start: self.next,
+            first: mark,
+            head_last: mark,
+            peer_acked,
+        };
         self.current_start = Some(self.next);
         self.start_line_is_whole = false;
         self.state = State::Head;
@@ -228,8 +236,10 @@ impl Reader {
         let mut message = self.message.take()?;
         message.end = self.next;
         message.complete = complete;
-        message.body_wire_bytes =
-            self.next.saturating_sub(message.start).saturating_sub(message.header_bytes);
+        message.body_wire_bytes = self
+            .next
+            .saturating_sub(message.start)
+            .saturating_sub(message.header_bytes);
         message.body_bytes = match self.state {
             State::Body(Body::Chunked(body)) => body.data_bytes,
             _ => message.body_wire_bytes,
@@ -275,7 +285,11 @@ impl Body {
             Body::Length { remaining } => {
                 let here = (*remaining).min(bytes.len() as u64);
                 *remaining = remaining.saturating_sub(here);
-                let event = if *remaining == 0 { Event::Finished } else { Event::More };
+                let event = if *remaining == 0 {
+                    Event::Finished
+                } else {
+                    Event::More
+                };
                 // `here` is at most the length of a slice.
                 (here as usize, event)
             }
@@ -293,7 +307,11 @@ impl Body {
             Body::Length { remaining } => {
                 let here = (*remaining).min(length);
                 *remaining = remaining.saturating_sub(here);
-                let skipped = if *remaining == 0 { Skipped::Finished } else { Skipped::Framed };
+                let skipped = if *remaining == 0 {
+                    Skipped::Finished
+                } else {
+                    Skipped::Framed
+                };
                 (here, skipped)
             }
             Body::Chunked(body) => {

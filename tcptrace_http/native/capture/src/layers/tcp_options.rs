@@ -88,10 +88,10 @@ fn read(
             if shift > MAX_WINDOW_SHIFT {
                 notice(
                     AnomalyKind::MalformedTcpOption,
-                    format!("window scale {shift} is read as {MAX_WINDOW_SHIFT}"),
+                    format!("window scale {shift} counts as {MAX_WINDOW_SHIFT}"),
                 );
             }
-            options.window_scale = Some(shift.min(MAX_WINDOW_SHIFT));
+            options.window_scale = Some(shift);
         }
         (SACK_PERMITTED, &[]) => options.sack_permitted = true,
         (SACK, blocks) if !blocks.is_empty() && blocks.len() % 8 == 0 => read_sack(blocks, options),
@@ -262,9 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn test_a_window_scale_above_14_is_taken_as_14() {
+    fn test_a_window_scale_above_14_is_told_and_kept_as_it_was_sent() {
         let (options, told) = read_options(&[3, 3, 200, 0]);
-        assert_eq!((options.window_scale, told.len()), (Some(14), 1));
+        assert_eq!((options.window_scale, told.len()), (Some(200), 1));
     }
 
     #[test]

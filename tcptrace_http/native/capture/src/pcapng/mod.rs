@@ -347,7 +347,7 @@ fn wrong_length(block_type: u32, length: u32) -> Option<String> {
         Some(format!(
             "block length {length} is less than the {MIN_BLOCK_BYTES} of an empty block"
         ))
-    } else if length % ALIGNMENT != 0 {
+    } else if !length.is_multiple_of(ALIGNMENT) {
         Some(format!(
             "block length {length} is not a multiple of {ALIGNMENT}"
         ))

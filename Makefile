@@ -1,0 +1,61 @@
+# `make` lists the targets. Everything is installed in $(VENV) and nowhere else.
+VENV ?= .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+# What the native core is built from: the installation is older than these, or it is current.
+SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
+	$(shell find tcptrace_http/native -name '*.rs' -o -name Cargo.toml)
+# The crate that links against Python is tested through Python.
+RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --quiet
+# A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
+export TCPTRACE_HTTP_CAPTURES
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-all lint fmt gen bench fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+$(VENV)/.installed: $(SOURCES)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[test,lint]'
+	@touch $@
+
+build: $(VENV)/.installed ## install the package with its tests' tools in .venv
+
+test: build ## the tests of every day: Rust, then Python
+	$(RUST_TESTS)
+	$(BIN)/pytest -m "not slow"
+
+test-all: build ## every test, the slow ones too
+	$(RUST_TESTS)
+	$(BIN)/pytest
+
+lint: build ## ruff, mypy --strict, rustfmt, clippy, generated files
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest tcptrace_http._native
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- --deny warnings
+	$(BIN)/python tests/generate/rows.py --check
+
+fmt: build ## format Python and Rust
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+	cargo fmt --all
+
+gen: build ## write the generated files anew
+	$(BIN)/python tests/generate/rows.py
+	$(BIN)/python tests/generate/readme.py
+
+bench: build ## speed and memory against tcptrace and tshark
+	$(BIN)/python tests/bench/bench.py
+
+fuzz: build ## the property tests with many more examples, and new ones each time
+	$(BIN)/pytest tests/properties --hypothesis-profile=fuzz
+
+clean: ## remove what was built
+	rm -rf $(VENV) build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	find tcptrace_http -name '*.so' -delete
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Traces that papers print, turned into captures; one module a paper."""

@@ -1,0 +1,85 @@
+"""tcptrace_http reads packet captures and says where the time of HTTP transactions went, and why.
+
+::
+
+    import tcptrace_http
+
+    analysis = tcptrace_http.analyze("slow.pcapng")
+    analysis.findings      # named pathologies with frames, time lost and remedy (a polars frame)
+    analysis.transactions  # one row an HTTP request and its response
+    tcptrace_http.explain("short-initial-segment")
+
+The names in ``__all__`` are the public ones. They are imported when they are first used: importing
+the package costs nothing, and ``--help`` works without the native core.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tcptrace_http.analysis import Analysis, analyze
+    from tcptrace_http.capture import read
+    from tcptrace_http.errors import (
+        CaptureError,
+        FilterError,
+        MalformedCapture,
+        StaleNativeCore,
+        TcptraceError,
+        UnknownFormat,
+        UnknownName,
+        UnsupportedLinkType,
+    )
+    from tcptrace_http.glossary import explain
+    from tcptrace_http.trace import Provenance, Trace, write_pcap
+
+__all__ = [
+    "Analysis",
+    "CaptureError",
+    "FilterError",
+    "MalformedCapture",
+    "Provenance",
+    "StaleNativeCore",
+    "TcptraceError",
+    "Trace",
+    "UnknownFormat",
+    "UnknownName",
+    "UnsupportedLinkType",
+    "__version__",
+    "analyze",
+    "explain",
+    "read",
+    "write_pcap",
+]
+
+__version__ = "0.1.0"
+
+_MODULE_OF: Final = {
+    "Analysis": "analysis",
+    "CaptureError": "errors",
+    "FilterError": "errors",
+    "MalformedCapture": "errors",
+    "Provenance": "trace",
+    "StaleNativeCore": "errors",
+    "TcptraceError": "errors",
+    "Trace": "trace",
+    "UnknownFormat": "errors",
+    "UnknownName": "errors",
+    "UnsupportedLinkType": "errors",
+    "analyze": "analysis",
+    "explain": "glossary",
+    "read": "capture",
+    "write_pcap": "trace",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from the module that holds it (PEP 562)."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,182 @@
+"""The analysis of one capture: its tables, made when they are asked for.
+
+The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
+of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
+are empty, and polars need not be imported at all. On a clean capture that import would cost more
+than the analysis of a hundred thousand packets.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.capture import ON_REQUEST, anomalies_of, decode
+from tcptrace_http.errors import FilterError
+from tcptrace_http.schema import TABLES
+from tcptrace_http.trace import empty_frame, frame_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Mapping
+
+    import polars as pl
+
+    from tcptrace_http.capture import CaptureStream, Decoded
+    from tcptrace_http.trace import Provenance
+
+__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze"]
+
+#: The tables whose rows may become findings; and those that are looked up for them.
+CANDIDATE_TABLES: Final = ("pauses", "flights")
+_LOOKED_UP_TABLES: Final = ("flows", "transactions")
+#: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
+_KEYS: Final = {
+    "flows": ("flow",),
+    "segments": ("flow",),
+    "transactions": ("flow", "index"),
+    "pauses": ("flow", "transaction"),
+    "flights": ("flow", "transaction"),
+    "waits": ("flow", "transaction"),
+    "findings": ("flow", "transaction"),
+}
+
+
+class Analysis:
+    """The tables of one capture as polars frames; ``schema.TABLES`` says what their columns mean."""
+
+    def __init__(self, decoded: Decoded, selected: Mapping[str, pl.DataFrame] | None = None) -> None:
+        self._decoded = decoded
+        self._selected = selected
+
+    @property
+    def capture(self) -> Provenance:
+        """Where the rows come from."""
+        return self._decoded.provenance
+
+    @property
+    def decoded(self) -> Decoded | None:
+        """The core with all rows in it; None where only some rows were selected."""
+        return None if self._selected is not None else self._decoded
+
+    @cached_property
+    def packets(self) -> pl.DataFrame:
+        """One row a record; asked for by ``tables=["packets"]``."""
+        return self._native("packets")
+
+    @cached_property
+    def segments(self) -> pl.DataFrame:
+        """One row a TCP segment; asked for by ``tables=["segments"]``."""
+        return self._native("segments")
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row a TCP connection."""
+        return self._native("flows")
+
+    @cached_property
+    def transactions(self) -> pl.DataFrame:
+        """One row an HTTP request and its response."""
+        return self._native("transactions")
+
+    @cached_property
+    def pauses(self) -> pl.DataFrame:
+        """One row a pause inside a response."""
+        return self._native("pauses")
+
+    @cached_property
+    def flights(self) -> pl.DataFrame:
+        """One row a response after an idle period."""
+        return self._native("flights")
+
+    @cached_property
+    def anomalies(self) -> pl.DataFrame:
+        """One row a piece of strange traffic, or of a strange file."""
+        return self._chosen("anomalies", lambda: anomalies_of(self._decoded))
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether there is any row that a detector could judge."""
+        return any(self._decoded.core.row_count(table) for table in CANDIDATE_TABLES)
+
+    @cached_property
+    def findings(self) -> pl.DataFrame:
+        """One row a named pathology, the most time lost first."""
+        return self._chosen("findings", self._judge)
+
+    @cached_property
+    def waits(self) -> pl.DataFrame:
+        """One row an interval of a transaction whose cause is known."""
+        if self.has_candidates:
+            from tcptrace_http.waits import waits
+
+            return self._chosen("waits", lambda: waits(self.findings))
+        return empty_frame(TABLES["waits"])
+
+    def _judge(self) -> pl.DataFrame:
+        if not self.has_candidates:
+            return empty_frame(TABLES["findings"])
+        from tcptrace_http.detectors import findings
+
+        return findings({name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES})
+
+    def _native(self, name: str) -> pl.DataFrame:
+        if name in ON_REQUEST - self._decoded.on_request:
+            raise KeyError(f"{name} are made only on request: analyze(path, tables=[{name!r}])")
+        return self._chosen(name, lambda: frame_of(self._decoded.core.table(name), TABLES[name]))
+
+    def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
+        if self._selected is not None and name in self._selected:
+            return self._selected[name]
+        return make()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """The table of that name."""
+        frame: pl.DataFrame = getattr(self, TABLES[name].name)
+        return frame
+
+    def where(self, expression: str, *, table: str = "transactions") -> Analysis:
+        """The rows of ``table`` for which an SQL expression is true, and what belongs to them.
+
+        A finding or wait belongs to its transaction, a transaction to its flow. ``packets`` and
+        ``anomalies`` belong to none: they are kept, unless it is them that are selected from.
+        """
+        chosen = _rows_where(self.table(table), expression, table)
+        selected = {table: chosen}
+        key = _KEYS.get(table, ())
+        for other, other_key in _KEYS.items():
+            if not key or other == table or other in ON_REQUEST - self._decoded.on_request:
+                continue
+            width = min(len(key), len(other_key))
+            keys = chosen.select(key[:width]).unique()
+            selected[other] = self.table(other).join(
+                keys, left_on=other_key[:width], right_on=key[:width], how="semi", maintain_order="left"
+            )
+        return Analysis(self._decoded, selected)
+
+
+def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame:
+    import polars as pl
+    from polars.exceptions import PolarsError
+
+    try:
+        return frame.filter(pl.sql_expr(expression))
+    except PolarsError as error:
+        reason = str(error).partition("\n")[0]
+        columns = " ".join(frame.columns)
+        raise FilterError(
+            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}"
+        ) from None
+
+
+def analyze(
+    path: str | os.PathLike[str],
+    *,
+    tables: Collection[str] = (),
+    progress: Callable[[CaptureStream], None] | None = None,
+) -> Analysis:
+    """Analyse a capture file, or ``-`` for standard input.
+
+    ``tables`` names those of ``capture.ON_REQUEST`` that are wanted; all others are always there.
+    """
+    return Analysis(decode(path, on_request=ON_REQUEST.intersection(tables), progress=progress))

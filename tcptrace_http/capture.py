@@ -1,0 +1,280 @@
+"""Capture files as streams of bytes: by path or from standard input, unpacked by their content."""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import stat
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.errors import CaptureError, MalformedCapture, UnknownFormat, UnsupportedLinkType
+from tcptrace_http.schema import TABLES
+from tcptrace_http.trace import Provenance, Trace, frame_of, native
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+    from typing import Any, Self
+
+    import polars as pl
+
+__all__ = [
+    "ON_REQUEST",
+    "STANDARD_INPUT",
+    "CaptureStream",
+    "Decoded",
+    "Strangeness",
+    "anomalies_of",
+    "decode",
+    "expand",
+    "read",
+]
+
+STANDARD_INPUT: Final = "-"
+#: Tables with a row for each packet: they cost memory, and are made only when they are asked for.
+ON_REQUEST: Final = frozenset({"packets", "segments"})
+
+# Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
+CHUNK_BYTES: Final = 256 * 1024
+_MAGIC_BYTES: Final = 4
+_GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
+
+_ERRORS: Final[dict[str, type[CaptureError]]] = {
+    "unknown_format": UnknownFormat,
+    "unsupported_link_type": UnsupportedLinkType,
+    "malformed": MalformedCapture,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Strangeness:
+    """What was strange about the packing of a file: a row of ``anomalies`` that the core cannot know."""
+
+    kind: str
+    offset: int
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What the core holds after a whole capture was fed to it."""
+
+    core: native.Analyzer
+    on_request: frozenset[str]
+    provenance: Provenance
+    strangeness: tuple[Strangeness, ...]
+
+
+def expand(patterns: Iterable[str]) -> Iterator[str]:
+    """The files that paths and globs name, in order; an existing path is never taken for a glob."""
+    for pattern in patterns:
+        if pattern == STANDARD_INPUT or not glob.has_magic(pattern) or os.path.lexists(pattern):
+            yield pattern
+            continue
+        matches = sorted(glob.glob(pattern, recursive=True))
+        if not matches:
+            raise CaptureError(pattern, "no file matches this pattern")
+        yield from matches
+
+
+class _Source(io.RawIOBase):
+    """A file that counts what was read from it, and whose first bytes can be looked at before."""
+
+    def __init__(self, file: io.RawIOBase) -> None:
+        self._file = file
+        self._ahead = b""
+        self.position = 0
+
+    def peek(self, length: int) -> bytes:
+        while len(self._ahead) < length:
+            more = self._file.read(length - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # the buffer protocol has no name before Python 3.12
+        if self._ahead:
+            count = min(len(buffer), len(self._ahead))
+            buffer[:count], self._ahead = self._ahead[:count], self._ahead[count:]
+        else:
+            count = self._file.readinto(buffer) or 0
+        self.position += count
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class CaptureStream:
+    """The bytes of a capture file, unpacked; a context manager.
+
+    A packed file that ends early or is damaged gives all that could be unpacked, and then says so
+    in ``strangeness``.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.strangeness: list[Strangeness] = []
+        #: Size of the file as it lies on the disk; None for a pipe.
+        self.total: int | None = None
+        self._source = _Source(self._open())
+
+    def _open(self) -> io.FileIO:
+        if self.path == STANDARD_INPUT:
+            if sys.stdin is None or sys.stdin.isatty():
+                raise CaptureError(
+                    self.path, "standard input is a terminal; pipe a capture into it, as tcpdump -w - does"
+                )
+            return io.FileIO(sys.stdin.fileno(), closefd=False)
+        try:
+            file = io.FileIO(self.path)
+        except FileNotFoundError:
+            raise CaptureError(self.path, "no such file") from None
+        except PermissionError:
+            raise CaptureError(self.path, "no permission to read it") from None
+        except IsADirectoryError:
+            raise CaptureError(self.path, "is a directory; name the capture files in it") from None
+        except (OSError, ValueError) as error:
+            raise CaptureError(self.path, f"cannot be opened: {_reason(error)}") from None
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            self.total = status.st_size
+        return file
+
+    @property
+    def position(self) -> int:
+        """Bytes read from the file as it lies on the disk."""
+        return self._source.position
+
+    def chunks(self) -> Iterator[memoryview]:
+        """The bytes; each chunk is valid until the next one is asked for."""
+        try:
+            magic = self._source.peek(_MAGIC_BYTES)
+            if magic.startswith(_GZIP_MAGIC):
+                yield from self._unpacked("gzip")
+            elif magic.startswith(_ZSTD_MAGIC):
+                yield from self._unpacked("zstd")
+            else:
+                yield from _filled(self._source.readinto)
+        except OSError as error:
+            raise CaptureError(
+                self.path, f"cannot be read after {self.position} bytes: {_reason(error)}"
+            ) from None
+
+    def _unpacked(self, packing: str) -> Iterator[memoryview]:
+        packed = io.BufferedReader(self._source, CHUNK_BYTES)
+        unpacked, damage = _gunzip(packed) if packing == "gzip" else _unzstd(packed)
+        try:
+            yield from _filled(unpacked.readinto1)
+        except EOFError:
+            self._strange("capture_cut_short", f"the {packing} data ends early")
+        except damage as error:
+            self._strange("malformed_block", f"the {packing} data is damaged ({error})")
+
+    def _strange(self, kind: str, detail: str) -> None:
+        self.strangeness.append(Strangeness(kind, self.position, detail))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._source.close()
+
+
+def _gunzip(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    import gzip
+    import zlib
+
+    return gzip.GzipFile(fileobj=packed), (gzip.BadGzipFile, zlib.error)
+
+
+def _unzstd(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    return zstd.ZstdFile(packed), (zstd.ZstdError,)
+
+
+def _filled(fill: Callable[[memoryview], int]) -> Iterator[memoryview]:
+    """One buffer, filled again and again."""
+    view = memoryview(bytearray(CHUNK_BYTES))
+    while count := fill(view):
+        yield view[:count]
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def decode(
+    path: str | os.PathLike[str],
+    *,
+    on_request: frozenset[str] = frozenset(),
+    progress: Callable[[CaptureStream], None] | None = None,
+) -> Decoded:
+    """Feed a whole capture to the core; ``progress`` is called after every chunk."""
+    core = native.Analyzer(packets="packets" in on_request, segments="segments" in on_request)
+    with CaptureStream(os.fspath(path)) as stream:
+        try:
+            for chunk in stream.chunks():
+                core.feed(chunk)
+                if progress is not None:
+                    progress(stream)
+            core.finish()
+        except native.CaptureFault as fault:
+            raise _error(stream, fault) from None
+    return Decoded(core, on_request, _provenance(stream, core), tuple(stream.strangeness))
+
+
+def read(path: str | os.PathLike[str]) -> Trace:
+    """Read a capture into a trace: every packet's headers, and what was strange."""
+    decoded = decode(path, on_request=frozenset({"packets"}))
+    return Trace(
+        packets=frame_of(decoded.core.table("packets"), TABLES["packets"]),
+        anomalies=anomalies_of(decoded),
+        provenance=decoded.provenance,
+    )
+
+
+def anomalies_of(decoded: Decoded) -> pl.DataFrame:
+    """The anomalies that the core saw, and those of the packing."""
+    import polars as pl
+
+    seen = frame_of(decoded.core.table("anomalies"), TABLES["anomalies"])
+    rows = [asdict(one) for one in decoded.strangeness]
+    return pl.concat([seen, pl.DataFrame(rows, schema=seen.schema)]) if rows else seen
+
+
+def _error(stream: CaptureStream, fault: native.CaptureFault) -> CaptureError:
+    kind, what = fault.args
+    for one in stream.strangeness:
+        what = f"{one.detail}, and what could be unpacked is no capture: {what}"
+    return _ERRORS[kind](stream.path, what)
+
+
+def _provenance(stream: CaptureStream, core: native.Analyzer) -> Provenance:
+    fields = core.provenance()
+    return Provenance(
+        path=stream.path,
+        format=fields["format"],
+        packets=fields["packets"],
+        tcp_packets=fields["tcp_packets"],
+        first_time_ns=fields["first_time_ns"],
+        last_time_ns=fields["last_time_ns"],
+        truncated=fields["truncated"] or bool(stream.strangeness),
+        link_types=tuple(fields["link_types"]),
+        bytes_read=fields["bytes_read"],
+    )

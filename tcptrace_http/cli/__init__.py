@@ -1,0 +1,1 @@
+"""The command line: one command, one file; click is imported here and nowhere else."""

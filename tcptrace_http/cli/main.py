@@ -1,0 +1,76 @@
+"""The command ``tcptrace-http``: its subcommands, and how every failure ends.
+
+Exit codes: 0 fine; 2 usage error or unreadable input; 130 interrupted, as a shell reports SIGINT. No
+traceback reaches the user, unless TCPTRACE_HTTP_TRACEBACK is set.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import Final
+
+import click
+
+from tcptrace_http import __version__
+from tcptrace_http.cli.analyze import analyze
+from tcptrace_http.cli.explain import explain
+from tcptrace_http.errors import TcptraceError
+
+PROGRAM: Final = "tcptrace-http"
+EXIT_UNUSABLE: Final = 2
+_EXIT_INTERRUPTED: Final = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name=PROGRAM)
+def commands() -> None:
+    """Read packet captures and say where the time of HTTP transactions went, and why."""
+
+
+commands.add_command(analyze)
+commands.add_command(explain)
+
+
+def main() -> None:
+    """Run the command line, and end the process with its exit code."""
+    # As every filter does: when the reader of the output goes away, there is nobody left to write for.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(run())
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run the command line, by default with the arguments of the process; the exit code."""
+    try:
+        return _completed(arguments)
+    except click.ClickException as error:
+        error.show()
+        return EXIT_UNUSABLE
+    except (KeyboardInterrupt, click.Abort):
+        return _EXIT_INTERRUPTED
+    except BaseException as error:
+        # BaseException: a panic of the core is no Exception.
+        if "TCPTRACE_HTTP_TRACEBACK" in os.environ:
+            raise
+        return _failed(
+            f"internal error: {type(error).__name__}: {error}; "
+            "please report it with what TCPTRACE_HTTP_TRACEBACK=1 shows"
+        )
+
+
+def _completed(arguments: list[str] | None) -> int:
+    """Run a subcommand; failures that have a cause outside the program become a line and a code."""
+    try:
+        code = commands.main(arguments, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
+    except TcptraceError as error:
+        return _failed(str(error))
+    except OSError as error:
+        return _failed(f"{error.filename or 'output'}: {error.strerror or error}")
+    return code if isinstance(code, int) else 0
+
+
+def _failed(message: str) -> int:
+    click.echo(f"{PROGRAM}: {message}", err=True)
+    return EXIT_UNUSABLE

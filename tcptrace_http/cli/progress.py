@@ -1,0 +1,67 @@
+"""One line on standard error that says how far the reading of a capture has come."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from tcptrace_http.capture import CaptureStream
+
+__all__ = ["Progress"]
+
+# A line that flashes by says nothing, and one that changes more often cannot be read.
+_FIRST_AFTER_NS: Final = 1_000_000_000
+_EVERY_NS: Final = 200_000_000
+_NANOSECONDS: Final = 1_000_000_000
+_MEGABYTE: Final = 1_000_000
+_LINE_WIDTH: Final = 78
+_NAME_WIDTH: Final = 36
+
+
+class Progress:
+    """Called after every chunk; shows nothing when standard error is no terminal."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._shows = sys.stderr.isatty() and not quiet
+        self._start = time.monotonic_ns()
+        self._due = self._start + _FIRST_AFTER_NS
+        self._is_shown = False
+
+    def __call__(self, stream: CaptureStream) -> None:
+        """Show the line where it is due."""
+        if not self._shows:
+            return
+        now = time.monotonic_ns()
+        if now < self._due:
+            return
+        self._due = now + _EVERY_NS
+        self._is_shown = True
+        sys.stderr.write(f"\r{progress_line(stream, now - self._start):<{_LINE_WIDTH}}")
+        sys.stderr.flush()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_shown:
+            sys.stderr.write(f"\r{'':<{_LINE_WIDTH}}\r")
+            sys.stderr.flush()
+
+
+def progress_line(stream: CaptureStream, elapsed_ns: int) -> str:
+    """The name, how much was read, the rate, and the time left where the size is known."""
+    name = stream.path if len(stream.path) <= _NAME_WIDTH else f"…{stream.path[1 - _NAME_WIDTH :]}"
+    rate = stream.position * _NANOSECONDS // max(elapsed_ns, 1)
+    line = f"{name}  {stream.position // _MEGABYTE} MB  {rate // _MEGABYTE} MB/s"
+    if stream.total is None or rate == 0:
+        return line
+    seconds_left = (stream.total - stream.position) // rate
+    percent = 100 * stream.position // max(stream.total, 1)
+    return f"{line}  {percent} %  {seconds_left // 60}:{seconds_left % 60:02} left"

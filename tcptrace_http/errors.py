@@ -1,0 +1,69 @@
+"""Every exception this package raises on purpose.
+
+::
+
+    TcptraceError
+    ├── CaptureError              a capture that cannot be read: path and reason
+    │   ├── UnknownFormat         not pcap or pcapng, also after unpacking
+    │   ├── UnsupportedLinkType   no packet has a link type that can be decoded
+    │   └── MalformedCapture      broken before the first packet could be read
+    ├── FilterError               an expression that does not fit the table it selects from
+    ├── UnknownName               a name that `explain` does not know
+    └── StaleNativeCore           the compiled core is missing, or is not of this version
+
+Strange traffic is no error but a row in the table ``anomalies``; slow traffic is a finding.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CaptureError",
+    "FilterError",
+    "MalformedCapture",
+    "StaleNativeCore",
+    "TcptraceError",
+    "UnknownFormat",
+    "UnknownName",
+    "UnsupportedLinkType",
+]
+
+
+class TcptraceError(Exception):
+    """Base of the exceptions of this package; its text says what, where and what to do."""
+
+
+class CaptureError(TcptraceError):
+    """A capture that cannot be read; ``what`` holds the offset and packet number where they are known."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"{path}: {what}")
+        self.path = path
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[CaptureError], tuple[str, str]]:
+        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        return type(self), (self.path, self.what)
+
+
+class UnknownFormat(CaptureError):
+    """The bytes are no capture format that is known."""
+
+
+class UnsupportedLinkType(CaptureError):
+    """The capture has only packets of link types that cannot be decoded."""
+
+
+class MalformedCapture(CaptureError):
+    """The capture is broken before its first packet."""
+
+
+class FilterError(TcptraceError):
+    """An expression that cannot be evaluated on the table it is meant for."""
+
+
+class UnknownName(TcptraceError):
+    """A name that is no detector, cause, table, column or anomaly."""
+
+
+class StaleNativeCore(TcptraceError):
+    """The compiled core is missing, or was built from other sources than the Python around it."""

@@ -1,0 +1,60 @@
+"""One table of one or several captures as csv, ndjson or parquet.
+
+csv and ndjson are plain: times are integer nanoseconds since the epoch with names ending in ``_ns``,
+as in the JSON contract, and a list in csv is its numbers with spaces between. parquet keeps the types.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.schema import TABLES, json_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+    import polars as pl
+
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["write"]
+
+
+def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name: str, *, is_one: bool) -> None:
+    """Write the table; of several captures with a first column ``capture``, the path of each."""
+    import polars as pl
+
+    frames = [
+        analysis.table(table)
+        if is_one
+        else analysis.table(table).select(pl.lit(_text(analysis.capture.path)).alias("capture"), pl.all())
+        for analysis in analyses
+    ]
+    frame = pl.concat(frames)
+    if format_name == "parquet":
+        frame.write_parquet(file)
+    elif format_name == "ndjson":
+        _plain(frame, table).write_ndjson(file)
+    else:
+        _unnested(_plain(frame, table)).write_csv(file)
+
+
+def _plain(frame: pl.DataFrame, table: str) -> pl.DataFrame:
+    import polars as pl
+
+    columns = TABLES[table].columns
+    times = {column.name: json_name(column) for column in columns if column.name != json_name(column)}
+    return frame.with_columns(pl.col(*times).to_physical()).rename(times) if times else frame
+
+
+def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
+    return frame.with_columns(pl.col(name).cast(pl.List(pl.String())).list.join(" ") for name in lists)
+
+
+def _text(path: str) -> str:
+    """The path with the bytes escaped that are no UTF-8: a column of text has no place for them."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

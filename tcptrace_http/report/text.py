@@ -1,0 +1,254 @@
+"""The report a person reads: what was captured, what is wrong and what to change, then the rows."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.report import limits
+from tcptrace_http.report.grid import Heading, grid, printable
+from tcptrace_http.report.quantity import counted, duration, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    import polars as pl
+
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["write"]
+
+#: Where no terminal says how wide it is.
+_WIDTH: Final = 80
+#: Lines of prose longer than this are hard to read; tables may be wider.
+_PROSE_WIDTH: Final = 100
+_ROWS: Final = 20
+_FLOWS_OF_A_FINDING: Final = 5
+_INDENT: Final = "    "
+_SEVERITY_COLOUR: Final = {"error": "31", "warning": "33", "info": "36"}
+_BOLD: Final = "1"
+
+
+def write(analyses: Iterable[Analysis], file: BinaryIO, *, width: int | None, colour: bool) -> None:
+    """Write a report of each analysis."""
+    for number, analysis in enumerate(analyses):
+        report = _Report(analysis, width or _WIDTH, colour=colour)
+        text = "\n".join(report.lines())
+        if number:
+            file.write(b"\n\n")
+        file.write(text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+class _Report:
+    """The lines of one report; it holds what all of them need."""
+
+    def __init__(self, analysis: Analysis, width: int, *, colour: bool) -> None:
+        self._analysis = analysis
+        self._width = width
+        self._colour = colour
+
+    def lines(self) -> Iterator[str]:
+        yield from self._capture()
+        yield from self._findings()
+        yield from self._limits()
+        yield from self._transactions()
+        yield from self._flows()
+
+    def _capture(self) -> Iterator[str]:
+        capture = self._analysis.capture
+        yield self._painted(printable(capture.path), _BOLD)
+        yield (
+            f"{_INDENT}{counted(capture.packets, 'packet')}, {capture.tcp_packets:,} of TCP;"
+            f" {counted(self._analysis.flows.height, 'flow')},"
+            f" {counted(self._analysis.transactions.height, 'HTTP transaction')}"
+        )
+        first, last = capture.first_time_ns, capture.last_time_ns
+        if first is not None and last is not None:
+            yield f"{_INDENT}from {moment(first)}, for {duration(last - first)}"
+        yield f"{_INDENT}{capture.format}, {', '.join(capture.link_types) or 'no link type'}"
+        if capture.truncated:
+            yield f"{_INDENT}cut short: analysed as far as it goes"
+
+    def _findings(self) -> Iterator[str]:
+        findings = self._analysis.findings
+        yield ""
+        if findings.is_empty():
+            yield self._painted("No findings", _BOLD)
+            yield from self._prose(limits.what_was_looked_for(self._analysis))
+            return
+        lost = int(findings["lost"].to_physical().sum())
+        yield self._painted(f"{counted(findings.height, 'finding')}, {duration(lost)} lost", _BOLD)
+        groups = findings.partition_by("detector", "cause", maintain_order=True)
+        groups.sort(key=lambda group: -int(group["lost"].to_physical().sum()))
+        for group in groups:
+            yield ""
+            yield from self._pathology(group)
+
+    def _pathology(self, findings: pl.DataFrame) -> Iterator[str]:
+        """All findings of one name and cause: the worst in words, then the flows."""
+        rows = _plain_rows(findings.sort("lost", descending=True, maintain_order=True))
+        worst = rows[0]
+        transactions = len({(row["flow"], row["transaction"]) for row in rows})
+        severity = self._painted(worst["severity"], _SEVERITY_COLOUR[worst["severity"]])
+        name = self._painted(worst["detector"], _BOLD)
+        yield f"{severity}  {name}  {duration(_lost(rows))} lost in {counted(transactions, 'transaction')}"
+        yield f"{_INDENT}({worst['cause']})"
+        yield from self._prose(_sentence(worst["summary"]))
+        yield from self._flows_of(rows)
+        yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
+        yield from self._prose(worst["reference"], label="See: ")
+
+    def _flows_of(self, rows: list[dict[str, Any]]) -> Iterator[str]:
+        by_flow: dict[int, list[dict[str, Any]]] = {}
+        for row in rows:
+            by_flow.setdefault(row["flow"], []).append(row)
+        worst_first = sorted(by_flow.items(), key=lambda item: -_lost(item[1]))
+        for flow, of_flow in worst_first[:_FLOWS_OF_A_FINDING]:
+            yield from self._prose(_places(flow, of_flow), label="- ")
+        more = len(by_flow) - _FLOWS_OF_A_FINDING
+        if more > 0:
+            yield from self._prose(f"… and {counted(more, 'flow')} more: --format csv --table findings")
+
+    def _limits(self) -> Iterator[str]:
+        sentences = list(limits.what_cannot_be_seen(self._analysis))
+        if sentences:
+            yield ""
+            yield self._painted("What this capture cannot show", _BOLD)
+            for sentence in sentences:
+                yield from self._prose(sentence, label="- ")
+
+    def _transactions(self) -> Iterator[str]:
+        frame = self._analysis.transactions
+        if frame.is_empty():
+            return
+        lost: dict[tuple[int, int], int] = {}
+        for row in _plain_rows(self._analysis.findings.select("flow", "transaction", "lost")):
+            key = (row["flow"], row["transaction"])
+            lost[key] = lost.get(key, 0) + row["lost"]
+        rows = _plain_rows(_longest(frame, "request_time", "response_last_time"))
+        headings = (
+            Heading("flow.no"),
+            Heading("method"),
+            Heading("target", is_elastic=True),
+            Heading("status"),
+            Heading("bytes", is_number=True),
+            Heading("wait", is_number=True),
+            Heading("receive", is_number=True),
+            Heading("lost", is_number=True),
+        )
+        cells = [
+            (
+                f"{row['flow']}.{row['index']}",
+                row["method"] or "-",
+                row["target"] or "-",
+                str(row["status"] or "-"),
+                "-" if row["response_body_bytes"] is None else f"{row['response_body_bytes']:,}",
+                _between(row, "request_last_time", "response_first_time"),
+                _between(row, "response_first_time", "response_last_time"),
+                duration(lost.get((row["flow"], row["index"]))),
+            )
+            for row in rows
+        ]
+        yield from self._table("transactions", frame.height, headings, cells)
+
+    def _flows(self) -> Iterator[str]:
+        frame = self._analysis.flows
+        if frame.is_empty():
+            return
+        headings = (
+            Heading("flow"),
+            Heading("client", is_elastic=True),
+            Heading("server", is_elastic=True),
+            Heading("bytes", is_number=True),
+            Heading("resent", is_number=True),
+            Heading("rtt", is_number=True),
+            Heading("seen at", is_optional=True),
+            Heading("closed by", is_optional=True),
+        )
+        cells = [
+            (
+                str(row["flow"]),
+                _endpoint(row["client"], row["client_port"]),
+                _endpoint(row["server"], row["server_port"]),
+                f"{row['client_bytes'] + row['server_bytes']:,}",
+                f"{row['client_retransmissions'] + row['server_retransmissions']:,}",
+                duration(row["initial_rtt"]),
+                row["observation_point"],
+                row["closed_by"],
+            )
+            for row in _plain_rows(_longest(frame, "start", "end"))
+        ]
+        yield from self._table("flows", frame.height, headings, cells)
+
+    def _table(
+        self, name: str, height: int, headings: Sequence[Heading], cells: Sequence[Sequence[str]]
+    ) -> Iterator[str]:
+        title = f"{name.capitalize()} ({height:,})"
+        if height > len(cells):
+            shown = f"the {len(cells)} longest of {height:,}"
+            title = f"{name.capitalize()}: {shown}; all: --format csv --table {name}"
+        yield ""
+        yield self._painted(title, _BOLD)
+        yield from grid(headings, cells, self._width)
+
+    def _prose(self, text: str, *, label: str = "") -> list[str]:
+        return textwrap.wrap(
+            printable(text),
+            min(self._width, _PROSE_WIDTH),
+            initial_indent=_INDENT + label,
+            subsequent_indent=_INDENT + " " * (2 if label else 0),
+            break_on_hyphens=False,
+        )
+
+    def _painted(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colour else text
+
+
+def _longest(frame: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
+    """The rows that took longest, in their own order; all of them where they are few."""
+    import polars as pl
+
+    if frame.height <= _ROWS:
+        return frame
+    elapsed = (pl.col(end) - pl.col(start)).alias("elapsed")
+    return (
+        frame.with_row_index("row")
+        .sort(elapsed, descending=True, nulls_last=True, maintain_order=True)
+        .head(_ROWS)
+        .sort("row")
+        .drop("row")
+    )
+
+
+def _plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    """The rows with integer nanoseconds for times."""
+    import polars.selectors as cs
+
+    return frame.with_columns(cs.temporal().to_physical()).to_dicts()
+
+
+def _places(flow: int, of_flow: list[dict[str, Any]]) -> str:
+    """Where on the flow it was; of several places all together and the worst."""
+    worst = of_flow[0]
+    place = f"transaction {worst['transaction']}, frames {worst['first_frame']}-{worst['last_frame']}"
+    certainty = f"{duration(worst['lost'])}, confidence {worst['confidence']:.2f}"
+    if len(of_flow) == 1:
+        return f"flow {flow}, {place}: {certainty}"
+    return f"flow {flow}: {duration(_lost(of_flow))} in {len(of_flow):,} places; the worst {place}: {certainty}"
+
+
+def _lost(rows: list[dict[str, Any]]) -> int:
+    return sum(row["lost"] for row in rows)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].removesuffix(".") + "."
+
+
+def _between(row: dict[str, Any], start: str, end: str) -> str:
+    return "-" if row[start] is None or row[end] is None else duration(row[end] - row[start])
+
+
+def _endpoint(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

@@ -1,0 +1,114 @@
+"""The trace: the facts of one capture, and the only place where native columns become polars ones."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http import __version__
+from tcptrace_http.errors import StaleNativeCore
+from tcptrace_http.schema import Table, polars_schema
+
+try:
+    from tcptrace_http import _native
+except ImportError as error:
+    raise StaleNativeCore(
+        f"the native core could not be loaded ({error}); install the package again: pip install ."
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+    import polars as pl
+
+__all__ = ["Provenance", "Trace", "empty_frame", "frame_of", "native", "write_pcap"]
+
+#: The compiled core, checked to be of this version.
+native = _native
+
+_REBUILD: Final = "build it again: pip install --force-reinstall ."
+if _native.__version__ != __version__:
+    raise StaleNativeCore(
+        f"the native core is of version {_native.__version__}, the Python package of {__version__}; {_REBUILD}"
+    )
+
+# The magic number of a pcap file whose timestamps have nanoseconds (draft-ietf-opsawg-pcap, section 4).
+_PCAP_NANOSECOND_MAGIC: Final = 0xA1B23C4D
+_PCAP_VERSION: Final = (2, 4)
+# The largest snapshot length that libpcap accepts (MAXIMUM_SNAPLEN).
+_PCAP_SNAPSHOT_BYTES: Final = 262_144
+_NANOSECONDS: Final = 1_000_000_000
+LINKTYPE_ETHERNET: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a trace comes from, and how much of it there is."""
+
+    path: str
+    #: pcap or pcapng.
+    format: str
+    packets: int
+    tcp_packets: int
+    #: Least and greatest capture time, in nanoseconds since the epoch; None without packets.
+    first_time_ns: int | None
+    last_time_ns: int | None
+    #: The file ends before the capture did, or could be unpacked only in part.
+    truncated: bool
+    link_types: tuple[str, ...]
+    #: Bytes of the capture format that were read, after unpacking.
+    bytes_read: int
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The facts of one capture: its packets and what was strange about it."""
+
+    packets: pl.DataFrame
+    anomalies: pl.DataFrame
+    provenance: Provenance
+
+
+def frame_of(columns: _native.ArrowTable, table: Table) -> pl.DataFrame:
+    """The polars frame of a native table, with the types that the schema declares.
+
+    The core gives enumerations as codes and times as integers; strings and lists as they are.
+    """
+    import polars as pl
+
+    frame = pl.DataFrame(columns)
+    declared = polars_schema(table)
+    if frame.columns != list(declared):
+        raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py; {_REBUILD}")
+    return frame.with_columns(
+        _typed(pl.col(name), dtype) for name, dtype in declared.items() if frame.schema[name] != dtype
+    )
+
+
+def _typed(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    import polars as pl
+
+    if isinstance(dtype, pl.Enum):
+        return column.cat.to(dtype)
+    return column.cast(dtype)
+
+
+def empty_frame(table: Table) -> pl.DataFrame:
+    """A frame of the table without rows."""
+    import polars as pl
+
+    return pl.DataFrame(schema=polars_schema(table))
+
+
+def write_pcap(
+    file: BinaryIO, records: Iterable[tuple[int, bytes]], *, link_type: int = LINKTYPE_ETHERNET
+) -> None:
+    """Write (time in nanoseconds since the epoch, bytes of the frame) as a pcap file with nanoseconds."""
+    header = (_PCAP_NANOSECOND_MAGIC, *_PCAP_VERSION, 0, 0, _PCAP_SNAPSHOT_BYTES, link_type)
+    file.write(struct.pack("<IHHiIII", *header))
+    for time_ns, frame in records:
+        seconds, nanoseconds = divmod(time_ns, _NANOSECONDS)
+        file.write(struct.pack("<IIII", seconds, nanoseconds, len(frame), len(frame)))
+        file.write(frame)

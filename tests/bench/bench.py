@@ -1,0 +1,141 @@
+"""Speed and memory of the whole ``analyze`` against tcptrace and tshark, on the same captures.
+
+``python tests/bench/bench.py [--folder DIR] [--rounds N] [--capture NAME]`` makes the captures
+(see ``make_captures.py``), runs the programs in turn, and prints a Markdown table of medians. CPU
+time is what counts: wall time depends on what else the machine does. Nothing here can fail on
+time; the ratios are for reading.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from make_captures import default_folder, make_captures, need_programs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from make_captures import Recording
+
+_PROGRAM: Final = Path(sys.executable).with_name("tcptrace-http")
+_OWN: Final = "tcptrace-http"
+_COMMANDS: Final = {
+    _OWN: [str(_PROGRAM), "analyze", "{}", "--format", "json"],
+    "tcptrace": ["tcptrace", "-l", "-n", "{}"],
+    "tshark": ["tshark", "-n", "-q", "-z", "conv,tcp", "-r", "{}"],
+}
+_VERSIONS: Final = {
+    _OWN: [str(_PROGRAM), "--version"],
+    "tcptrace": ["dpkg-query", "--show", "--showformat", "${Version}", "tcptrace"],
+    "tshark": ["dpkg-query", "--show", "--showformat", "${Version}", "tshark"],
+}
+_HELP_RUNS: Final = 11
+_MEGABYTE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run of a program took."""
+
+    cpu_s: float
+    wall_s: float
+    peak_bytes: int
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=default_folder())
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--capture", action="append", help="only this one of the captures")
+    options = parser.parse_args()
+    need_programs()
+    recordings = make_captures(options.folder)
+    for line in _machine():
+        print(line)
+    for recording in recordings:
+        if not options.capture or recording.name in options.capture:
+            print("\n".join(_table(recording, options.rounds)), flush=True)
+    help_s = statistics.median(_run([str(_PROGRAM), "--help"]).wall_s for _ in range(_HELP_RUNS))
+    print(f"\n`{_OWN} --help`: {help_s * 1000:.0f} ms")
+    return 0
+
+
+def _machine() -> Iterator[str]:
+    python = platform.python_version()
+    yield f"{os.cpu_count()} cores of {_processor()}, Linux {platform.release()}, Python {python}"
+    for name, command in _VERSIONS.items():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        number = re.search(r"\d[\w.+~-]*", done.stdout)
+        yield f"- {name} {number.group() if number else 'of unknown version'}"
+
+
+def _processor() -> str:
+    names = re.findall(r"model name\s*:\s*(.*)", Path("/proc/cpuinfo").read_text())
+    return names[0] if names else platform.machine()
+
+
+def _table(recording: Recording, rounds: int) -> Iterator[str]:
+    yield ""
+    yield f"**{recording.name}**: {recording.packets} packets, {recording.bytes / _MEGABYTE:.0f} MB"
+    yield ""
+    yield "| program | CPU s | wall s | thousand packets a CPU second | its CPU time in ours | peak MB |"
+    yield "|---|---|---|---|---|---|"
+    medians = _measure(recording, rounds)
+    own = medians[_OWN]
+    for name, cost in medians.items():
+        rate = recording.packets / cost.cpu_s / 1000
+        ratio = "" if name == _OWN else f"{cost.cpu_s / own.cpu_s:.1f}"
+        peak = cost.peak_bytes / _MEGABYTE
+        yield f"| {name} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} | {rate:.0f} | {ratio} | {peak:.0f} |"
+
+
+def _measure(recording: Recording, rounds: int) -> dict[str, Cost]:
+    """The medians of the programs, each run once a round, so that a busy moment hits all alike."""
+    _warm(Path(recording.path))
+    costs: dict[str, list[Cost]] = {name: [] for name in _COMMANDS}
+    for _ in range(rounds):
+        for name, command in _COMMANDS.items():
+            costs[name].append(_run([part.format(recording.path) for part in command]))
+    return {
+        name: Cost(
+            statistics.median(run.cpu_s for run in runs),
+            statistics.median(run.wall_s for run in runs),
+            max(run.peak_bytes for run in runs),
+        )
+        for name, runs in costs.items()
+    }
+
+
+def _warm(path: Path) -> None:
+    """Read the file once, so that no program pays for the disk."""
+    with path.open("rb") as file:
+        while file.read(1 << 20):
+            pass
+
+
+def _run(command: list[str]) -> Cost:
+    """Run a program with its output thrown away, and take its account from the kernel."""
+    started = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.monotonic() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}: {said.decode(errors='replace')}")
+    return Cost(usage.ru_utime + usage.ru_stime, wall_s, usage.ru_maxrss * 1024)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""The JSON contract: its fields, its numbers, and one shape however it was rendered."""
+
+import json
+
+import pytest
+from captures import MSS, SERVER_ISN, START, clean_exchange, pcap
+
+CAPTURE = {"path", "packets", "tcp_packets", "first_time_ns", "last_time_ns", "truncated", "link_types"}
+FLOW = set(
+    "flow client client_port server server_port packets client_bytes server_bytes client_retransmissions"
+    " server_retransmissions initial_rtt_ns mss_server observation_point closed_by".split()
+)
+TRANSACTION = set(
+    "flow index method target host status request_frame response_first_frame response_last_frame"
+    " request_time_ns response_first_time_ns response_last_time_ns response_header_bytes"
+    " response_body_bytes complete waits".split()
+)
+FINDING = set(
+    "detector severity flow transaction first_frame last_frame lost_ns confidence summary remedy reference".split()
+)
+WAIT = {"cause", "start_ns", "end_ns", "first_frame", "last_frame"}
+
+
+@pytest.fixture
+def document(cli):
+    def shown(*arguments):
+        result = cli("analyze", "--format", "json", *arguments)
+        assert result.code == 0, result.err
+        return json.loads(result.out)
+
+    return shown
+
+
+def test_document_has_the_fields_of_the_contract(document, stalled):
+    shown = document(stalled)
+    assert list(shown) == [
+        "schema_version", "capture", "flows", "transactions", "retrievals", "findings", "anomalies",
+    ]  # fmt: skip
+    assert shown["schema_version"] == 1
+    assert set(shown["capture"]) == CAPTURE
+    assert set(shown["flows"][0]) >= FLOW
+    assert set(shown["transactions"][0]) == TRANSACTION
+    assert set(shown["findings"][0]) >= FINDING
+    assert set(shown["transactions"][0]["waits"][0]) == WAIT
+
+
+def test_numbers_are_those_of_the_capture(document, clean):
+    assert SERVER_ISN + 4000 > 2**32, "the sequence numbers of the capture wrap"
+    shown = document(clean)
+    records = clean_exchange(3)
+    assert shown["capture"] == {
+        "path": str(clean),
+        "packets": len(records),
+        "tcp_packets": len(records),
+        "first_time_ns": START,
+        "last_time_ns": records[-1][0],
+        "truncated": False,
+        "link_types": ["ETHERNET"],
+    }
+    (flow,) = shown["flows"]
+    assert (flow["client"], flow["client_port"], flow["server_port"]) == ("10.0.0.1", 1029, 8080)
+    assert (flow["mss_server"], flow["closed_by"], flow["packets"]) == (MSS, "client", len(records))
+    assert [row["index"] for row in shown["transactions"]] == [0, 1, 2]
+    assert {row["response_body_bytes"] for row in shown["transactions"]} == {4000}
+    assert shown["transactions"][0]["request_frame"] == 4
+    assert all(row["complete"] and row["waits"] == [] for row in shown["transactions"])
+    assert shown["findings"] == shown["anomalies"] == shown["retrievals"] == []
+
+
+def test_stall_is_a_finding_and_a_wait_of_its_transaction(document, stalled):
+    shown = document(stalled)
+    (finding,) = [row for row in shown["findings"] if row["severity"] == "error"]
+    assert finding["detector"] == "short-initial-segment"
+    assert 175_000_000 < finding["lost_ns"] < 185_000_000
+    (wait,) = shown["transactions"][0]["waits"]
+    assert wait["cause"] == "stall.nagle_delayed_ack"
+    assert wait["end_ns"] - wait["start_ns"] == finding["lost_ns"]
+
+
+def test_rows_rendered_from_frames_equal_those_of_the_core(document, stalled, clean):
+    for capture in (stalled, clean):
+        assert document("--where", "true", capture) == document(capture)
+
+
+def test_one_capture_is_an_object_and_several_or_a_glob_are_an_array(document, stalled, clean, tmp_path):
+    assert isinstance(document(clean), dict)
+    assert [one["capture"]["path"] for one in document(clean, stalled)] == [str(clean), str(stalled)]
+    assert isinstance(document(tmp_path / "cle*.pcap"), list)
+
+
+def test_where_keeps_what_belongs_to_the_selected_transactions(document, clean, stalled):
+    assert [row["index"] for row in document("--where", "index = 1", clean)["transactions"]] == [1]
+    shown = document("--where", "status = 404", stalled)
+    assert shown["transactions"] == shown["flows"] == shown["findings"] == []
+    shown = document("--table", "findings", "--where", "severity = 'error'", stalled)
+    assert len(shown["findings"]) == len(shown["transactions"]) == len(shown["flows"]) == 1
+
+
+def test_path_that_is_no_utf8_is_valid_json(cli, tmp_path):
+    path = tmp_path / "caf\udce9.pcap"
+    path.write_bytes(pcap(clean_exchange()))
+    result = cli("analyze", "--format", "json", path)
+    assert json.loads(result.out)["capture"]["path"] == str(path)
+    assert cli("analyze", path).code == 0
+    assert cli("analyze", "--format", "csv", path, path).code == 0

@@ -1,0 +1,64 @@
+"""One table in the formats that other programs read."""
+
+import io
+import json
+
+import polars as pl
+import pytest
+from captures import START, clean_exchange
+
+from tcptrace_http.schema import TABLES, polars_schema
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("format_name", ["csv", "ndjson", "parquet"])
+def test_every_table_is_written_in_every_format(cli, stalled, table, format_name):
+    result = cli("analyze", "--format", format_name, "--table", table, stalled)
+    assert result.code == 0, result.err
+    read = {"csv": pl.read_csv, "ndjson": pl.read_ndjson, "parquet": pl.read_parquet}[format_name]
+    if result.out:
+        assert read(io.BytesIO(result.out)).width == len(TABLES[table].columns)
+    else:
+        assert format_name == "ndjson"
+
+
+def test_parquet_keeps_the_declared_types(cli, clean, tmp_path):
+    output = tmp_path / "out.parquet"
+    assert cli("analyze", "--format", "parquet", "--table", "segments", "-o", output, clean).code == 0
+    frame = pl.read_parquet(output)
+    assert frame.height == len(clean_exchange(3))
+    assert dict(frame.schema) == polars_schema(TABLES["segments"])
+
+
+def test_csv_and_ndjson_have_integer_nanoseconds(cli, clean):
+    lines = cli("analyze", "--format", "csv", "--table", "packets", clean).out.decode().splitlines()
+    assert lines[0].startswith("frame,time_ns,")
+    assert lines[1].startswith(f"1,{START},")
+    (row, *_) = cli("analyze", "--format", "ndjson", "--table", "flows", clean).out.splitlines()
+    assert json.loads(row)["start_ns"] == START
+
+
+def test_rows_of_several_captures_say_which_one_they_are_from(cli, clean, stalled):
+    result = cli("analyze", "--format", "csv", clean, stalled)
+    captures = pl.read_csv(io.BytesIO(result.out))["capture"].to_list()
+    assert captures == [str(clean)] * 3 + [str(stalled)]
+
+
+def test_where_selects_rows_of_the_table(cli, clean):
+    result = cli("analyze", "--format", "ndjson", "--table", "segments", "--where", "payload_bytes > 0", clean)
+    assert all(json.loads(line)["payload_bytes"] > 0 for line in result.out.splitlines())
+
+
+def test_where_that_fits_no_column_names_the_columns(cli, clean):
+    for expression in ("colour = 'red'", "this is no expression ("):
+        result = cli("analyze", "--where", expression, clean)
+        assert result.code == 2
+        assert result.err.count("\n") == 1
+        assert "cannot select from transactions" in result.err
+        assert "response_body_bytes" in result.err
+
+
+def test_table_without_a_use_for_it_is_a_usage_error(cli, clean):
+    result = cli("analyze", "--table", "flows", clean)
+    assert result.code == 2
+    assert "--table needs" in result.err

@@ -1,0 +1,65 @@
+"""The report a person reads: worst first, with the remedy, inside the width, honest about limits."""
+
+import pytest
+from captures import Connection, clean_exchange, pcap
+
+
+def test_finding_comes_before_the_rows_with_frames_and_remedy(cli, stalled):
+    text = cli("analyze", stalled).out.decode()
+    assert "short-initial-segment" in text
+    assert text.index("short-initial-segment") < text.index("Transactions (1)") < text.index("Flows (1)")
+    assert "ms lost" in text
+    assert "frames " in text
+    assert "Change: " in text
+    assert "confidence 0." in text or "confidence 1." in text
+
+
+@pytest.mark.parametrize("width", [80, 100, 132])
+def test_every_line_fits_the_terminal(cli, stalled, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = cli("analyze", stalled).out.decode().splitlines()
+    # The name of the capture is not cut: it is copied by its readers.
+    assert max(len(line) for line in lines[1:]) <= width
+
+
+def test_no_findings_says_what_was_looked_for(cli, clean):
+    text = " ".join(cli("analyze", clean).out.decode().split())
+    assert "No findings" in text
+    assert "in 3 responses of 1 flow for" in text
+    for name in ("short-initial-segment", "odd-short-final-segment", "slow-start-restart"):
+        assert name in text
+    assert "are not judged" in text
+
+
+def test_capture_without_http_is_not_called_clean(cli, tmp_path):
+    connection = Connection()
+    connection.open()
+    connection.from_client(b"\x16\x03\x01" + bytes(100))
+    path = tmp_path / "tls.pcap"
+    path.write_bytes(pcap(connection.records))
+    text = " ".join(cli("analyze", path).out.decode().split())
+    assert "holds no HTTP/1.x response" in text
+    assert "No HTTP/1.x was found" in text
+
+
+def test_flow_seen_in_one_direction_is_named(cli, tmp_path):
+    from_server = [(time, frame) for time, frame in clean_exchange() if frame[26:30] == bytes([10, 0, 0, 2])]
+    path = tmp_path / "half.pcap"
+    path.write_bytes(pcap(from_server))
+    assert "Only one direction was captured of 1 flow" in " ".join(cli("analyze", path).out.decode().split())
+
+
+def test_many_rows_are_cut_with_a_line_that_says_how_to_see_all(cli, tmp_path):
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap(clean_exchange(30)))
+    text = cli("analyze", path).out.decode()
+    assert "Transactions: the 20 longest of 30; all: --format csv --table transactions" in text
+
+
+def test_no_colour_when_not_a_terminal(cli, stalled):
+    assert b"\x1b" not in cli("analyze", stalled).out
+
+
+def test_reports_of_several_captures_follow_one_another(cli, clean, stalled):
+    text = cli("analyze", clean, stalled).out.decode()
+    assert text.index(str(clean)) < text.index(str(stalled))

@@ -1,0 +1,46 @@
+"""What all tests share: where more captures are, and how many examples a property gets."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+CAPTURES_VARIABLE = "TCPTRACE_HTTP_CAPTURES"
+
+# The machine may be busy: a slow example is no failure. Examples are the same in every run.
+settings.register_profile(
+    "default", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("fuzz", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--captures",
+        metavar="DIR",
+        default=os.environ.get(CAPTURES_VARIABLE) or None,
+        help=f"folder with public/ and kernel/ captures (default: ${CAPTURES_VARIABLE});"
+        " without it the tests that need the fixture `captures` are not collected",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--captures") is None:
+        items[:] = [item for item in items if "captures" not in getattr(item, "fixturenames", ())]
+
+
+@pytest.fixture(scope="session")
+def captures(request: pytest.FixtureRequest) -> Path:
+    """The folder with more captures; a test that asks for it is collected only where there is one."""
+    return Path(request.config.getoption("--captures"))
+
+
+@pytest.fixture(scope="session")
+def sample_traces() -> Path:
+    """The captures in the repository."""
+    return REPOSITORY / "sample_traces"

@@ -1,0 +1,93 @@
+"""The packets table of a file against what dpkt and scapy read at the same place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from typing import TYPE_CHECKING, Any
+
+import tcptrace_http
+
+from .peers import DISSECTORS, Unreadable, records
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .peers import Fields, Record
+
+__all__ = ["Outcome", "compare"]
+
+
+#: Where it is the peers that are wrong: file, columns, why.
+PEER_LIMITS = (
+    (
+        "pcap_v2.2.dmp",
+        ("time", "wire_bytes", "captured_bytes"),
+        "version 2.2 has the lengths in the other order",
+    ),
+    (
+        "test???.pcapng",
+        ("time", "captured_bytes"),
+        "scapy gives no bytes of a simple packet block whose interface has no snapshot length",
+    ),
+    ("pcapng-example.pcapng", ("time",), "a time after 2262 is clamped, and an anomaly"),
+    ("bigtcp-ipv?.pcap", ("captured_bytes",), "scapy cuts records at 65535 bytes"),
+    ("window-scale-range.pcap", ("window_scale_option",), "a shift count over 14 means 14 (RFC 7323, 2.3)"),
+)
+
+
+@dataclass
+class Outcome:
+    """What the comparison of one file saw; ``readable`` is whether scapy could read it to its end."""
+
+    path: str
+    readable: bool = True
+    records: int = 0
+    compared: dict[str, int] = field(default_factory=lambda: dict.fromkeys(DISSECTORS, 0))
+    differences: list[str] = field(default_factory=list)
+
+
+def compare(path: Path) -> Outcome:
+    """The packets table of a file against the peers, record by record."""
+    outcome = Outcome(str(path))
+    try:
+        packets = tcptrace_http.analyze(path, tables=["packets"]).packets
+    except tcptrace_http.TcptraceError:
+        outcome.readable = False
+        return outcome
+    # Python's datetime has no nanoseconds.
+    rows = packets.with_columns(packets["time"].to_physical()).iter_rows(named=True)
+    try:
+        for record, row in zip(records(path), rows, strict=False):
+            outcome.records += 1
+            _compare_record(outcome, record, row)
+    except Unreadable:
+        outcome.readable = False
+    return outcome
+
+
+def _compare_record(outcome: Outcome, record: Record, row: dict[str, Any]) -> None:
+    expected = {
+        "time": record.time_ns,
+        "wire_bytes": record.wire_bytes,
+        "captured_bytes": len(record.data),
+        "link_type": record.link_type,
+    }
+    _note(outcome, "scapy's reader", row, expected)
+    for name, dissect in DISSECTORS.items():
+        expected = dissect(record)
+        if expected is not None:
+            outcome.compared[name] += 1
+            _note(outcome, name, row, expected)
+
+
+def _note(outcome: Outcome, peer: str, row: dict[str, Any], expected: Fields) -> None:
+    for column, value in expected.items():
+        found = row[column]
+        if found != value and not _is_a_peers_limit(outcome.path, column):
+            text = f"{outcome.path}: frame {row['frame']}: {column} {found!r}, {peer} {value!r}"
+            outcome.differences.append(text)
+
+
+def _is_a_peers_limit(path: str, column: str) -> bool:
+    return any(fnmatch(path, f"*/{name}") and column in columns for name, columns, _ in PEER_LIMITS)

@@ -1,0 +1,43 @@
+"""How a file is cut into chunks never changes a row."""
+
+from itertools import pairwise
+
+from captures import clean_exchange, pcap, pcapng, stalled_exchange
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptrace_http.trace import native
+
+TABLES_IN_JSON = ("flows", "transactions", "anomalies")
+CAPTURES = {
+    "pcap": pcap(clean_exchange(2)),
+    "pcapng": pcapng(stalled_exchange()),
+    "cut short": pcapng(clean_exchange())[:-9],
+    "junk inside": pcap(clean_exchange()) + b"\xff" * 50,
+}
+
+
+def rows(chunks: list[bytes]) -> list[object]:
+    core = native.Analyzer(packets=True, segments=True)
+    for chunk in chunks:
+        core.feed(chunk)
+    core.finish()
+    counts = [core.row_count(table) for table in ("packets", "segments", "pauses", "flights")]
+    return [
+        core.provenance(),
+        *counts,
+        *(core.json_rows(table, 0, core.row_count(table)) for table in TABLES_IN_JSON),
+    ]
+
+
+@given(name=st.sampled_from(sorted(CAPTURES)), cuts=st.lists(st.integers(0, 12_000), max_size=12))
+def test_rows_do_not_depend_on_chunks(name, cuts):
+    content = CAPTURES[name]
+    places = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
+    chunks = [content[start:end] for start, end in pairwise(places)]
+    assert rows(chunks) == rows([content])
+
+
+def test_single_bytes_give_the_same_rows_as_the_whole():
+    for content in CAPTURES.values():
+        assert rows([bytes([byte]) for byte in content]) == rows([content])

@@ -1,0 +1,82 @@
+"""Captures with overwritten, removed, repeated and inserted bytes: rows or a clear error, nothing else."""
+
+import json
+import os
+
+import pytest
+from captures import clean_exchange, pcap, pcapng, stalled_exchange
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptrace_http.cli.main import run
+
+UNUSABLE = 2
+WHOLE = [pcap(clean_exchange(2)), pcapng(clean_exchange(2)), pcap(stalled_exchange()), pcapng(stalled_exchange())]
+
+places = st.integers(0, max(len(content) for content in WHOLE))
+# Bytes that lie best: nothing, everything, signs, and lengths that are just off.
+edge_bytes = st.sampled_from([b"\x00", b"\xff", b"\x7f\xff", b"\x80\x00", b"\xff\xff\xff\xff", bytes(4), b"\r\n"])
+replacements = st.one_of(edge_bytes, st.binary(min_size=1, max_size=8))
+mutations = st.lists(
+    st.tuples(st.sampled_from(["overwrite", "insert", "remove", "repeat"]), places, replacements),
+    min_size=1,
+    max_size=6,
+)
+
+
+def mutated(content: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
+    mutant = bytearray(content)
+    for action, place, piece in changes:
+        end = place + len(piece)
+        if action == "overwrite":
+            mutant[place:end] = piece
+        elif action == "insert":
+            mutant[place:place] = piece
+        elif action == "remove":
+            del mutant[place:end]
+        else:
+            mutant[place:place] = mutant[place : place + 97]
+    return bytes(mutant)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("mutants")
+
+
+@given(whole=st.sampled_from(WHOLE), changes=mutations)
+def test_mutated_capture_is_analysed_or_refused(folder, whole, changes):
+    capture, output = folder / "mutant.pcap", folder / "out.json"
+    capture.write_bytes(mutated(whole, changes))
+    os.environ["TCPTRACE_HTTP_TRACEBACK"] = "1"
+    for arguments in (["--format", "json"], ["--format", "text"], ["--format", "csv", "--table", "segments"]):
+        code = run(["analyze", "--quiet", "-o", str(output), *arguments, str(capture)])
+        assert code in {0, UNUSABLE}
+        if code == 0 and "json" in arguments:
+            shown = json.loads(output.read_bytes())
+            assert_consistent(shown)
+
+
+def assert_consistent(shown: dict) -> None:
+    """What holds of every analysis, however strange the capture."""
+    flows = [flow["flow"] for flow in shown["flows"]]
+    assert flows == sorted(set(flows))
+    assert {row["flow"] for row in shown["transactions"]} <= set(flows)
+    assert sum(flow["packets"] for flow in shown["flows"]) <= shown["capture"]["tcp_packets"]
+    assert shown["capture"]["tcp_packets"] <= shown["capture"]["packets"]
+    keys = {(row["flow"], row["index"]) for row in shown["transactions"]}
+    for finding in shown["findings"]:
+        assert (finding["flow"], finding["transaction"]) in keys
+        assert 0 <= finding["confidence"] <= 1
+        assert finding["lost_ns"] >= 0
+        assert 1 <= finding["first_frame"] <= finding["last_frame"] <= shown["capture"]["packets"]
+    if not any(anomaly["kind"] in {"time_backwards", "absurd_time"} for anomaly in shown["anomalies"]):
+        assert_waits_lie_within(shown["transactions"])
+
+
+def assert_waits_lie_within(transactions: list[dict]) -> None:
+    for row in transactions:
+        for wait in row["waits"]:
+            assert wait["start_ns"] <= wait["end_ns"]
+            assert row["request_time_ns"] is None or row["request_time_ns"] <= wait["start_ns"]
+            assert row["response_last_time_ns"] is None or wait["end_ns"] <= row["response_last_time_ns"]

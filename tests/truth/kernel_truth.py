@@ -1,0 +1,342 @@
+"""What each kernel capture holds, derived from its ground-truth sidecar.
+
+Rules
+-----
+Evidence. A sidecar has two: ``observed.gaps``, the pauses inside responses in the client's
+capture with the ACK that ended them, and (servers with a write log) ``server_truth_holds``, the
+segments that left more than 2 ms after the application had written them. ``delack-stall`` and
+``tail-held-rtt`` gaps and ``nagle-or-cork`` holds are stalls; ``rtt-wait`` and ``other`` are
+not: slow start, application pauses and cork timeouts.
+
+What is no stall although the sidecar lists it:
+- holds of a server that ran with TCP_NODELAY or TCP_CORK: the sidecar's cause tells a hold of
+  Nagle's algorithm from a full window by the segment's length alone;
+- gaps of a capture with packet loss: there a late segment waited for loss recovery;
+- a gap whose "releasing" ACK was sent so late that the segment was already on its way, unless
+  the write log shows the hold (a finding there is then neither asked for nor wrong).
+
+Neither asked for nor wrong, where the server runs Nagle's algorithm: an ``other`` gap whose short
+segment came a round trip after an ACK; and any loss under 3 ms, for the sidecars list no shorter
+gap, and a hold of one ordinary round trip on a LAN is in neither list.
+
+Detector. ``short-initial-segment`` if the ACK that releases the data is the first to cover the
+response's opening segment and that one is short; else ``odd-short-final-segment``. "Short" for
+an opening segment means less than an Ethernet segment: on loopback (MSS 65483) every write() is
+below the MSS, and a 4 KB opening write is no header flush.
+
+Cause. A ``delack-stall`` is ``stall.nagle_delayed_ack``; a ``tail-held-rtt`` and a visible hold
+that is in neither list, ``stall.nagle_hold``.
+
+Loss. Three figures bracket it: the gap at the client less the time the segment itself takes on
+the link, the gap at the server, and the hold by the server's write log. A finding is right if
+its loss is within the tolerance of that bracket. A stall whose least figure is within the
+tolerance of zero need not be found (the link was busy with earlier data meanwhile), but may be.
+
+Slow-start restart. One for each ``kernel_cwnd_restarts_after_idle``, in the response that
+follows. Its loss is the time the response took less the time its bytes take on the link; at the
+server it shows as whole round trips. Where that is within the tolerance of zero nothing could be
+seen, and a finding with a loss would be wrong.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from .segments import Connection, Response, Segment, read_connections
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["TOLERANCE_MS", "UNLISTED_MS", "Capture", "Stall", "captures_of", "runs_nagle", "truth_of"]
+
+#: How far a found loss may be from the true one.
+TOLERANCE_MS: Final = 2.0
+
+#: The sidecars list no gap that is shorter.
+UNLISTED_MS: Final = 3.0
+
+SHORT_INITIAL: Final = "short-initial-segment"
+SHORT_FINAL: Final = "odd-short-final-segment"
+RESTART: Final = "slow-start-restart"
+_DELAYED_ACK: Final = "stall.nagle_delayed_ack"
+_NAGLE_HOLD: Final = "stall.nagle_hold"
+_RESTART_CAUSE: Final = "stall.slow_start_restart"
+
+_OTHER: Final = "other"
+_GAP_CAUSES: Final = {"delack-stall": _DELAYED_ACK, "tail-held-rtt": _NAGLE_HOLD}
+
+# Payload of a full segment on Ethernet: 1500 less the IPv4 and TCP headers.
+_ETHERNET_SEGMENT_BYTES: Final = 1460
+# Ethernet, IPv4 and TCP header with the timestamps option.
+_HEADER_BYTES: Final = 66
+# Options of the servers that switch Nagle's algorithm off or override it.
+_NO_NAGLE_OPTIONS: Final = ("--nodelay", "--cork", "--cork-forget", "--more-forget", "nodelay")
+# Servers that set TCP_NODELAY themselves.
+_NODELAY_SERVERS: Final = ("apache2", "lighttpd")
+# A segment arrives a round trip of the link after the ACK that released it, or later; the
+# emulator's timer may fire early by this much.
+_CLOCK_SLACK_MS: Final = 0.2
+# A restart's kernel time is a 2 ms poll, so the response it struck may have started just before.
+_POLL_SLACK_MS: Final = 10.0
+# Segments of one flight follow each other faster than this share of the round trip.
+_FLIGHT_GAP_SHARE: Final = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """One stall as the capture at hand shows it; frames are of that file."""
+
+    detector: str
+    cause: str | None  #: None: either of Nagle's two
+    client_port: int
+    first_frame: int
+    released_frame: int
+    low_ms: float
+    high_ms: float
+    required: bool
+    why: str
+
+    def error_ms(self, lost_ms: float) -> float:
+        """How far a loss is outside the bracket, with its sign; 0 inside."""
+        if lost_ms < self.low_ms:
+            return lost_ms - self.low_ms
+        return max(0.0, lost_ms - self.high_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """A capture file and the sidecar that tells what is in it."""
+
+    name: str
+    path: Path
+    sidecar: dict[str, Any]
+    at_server: bool
+
+
+def captures_of(folder: Path) -> list[Capture]:
+    """The client-side and server-side captures of the folder, by name."""
+    found = []
+    for file in sorted(folder.glob("*.json")):
+        sidecar = json.loads(file.read_text())
+        if not isinstance(sidecar, dict) or "observed" not in sidecar:
+            continue
+        found.append(Capture(sidecar["name"], folder / sidecar["capture"], sidecar, False))
+        if sidecar.get("capture_server_side"):
+            path = folder / sidecar["capture_server_side"]
+            found.append(Capture(f"{sidecar['name']}.srv", path, sidecar, True))
+    return found
+
+
+def truth_of(capture: Capture) -> list[Stall]:
+    """The stalls of a capture, in the order of their frames."""
+    sidecar = capture.sidecar
+    port = sidecar["port"]
+    client_path = capture.path.parent / sidecar["capture"]
+    client = read_connections(client_path, port)
+    server = None
+    if sidecar.get("capture_server_side"):
+        server = read_connections(capture.path.parent / sidecar["capture_server_side"], port)
+    scene = _Scene(sidecar, client, server, capture.at_server, runs_nagle(capture))
+    stalls = [*scene.nagle_stalls(), *scene.restarts()]
+    return sorted(stalls, key=lambda stall: stall.released_frame)
+
+
+def runs_nagle(capture: Capture) -> bool:
+    """Whether the server's sockets run Nagle's algorithm, by its configuration."""
+    server = capture.sidecar.get("server") or {}
+    software = server.get("software", "")
+    if software.startswith(_NODELAY_SERVERS) or "nodelay=true" in software:
+        return False
+    if software == "nginx":
+        directives = server.get("directives") or {}
+        return directives.get("tcp_nodelay") == "off" and directives.get("tcp_nopush") != "on"
+    return not any(option in (server.get("args") or []) for option in _NO_NAGLE_OPTIONS)
+
+
+@dataclass(slots=True)
+class _Scene:
+    """A sidecar with the connections of both of its captures."""
+
+    sidecar: dict[str, Any]
+    client: dict[int, Connection]
+    server: dict[int, Connection] | None
+    at_server: bool
+    nagle: bool
+
+    def nagle_stalls(self) -> list[Stall]:
+        if self._has_loss() or not self.nagle:
+            return []
+        holds = self._holds_by_client_frame()
+        gaps = self._gaps_by_client_frame()
+        return [
+            stall
+            for client_port, frame in sorted({*gaps, *holds})
+            if (
+                stall := self._stall(
+                    client_port, frame, gaps.get((client_port, frame)), holds.get((client_port, frame))
+                )
+            )
+        ]
+
+    def _stall(
+        self, client_port: int, frame: int, gap: dict[str, Any] | None, hold_ms: float | None
+    ) -> Stall | None:
+        connection = self.client[client_port]
+        response = connection.response_of(frame)
+        released = _by_frame(connection, frame)
+        previous = connection.previous_data(released)
+        if response is None or previous is None:
+            return None
+        shown_ms = released.time_ms - previous.time_ms
+        low_ms = max(0.0, shown_ms - self._link_ms(released.bytes))
+        figures = [low_ms, shown_ms, *([hold_ms] if hold_ms is not None else [])]
+        here = (previous, released)
+        if self.server is not None:
+            at_server = self._server_pair(client_port, previous, released)
+            figures.append(at_server[1].time_ms - at_server[0].time_ms)
+            here = at_server if self.at_server else here
+        # A hold by the write log is certain; the gap's ACK was then only misattributed.
+        impossible = hold_ms is None and gap is not None and self._left_before_its_ack(gap, released)
+        kind = gap["class"] if gap else "hold"
+        return Stall(
+            detector=self._detector(connection, response, released, gap),
+            cause=_GAP_CAUSES.get(gap["class"]) if gap else _NAGLE_HOLD,
+            client_port=client_port,
+            first_frame=here[0].frame,
+            released_frame=here[1].frame,
+            low_ms=min(figures),
+            high_ms=max(figures),
+            required=min(figures) > TOLERANCE_MS and not impossible and (kind != _OTHER or hold_ms is not None),
+            why=kind + (", left before its ACK" if impossible else ""),
+        )
+
+    def _detector(
+        self,
+        connection: Connection,
+        response: Response,
+        released: Segment,
+        gap: dict[str, Any] | None,
+    ) -> str:
+        opening = response.opening
+        is_short = opening.bytes < min(connection.segment_bytes, _ETHERNET_SEGMENT_BYTES)
+        before = gap["f_ack"] if gap else self._releasing_ack_frame(connection, released)
+        covered = max((s.ack for s in connection.segments if not s.from_server and s.frame < before), default=0)
+        return SHORT_INITIAL if is_short and covered < opening.end else SHORT_FINAL
+
+    def _releasing_ack_frame(self, connection: Connection, released: Segment) -> int:
+        """The ACK sent nearest to one round trip before the released segment came."""
+        acks = [s for s in connection.segments if not s.from_server and s.frame < released.frame]
+        aim = released.time_ms - connection.rtt_ms
+        return min(acks, key=lambda ack: abs(ack.time_ms - aim)).frame
+
+    def _left_before_its_ack(self, gap: dict[str, Any], released: Segment) -> bool:
+        soonest = self.sidecar["link"].get("rtt_ms", 0.0) + self._link_ms(released.bytes)
+        return gap["ack_to_next_ms"] < soonest - _CLOCK_SLACK_MS
+
+    def _gaps_by_client_frame(self) -> dict[tuple[int, int], dict[str, Any]]:
+        return {
+            (gap["cport"], gap["f_next"]): {**gap, "class": kind}
+            for kind in (*_GAP_CAUSES, _OTHER)
+            for gap in self.sidecar["observed"].get("gaps", {}).get(kind, {}).get("list", [])
+            if kind != _OTHER or self._is_after_an_ack(gap)
+        }
+
+    def _is_after_an_ack(self, gap: dict[str, Any]) -> bool:
+        """Whether a short segment came about a round trip after an ACK."""
+        is_short = gap["next_len"] < self.client[gap["cport"]].segment_bytes
+        soonest = self.sidecar["link"].get("rtt_ms", 0.0) + self._link_ms(gap["next_len"])
+        return is_short and gap["ack_to_next_ms"] < soonest + TOLERANCE_MS
+
+    def _holds_by_client_frame(self) -> dict[tuple[int, int], float]:
+        """Holds of the server's write log, by the frame in the client's capture."""
+        truth = self.sidecar.get("server_truth_holds") or {}
+        holds: dict[tuple[int, int], float] = {}
+        for hold in truth.get("list", []):
+            if hold["cause"] != "nagle-or-cork" or self.server is None:
+                continue
+            sent = _by_frame(self.server[hold["cport"]], hold["frame_srv"])
+            arrived = _same_data(self.client[hold["cport"]], sent)
+            if arrived is not None:
+                holds[hold["cport"], arrived.frame] = hold["hold_ms"]
+        return holds
+
+    def _server_pair(self, client_port: int, previous: Segment, released: Segment) -> tuple[Segment, Segment]:
+        assert self.server is not None
+        connection = self.server[client_port]
+        pair = _same_data(connection, previous), _same_data(connection, released)
+        if pair[0] is None or pair[1] is None:
+            raise ValueError(f"{self.sidecar['name']}: frame {released.frame} is not in both files")
+        return pair[0], pair[1]
+
+    def _has_loss(self) -> bool:
+        return bool((self.sidecar.get("emulator") or {}).get("drops"))
+
+    def _link_ms(self, payload_bytes: int) -> float:
+        """Time a segment takes on the link from the server, 0 where it has no rate."""
+        link = self.sidecar["link"]
+        rate = link.get("rate_down") or link.get("rate")
+        return (payload_bytes + _HEADER_BYTES) * 8000 / rate if rate else 0.0
+
+    def restarts(self) -> list[Stall]:
+        measured = self.sidecar["verdict"]["measured"]
+        found = []
+        for restart in measured.get("kernel_cwnd_restarts_after_idle", []):
+            client_port = restart["cport"]
+            response = self._response_after(client_port, restart["t"] * 1000)
+            if response is not None:
+                found.append(self._restart(self.client[client_port], response))
+        return found
+
+    def _restart(self, connection: Connection, response: Response) -> Stall:
+        segments = response.segments
+        took_ms = segments[-1].time_ms - segments[0].time_ms
+        lost_ms = max(0.0, took_ms - sum(self._link_ms(s.bytes) for s in segments[1:]))
+        pauses = sum(
+            after.time_ms - before.time_ms > _FLIGHT_GAP_SHARE * connection.rtt_ms
+            for before, after in itertools.pairwise(segments)
+        )
+        first, last = segments[0], segments[-1]
+        high_ms = lost_ms
+        if self.at_server:
+            assert self.server is not None
+            here = self.server[connection.client_port]
+            first, last = _same_data(here, first) or first, _same_data(here, last) or last
+            high_ms = max(lost_ms, pauses * connection.rtt_ms)
+        return Stall(
+            RESTART,
+            _RESTART_CAUSE,
+            connection.client_port,
+            first.frame,
+            last.frame,
+            lost_ms,
+            high_ms,
+            required=lost_ms > TOLERANCE_MS and pauses > 0,
+            why=f"cwnd restart, {pauses} more flights",
+        )
+
+    def _response_after(self, client_port: int, time_ms: float) -> Response | None:
+        """The response whose first segment the server sent when the window had restarted."""
+        server = (self.server or self.client)[client_port]
+        for index, response in enumerate(server.responses):
+            if response.segments and response.opening.time_ms >= time_ms - _POLL_SLACK_MS:
+                return self.client[client_port].responses[index]
+        return None
+
+
+def _by_frame(connection: Connection, frame: int) -> Segment:
+    return next(segment for segment in connection.segments if segment.frame == frame)
+
+
+def _same_data(connection: Connection, wanted: Segment) -> Segment | None:
+    """The first segment of the server with the same bytes, in the capture of the other end."""
+    return next(
+        (
+            segment
+            for segment in connection.segments
+            if segment.from_server and segment.bytes and segment.seq == wanted.seq
+        ),
+        None,
+    )

@@ -1,0 +1,76 @@
+"""The Python face: tables when they are asked for, selections, and what names mean."""
+
+import polars as pl
+import pytest
+from captures import clean_exchange, pcap, stalled_exchange
+
+import tcptrace_http
+from tcptrace_http.schema import TABLES, polars_schema
+
+
+@pytest.fixture
+def clean(tmp_path):
+    path = tmp_path / "clean.pcap"
+    path.write_bytes(pcap(clean_exchange(3)))
+    return path
+
+
+@pytest.fixture
+def stalled(tmp_path):
+    path = tmp_path / "stalled.pcap"
+    path.write_bytes(pcap(stalled_exchange()))
+    return path
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_table_has_the_declared_columns_and_types(stalled, name):
+    analysis = tcptrace_http.analyze(stalled, tables=["packets", "segments"])
+    assert dict(analysis.table(name).schema) == polars_schema(TABLES[name])
+
+
+def test_capture_without_candidates_has_empty_findings_and_waits(clean):
+    analysis = tcptrace_http.analyze(clean)
+    assert not analysis.has_candidates
+    for name in ("findings", "waits"):
+        assert analysis.table(name).is_empty()
+        assert dict(analysis.table(name).schema) == polars_schema(TABLES[name])
+
+
+def test_rows_of_packets_and_segments_are_made_on_request_only(clean):
+    with pytest.raises(KeyError, match="tables="):
+        _ = tcptrace_http.analyze(clean).segments
+    assert tcptrace_http.analyze(clean, tables=["segments"]).segments.height == len(clean_exchange(3))
+
+
+def test_selection_keeps_what_belongs_to_the_rows_and_leaves_the_analysis_alone(clean):
+    analysis = tcptrace_http.analyze(clean, tables=["segments"])
+    selected = analysis.where("flow = 1")
+    assert [selected.table(name).height for name in ("transactions", "flows", "segments")] == [0, 0, 0]
+    assert analysis.transactions.height == 3
+    assert analysis.where('"index" > 0').transactions["index"].to_list() == [1, 2]
+    assert analysis.where("flow = 0", table="flows").transactions.height == 3
+
+
+def test_findings_are_ordered_by_time_lost_and_fill_the_waits(stalled):
+    analysis = tcptrace_http.analyze(stalled)
+    assert analysis.findings["lost"].is_sorted(descending=True)
+    (wait,) = analysis.waits.iter_rows(named=True)
+    (transaction,) = analysis.transactions.iter_rows(named=True)
+    assert transaction["request_time"] <= wait["start"] < wait["end"] <= transaction["response_last_time"]
+
+
+def test_expression_that_does_not_fit_is_an_error_with_the_columns(clean):
+    with pytest.raises(tcptrace_http.FilterError, match="its columns are flow client"):
+        tcptrace_http.analyze(clean).where("colour = 'red'", table="flows")
+
+
+def test_names_are_explained_from_python_too():
+    assert "handshake" in tcptrace_http.explain("flows.initial_rtt")
+    with pytest.raises(tcptrace_http.UnknownName, match="did you mean initial_rtt"):
+        tcptrace_http.explain("initial_rt")
+
+
+def test_trace_read_twice_is_the_same(clean):
+    first, second = tcptrace_http.read(clean), tcptrace_http.read(clean)
+    assert first.packets.equals(second.packets)
+    assert first.packets.select(pl.col("payload_bytes").sum()).item() > 3 * 4000

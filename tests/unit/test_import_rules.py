@@ -1,0 +1,96 @@
+"""The layers of the package: who may import whom, read from the sources."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+PACKAGE = "tcptrace_http"
+
+# Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
+ALLOWED = {
+    "__init__": {"analysis", "capture", "errors", "glossary", "trace"},
+    "schema": set(),
+    "errors": set(),
+    "trace": {"errors", "schema", "_native", "__version__"},
+    "capture": {"errors", "schema", "trace"},
+    "waits": {"schema"},
+    "detectors": {"schema", "waits"},
+    "analysis": {"capture", "detectors", "errors", "schema", "trace", "waits"},
+    "glossary": {"detectors", "errors", "schema"},
+    "report": {"analysis", "capture", "detectors", "schema"},
+    "charts": {"schema"},
+    "cli": {"__version__", "analysis", "capture", "errors", "glossary", "report", "schema"},
+}
+ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors"}
+# External package -> the only part that may import it.
+CONFINED = {"click": {"cli"}, "altair": {"charts"}, "scapy": set(), "dpkt": set(), "rich": set(), "numpy": set()}
+# Start-up time is a promise: these are imported where they are used.
+LAZY = {"polars", "altair", "backports", "gzip", "tcptrace_http.analysis", "tcptrace_http.report"}
+MODULES = sorted(path for path in (REPOSITORY / PACKAGE).rglob("*.py") if "native" not in path.parts)
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(REPOSITORY / PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide who is meant"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def parts_imported(path: Path) -> set[str]:
+    names = [name.split(".") for name in imports(ast.parse(path.read_text()))]
+    return {name[1] for name in names if name[0] == PACKAGE and len(name) > 1}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_module_imports_only_what_its_layer_may(path):
+    part = part_of(path)
+    assert parts_imported(path) <= ALLOWED[part] | {part}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_module_uses_only_the_packages_confined_to_it(path):
+    tops = {name.partition(".")[0] for name in imports(ast.parse(path.read_text()))}
+    assert not {top for top in tops & CONFINED.keys() if part_of(path) not in CONFINED[top]}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_module_imports_what_is_slow_only_where_it_is_used(path):
+    top_level = ast.Module(body=[node for node in ast.parse(path.read_text()).body if not _is_for_types(node)])
+    functions_removed = _WithoutFunctions().visit(top_level)
+    slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
+    if part_of(path) == "report":
+        slow -= {name for name in slow if name.startswith("tcptrace_http.report")}
+    if part_of(path) in {"detectors", "waits", "charts"}:
+        slow -= {"polars"}
+    assert not slow
+
+
+def test_the_simulator_imports_only_the_trace_model():
+    for path in (REPOSITORY / "reference_sim").rglob("*.py"):
+        assert parts_imported(path) <= ALLOWED_TO_THE_SIMULATOR, path
+
+
+def test_every_public_name_is_there():
+    import tcptrace_http
+
+    for name in tcptrace_http.__all__:
+        assert getattr(tcptrace_http, name) is not None
+    assert set(tcptrace_http._MODULE_OF) == set(tcptrace_http.__all__) - {"__version__"}
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+class _WithoutFunctions(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        return None

@@ -1,0 +1,41 @@
+"""What a run imports: start-up time is a promise, and one careless import breaks it."""
+
+import subprocess
+import sys
+
+import pytest
+from captures import clean_exchange, pcap
+
+RUN = "from tcptrace_http.cli.main import main; main()"
+
+
+def imported_by(*arguments: str) -> set[str]:
+    command = [sys.executable, "-X", "importtime", "-c", RUN, *arguments]
+    finished = subprocess.run(command, capture_output=True, text=True, check=True)
+    lines = [line for line in finished.stderr.splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip() for line in lines}
+
+
+@pytest.fixture
+def clean_capture(tmp_path):
+    path = tmp_path / "clean.pcap"
+    path.write_bytes(pcap(clean_exchange()))
+    return str(path)
+
+
+def test_help_imports_neither_libraries_nor_the_core():
+    imported = imported_by("--help")
+    assert "click" in imported
+    assert not imported & {"polars", "altair", "scapy", "rich", "numpy", "tcptrace_http._native"}
+
+
+def test_importing_the_package_imports_none_of_its_modules():
+    command = [sys.executable, "-c", "import sys, tcptrace_http; print(*sys.modules, sep='\\n')"]
+    modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert [name for name in modules if name.startswith("tcptrace_http")] == ["tcptrace_http"]
+
+
+def test_json_of_a_clean_capture_needs_no_polars(clean_capture):
+    imported = imported_by("analyze", "--format", "json", clean_capture)
+    assert "tcptrace_http._native" in imported
+    assert "polars" not in imported
