@@ -6,6 +6,7 @@ traceback reaches the user, unless TCPTRACE_HTTP_TRACEBACK is set.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -35,6 +36,8 @@ commands.add_command(explain)
 
 def main() -> None:
     """Run the command line, and end the process with its exit code."""
+    # A run is short and leaves no garbage in cycles; looking for it takes longer than it is worth.
+    gc.disable()
     # As every filter does: when the reader of the output goes away, there is nobody left to write for.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(run())

@@ -114,7 +114,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .with_columns(
             confidence=confidence,
             start=pl.col("could_send_time"),
-            first_frame=pl.col("previous_frame"),
+            first_frame=pl.min_horizontal("short_frame", "previous_frame"),
             last_frame=pl.col("released_frame"),
         )
     )

@@ -39,6 +39,8 @@ _VERSIONS: Final = {
     "tcptrace": ["dpkg-query", "--show", "--showformat", "${Version}", "tcptrace"],
     "tshark": ["dpkg-query", "--show", "--showformat", "${Version}", "tshark"],
 }
+# A build machine may forbid Python to keep its bytecode; then every start would compile anew.
+_ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 _HELP_RUNS: Final = 11
 _MEGABYTE: Final = 1_000_000
 
@@ -59,6 +61,7 @@ def main() -> int:
     parser.add_argument("--capture", action="append", help="only this one of the captures")
     options = parser.parse_args()
     need_programs()
+    _run([str(_PROGRAM), "--help"])
     recordings = make_captures(options.folder)
     for line in _machine():
         print(line)
@@ -126,7 +129,7 @@ def _warm(path: Path) -> None:
 def _run(command: list[str]) -> Cost:
     """Run a program with its output thrown away, and take its account from the kernel."""
     started = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, env=_ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     assert process.stderr is not None
     said = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)

@@ -14,9 +14,9 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     let full = flow.segment_size.full();
     FlowRow {
         flow: flow.number,
-        client: client_end.address.to_string(),
+        client: client_end.address.text(),
         client_port: client_end.port,
-        server: server_end.address.to_string(),
+        server: server_end.address.text(),
         server_port: server_end.port,
         start: flow.start_ns,
         end: flow.end_ns,

@@ -19,7 +19,7 @@ pub fn rows(table: &Columns, range: Range<usize>, waits: Option<&Waits>) -> Vec<
     let shown: Vec<(&Column, Vec<u8>)> = table
         .columns
         .iter()
-        .filter_map(|column| Some((column, format!("\"{}\":", column.json_name?).into_bytes())))
+        .filter_map(|column| Some((column, format!(",\"{}\":", column.json_name?).into_bytes())))
         .collect();
     let range = range.start..range.end.min(table.rows);
     let mut out = Vec::with_capacity(range.len().saturating_mul(ROW_BYTES_GUESS));
@@ -27,10 +27,8 @@ pub fn rows(table: &Columns, range: Range<usize>, waits: Option<&Waits>) -> Vec<
     for row in range {
         out.extend_from_slice(if row == first { b"{" } else { b",\n{" });
         for (at, (column, label)) in shown.iter().enumerate() {
-            if at > 0 {
-                out.push(b',');
-            }
-            out.extend_from_slice(label);
+            // The first label needs no comma before it.
+            out.extend_from_slice(label.get(usize::from(at == 0)..).unwrap_or(label));
             value(column, row, &mut out);
         }
         if let Some(waits) = waits {
@@ -43,13 +41,10 @@ pub fn rows(table: &Columns, range: Range<usize>, waits: Option<&Waits>) -> Vec<
 }
 
 fn waits_of<'a>(table: &Columns, row: usize, waits: &'a Waits) -> Option<&'a [u8]> {
-    let number = |name: &str| match &table.column(name)?.values {
-        Values::U32(values) => values.get(row).copied(),
-        _ => None,
-    };
     if waits.is_empty() {
         return None;
     }
+    let number = |name: &str| table.numbers(name)?.get(row).copied();
     waits
         .get(&(number("flow")?, number("index")?))
         .map(Vec::as_slice)

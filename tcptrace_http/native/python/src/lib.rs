@@ -180,24 +180,24 @@ fn sorted_columns(
     tables: Tables,
     packets: Option<PacketsTable>,
 ) -> BTreeMap<&'static str, Columns> {
-    let by_transaction = ["flow", "transaction"];
+    let flows = tables.flows.into_columns().sorted_by("flow", "flow");
+    let transactions = tables
+        .transactions
+        .into_columns()
+        .sorted_by("flow", "index");
+    let pauses = tables
+        .pauses
+        .into_columns()
+        .sorted_by("flow", "transaction");
+    let flights = tables
+        .flights
+        .into_columns()
+        .sorted_by("flow", "transaction");
     let mut columns = BTreeMap::from([
-        ("flows", tables.flows.into_columns().sorted_by(&["flow"])),
-        (
-            "transactions",
-            tables
-                .transactions
-                .into_columns()
-                .sorted_by(&["flow", "index"]),
-        ),
-        (
-            "pauses",
-            tables.pauses.into_columns().sorted_by(&by_transaction),
-        ),
-        (
-            "flights",
-            tables.flights.into_columns().sorted_by(&by_transaction),
-        ),
+        ("flows", flows),
+        ("transactions", transactions),
+        ("pauses", pauses),
+        ("flights", flights),
         ("anomalies", tables.anomalies.into_columns()),
     ]);
     if let Some(rows) = tables.segments {

@@ -7,7 +7,7 @@ use trace_model::{IpAddress, Packet};
 pub fn push(table: &mut PacketsTable, packet: &Packet<'_>) {
     let network = packet.network.as_ref();
     let segment = packet.segment.as_ref();
-    let address = |of: Option<IpAddress>| of.map(|address| address.to_string());
+    let address = |of: Option<IpAddress>| of.map(|address| address.text());
     let sack = segment.map_or(&[][..], |it| it.options.sack.as_slice());
     let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     table.push(&PacketRow {

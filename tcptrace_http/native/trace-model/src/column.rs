@@ -74,24 +74,30 @@ impl Columns {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The same rows, by ascending values of some `u32` columns; equal rows keep their order.
+    /// The same rows, by ascending values of two `u32` columns; equal rows keep their order.
     #[must_use]
-    pub fn sorted_by(self, names: &[&str]) -> Columns {
-        let keys: Vec<&[u32]> = names
-            .iter()
-            .filter_map(|name| match &self.column(name)?.values {
-                Values::U32(values) => Some(values.as_slice()),
-                _ => None,
-            })
-            .collect();
-        let key_of = |row: usize| keys.iter().map(move |key| key.get(row).copied());
-        let is_sorted = (1..self.rows).all(|row| key_of(row.saturating_sub(1)).le(key_of(row)));
-        if is_sorted {
+    pub fn sorted_by(self, major: &str, minor: &str) -> Columns {
+        let (Some(major), Some(minor)) = (self.numbers(major), self.numbers(minor)) else {
+            return self;
+        };
+        let key = |(major, minor): (&u32, &u32)| (u64::from(*major) << 32) | u64::from(*minor);
+        let keys: Vec<u64> = major.iter().zip(minor).map(key).collect();
+        if keys.is_sorted() {
             return self;
         }
-        let mut order: Vec<usize> = (0..self.rows).collect();
-        order.sort_by(|a, b| key_of(*a).cmp(key_of(*b)));
+        let mut order: Vec<(u64, usize)> = keys.into_iter().zip(0..).collect();
+        order.sort_unstable();
+        let order: Vec<usize> = order.into_iter().map(|(_, row)| row).collect();
         self.taken(&order)
+    }
+
+    /// The values of a `u32` column.
+    #[must_use]
+    pub fn numbers(&self, name: &str) -> Option<&[u32]> {
+        match &self.column(name)?.values {
+            Values::U32(values) => Some(values),
+            _ => None,
+        }
     }
 
     fn taken(self, order: &[usize]) -> Columns {
@@ -169,7 +175,7 @@ mod tests {
                 column("name", Values::Text(names)),
             ],
         };
-        let sorted = table.sorted_by(&["flow"]);
+        let sorted = table.sorted_by("flow", "flow");
         let Some(Values::Text(names)) = sorted.column("name").map(|column| &column.values) else {
             unreachable!("the column is text");
         };

@@ -54,8 +54,38 @@ impl std::fmt::Display for IpAddress {
         if self.is_v6 {
             std::net::Ipv6Addr::from(self.octets).fmt(formatter)
         } else {
-            let [a, b, c, d, ..] = self.octets;
-            std::net::Ipv4Addr::new(a, b, c, d).fmt(formatter)
+            formatter.write_str(&self.v4_text())
+        }
+    }
+}
+
+impl IpAddress {
+    /// The dotted form. The standard library's takes a tenth of the time that a short flow costs.
+    fn v4_text(&self) -> String {
+        let mut text = String::with_capacity("255.255.255.255".len());
+        for (at, octet) in self.octets.iter().take(4).enumerate() {
+            if at > 0 {
+                text.push('.');
+            }
+            let digit = |value: u8| char::from(b'0'.wrapping_add(value % 10));
+            if *octet >= 100 {
+                text.push(digit(octet / 100));
+            }
+            if *octet >= 10 {
+                text.push(digit(octet / 10));
+            }
+            text.push(digit(*octet));
+        }
+        text
+    }
+
+    /// The text of the address, as `Display` writes it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        if self.is_v6 {
+            self.to_string()
+        } else {
+            self.v4_text()
         }
     }
 }
@@ -182,4 +212,20 @@ pub struct Packet<'a> {
 pub trait PacketSink {
     fn packet(&mut self, packet: &Packet<'_>);
     fn anomaly(&mut self, anomaly: Anomaly);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_written_as_the_standard_library_writes_them() {
+        for octets in [[0, 9, 10, 99], [100, 101, 110, 255], [10, 77, 0, 1]] {
+            let expected = std::net::Ipv4Addr::from(octets).to_string();
+            assert_eq!(IpAddress::v4(octets).text(), expected);
+        }
+        let mut octets = [0; 16];
+        octets[15] = 1;
+        assert_eq!(IpAddress::v6(octets).text(), "::1");
+    }
 }
