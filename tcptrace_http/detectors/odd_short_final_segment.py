@@ -43,10 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = ["find"]
 
-REMEDY = "Set TCP_NODELAY on persistent connections, or write the whole response in one call"
+REMEDY = (
+    "Set TCP_NODELAY on persistent connections, or write the whole response in one call"
+    " (in nginx: tcp_nodelay on, and tcp_nopush on with sendfile on)"
+)
 #: What to change in servers that name themselves in the Server field.
 REMEDIES = {
-    "nginx": "nginx: tcp_nodelay on; larger output_buffers; tcp_nopush on with sendfile on",
+    "nginx": "nginx: larger output_buffers",
     "Apache": "Apache httpd: leave TCP_NODELAY on (it is the default), write larger buckets",
 }
 

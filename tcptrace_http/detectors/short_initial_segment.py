@@ -44,10 +44,13 @@ if TYPE_CHECKING:
 
 __all__ = ["find"]
 
-REMEDY = "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
+REMEDY = (
+    "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
+    " (in nginx: tcp_nodelay on, and tcp_nopush on with sendfile on)"
+)
 #: What to change in servers that name themselves in the Server field.
 REMEDIES = {
-    "nginx": "nginx: tcp_nodelay on; with sendfile on also tcp_nopush on; no postpone_output 0",
+    "nginx": "nginx: no postpone_output 0",
     "BaseHTTP|SimpleHTTP|Python": ("Python http.server: set wbufsize = 65536 or disable_nagle_algorithm = True"),
     "Apache": "Apache httpd: do not flush the head alone; leave TCP_NODELAY on",
 }

@@ -27,12 +27,10 @@ def verdicts(captures):
     return examine_all(captures / "public")
 
 
-@pytest.mark.slow
 def test_no_public_capture_makes_the_analysis_fail(verdicts):
     assert [f"{v.path}: {v.failure}" for v in verdicts if v.failure] == []
 
 
-@pytest.mark.slow
 def test_counts_of_the_public_captures_are_the_oracles_or_explained(verdicts):
     explained = {case: found for entry in disagreements() for case, found in entry.cases.items()}
     differences = [each for verdict in verdicts for each in verdict.differences]
@@ -40,7 +38,6 @@ def test_counts_of_the_public_captures_are_the_oracles_or_explained(verdicts):
     assert unexplained == []
 
 
-@pytest.mark.slow
 def test_no_explanation_of_a_disagreement_is_stale(verdicts):
     differing = {(each.path, each.field) for verdict in verdicts for each in verdict.differences}
     stale = [case for entry in disagreements() for case in entry.cases if case not in differing]

@@ -3,8 +3,6 @@
 import fnmatch
 from pathlib import Path
 
-import pytest
-
 from truth.compare import compare, findings_by_api
 from truth.kernel_truth import captures_of, runs_nagle, truth_of
 
@@ -23,7 +21,6 @@ def test_findings_of_the_samples_agree_with_the_ground_truth():
     _agree(captures)
 
 
-@pytest.mark.slow
 def test_findings_of_the_kernel_captures_agree_with_the_ground_truth(captures):
     _agree(captures_of(captures / "kernel"))
 
@@ -46,7 +43,6 @@ def _agree(captures):
     assert not faults, "\n".join(faults)
 
 
-@pytest.mark.slow
 def test_truth_of_captures_that_were_built_to_be_clean_is_none(captures):
     for capture in captures_of(captures / "kernel"):
         if any(fnmatch.fnmatch(capture.sidecar["name"], pattern) for pattern in CLEAN):

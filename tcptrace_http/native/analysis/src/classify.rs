@@ -5,7 +5,7 @@
 
 use trace_model::{flags, Segment};
 
-use crate::half::Half;
+use crate::half::{Counts, Half};
 
 /// Data that arrives behind later data within this time (or the round trip of the handshake, if
 /// that is known) was reordered on the way, not sent again. Wireshark's limit.
@@ -24,7 +24,8 @@ pub struct Class {
     pub gap_before_bytes: u32,
 }
 
-/// Classifies a segment of `sender` that starts at offset `start`, and notes its ACK and window.
+/// Classifies and counts a segment of `sender` that starts at offset `start`, and notes its ACK and
+/// window.
 pub fn classify(
     sender: &mut Half,
     peer: &Half,
@@ -81,5 +82,16 @@ pub fn classify(
         sender.last_ack = Some(ack);
     }
     sender.last_window = segment.window;
+    count(&mut sender.counts, class);
     class
+}
+
+/// Counts a segment by its class.
+fn count(counts: &mut Counts, class: Class) {
+    let add = |counter: &mut u64, is: bool| *counter = counter.saturating_add(u64::from(is));
+    add(&mut counts.packets, true);
+    add(&mut counts.retransmissions, class.is_retransmission);
+    add(&mut counts.out_of_order, class.is_out_of_order);
+    add(&mut counts.duplicate_acks, class.duplicate_ack_count > 0);
+    add(&mut counts.zero_windows, class.is_zero_window);
 }

@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use trace_model::{Segment, SeqNumber};
 
-use crate::classify::Class;
 use crate::holes::Holes;
 use crate::reassembly::Reassembler;
 
@@ -26,7 +25,6 @@ pub struct Outstanding {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub packets: u64,
-    pub data_segments: u64,
     pub retransmissions: u64,
     pub out_of_order: u64,
     pub duplicate_acks: u64,
@@ -102,18 +100,6 @@ impl Half {
         self.next = 1;
         self.acked = 1;
         initial
-    }
-
-    /// Counts a segment by its class.
-    pub fn count(&mut self, class: &Class, segment: &Segment<'_>) {
-        let counts = &mut self.counts;
-        let add = |counter: &mut u64, is: bool| *counter = counter.saturating_add(u64::from(is));
-        add(&mut counts.packets, true);
-        add(&mut counts.data_segments, segment.payload_bytes > 0);
-        add(&mut counts.retransmissions, class.is_retransmission);
-        add(&mut counts.out_of_order, class.is_out_of_order);
-        add(&mut counts.duplicate_acks, class.duplicate_ack_count > 0);
-        add(&mut counts.zero_windows, class.is_zero_window);
     }
 
     /// The first SYN fixes the initial number, whatever came before it: only a forger sends that.

@@ -112,7 +112,6 @@ struct OpenPause {
     released_end: u64,
     short_start: Option<u64>,
     shorts: u32,
-    acked_before: u64,
     row: PauseRow,
 }
 
@@ -390,7 +389,6 @@ impl PauseTracker {
             released_end: data.end,
             short_start: short.map(|short| short.start),
             shorts: self.short_count,
-            acked_before: ack.before,
             row,
         });
     }
@@ -406,11 +404,9 @@ impl OpenPause {
             released_offset: self.released_start.saturating_sub(start),
             ends_response: self.released_end >= response.end,
             opening_bytes: u32::try_from(opening.end.saturating_sub(start)).unwrap_or(u32::MAX),
-            opening_is_acked: self.acked_before >= opening.end,
             short_offset: self.short_start.and_then(relative),
             short_segments: self.shorts.saturating_sub(opening.shorts_before),
             head_bytes: response.head_bytes,
-            is_first_response: response.transaction == 0,
             ..self.row
         }
     }

@@ -1740,8 +1740,6 @@ pub struct PauseRow {
     pub opening_bytes: u32,
     /// Start line and fields of the response.
     pub head_bytes: u64,
-    /// The response's first segment was acknowledged before the pause.
-    pub opening_is_acked: bool,
     /// Latest short segment that the ACK acknowledges.
     pub short_frame: Option<u64>,
     /// Where it starts, from the start of the response.
@@ -1758,8 +1756,6 @@ pub struct PauseRow {
     pub receive_window: u64,
     /// Most bytes in flight on the flow before the pause.
     pub largest_flight_bytes: u64,
-    /// The response is the first on the flow.
-    pub is_first_response: bool,
     /// As in flows, known at that time.
     pub server_path_rtt: Option<i64>,
     /// As in flows, known at that time.
@@ -1789,7 +1785,6 @@ pub struct PausesTable {
     segment_bytes: Vec<u32>,
     opening_bytes: Vec<u32>,
     head_bytes: Vec<u64>,
-    opening_is_acked: Vec<bool>,
     short_frame: Vec<u64>,
     short_frame_validity: Vec<bool>,
     short_offset: Vec<i64>,
@@ -1801,7 +1796,6 @@ pub struct PausesTable {
     outstanding_bytes: Vec<u64>,
     receive_window: Vec<u64>,
     largest_flight_bytes: Vec<u64>,
-    is_first_response: Vec<bool>,
     server_path_rtt: Vec<i64>,
     server_path_rtt_validity: Vec<bool>,
     client_path_rtt: Vec<i64>,
@@ -1838,7 +1832,6 @@ impl PausesTable {
         self.segment_bytes.push(row.segment_bytes);
         self.opening_bytes.push(row.opening_bytes);
         self.head_bytes.push(row.head_bytes);
-        self.opening_is_acked.push(row.opening_is_acked);
         self.short_frame.push(row.short_frame.unwrap_or_default());
         self.short_frame_validity.push(row.short_frame.is_some());
         self.short_offset.push(row.short_offset.unwrap_or_default());
@@ -1850,7 +1843,6 @@ impl PausesTable {
         self.outstanding_bytes.push(row.outstanding_bytes);
         self.receive_window.push(row.receive_window);
         self.largest_flight_bytes.push(row.largest_flight_bytes);
-        self.is_first_response.push(row.is_first_response);
         self.server_path_rtt
             .push(row.server_path_rtt.unwrap_or_default());
         self.server_path_rtt_validity
@@ -1986,12 +1978,6 @@ impl PausesTable {
                     validity: None,
                 },
                 Column {
-                    name: "opening_is_acked",
-                    json_name: None,
-                    values: Values::Bool(self.opening_is_acked),
-                    validity: None,
-                },
-                Column {
                     name: "short_frame",
                     json_name: None,
                     values: Values::U64(self.short_frame),
@@ -2037,12 +2023,6 @@ impl PausesTable {
                     name: "largest_flight_bytes",
                     json_name: None,
                     values: Values::U64(self.largest_flight_bytes),
-                    validity: None,
-                },
-                Column {
-                    name: "is_first_response",
-                    json_name: None,
-                    values: Values::Bool(self.is_first_response),
                     validity: None,
                 },
                 Column {

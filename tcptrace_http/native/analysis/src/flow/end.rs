@@ -1,0 +1,132 @@
+//! How a flow ends, and what happens when it was not the end.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::ClosedBy;
+use trace_model::{flags, AnomalyKind, Packet, Segment};
+
+use super::{Flow, Side};
+use crate::half::Half;
+use crate::http::{End, Mark};
+use crate::tables::Tables;
+
+impl Flow {
+    /// Notes a FIN or RST, and tells HTTP when a direction has ended.
+    pub(super) fn close(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        tables: &mut Tables,
+    ) {
+        let mark = Mark {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+        };
+        let is_client = side == self.client;
+        if segment.has(flags::RST) {
+            if self.closed_by == ClosedBy::Open {
+                self.closed_by = if is_client {
+                    ClosedBy::ClientReset
+                } else {
+                    ClosedBy::ServerReset
+                };
+            }
+            self.end_direction(Side::First, End::Reset, mark, tables);
+            self.end_direction(Side::Second, End::Reset, mark, tables);
+            self.is_opaque = true;
+            return;
+        }
+        if segment.has(flags::FIN) {
+            if self.closed_by == ClosedBy::Open {
+                self.closed_by = if is_client {
+                    ClosedBy::Client
+                } else {
+                    ClosedBy::Server
+                };
+            }
+            let (sender, _) = self.halves(side);
+            sender.fin_end.get_or_insert(sender.next);
+        }
+        for side in [side, side.other()] {
+            let half = self.half(side);
+            // The FIN takes one number after the last byte; streams count bytes from 0.
+            let is_delivered = half
+                .fin_end
+                .is_some_and(|end| half.reassembler.delivered() >= end.saturating_sub(2));
+            if is_delivered && !half.has_ended {
+                self.end_direction(side, End::Fin, mark, tables);
+            }
+        }
+        if self.is_over() {
+            self.is_opaque = true;
+            self.release();
+        }
+    }
+
+    pub(super) fn was_reset(&self) -> bool {
+        matches!(
+            self.closed_by,
+            ClosedBy::ClientReset | ClosedBy::ServerReset
+        )
+    }
+
+    /// Goes on after an RST that its receiver did not believe, as new data shows: it was forged, or
+    /// outside the window (RFC 9293, section 3.10.7.4).
+    pub(super) fn reopen(&mut self) {
+        self.closed_by = ClosedBy::Open;
+        self.is_opaque = false;
+        self.http = None;
+        for half in [&mut self.first, &mut self.second] {
+            half.has_ended = false;
+            half.fin_end = None;
+        }
+    }
+
+    /// Gives back the memory of a flow that is over, once all of it is acknowledged. What comes
+    /// after that (a FIN sent again, say) is still counted.
+    pub(super) fn release(&mut self) {
+        let is_acked = |half: &Half| half.acked >= half.next;
+        if !is_acked(&self.first) || !is_acked(&self.second) {
+            return;
+        }
+        self.http = None;
+        self.pauses.release();
+        self.unacknowledged.shrink_to_fit();
+        self.first.outstanding = VecDeque::new();
+        self.second.outstanding = VecDeque::new();
+    }
+
+    pub(super) fn end_direction(&mut self, side: Side, end: End, mark: Mark, tables: &mut Tables) {
+        let (half, _) = self.halves(side);
+        if std::mem::replace(&mut half.has_ended, true) || self.is_opaque {
+            return;
+        }
+        self.deliver(side, mark, tables, |reassembler, deliver| {
+            reassembler.finish(deliver)
+        });
+        let direction = self.direction_of(side);
+        if let Some(http) = self.http.as_mut() {
+            http.end(direction, end, mark, &mut tables.http_output);
+        }
+        self.collect(tables);
+    }
+
+    /// The capture, or this use of the ports, is over.
+    pub fn finish(&mut self, tables: &mut Tables) {
+        let mark = Mark {
+            frame: tables.last_frame,
+            time_ns: self.end_ns,
+        };
+        self.end_direction(Side::First, End::EndOfCapture, mark, tables);
+        self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
+        self.http = None;
+        for waiting in std::mem::take(&mut self.unacknowledged) {
+            tables.transactions.push(&waiting.row);
+        }
+        if !self.client_half().has_syn && !self.server_half().has_syn {
+            let detail = "the handshake was not captured".to_owned();
+            tables.anomaly(AnomalyKind::MidStreamStart, None, self.number, detail);
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
+
+mod end;
+mod payload;
+mod sent;
+
+use std::collections::VecDeque;
+
+use trace_model::rows::{ClosedBy, Direction, SegmentRow, TransactionRow};
+use trace_model::{flags, IpAddress, Packet, Segment};
+
+use crate::classify::classify;
+use crate::flights::FlightTracker;
+use crate::half::Half;
+use crate::http::Connection;
+use crate::orientation::{starts_like_http, Spoken};
+use crate::pauses::PauseTracker;
+use crate::segment_size::SegmentSize;
+use crate::tables::Tables;
+
+/// An acknowledgment further ahead than the largest window (RFC 7323, section 2.3) is no
+/// acknowledgment of this flow's data.
+const ACK_AHEAD_MAX: i64 = 1 << 30;
+/// An endpoint of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    pub address: IpAddress,
+    pub port: u16,
+}
+
+/// Which of the two halves a segment belongs to: the one of the first packet's sender, or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    First,
+    Second,
+}
+
+impl Side {
+    fn other(self) -> Side {
+        match self {
+            Side::First => Side::Second,
+            Side::Second => Side::First,
+        }
+    }
+}
+
+/// A transaction that is complete, but whose last byte the client has not acknowledged yet.
+#[derive(Debug)]
+struct Unacknowledged {
+    row: TransactionRow,
+    response_end: Option<u64>,
+}
+
+#[derive(Debug)]
+pub struct Flow {
+    pub number: u32,
+    pub endpoints: [Endpoint; 2],
+    pub first: Half,
+    pub second: Half,
+    /// Who is the client.
+    pub client: Side,
+    /// Whether a SYN told who the client is; else the first message may still tell.
+    roles_are_certain: bool,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub closed_by: ClosedBy,
+    pub syn_ns: Option<i64>,
+    pub syn_ack_ns: Option<i64>,
+    pub initial_rtt_ns: Option<i64>,
+    pub segment_size: SegmentSize,
+    /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
+    pub pauses: Box<PauseTracker>,
+    pub flights: FlightTracker,
+    pub is_http: bool,
+    http: Option<Box<Connection>>,
+    /// No HTTP was found, or the flow is over: payload is not looked at any more.
+    is_opaque: bool,
+    transactions: u32,
+    unacknowledged: VecDeque<Unacknowledged>,
+    /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
+    recovery_until: i64,
+}
+
+impl Flow {
+    #[must_use]
+    pub fn new(
+        number: u32,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        endpoints: [Endpoint; 2],
+    ) -> Self {
+        let is_syn = segment.has(flags::SYN);
+        let sender_is_client = if is_syn {
+            !segment.has(flags::ACK)
+        } else {
+            // Nothing better is known yet: servers listen on the lower port.
+            segment.source_port >= segment.destination_port
+        };
+        Flow {
+            number,
+            endpoints,
+            first: Half::default(),
+            second: Half::default(),
+            client: if sender_is_client {
+                Side::First
+            } else {
+                Side::Second
+            },
+            roles_are_certain: is_syn,
+            start_ns: packet.time_ns,
+            end_ns: packet.time_ns,
+            closed_by: ClosedBy::Open,
+            syn_ns: None,
+            syn_ack_ns: None,
+            initial_rtt_ns: None,
+            segment_size: SegmentSize::default(),
+            pauses: Box::default(),
+            flights: FlightTracker::default(),
+            is_http: false,
+            http: None,
+            is_opaque: false,
+            transactions: 0,
+            unacknowledged: VecDeque::new(),
+            recovery_until: 0,
+        }
+    }
+
+    /// The side of a sender; the two ends of a flow to itself cannot be told apart.
+    #[must_use]
+    pub fn side_of(&self, source: Endpoint) -> Side {
+        if self.endpoints[0] == source {
+            Side::First
+        } else {
+            Side::Second
+        }
+    }
+
+    /// The half of `side`'s sender and that of its peer.
+    fn halves(&mut self, side: Side) -> (&mut Half, &mut Half) {
+        match side {
+            Side::First => (&mut self.first, &mut self.second),
+            Side::Second => (&mut self.second, &mut self.first),
+        }
+    }
+
+    #[must_use]
+    pub fn half(&self, side: Side) -> &Half {
+        match side {
+            Side::First => &self.first,
+            Side::Second => &self.second,
+        }
+    }
+
+    #[must_use]
+    pub fn client_half(&self) -> &Half {
+        self.half(self.client)
+    }
+
+    #[must_use]
+    pub fn server_half(&self) -> &Half {
+        self.half(self.client.other())
+    }
+
+    /// The endpoints by their roles.
+    #[must_use]
+    pub fn client_and_server(&self) -> (Endpoint, Endpoint) {
+        let [first, second] = self.endpoints;
+        match self.client {
+            Side::First => (first, second),
+            Side::Second => (second, first),
+        }
+    }
+
+    /// Whether both directions have ended.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.first.has_ended && self.second.has_ended
+    }
+
+    fn direction_of(&self, side: Side) -> Direction {
+        if side == self.client {
+            Direction::ClientToServer
+        } else {
+            Direction::ServerToClient
+        }
+    }
+
+    /// Whether `segment` starts another connection between the same ports, as tshark numbers
+    /// tcp.stream: a SYN with another number than the one this side began with. A SYN-ACK never
+    /// does, nor a SYN that is sent again, even after a FIN or RST.
+    #[must_use]
+    pub fn is_reused_by(&self, side: Side, segment: &Segment<'_>) -> bool {
+        segment.has(flags::SYN)
+            && !segment.has(flags::ACK)
+            && self
+                .half(side)
+                .initial
+                .is_some_and(|initial| initial != segment.seq)
+    }
+
+    /// Takes the next segment of the flow.
+    pub fn segment(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        tables: &mut Tables,
+    ) {
+        self.end_ns = packet.time_ns;
+        let is_syn = segment.has(flags::SYN);
+        if is_syn {
+            self.handshake(side, packet.time_ns, segment);
+        } else if !self.roles_are_certain && !segment.payload.is_empty() {
+            self.orient(side, segment.payload);
+        }
+        let direction = self.direction_of(side);
+        let (sender, peer) = self.halves(side);
+        let start = sender.offset_of(segment.seq, is_syn);
+        let ack = segment
+            .has(flags::ACK)
+            .then(|| peer.offset_of_ack(segment.ack))
+            .filter(|ack| *ack <= peer.next.saturating_add(ACK_AHEAD_MAX));
+        let window = sender.window_bytes(segment, peer, is_syn);
+        let initial_rtt = self.initial_rtt_ns;
+        let (sender, peer) = self.halves(side);
+        let class = classify(
+            sender,
+            peer,
+            segment,
+            packet.time_ns,
+            start,
+            ack,
+            initial_rtt,
+        );
+
+        let row = tables.segments.as_mut().map(|rows| {
+            rows.push(SegmentRow {
+                frame: packet.frame,
+                flow: 0,
+                direction,
+                time: packet.time_ns,
+                seq: start,
+                ack,
+                payload_bytes: segment.payload_bytes,
+                flags: segment.flags,
+                window_bytes: window,
+                is_retransmission: class.is_retransmission,
+                is_out_of_order: class.is_out_of_order,
+                is_keep_alive: class.is_keep_alive,
+                is_zero_window: class.is_zero_window,
+                is_window_update: class.is_window_update,
+                duplicate_ack_count: class.duplicate_ack_count,
+                gap_before_bytes: class.gap_before_bytes,
+                ..SegmentRow::default()
+            });
+            rows.len().saturating_sub(1)
+        });
+        if let Some(ack) = ack {
+            self.acknowledge(side, packet, ack, window, tables);
+        }
+        self.advance(side, packet, segment, start, &class, row);
+        let wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
+        let flight_bytes = self.half(side).flight_bytes();
+        if let Some(shown) = row.and_then(|row| tables.segments.as_mut()?.get_mut(row)) {
+            shown.flow = self.number;
+            shown.flight_bytes = flight_bytes;
+            shown.wire_segments = wire_segments;
+        }
+        if class.is_new && segment.payload_bytes > 0 && self.was_reset() {
+            self.reopen();
+        }
+        if !self.is_opaque {
+            self.payload(side, packet, segment, start, ack, tables);
+        }
+        self.close(side, packet, segment, tables);
+    }
+
+    /// Takes what a SYN or SYN-ACK tells: the client, options, and the halves of the round trip.
+    fn handshake(&mut self, side: Side, time_ns: i64, segment: &Segment<'_>) {
+        let is_syn_ack = segment.has(flags::ACK);
+        if !self.roles_are_certain {
+            let client = if is_syn_ack { side.other() } else { side };
+            self.take_roles(client);
+        }
+        self.roles_are_certain = true;
+        let (sender, _) = self.halves(side);
+        sender.begin(segment.seq);
+        sender.handshake(segment);
+        let slot = if is_syn_ack {
+            &mut self.syn_ack_ns
+        } else {
+            &mut self.syn_ns
+        };
+        *slot = Some(time_ns);
+        let (client, server) = (self.client_half(), self.server_half());
+        self.segment_size.negotiated(
+            client.mss_option,
+            server.mss_option,
+            client.uses_timestamps && server.uses_timestamps,
+        );
+    }
+
+    /// Learns who the client is from the first bytes of a message.
+    fn orient(&mut self, side: Side, payload: &[u8]) {
+        let client = match starts_like_http(payload) {
+            Some(Spoken::Request) => side,
+            Some(Spoken::Response) => side.other(),
+            None => return,
+        };
+        self.take_roles(client);
+        self.roles_are_certain = true;
+    }
+
+    /// Makes `client` the client. What was inferred under the other assumption is dropped.
+    fn take_roles(&mut self, client: Side) {
+        if self.client != client {
+            self.client = client;
+            self.http = None;
+            *self.pauses = PauseTracker::default();
+            self.flights = FlightTracker::default();
+        }
+    }
+
+    /// Round trip of the whole path: both parts of it, as seen from the observation point.
+    #[must_use]
+    pub fn path_rtt_ns(&self) -> Option<i64> {
+        let to_server = self.client_half().path_rtt_ns?;
+        Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+    }
+}

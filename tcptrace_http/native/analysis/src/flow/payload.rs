@@ -1,0 +1,203 @@
+//! Payload on its way to HTTP, and what comes back from there.
+
+use trace_model::rows::Direction;
+use trace_model::{flags, AnomalyKind, Packet, Segment};
+
+use super::{Flow, Side, Unacknowledged};
+use crate::http::{self, Connection, Mark};
+use crate::pauses::FinishedResponse;
+use crate::reassembly::{Delivery, Piece, Reassembler};
+use crate::tables::Tables;
+use crate::transaction_row::transaction_row;
+
+/// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
+const UNACKNOWLEDGED_MAX: usize = 1024;
+
+impl Flow {
+    /// Hands the segment's payload, and what it makes deliverable, to HTTP.
+    pub(super) fn payload(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        ack: Option<i64>,
+        tables: &mut Tables,
+    ) {
+        let mark = Mark {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+        };
+        let payload_start = start
+            .saturating_add(i64::from(segment.has(flags::SYN)))
+            .saturating_sub(1);
+        if segment.payload_bytes > 0 && !segment.has(flags::RST) {
+            let piece = Piece {
+                offset: payload_start,
+                length: segment.payload_bytes,
+                bytes: segment.payload,
+                mark,
+                peer_acked: ack.and_then(|ack| u64::try_from(ack.saturating_sub(1)).ok()),
+            };
+            self.deliver(side, mark, tables, |reassembler, deliver| {
+                reassembler.insert(piece, deliver)
+            });
+        }
+        if let Some(ack) = ack {
+            let acked = ack.saturating_sub(1);
+            if self.half(side.other()).reassembler.is_waiting() {
+                self.deliver(side.other(), mark, tables, |reassembler, deliver| {
+                    reassembler.acknowledged(acked, deliver);
+                });
+            }
+        }
+    }
+
+    /// Runs `work` on the reassembler of `side`, feeding HTTP with what comes out.
+    pub(super) fn deliver(
+        &mut self,
+        side: Side,
+        mark: Mark,
+        tables: &mut Tables,
+        work: impl FnOnce(&mut Reassembler, &mut dyn FnMut(Delivery<'_>)),
+    ) {
+        let direction = self.direction_of(side);
+        let opened_before = self.http.as_ref().and_then(|http| http.response_start());
+        let mut connection = self.http.take().unwrap_or_default();
+        let output = &mut tables.http_output;
+        let (sender, _) = self.halves(side);
+        let gaps_before = sender.reassembler.gap_bytes;
+        work(&mut sender.reassembler, &mut |delivery| match delivery {
+            Delivery::Bytes {
+                offset,
+                bytes,
+                mark,
+                peer_acked,
+            } => {
+                connection.data(direction, offset, bytes, mark, peer_acked, output);
+            }
+            Delivery::Gap {
+                offset,
+                length,
+                mark,
+            } => {
+                connection.gap(direction, offset, length, mark, output);
+            }
+        });
+        let lost = sender.reassembler.gap_bytes.saturating_sub(gaps_before);
+        if std::mem::take(&mut sender.reassembler.differing) {
+            let detail = "bytes sent again differ from the first copy, which is kept".to_owned();
+            tables.anomaly(
+                AnomalyKind::OverlappingDataDiffers,
+                Some(mark.frame),
+                self.number,
+                detail,
+            );
+        }
+        if lost > 0 {
+            let detail =
+                format!("{lost} bytes were acknowledged or passed over, but never captured");
+            tables.anomaly(
+                AnomalyKind::CaptureGap,
+                Some(mark.frame),
+                self.number,
+                detail,
+            );
+        }
+        self.after_delivery(connection, opened_before, tables);
+    }
+
+    /// Takes what HTTP made of the bytes.
+    pub(super) fn after_delivery(
+        &mut self,
+        connection: Box<Connection>,
+        opened_before: Option<u64>,
+        tables: &mut Tables,
+    ) {
+        self.is_http |= connection.is_http();
+        let opened = connection.response_start();
+        let both_opaque = connection.is_opaque(Direction::ClientToServer)
+            && connection.is_opaque(Direction::ServerToClient);
+        if self.is_http && opened != opened_before {
+            if let Some(start) = opened {
+                self.pauses.response_opens(start);
+            }
+        }
+        if both_opaque {
+            self.is_opaque = true;
+            self.first.reassembler = Reassembler::default();
+            self.second.reassembler = Reassembler::default();
+        } else {
+            self.http = Some(connection);
+        }
+        self.collect(tables);
+    }
+
+    /// Turns finished transactions into rows; they wait for the client's last ACK.
+    pub(super) fn collect(&mut self, tables: &mut Tables) {
+        if tables.http_output.transactions.is_empty() && tables.http_output.anomalies.is_empty() {
+            return;
+        }
+        let mut output = std::mem::take(&mut tables.http_output);
+        for mut anomaly in output.anomalies.drain(..) {
+            anomaly.flow = Some(self.number);
+            tables.push_anomaly(anomaly);
+        }
+        for transaction in output.transactions.drain(..) {
+            self.finished(transaction, tables);
+        }
+        tables.http_output = output;
+    }
+
+    pub(super) fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
+        let index = self.transactions;
+        self.transactions = index.saturating_add(1);
+        let response = transaction
+            .response
+            .as_ref()
+            .map(|response| FinishedResponse {
+                flow: self.number,
+                transaction: index,
+                start: response.start,
+                end: response.end,
+                head_bytes: response.header_bytes,
+            });
+        if let Some(response) = response {
+            self.pauses.response_ends(response, &mut tables.pauses);
+            self.flights
+                .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
+        }
+        let row = transaction_row(self.number, index, transaction);
+        self.unacknowledged.push_back(Unacknowledged {
+            row,
+            response_end: response.map(|response| response.end),
+        });
+        if self.unacknowledged.len() > UNACKNOWLEDGED_MAX {
+            if let Some(oldest) = self.unacknowledged.pop_front() {
+                tables.transactions.push(&oldest.row);
+            }
+        }
+    }
+
+    /// Writes the transactions whose last byte is now acknowledged.
+    pub(super) fn flush_acknowledged(
+        &mut self,
+        packet: &Packet<'_>,
+        ack: i64,
+        tables: &mut Tables,
+    ) {
+        let acked = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
+        while let Some(front) = self.unacknowledged.front_mut() {
+            match front.response_end {
+                Some(end) if end > acked => return,
+                Some(_) => {
+                    front.row.last_ack_frame = Some(packet.frame);
+                    front.row.last_ack_time = Some(packet.time_ns);
+                }
+                None => {}
+            }
+            tables.transactions.push(&front.row);
+            self.unacknowledged.pop_front();
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What a segment does to its sender and to its peer: acknowledgments, new data, data sent again.
+
+use trace_model::{flags, Packet, Segment};
+
+use super::{Flow, Side};
+use crate::classify::Class;
+use crate::flights::FlightData;
+use crate::half::Outstanding;
+use crate::pauses::{AckSeen, Path, ServerData};
+use crate::tables::Tables;
+
+/// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
+const OUTSTANDING_MAX: usize = 1 << 14;
+
+impl Flow {
+    /// `side` acknowledged the other's data up to `ack`.
+    pub(super) fn acknowledge(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        ack: i64,
+        window: u32,
+        tables: &mut Tables,
+    ) {
+        let acknowledges_server = side == self.client;
+        let (sender, peer) = self.halves(side);
+        sender.last_window_bytes = window;
+        if ack <= peer.acked {
+            return;
+        }
+        let outstanding_segments = u32::try_from(peer.outstanding.len()).unwrap_or(u32::MAX);
+        let outstanding_bytes = peer.flight_bytes();
+        let mut covered_ns = packet.time_ns;
+        let segments = &mut tables.segments;
+        let acknowledged = peer.acknowledge(ack, packet.time_ns, |sent, rtt| {
+            covered_ns = sent.time_ns;
+            if let Some(row) = sent.row.and_then(|row| segments.as_mut()?.get_mut(row)) {
+                row.acked_by_frame = Some(packet.frame);
+                row.rtt = rtt;
+            }
+        });
+        if !acknowledges_server {
+            return;
+        }
+        if self.initial_rtt_ns.is_none() && acknowledged.before <= 1 {
+            self.initial_rtt_ns = self
+                .syn_ns
+                .zip(self.syn_ack_ns)
+                .map(|(syn, _)| packet.time_ns.saturating_sub(syn))
+                .filter(|rtt| *rtt >= 0);
+        }
+        if self.is_http {
+            let server_path = self.client_half().path_rtt_ns;
+            let seen = AckSeen {
+                frame: packet.frame,
+                time_ns: packet.time_ns,
+                acknowledged,
+                covered_ns,
+                outstanding_segments,
+                outstanding_bytes,
+            };
+            self.pauses.client_ack(seen, server_path);
+            self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// Moves the sender's state on by a segment that carries payload, a SYN or a FIN.
+    pub(super) fn advance(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        class: &Class,
+        row: Option<usize>,
+    ) {
+        let length = segment.sequence_length();
+        if length == 0 || segment.has(flags::RST) || class.is_keep_alive {
+            return;
+        }
+        let end = start.saturating_add(i64::from(length));
+        let from_server = side != self.client;
+        let is_new = class.is_new;
+        let (sender, peer) = self.halves(side);
+        if is_new {
+            if sender.outstanding.len() >= OUTSTANDING_MAX
+                || (peer.counts.packets == 0 && sender.outstanding.len() > 1)
+            {
+                sender.outstanding.pop_front();
+            }
+            sender.outstanding.push_back(Outstanding {
+                end,
+                time_ns: packet.time_ns,
+                is_ambiguous: class.gap_before_bytes > 0,
+                row,
+            });
+            if class.gap_before_bytes > 0 {
+                sender.holes.add(sender.next, start);
+            }
+            sender.unique_bytes = sender
+                .unique_bytes
+                .saturating_add(u64::from(segment.payload_bytes));
+            sender.next = end;
+            sender.advanced_ns = packet.time_ns;
+        } else {
+            let beyond = u64::try_from(end.saturating_sub(sender.next)).unwrap_or(0);
+            let filled = sender.holes.fill(start, end).saturating_add(beyond);
+            let payload = u64::from(segment.payload_bytes);
+            sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
+            sender.mark_ambiguous();
+            sender.next = sender.next.max(end);
+        }
+        if from_server && segment.payload_bytes > 0 {
+            self.server_data(packet, segment, start, class);
+        }
+    }
+
+    /// Follows the pace of the server's data.
+    pub(super) fn server_data(
+        &mut self,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        class: &Class,
+    ) {
+        if !class.is_new || class.gap_before_bytes > 0 {
+            self.recovery_until = self.server_half().next;
+        }
+        if !class.is_new {
+            self.flights.retransmission();
+            self.pauses.retransmission();
+            return;
+        }
+        self.segment_size
+            .data(segment.payload_bytes, self.server_half().acked, start);
+        if !self.is_http {
+            return;
+        }
+        let path = self.path();
+        let stream_start = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
+        let flight_bytes = self.server_half().flight_bytes();
+        self.pauses.server_data(
+            ServerData {
+                frame: packet.frame,
+                time_ns: packet.time_ns,
+                start: stream_start,
+                end: stream_start.saturating_add(u64::from(segment.payload_bytes)),
+                bytes: segment.payload_bytes,
+                has_fin: segment.has(flags::FIN),
+            },
+            &path,
+            flight_bytes,
+        );
+        let full = u64::from(path.segment_bytes.max(1));
+        self.flights.server_data(FlightData {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+            offset: stream_start,
+            segments: self.segment_size.wire_segments(segment.payload_bytes),
+            rtt_ns: self.path_rtt_ns(),
+            receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
+        });
+    }
+
+    pub(super) fn path(&self) -> Path {
+        let server = self.server_half();
+        Path {
+            segment_bytes: self.segment_size.full(),
+            server_path_rtt_ns: self.client_half().path_rtt_ns,
+            client_path_rtt_ns: server.path_rtt_ns,
+            receive_window: u64::from(self.client_half().last_window_bytes),
+            in_loss_recovery: server.acked < self.recovery_until,
+        }
+    }
+}
