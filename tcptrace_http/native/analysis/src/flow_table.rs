@@ -15,7 +15,8 @@ const TIME_WAIT_NS: i64 = 240_000_000_000;
 /// Packets between two looks for flows to forget.
 const SWEEP_PACKETS: u32 = 1 << 18;
 
-/// The two endpoints, the lower one first, so that both directions have one key.
+/// The two endpoints, the lower one first, so that both directions have one key. Lower in what
+/// order does not matter, so the bytes are taken as the machine reads them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
     low: u128,
@@ -25,17 +26,21 @@ struct Key {
 }
 
 impl Key {
-    fn new(source: Endpoint, destination: Endpoint) -> Self {
-        let number = |address: IpAddress| u128::from_be_bytes(address.octets);
+    /// The key, and whether the source is the lower endpoint.
+    #[inline]
+    fn new(source: Endpoint, destination: Endpoint) -> (Self, bool) {
+        let number = |address: IpAddress| u128::from_ne_bytes(address.octets);
         let a = (number(source.address), source.port);
         let b = (number(destination.address), destination.port);
-        let (low, high) = if a <= b { (a, b) } else { (b, a) };
-        Key {
+        let source_is_low = a <= b;
+        let (low, high) = if source_is_low { (a, b) } else { (b, a) };
+        let key = Key {
             low: low.0,
             high: high.0,
             ports: (u32::from(low.1) << 16) | u32::from(high.1),
             is_v6: source.address.is_v6,
-        }
+        };
+        (key, source_is_low)
     }
 }
 
@@ -65,7 +70,8 @@ impl FlowTable {
             address: network.destination,
             port: segment.destination_port,
         };
-        let place = self.place_of(Key::new(source, destination));
+        let (key, source_is_low) = Key::new(source, destination);
+        let place = self.place_of(key);
         let Some(slot) = self.flows.get_mut(place) else {
             return;
         };
@@ -73,14 +79,20 @@ impl FlowTable {
         let mut new_flow = || {
             let number = *next_number;
             *next_number = number.saturating_add(1);
-            Box::new(Flow::new(number, packet, segment, [source, destination]))
+            Box::new(Flow::new(
+                number,
+                packet,
+                segment,
+                [source, destination],
+                source_is_low,
+            ))
         };
         let flow = slot.get_or_insert_with(&mut new_flow);
-        if flow.is_reused_by(flow.side_of(source), segment) {
+        if flow.is_reused_by(flow.side_of(source_is_low), segment) {
             let mut over = std::mem::replace(flow, new_flow());
             finish(&mut over, tables);
         }
-        flow.segment(flow.side_of(source), packet, segment, tables);
+        flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         self.packets_since_sweep = self.packets_since_sweep.saturating_add(1);
         if self.packets_since_sweep >= SWEEP_PACKETS {
             self.packets_since_sweep = 0;

@@ -55,6 +55,7 @@ struct Unacknowledged {
 pub struct Flow {
     pub number: u32,
     pub endpoints: [Endpoint; 2],
+    first_is_low: bool,
     pub first: Half,
     pub second: Half,
     /// Who is the client.
@@ -88,6 +89,7 @@ impl Flow {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         endpoints: [Endpoint; 2],
+        first_is_low: bool,
     ) -> Self {
         let is_syn = segment.has(flags::SYN);
         let sender_is_client = if is_syn {
@@ -99,6 +101,7 @@ impl Flow {
         Flow {
             number,
             endpoints,
+            first_is_low,
             first: Half::default(),
             second: Half::default(),
             client: if sender_is_client {
@@ -125,10 +128,11 @@ impl Flow {
         }
     }
 
-    /// The side of a sender; the two ends of a flow to itself cannot be told apart.
+    /// The side of a sender, by whether it is the lower endpoint of the flow's key; the two ends of a
+    /// flow to itself cannot be told apart.
     #[must_use]
-    pub fn side_of(&self, source: Endpoint) -> Side {
-        if self.endpoints[0] == source {
+    pub fn side_of(&self, sender_is_low: bool) -> Side {
+        if sender_is_low == self.first_is_low {
             Side::First
         } else {
             Side::Second

@@ -41,7 +41,7 @@ impl Connection {
             first: origin.first,
             seen: origin.peer_acked.unwrap_or(self.responses.next),
             kind,
-            wants_tunnel: kind == MethodKind::Connect || message.fields.upgrade.is_some(),
+            wants_tunnel: kind == MethodKind::Connect || message.fields.has_upgrade,
         };
         let answer = self.pairing.request(facts, self.responses.next, out);
         if !self.requests.begin_body(message) {

@@ -12,16 +12,9 @@ pub struct Fields {
     pub host: Option<Box<str>>,
     pub content_type: Option<Box<str>>,
     pub content_encoding: Option<Box<str>>,
-    pub referer: Option<Box<str>>,
-    pub user_agent: Option<Box<str>>,
-    pub location: Option<Box<str>>,
     pub server: Option<Box<str>>,
-    /// `Sec-Fetch-Dest`: what a browser wants the resource for.
-    pub fetch_destination: Option<Box<str>>,
-    /// `Expect: 100-continue` (RFC 9110, section 10.1.1).
-    pub expects_continue: bool,
-    /// The protocols of `Upgrade` (RFC 9110, section 7.8).
-    pub upgrade: Option<Box<str>>,
+    /// The field `Upgrade` is there (RFC 9110, section 7.8).
+    pub has_upgrade: bool,
 }
 
 /// What Content-Length says (RFC 9110, section 8.6).
@@ -72,21 +65,13 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
     let slot = match header.name.len() {
         4 if is("host") => &mut fields.host,
         6 if is("server") => &mut fields.server,
-        6 if is("expect") => {
-            fields.expects_continue |= header
-                .value
-                .trim_ascii()
-                .eq_ignore_ascii_case(b"100-continue");
+        7 if is("upgrade") => {
+            fields.has_upgrade = true;
             return;
         }
-        7 if is("referer") => &mut fields.referer,
-        7 if is("upgrade") => &mut fields.upgrade,
-        8 if is("location") => &mut fields.location,
-        10 if is("user-agent") => &mut fields.user_agent,
         10 if is("connection") => return read_connection(header.value, framing),
         12 if is("content-type") => &mut fields.content_type,
         14 if is("content-length") => return read_content_length(header.value, framing),
-        14 if is("sec-fetch-dest") => &mut fields.fetch_destination,
         16 if is("content-encoding") => &mut fields.content_encoding,
         17 if is("transfer-encoding") => return read_transfer_encoding(header.value, framing),
         _ => return,
@@ -99,7 +84,11 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
 
 /// Bytes as text, cut at `limit` bytes.
 pub(super) fn text(bytes: &[u8], limit: usize) -> Box<str> {
-    String::from_utf8_lossy(bytes.get(..limit).unwrap_or(bytes)).into()
+    let bytes = bytes.get(..limit).unwrap_or(bytes);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => String::from_utf8_lossy(bytes).into(),
+    }
 }
 
 /// The members of a comma-separated list; empty ones are ignored (RFC 9110, section 5.6.1).
@@ -245,7 +234,7 @@ mod tests {
                 value: b"\xffx",
             },
             Header {
-                name: "REFERER",
+                name: "SERVER",
                 value: &long,
             },
             Header {
@@ -255,6 +244,6 @@ mod tests {
         ];
         let fields = read(&headers).0;
         assert_eq!(fields.host.as_deref(), Some("\u{fffd}x"));
-        assert_eq!(fields.referer.map(|value| value.len()), Some(VALUE_MAX));
+        assert_eq!(fields.server.map(|value| value.len()), Some(VALUE_MAX));
     }
 }
