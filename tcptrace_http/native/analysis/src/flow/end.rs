@@ -48,12 +48,21 @@ impl Flow {
             let (sender, _) = self.halves(side);
             sender.fin_end.get_or_insert(sender.next);
         }
+        let is_ending = self.first.fin_end.is_some() || self.second.fin_end.is_some();
+        if is_ending {
+            self.end_delivered(side, mark, tables);
+        }
+    }
+
+    /// Ends the directions whose FIN has come and whose last byte was delivered.
+    fn end_delivered(&mut self, side: Side, mark: Mark, tables: &mut Tables) {
         for side in [side, side.other()] {
             let half = self.half(side);
-            // The FIN takes one number after the last byte; streams count bytes from 0.
-            let is_delivered = half
-                .fin_end
-                .is_some_and(|end| half.reassembler.delivered() >= end.saturating_sub(2));
+            // The FIN takes one number after the last byte; streams count bytes from 0. Of a flow
+            // that is not looked into, nothing is delivered.
+            let is_delivered = half.fin_end.is_some_and(|end| {
+                self.is_opaque || half.reassembler.delivered() >= end.saturating_sub(2)
+            });
             if is_delivered && !half.has_ended {
                 self.end_direction(side, End::Fin, mark, tables);
             }

@@ -263,12 +263,10 @@ impl Flow {
             self.acknowledge(side, packet, ack, window, tables);
         }
         self.advance(side, packet, segment, start, &class, row);
-        let wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
-        let flight_bytes = self.half(side).flight_bytes();
         if let Some(shown) = row.and_then(|row| tables.segments.as_mut()?.get_mut(row)) {
             shown.flow = self.number;
-            shown.flight_bytes = flight_bytes;
-            shown.wire_segments = wire_segments;
+            shown.flight_bytes = self.half(side).flight_bytes();
+            shown.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
         }
         if class.is_new && segment.payload_bytes > 0 && self.was_reset() {
             self.reopen();
