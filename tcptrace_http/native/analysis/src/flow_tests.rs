@@ -1,7 +1,5 @@
 //! Flows from small exchanges of packets. Initial sequence numbers lie close to the wrap.
 
-#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::panic)]
-
 use trace_model::column::{Columns, Values};
 use trace_model::{
     flags, IpAddress, LinkType, Network, Packet, PacketSink, Segment, SeqNumber, TcpOptions,

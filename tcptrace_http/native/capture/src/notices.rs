@@ -81,7 +81,6 @@ fn rows_shown(kind: AnomalyKind) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing)]
     use super::*;
     use crate::testing::Recorder;
 

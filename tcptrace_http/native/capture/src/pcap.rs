@@ -195,7 +195,6 @@ fn max_captured_bytes(link_type: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
     use super::*;
     use crate::bytes::ByteOrder::{Big, Little};
     use crate::testing::{read, tcp_packet, Bytes, MICROSECONDS, RAW};

@@ -1,6 +1,4 @@
 //! Builders of capture files, and a sink that keeps what it is given.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
-
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use crate::bytes::ByteOrder;

@@ -1,11 +1,4 @@
 //! Exchanges without loss: framing, pairing, tunnels and what is no HTTP.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};

@@ -1,11 +1,4 @@
 //! Where messages end, in whole exchanges: RFC 9112, section 6.3, tunnels and broken framing.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};

@@ -1,11 +1,4 @@
 //! Exchanges with loss: whatever is missing, no request gets the response to another.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};

@@ -1,11 +1,4 @@
 //! Any bytes, cut anywhere: no panic, no unbounded memory, no change by how they are cut.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use super::script::{CLIENT, SERVER};
 use super::{Connection, End, Mark, Output};
 

@@ -1,11 +1,4 @@
 //! Plays exchanges to a connection, for tests.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use trace_model::AnomalyKind;
 
 use super::{Connection, Direction, End, Mark, Message, Output, Transaction};

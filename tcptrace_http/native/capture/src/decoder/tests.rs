@@ -1,6 +1,4 @@
 //! Claims about any capture: how it is cut into chunks or cut short changes nothing that is whole.
-#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
-
 use super::*;
 use crate::bytes::ByteOrder::{Big, Little};
 use crate::testing::{read, read_in_chunks, tcp_packet, Bytes, Reading, MICROSECONDS, RAW};

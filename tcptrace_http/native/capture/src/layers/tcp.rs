@@ -98,13 +98,6 @@ fn payload_offset(view: View<'_>, header_bytes: u8) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{
         decode, decode_with, frame, ipv4, tcp, tcp_with_options, PAYLOAD, RAW, SEQ,
     };

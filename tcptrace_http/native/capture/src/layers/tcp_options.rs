@@ -141,13 +141,6 @@ fn report_overrun(kind: u8, rest: &[u8], notice: &mut impl FnMut(AnomalyKind, St
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use super::*;
 
     fn read_options(bytes: &[u8]) -> (TcpOptions, Vec<String>) {

@@ -1,11 +1,4 @@
 //! Packets made by hand, for the tests of the layers.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use super::{Frame, Layers};
 use trace_model::{AnomalyKind, LinkType, Network, Segment};
 

@@ -1,11 +1,4 @@
 //! What holds for frames of every kind.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use super::testing::{
     concat, decode, decode_with, ethernet, frame, ipv4, samples, tcp, Decoded, ETHERNET, PAYLOAD,
     RAW,

@@ -1,5 +1,3 @@
-#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
-
 use super::*;
 use crate::bytes::ByteOrder::{Big, Little};
 use crate::testing::{read, tcp_packet, Bytes, Reading};

@@ -35,13 +35,6 @@ pub(super) fn type_3(view: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, RAW};
 
     fn is_read(gre: &[u8], header: &[u8]) -> bool {

@@ -1,11 +1,4 @@
 //! What holds for fragments of IPv4 and IPv6.
-#![allow(
-    clippy::indexing_slicing,
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic
-)]
-
 use super::fragments::{MAX_DATAGRAMS, MAX_TABLE_BYTES};
 use crate::layers::testing::{
     concat, decode_with, frame, ipv4_part, ipv6, tcp, tcp_with_options, udp, Decoded, RAW,

@@ -67,13 +67,6 @@ fn after_routes(mut view: View<'_>) -> Result<View<'_>, Stop> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, tcp, RAW};
 
     fn is_read(header: &[u8]) -> bool {

@@ -81,13 +81,6 @@ fn total_bytes(field: u16, view: View<'_>) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::decode_with;
     use crate::layers::testing::{concat, decode, frame, ipv4, ipv4_part, tcp, PAYLOAD, RAW};
     use crate::layers::{Frame, Layers};

@@ -101,13 +101,6 @@ pub(super) fn fragment(view: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, decode_with, frame, ipv6, tcp, PAYLOAD, RAW};
     use crate::layers::{Frame, Layers};
     use trace_model::AnomalyKind;

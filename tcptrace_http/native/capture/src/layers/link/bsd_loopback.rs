@@ -36,13 +36,6 @@ fn by_family(family: u32, view: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp};
     use trace_model::LinkType;
 

@@ -45,13 +45,6 @@ pub(super) fn type_or_length(field: u16, after: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, ETHERNET, SNAP_IPV4};
 
     #[test]

@@ -85,13 +85,6 @@ fn first_of_aggregate(body: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, tcp, Decoded, SNAP_IPV4};
     use trace_model::LinkType;
 

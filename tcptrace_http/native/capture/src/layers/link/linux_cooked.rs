@@ -52,13 +52,6 @@ fn by_protocol(protocol: u16, hardware: u16, after: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, tcp, SNAP_IPV4};
     use trace_model::LinkType;
 

@@ -36,13 +36,6 @@ fn ethernet_pseudowire(below: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ethernet, ipv4, ipv6, tcp, ETHERNET};
 
     fn is_read(below: &[u8]) -> bool {

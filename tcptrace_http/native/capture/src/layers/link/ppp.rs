@@ -50,13 +50,6 @@ fn protocol(view: View<'_>) -> Result<(u16, View<'_>), Stop> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp};
     use trace_model::LinkType;
 

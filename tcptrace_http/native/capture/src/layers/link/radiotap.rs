@@ -47,13 +47,6 @@ fn flags(view: View<'_>, present: u32) -> Result<Option<u8>, Stop> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, tcp, SNAP_IPV4};
     use trace_model::LinkType;
 

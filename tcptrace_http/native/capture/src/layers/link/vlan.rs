@@ -11,13 +11,6 @@ pub(super) fn payload(view: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, ETHERNET, SNAP_IPV4};
 
     #[test]

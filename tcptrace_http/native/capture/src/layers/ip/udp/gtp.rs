@@ -54,13 +54,6 @@ fn after_extension(view: View<'_>) -> Result<(u8, View<'_>), Stop> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, tcp, udp, RAW};
 
     fn decoded(header: &[u8]) -> crate::layers::testing::Decoded {

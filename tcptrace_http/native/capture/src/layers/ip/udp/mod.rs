@@ -54,13 +54,6 @@ fn tunnel(port: u16) -> Option<fn(View<'_>) -> Next<'_>> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{decode, ipv4, udp, RAW};
 
     #[test]

@@ -28,13 +28,6 @@ pub(super) fn payload(mut view: View<'_>) -> Next<'_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(
-        clippy::indexing_slicing,
-        clippy::unwrap_used,
-        clippy::expect_used,
-        clippy::panic
-    )]
-
     use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp, udp, RAW};
 
     #[test]
