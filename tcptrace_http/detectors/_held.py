@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["held", "held_findings"]
+__all__ = ["DELAYED_ACK_MIN", "LOST_MIN", "held", "held_findings"]
 
 #: Released data follows its ACK by -0.1 to 1.1 ms more than the path takes, on a busy server by 5.
 RELEASE_MAX_NS: Final = 6_000_000
 #: ... and on a long path by a share of it, for round trips vary.
 RELEASE_RTT_SHARE: Final = 0.1
+#: Within this it follows on all but a busy host; one that is later may be a coincidence.
+RELEASE_USUAL_NS: Final = 2_000_000
 #: Where the ACK was not delayed, the pause is one round trip; what comes later by more than this
 #: share of it, or than a few segments take on a local network, was not ready before.
 HOLD_RTT_SHARE: Final = 0.25
@@ -49,10 +51,18 @@ NAGLE_DISPROOFS_MIN: Final = 2
 NAGLE_DISPROOFS_SHARE: Final = 0.5
 
 
-def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+def held(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
+    lost_min: timedelta = LOST_MIN,
+    steady_ratio_max: float = STEADY_RATIO_MAX,
+) -> pl.LazyFrame:
     """Pauses in which data waited for an ACK, with ``cause``, ``start``, ``lost``, ``confidence``.
 
-    Columns are those of ``pauses``, and ``server_software`` of the transaction.
+    Columns are those of ``pauses``, and ``server_software`` of the transaction. ``delayed_ack_min``
+    is the least delay of an ACK that counts as delayed, ``lost_min`` the least loss that is told,
+    ``steady_ratio_max`` how much the distance from ACK to data may vary, against the pause itself.
     """
     import polars as pl
 
@@ -68,7 +78,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     follows_ack = ns("ack_to_release").abs() <= slack
 
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
-    is_delayed = pl.col("ack_delay").is_between(DELAYED_ACK_MIN, DELAYED_ACK_MAX)
+    is_delayed = pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX)
     # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2).
     is_stall = (
         is_delayed
@@ -86,7 +96,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
     ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
-    is_steady = ((pl.len() < STEADY_COUNT_MIN) | (ratio <= STEADY_RATIO_MAX) | (varies <= STEADY_NOISE_NS)).over(
+    is_steady = ((pl.len() < STEADY_COUNT_MIN) | (ratio <= steady_ratio_max) | (varies <= STEADY_NOISE_NS)).over(
         "flow", "cause"
     )
     nagle_is_off = (
@@ -94,10 +104,11 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         & (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_SHARE * pl.len().over("flow"))
         & released_is_short
     )
+    may_be_coincidence = ns("ack_to_release").abs() > RELEASE_USUAL_NS
     enough_to_compare = pl.len().over("flow", "cause") >= STEADY_COUNT_MIN
     confidence = (
         pl.lit(0.9)
-        + pl.when(enough_to_compare).then(0.08).otherwise(0.0)
+        + pl.when(enough_to_compare).then(0.08).when(may_be_coincidence).then(-0.3).otherwise(0.0)
         - pl.when(pl.col("has_syn")).then(0.0).otherwise(0.05)
     )
     return (
@@ -110,7 +121,7 @@ def held(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )
         .filter(is_steady, ~nagle_is_off)
-        .filter(pl.col("lost") >= LOST_MIN)
+        .filter(pl.col("lost") >= lost_min)
         .with_columns(
             confidence=confidence,
             start=pl.col("could_send_time"),

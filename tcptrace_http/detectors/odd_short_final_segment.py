@@ -34,10 +34,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tcptrace_http.detectors._held import held, held_findings
+from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import timedelta
 
     import polars as pl
 
@@ -54,7 +55,12 @@ REMEDIES = {
 }
 
 
-def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
+    lost_min: timedelta = LOST_MIN,
+) -> pl.LazyFrame:
     """Responses whose last short segment was held; see :class:`Detector`."""
     import polars as pl
 
@@ -67,7 +73,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes")
     )
     return (
-        held(tables)
+        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
         .filter(final_is_short, ~opens_with_head_alone, ~fills_window)
         .pipe(
             held_findings,

@@ -35,10 +35,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tcptrace_http.detectors._held import held, held_findings
+from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import timedelta
 
     import polars as pl
 
@@ -56,7 +57,12 @@ REMEDIES = {
 }
 
 
-def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
+    lost_min: timedelta = LOST_MIN,
+) -> pl.LazyFrame:
     """Responses held behind the short segment that opened them; see :class:`Detector`."""
     import polars as pl
 
@@ -67,7 +73,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     )
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
     return (
-        held(tables)
+        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
         .filter(opens_short, carries_head_alone | ~pl.col("ends_response"))
         .pipe(
             held_findings,

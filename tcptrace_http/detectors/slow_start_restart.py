@@ -3,7 +3,7 @@
 What it does
 ------------
 Finds responses that came after an idle period in the small, growing flights of slow start, on a flow
-that had shown a flight at least twice as large before.
+that had shown a much larger flight before.
 
 Why it is bad
 -------------

@@ -18,6 +18,7 @@ const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody";
 struct Script {
     analyzer: Analyzer,
     frame: u64,
+    time_ns: i64,
     reused: u32,
     window: u16,
 }
@@ -27,6 +28,7 @@ impl Script {
         Script {
             analyzer: Analyzer::new(true),
             frame: 0,
+            time_ns: 0,
             reused: 0,
             window: 1000,
         }
@@ -53,6 +55,7 @@ impl Script {
         options: TcpOptions,
     ) -> &mut Self {
         self.frame += 1;
+        self.time_ns += 1_000_000;
         let (from, to) = if from_client {
             (CLIENT, SERVER)
         } else {
@@ -91,7 +94,7 @@ impl Script {
         };
         self.analyzer.packet(&Packet {
             frame: self.frame,
-            time_ns: self.frame as i64 * 1_000_000,
+            time_ns: self.time_ns,
             interface: 0,
             link_type: LinkType(1),
             wire_bytes: 54 + payload.len() as u32,
@@ -235,6 +238,19 @@ fn karns_rule_leaves_no_round_trip_to_a_segment_sent_twice() {
     assert_eq!(segments[3].acked_by_frame, Some(6));
     assert_eq!(segments[3].rtt, None);
     assert_eq!(segments[0].rtt, Some(1_000_000));
+}
+
+#[test]
+fn a_packet_that_the_host_shows_twice_spoils_no_round_trip() {
+    let mut script = Script::new();
+    script.handshake().send(true, DATA, 1, 1, REQUEST);
+    script.time_ns -= 960_000;
+    let tables = script
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, flags::ACK, 1, 28, b"")
+        .finish();
+    let segments = tables.segments.unwrap();
+    assert_eq!(segments[3].rtt, Some(1_040_000));
 }
 
 #[test]

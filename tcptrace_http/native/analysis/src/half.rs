@@ -10,6 +10,12 @@ use crate::reassembly::Reassembler;
 /// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
 const WINDOW_SCALE_MAX: u8 = 14;
 
+/// A packet that a host shows twice comes again within some 50 microseconds; no sender has learnt of
+/// a loss by then.
+const COPY_MAX_NS: i64 = 100_000;
+/// Packets between a packet and its copy.
+const COPIES_LOOKED_AT: usize = 64;
+
 /// Sent data (or a SYN or FIN) that the peer has not acknowledged yet.
 #[derive(Clone, Copy, Debug)]
 pub struct Outstanding {
@@ -138,6 +144,15 @@ impl Half {
     #[must_use]
     pub fn flight_bytes(&self) -> u64 {
         u64::try_from(self.next.saturating_sub(self.acked)).unwrap_or(0)
+    }
+
+    /// Whether what ends at `end` was seen a moment ago: then this is no retransmission but the same
+    /// packet, captured twice on its way through the host.
+    #[must_use]
+    pub fn is_copy(&self, end: i64, time_ns: i64) -> bool {
+        let recent = self.outstanding.iter().rev().take(COPIES_LOOKED_AT);
+        let before = recent.into_iter().find(|sent| sent.end == end);
+        before.is_some_and(|sent| time_ns.saturating_sub(sent.time_ns) < COPY_MAX_NS)
     }
 
     /// Notes that an earlier byte was sent again: what is in flight gives no more round trips,

@@ -102,6 +102,8 @@ impl Flow {
                 .saturating_add(u64::from(segment.payload_bytes));
             sender.next = end;
             sender.advanced_ns = packet.time_ns;
+        } else if sender.is_copy(end, packet.time_ns) {
+            return;
         } else {
             let beyond = u64::try_from(end.saturating_sub(sender.next)).unwrap_or(0);
             let filled = sender.holes.fill(start, end).saturating_add(beyond);
