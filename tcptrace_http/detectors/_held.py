@@ -106,8 +106,9 @@ def held(
     )
     may_be_coincidence = ns("ack_to_release").abs() > RELEASE_USUAL_NS
     enough_to_compare = pl.len().over("flow", "cause") >= STEADY_COUNT_MIN
+    # A delay of its own class proves more than a pause of one round trip, which chance may give.
     confidence = (
-        pl.lit(0.9)
+        pl.when(is_stall | enough_to_compare).then(0.9).otherwise(0.75)
         + pl.when(enough_to_compare).then(0.08).when(may_be_coincidence).then(-0.3).otherwise(0.0)
         - pl.when(pl.col("has_syn")).then(0.0).otherwise(0.05)
     )

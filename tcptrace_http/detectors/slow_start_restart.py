@@ -75,8 +75,10 @@ def find(
 
     was_idle = idle > pl.max_horizontal(rtt + IDLE_OVER_RTT_NS, pl.lit(IDLE_MIN_NS))
     starts_small = first <= earlier * first_flight_share_max
-    # The last flight is what was left to send and need not have grown; the second may be the last.
-    grows = (second >= first * growth_min) | flights.list.get(2, null_on_oob=True).is_null()
+    # The last flight is what was left to send and need not have grown. Two of one segment each are
+    # the writes of an application as well.
+    ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
+    grows = (second >= first * growth_min) | (ends_at_second & (first > 1))
     window_is_open = pl.col("receive_window_segments") > first
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
@@ -107,7 +109,11 @@ def find(
             lost=lost.cast(pl.Int64).cast(pl.Duration("ns")),
             first_frame=pl.col("flight_first_frames").list.first(),
             last_frame=pl.col("flight_first_frames").list.get(pl.col("surplus")),
-            confidence=pl.when(first <= pl.col("initial_window_segments")).then(0.95).otherwise(0.85),
+            confidence=pl.when(ends_at_second)
+            .then(0.7)
+            .when(first <= pl.col("initial_window_segments"))
+            .then(0.95)
+            .otherwise(0.85),
             cause=pl.lit("stall.slow_start_restart"),
             summary=pl.format(
                 "after {} ms idle the response came in flights of {} segments, where {} had been sent at once",
