@@ -55,7 +55,7 @@ __all__ = ["TOLERANCE_MS", "UNLISTED_MS", "Capture", "Stall", "captures_of", "ru
 #: How far a found loss may be from the true one.
 TOLERANCE_MS: Final = 2.0
 
-#: The sidecars list no gap that is shorter.
+#: The inspection that wrote the sidecars passed over shorter gaps, so about those they say nothing.
 UNLISTED_MS: Final = 3.0
 
 SHORT_INITIAL: Final = "short-initial-segment"
