@@ -11,21 +11,21 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.capture import ON_REQUEST, anomalies_of, decode
+from tcptrace_http.capture import ON_REQUEST, anomalies_of, batches, decode
 from tcptrace_http.errors import FilterError
 from tcptrace_http.schema import TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     import polars as pl
 
     from tcptrace_http.capture import CaptureStream, Decoded
     from tcptrace_http.trace import Provenance
 
-__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze"]
+__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
 CANDIDATE_TABLES: Final = ("pauses", "flights")
@@ -97,7 +97,7 @@ class Analysis:
     @property
     def has_candidates(self) -> bool:
         """Whether there is any row that a detector could judge."""
-        return any(self._decoded.core.row_count(table) for table in CANDIDATE_TABLES)
+        return any(self._decoded.rows.count(table) for table in CANDIDATE_TABLES)
 
     @cached_property
     def findings(self) -> pl.DataFrame:
@@ -123,7 +123,7 @@ class Analysis:
     def _native(self, name: str) -> pl.DataFrame:
         if name in ON_REQUEST - self._decoded.on_request:
             raise KeyError(f"{name} are made only on request: analyze(path, tables=[{name!r}])")
-        return self._chosen(name, lambda: frame_of(self._decoded.core.table(name), TABLES[name]))
+        return self._chosen(name, lambda: frame_of(self._decoded.rows.table(name), TABLES[name]))
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:
@@ -173,10 +173,28 @@ def analyze(
     path: str | os.PathLike[str],
     *,
     tables: Collection[str] = (),
+    jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Analysis:
     """Analyse a capture file, or ``-`` for standard input.
 
     ``tables`` names those of ``capture.ON_REQUEST`` that are wanted; all others are always there.
+    ``jobs`` is the number of threads that share a large capture, by default one for each core; the
+    rows are the same for any number.
     """
-    return Analysis(decode(path, on_request=ON_REQUEST.intersection(tables), progress=progress))
+    return Analysis(decode(path, on_request=ON_REQUEST.intersection(tables), jobs=jobs, progress=progress))
+
+
+def analyze_in_batches(
+    path: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    progress: Callable[[CaptureStream], None] | None = None,
+) -> Iterator[Analysis]:
+    """Analyse a capture of any length in bounded memory: each analysis has the flows that were
+    finished since the one before, with all their rows; the last one has the rest.
+
+    A small capture comes in one piece, as :func:`analyze` gives it.
+    """
+    for decoded in batches(path, jobs=jobs, progress=progress):
+        yield Analysis(decoded)

@@ -8,18 +8,24 @@ import os
 import stat
 import sys
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import CaptureError, MalformedCapture, UnknownFormat, UnsupportedLinkType
+from tcptrace_http.filled import filled, filled_ahead
 from tcptrace_http.schema import TABLES
 from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
-    from typing import Any, Self
+    from typing import Any, Protocol, Self
 
     import polars as pl
+
+    class _FillAll(Protocol):
+        def __call__(self, fill: Callable[[memoryview], int], /) -> Iterator[memoryview]: ...
+
 
 __all__ = [
     "ON_REQUEST",
@@ -28,8 +34,11 @@ __all__ = [
     "Decoded",
     "Strangeness",
     "anomalies_of",
+    "batches",
+    "cores",
     "decode",
     "expand",
+    "is_small",
     "read",
 ]
 
@@ -39,6 +48,12 @@ ON_REQUEST: Final = frozenset({"packets", "segments"})
 
 # Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
 CHUNK_BYTES: Final = 256 * 1024
+# Threads that share a capture wait for each other after every chunk, so theirs are larger.
+SHARED_CHUNK_BYTES: Final = 2 * 1024 * 1024
+# A smaller capture is read before a second thread has begun.
+SHARED_FROM_BYTES: Final = 32 * 1024 * 1024
+#: Rows of flows after which those that are final leave the core: some ten megabytes.
+ROWS_IN_A_BATCH: Final = 32_768
 _MAGIC_BYTES: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
@@ -61,10 +76,11 @@ class Strangeness:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """What the core holds after a whole capture was fed to it."""
+    """Rows of a capture as the core gave them: all of them, or those of the flows finished by then."""
 
-    core: native.Analyzer
+    rows: native.Rows
     on_request: frozenset[str]
+    #: What is known of the capture by then.
     provenance: Provenance
     strangeness: tuple[Strangeness, ...]
 
@@ -155,26 +171,30 @@ class CaptureStream:
         """Bytes read from the file as it lies on the disk."""
         return self._source.position
 
-    def chunks(self) -> Iterator[memoryview]:
-        """The bytes; each chunk is valid until the next one is asked for."""
+    def chunks(self, *, chunk_bytes: int = CHUNK_BYTES, ahead: bool = False) -> Iterator[memoryview]:
+        """The bytes; each chunk is valid until the next one is asked for.
+
+        ``ahead`` lets a thread read (and unpack) the next chunks meanwhile.
+        """
+        fill_all = partial(filled_ahead if ahead else filled, chunk_bytes=chunk_bytes)
         try:
             magic = self._source.peek(_MAGIC_BYTES)
             if magic.startswith(_GZIP_MAGIC):
-                yield from self._unpacked("gzip")
+                yield from self._unpacked("gzip", fill_all)
             elif magic.startswith(_ZSTD_MAGIC):
-                yield from self._unpacked("zstd")
+                yield from self._unpacked("zstd", fill_all)
             else:
-                yield from _filled(self._source.readinto)
+                yield from fill_all(self._source.readinto)
         except OSError as error:
             raise CaptureError(
                 self.path, f"cannot be read after {self.position} bytes: {_reason(error)}"
             ) from None
 
-    def _unpacked(self, packing: str) -> Iterator[memoryview]:
+    def _unpacked(self, packing: str, fill_all: _FillAll) -> Iterator[memoryview]:
         packed = io.BufferedReader(self._source, CHUNK_BYTES)
         unpacked, damage = _gunzip(packed) if packing == "gzip" else _unzstd(packed)
         try:
-            yield from _filled(unpacked.readinto1)
+            yield from fill_all(unpacked.readinto1)
         except EOFError:
             self._strange("capture_cut_short", f"the {packing} data ends early")
         except damage as error:
@@ -208,13 +228,6 @@ def _unzstd(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tupl
     return zstd.ZstdFile(packed), (zstd.ZstdError,)
 
 
-def _filled(fill: Callable[[memoryview], int]) -> Iterator[memoryview]:
-    """One buffer, filled again and again."""
-    view = memoryview(bytearray(CHUNK_BYTES))
-    while count := fill(view):
-        yield view[:count]
-
-
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
@@ -223,27 +236,69 @@ def decode(
     path: str | os.PathLike[str],
     *,
     on_request: frozenset[str] = frozenset(),
+    jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Decoded:
-    """Feed a whole capture to the core; ``progress`` is called after every chunk."""
-    core = native.Analyzer(packets="packets" in on_request, segments="segments" in on_request)
+    """All rows of a capture; ``progress`` is called after every chunk."""
+    *_, last = batches(path, on_request=on_request, jobs=jobs, progress=progress, rows_in_a_batch=None)
+    return last
+
+
+def batches(
+    path: str | os.PathLike[str],
+    *,
+    on_request: frozenset[str] = frozenset(),
+    jobs: int | None = None,
+    progress: Callable[[CaptureStream], None] | None = None,
+    rows_in_a_batch: int | None = ROWS_IN_A_BATCH,
+) -> Iterator[Decoded]:
+    """The rows of a capture, those of finished flows whenever there are many; at the end the rest.
+
+    Memory is bounded by what is read between two batches, and by the flows that are open.
+    """
     with CaptureStream(os.fspath(path)) as stream:
+        threads = _threads(stream, jobs)
+        core = native.Analyzer(packets="packets" in on_request, segments="segments" in on_request, threads=threads)
+        chunk_bytes = SHARED_CHUNK_BYTES if threads > 1 else CHUNK_BYTES
         try:
-            for chunk in stream.chunks():
+            for chunk in stream.chunks(chunk_bytes=chunk_bytes, ahead=threads > 1):
                 core.feed(chunk)
                 if progress is not None:
                     progress(stream)
+                if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
+                    yield Decoded(core.take(), on_request, _provenance(stream, core), ())
             core.finish()
         except native.CaptureFault as fault:
             raise _error(stream, fault) from None
-    return Decoded(core, on_request, _provenance(stream, core), tuple(stream.strangeness))
+        yield Decoded(core.take(), on_request, _provenance(stream, core), tuple(stream.strangeness))
+
+
+def _threads(stream: CaptureStream, jobs: int | None) -> int:
+    """The threads that a capture is worth: one for a small one, and for a pipe, which may be slow."""
+    if stream.total is None or stream.total < SHARED_FROM_BYTES:
+        return 1
+    return jobs if jobs is not None else cores()
+
+
+def is_small(path: str) -> bool:
+    """Whether a capture is a file that is read by one thread in an instant."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return True  # it cannot be opened, and that is said soon
+    return path != STANDARD_INPUT and stat.S_ISREG(status.st_mode) and status.st_size < SHARED_FROM_BYTES
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def read(path: str | os.PathLike[str]) -> Trace:
     """Read a capture into a trace: every packet's headers, and what was strange."""
     decoded = decode(path, on_request=frozenset({"packets"}))
     return Trace(
-        packets=frame_of(decoded.core.table("packets"), TABLES["packets"]),
+        packets=frame_of(decoded.rows.table("packets"), TABLES["packets"]),
         anomalies=anomalies_of(decoded),
         provenance=decoded.provenance,
     )
@@ -253,7 +308,7 @@ def anomalies_of(decoded: Decoded) -> pl.DataFrame:
     """The anomalies that the core saw, and those of the packing."""
     import polars as pl
 
-    seen = frame_of(decoded.core.table("anomalies"), TABLES["anomalies"])
+    seen = frame_of(decoded.rows.table("anomalies"), TABLES["anomalies"])
     rows = [asdict(one) for one in decoded.strangeness]
     return pl.concat([seen, pl.DataFrame(rows, schema=seen.schema)]) if rows else seen
 

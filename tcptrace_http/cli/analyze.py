@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -14,10 +15,11 @@ from tcptrace_http.cli.progress import Progress
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import BinaryIO
 
     from tcptrace_http.analysis import Analysis
+    from tcptrace_http.errors import CaptureError
 
 __all__ = ["analyze"]
 
@@ -50,9 +52,21 @@ _DEFAULT_TABLE: Final = "transactions"
     help="Keep only rows of the table for which this SQL expression is true, and what belongs to them: "
     "\"status >= 500 and host = 'a.example'\". Times are Datetime, durations Duration.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Threads for a large capture, or captures read at once. The rows are the same for any number."
+    " Default: one for each core.",
+)
 @click.option("--quiet", is_flag=True, help="No progress and no notices on standard error.")
-def analyze(
-    captures: tuple[str, ...], format_name: str, table: str | None, output: str, where: str | None, quiet: bool
+def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
+    captures: tuple[str, ...],
+    format_name: str,
+    table: str | None,
+    output: str,
+    where: str | None,
+    jobs: int | None,
+    quiet: bool,
 ) -> int:
     """Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
 
@@ -67,13 +81,12 @@ def analyze(
     table = table or _DEFAULT_TABLE
     paths = _capture_paths(captures, output)
     is_one = list(captures) == paths and len(paths) == 1
-    # One after the other: the rows of many captures need not be in memory together.
-    analyses = (made for path in paths if (made := _analysis(path, table, where, quiet=quiet)) is not None)
-    first = next(analyses, None)
+    made = _Reading(format_name, table, where, jobs, quiet).each(paths)
+    first = next(made, None)
     if first is None:
         return _EXIT_UNREADABLE
     with _binary(output) as file:
-        _writer(format_name, table, is_one=is_one)(chain([first], analyses), file)
+        _writer(format_name, table, is_one=is_one)(chain([first], made), file)
     return 0
 
 
@@ -89,23 +102,76 @@ def _capture_paths(captures: tuple[str, ...], output: str) -> list[str]:
     return paths
 
 
-def _analysis(path: str, table: str, where: str | None, *, quiet: bool) -> Analysis | None:
-    """The analysis of one capture, or what is selected from it; None, with a message, where it cannot be read."""
-    from tcptrace_http import analysis
-    from tcptrace_http.errors import CaptureError
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How captures are read: what is asked for, and by how many threads."""
 
-    try:
-        with Progress(quiet=quiet) as progress:
-            made = analysis.analyze(path, tables={table}, progress=progress)
-    except CaptureError as error:
-        click.echo(f"tcptrace-http: {error}", err=True)
-        return None
-    if made.capture.truncated and not quiet:
-        click.echo(f"tcptrace-http: {path}: the capture is cut short; analysed as far as it goes", err=True)
-    return made if where is None else made.where(where, table=table)
+    format_name: str
+    table: str
+    where: str | None
+    jobs: int | None
+    quiet: bool
+
+    def each(self, paths: Sequence[str]) -> Iterator[Any]:
+        """What is made of each capture that can be read, in order; of the others their message.
+
+        Small captures are read several at once; large ones by all threads, one after the other.
+        """
+        from tcptrace_http.capture import cores, is_small
+
+        jobs = self.jobs or cores()
+        if len(paths) == 1 or jobs == 1:
+            each: Iterator[Any] = map(self._made, paths)
+        else:
+            from tcptrace_http.cli.in_order import in_order
+
+            each = in_order(paths, self._made, jobs=jobs, is_apart=lambda path: not is_small(path))
+        for made in each:
+            if isinstance(made, Exception):
+                click.echo(f"tcptrace-http: {made}", err=True)
+            else:
+                yield made
+
+    def _made(self, path: str) -> Analysis | Iterator[bytes] | CaptureError:
+        from tcptrace_http.errors import CaptureError
+
+        try:
+            with Progress(quiet=self.quiet) as progress:
+                return self._read(path, progress)
+        except CaptureError as error:
+            return error
+
+    def _read(self, path: str, progress: Progress) -> Analysis | Iterator[bytes]:
+        from tcptrace_http import analysis
+
+        if self.format_name == "json" and self.where is None:
+            from tcptrace_http.report import json
+
+            return json.document(
+                self._noticed(analysis.analyze_in_batches(path, jobs=self.jobs, progress=progress))
+            )
+        whole = analysis.analyze(path, tables={self.table}, jobs=self.jobs, progress=progress)
+        (whole,) = self._noticed([whole])
+        if self.where is not None:
+            whole = whole.where(self.where, table=self.table)
+        if self.format_name == "json":
+            from tcptrace_http.report import json
+
+            return json.document([whole])
+        return whole
+
+    def _noticed(self, batches: Iterable[Analysis]) -> Iterator[Analysis]:
+        """The same, with a word where the last of them says that the capture was cut short."""
+        for batch in batches:
+            yield batch
+        if batch.capture.truncated and not self.quiet:
+            click.echo(
+                f"tcptrace-http: {batch.capture.path}: the capture is cut short; analysed as far as it goes",
+                err=True,
+            )
 
 
-def _writer(format_name: str, table: str, *, is_one: bool) -> Callable[[Iterable[Analysis], BinaryIO], None]:
+def _writer(format_name: str, table: str, *, is_one: bool) -> Callable[[Iterable[Any], BinaryIO], None]:
     if format_name == "text":
         from tcptrace_http.report import text
 
@@ -113,7 +179,7 @@ def _writer(format_name: str, table: str, *, is_one: bool) -> Callable[[Iterable
     if format_name == "json":
         from tcptrace_http.report import json
 
-        return lambda analyses, file: json.write(analyses, file, is_one=is_one)
+        return lambda documents, file: json.write(documents, file, is_one=is_one)
     from tcptrace_http.report import tables
 
     return lambda analyses, file: tables.write(analyses, file, table, format_name, is_one=is_one)

@@ -12,11 +12,11 @@ from tcptrace_http.detectors import (
 from tcptrace_http.detectors._detector import Detector, as_findings, detector
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     import polars as pl
 
-__all__ = ["DETECTORS", "Detector", "findings"]
+__all__ = ["DETECTORS", "Detector", "findings", "in_order"]
 
 DETECTORS: Final = {
     found.name: found
@@ -28,10 +28,14 @@ def findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What all detectors find, the greatest loss first.
 
     ``tables`` holds the frames ``flows``, ``transactions``, ``pauses`` and ``flights``; the result
-    has the columns of ``schema.TABLES["findings"]``.
+    has the columns of ``schema.TABLES["findings", "in_order"]``.
     """
+    return in_order([as_findings(each, tables).collect() for each in DETECTORS.values()])
+
+
+def in_order(found: Iterable[pl.DataFrame]) -> pl.DataFrame:
+    """All these findings, the greatest loss first."""
     import polars as pl
 
-    found = [as_findings(each, tables) for each in DETECTORS.values()]
     order = ["lost", "flow", "transaction", "first_frame"]
-    return pl.concat(found).sort(order, descending=[True, False, False, False]).collect()
+    return pl.concat(found).sort(order, descending=[True, False, False, False], maintain_order=True)

@@ -8,6 +8,8 @@ from their frames, by the same names.
 from __future__ import annotations
 
 import json
+from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tcptrace_http.schema import SCHEMA_VERSION, TABLES, Column, json_name
@@ -21,45 +23,107 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.capture import Decoded
 
-__all__ = ["write"]
+__all__ = ["document", "write"]
 
 #: Rows that are rendered at a time: about half a megabyte.
 ROWS_IN_A_PART = 2048
 
+#: Between two rows, as the core writes them.
+ROW_END = b",\n"
+
 _WAIT_COLUMNS = ("cause", "start", "end", "first_frame", "last_frame")
 
 
-def write(analyses: Iterable[Analysis], file: BinaryIO, *, is_one: bool) -> None:
-    """Write one object, or an array of them where several captures were asked for."""
+def write(documents: Iterable[Iterable[bytes]], file: BinaryIO, *, is_one: bool) -> None:
+    """Write one document, or an array of them where several captures were asked for."""
     if is_one:
-        for analysis in analyses:
-            file.writelines(_document(analysis))
+        for parts in documents:
+            file.writelines(parts)
             file.write(b"\n")
         return
-    for number, analysis in enumerate(analyses):
+    for number, parts in enumerate(documents):
         file.write(b"[\n" if number == 0 else b",\n")
-        file.writelines(_document(analysis))
+        file.writelines(parts)
     file.write(b"\n]\n")
 
 
-def _document(analysis: Analysis) -> Iterator[bytes]:
-    """The object of one capture, part by part."""
-    yield b'{"schema_version": %d,\n"capture": %s' % (SCHEMA_VERSION, _capture(analysis))
+def document(batches: Iterable[Analysis]) -> Iterator[bytes]:
+    """The object of one capture, part by part; all of the capture is read before the first part.
+
+    It comes as one analysis, or as several of which each holds the flows that were finished since the
+    one before.
+    """
+    remaining = iter(batches)
+    analysis = next(remaining)
+    following = next(remaining, None)
+    if following is None:
+        return _of_one(analysis)
+    return _of_many(chain([analysis, following], remaining))
+
+
+def _of_one(analysis: Analysis) -> Iterator[bytes]:
     decoded = analysis.decoded
     arrays: dict[str, Iterable[bytes]] = {
         "flows": [_rows("flows", analysis)] if decoded is None else _native_rows("flows", decoded),
         "transactions": [_selected_transactions(analysis)]
         if decoded is None
         else _transactions(analysis, decoded),
-        # Pages are not rebuilt from transactions yet: the contract has their place.
-        "retrievals": [b"[]"],
         "findings": [_rows("findings", analysis) if analysis.has_candidates else b"[]"],
         "anomalies": [_rows("anomalies", analysis) if decoded is None else _anomalies(decoded)],
     }
-    for name, parts in arrays.items():
+    return _object(analysis, arrays)
+
+
+def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
+    """The rows of each batch are put by as soon as they come, for memory holds one batch."""
+    from tcptrace_http.report.runs import Runs
+
+    flows, transactions = Runs(), Runs()
+    found: list[pl.DataFrame] = []
+    strange: list[bytes] = []
+    for analysis in batches:
+        if analysis.decoded is None:
+            raise ValueError("rows were selected from a part of a capture")
+        rows = analysis.decoded.rows
+        waits = _encoded_waits(analysis)
+        flows.add(rows.count("flows"), partial(rows.json, "flows"))
+        transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
+        if analysis.has_candidates:
+            found.append(analysis.findings)
+        strange.append(_anomalies(analysis.decoded)[1:-1])
+    arrays: dict[str, Iterable[bytes]] = {
+        "flows": _array_of(flows.merged()),
+        "transactions": _array_of(transactions.merged()),
+        "findings": [_findings(found)],
+        "anomalies": [b"[", ROW_END.join(part for part in strange if part), b"]"],
+    }
+    return _object(analysis, arrays)
+
+
+def _object(analysis: Analysis, arrays: dict[str, Iterable[bytes]]) -> Iterator[bytes]:
+    yield b'{"schema_version": %d,\n"capture": %s' % (SCHEMA_VERSION, _capture(analysis))
+    # Pages are not rebuilt from transactions yet: the contract has their place.
+    order: dict[str, Iterable[bytes]] = {"flows": [], "transactions": [], "retrievals": [b"[]"]}
+    order |= arrays
+    for name, parts in order.items():
         yield b',\n"%s": ' % name.encode()
         yield from parts
     yield b"}"
+
+
+def _array_of(parts: Iterable[bytes]) -> Iterator[bytes]:
+    yield b"["
+    yield from parts
+    yield b"]"
+
+
+def _findings(found: list[pl.DataFrame]) -> bytes:
+    """The findings of all batches, in the order that one batch would have them in."""
+    if not found:
+        return b"[]"
+    from tcptrace_http.detectors import in_order
+
+    return _array(_objects("findings", in_order(found)))
 
 
 def _native_rows(
@@ -67,10 +131,10 @@ def _native_rows(
 ) -> Iterator[bytes]:
     """The array of a native table, in parts that stay in the processor's cache."""
     yield b"["
-    for first in range(0, decoded.core.row_count(name), ROWS_IN_A_PART):
+    for first in range(0, decoded.rows.count(name), ROWS_IN_A_PART):
         if first:
-            yield b",\n"
-        yield decoded.core.json_rows(name, first, ROWS_IN_A_PART, waits)
+            yield ROW_END
+        yield decoded.rows.json(name, first, ROWS_IN_A_PART, waits)
     yield b"]"
 
 
@@ -90,8 +154,12 @@ def _capture(analysis: Analysis) -> bytes:
 
 
 def _transactions(analysis: Analysis, decoded: Decoded) -> Iterator[bytes]:
+    return _native_rows("transactions", decoded, _encoded_waits(analysis))
+
+
+def _encoded_waits(analysis: Analysis) -> dict[tuple[int, int], bytes]:
     waits = _waits(analysis) if analysis.has_candidates else {}
-    return _native_rows("transactions", decoded, {key: _encoded(rows) for key, rows in waits.items()})
+    return {key: _encoded(rows) for key, rows in waits.items()}
 
 
 def _selected_transactions(analysis: Analysis) -> bytes:
@@ -113,13 +181,12 @@ def _waits(analysis: Analysis) -> dict[tuple[int, int], list[dict[str, Any]]]:
 def _anomalies(decoded: Decoded) -> bytes:
     """What the core saw, and what it could not know of the file's packing."""
     seen = b"".join(_native_rows("anomalies", decoded))
-    if not decoded.strangeness:
-        return seen
     rows = [
         {"kind": one.kind, "frame": None, "flow": None, "offset": one.offset, "detail": one.detail}
         for one in decoded.strangeness
     ]
-    return _array([*json.loads(seen), *rows])
+    parts = [seen[1:-1], *(_encoded(row) for row in rows)]
+    return b"[" + ROW_END.join(part for part in parts if part) + b"]"
 
 
 def _rows(name: str, analysis: Analysis) -> bytes:

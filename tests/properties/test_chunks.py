@@ -22,11 +22,11 @@ def rows(chunks: list[bytes]) -> list[object]:
     for chunk in chunks:
         core.feed(chunk)
     core.finish()
-    counts = [core.row_count(table) for table in ("packets", "segments", "pauses", "flights")]
+    taken = core.take()
     return [
         core.provenance(),
-        *counts,
-        *(core.json_rows(table, 0, core.row_count(table)) for table in TABLES_IN_JSON),
+        *(taken.count(table) for table in ("packets", "segments", "pauses", "flights")),
+        *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON),
     ]
 
 

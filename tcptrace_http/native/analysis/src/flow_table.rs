@@ -1,24 +1,53 @@
 //! Finds the flow of a segment, and numbers flows as tshark numbers tcp.stream.
+//!
+//! Theory of operation. Flows live in 64 partitions by the hash of their endpoints, and each
+//! partition keeps its own limits: how many flows may be open, and how many that are over are still
+//! remembered. What one partition does never depends on another, so that a capture whose partitions
+//! are shared out to several threads gives the very rows that one thread gives.
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use trace_model::{IpAddress, Packet, Segment};
+use hashbrown::HashTable;
+use trace_model::{AnomalyKind, IpAddress, Packet, Segment};
 
 use crate::flow::{Endpoint, Flow};
 use crate::flow_row::flow_row;
 use crate::tables::Tables;
 
-/// A flow that both ends have closed is forgotten after this time: 2 MSL, when its ports may be
-/// used again (RFC 9293, section 3.4.2).
-const TIME_WAIT_NS: i64 = 240_000_000_000;
-/// Packets between two looks for flows to forget.
-const SWEEP_PACKETS: u32 = 1 << 18;
+/// A power of two, above the number of cores that a capture is worth sharing out to.
+const PARTITIONS: usize = 64;
+/// Flows that are over and still remembered, for what comes late: a FIN or RST sent again. A server
+/// that ends ten thousand connections a second has most of a second for that.
+const CLOSED_MAX: usize = 8192 / PARTITIONS;
+/// Flows that may be open. A server with more connections is rare; a flood of SYNs is not.
+const OPEN_MAX: usize = 262_144 / PARTITIONS;
+/// A queue of open flows that is shorter is not looked through for those that are over.
+const QUEUE_MIN: usize = 64;
+
+/// Which partitions are looked at: those whose number is `index` modulo `count`.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    pub index: usize,
+    pub count: usize,
+}
+
+impl Share {
+    /// All partitions.
+    pub const WHOLE: Share = Share { index: 0, count: 1 };
+    /// A partition is not divided.
+    pub const COUNT_MAX: usize = PARTITIONS;
+
+    fn has(self, partition: usize) -> bool {
+        partition.checked_rem(self.count).unwrap_or(0) == self.index
+    }
+}
 
 /// The two endpoints, the lower one first, so that both directions have one key. Lower in what
 /// order does not matter, so the bytes are taken as the machine reads them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
     low: u128,
     high: u128,
     ports: u32,
@@ -42,21 +71,75 @@ impl Key {
         };
         (key, source_is_low)
     }
+
+    /// Always the same: the partitions decide what is forgotten.
+    fn hash(&self) -> u64 {
+        FixedState::default().hash_one(self)
+    }
 }
 
-#[derive(Default)]
+/// An open flow, as it waits for its turn to be evicted.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    place: usize,
+    number: u32,
+    /// Its last packet when it was queued: one that had another since is not idle.
+    end_ns: i64,
+}
+
+#[derive(Debug, Default)]
+struct Partition {
+    /// Oldest first. One that is over, or not at that place any more, is passed over.
+    open: VecDeque<Waiting>,
+    open_count: usize,
+    /// Flows that are over, in that order: place and number.
+    closed: VecDeque<(usize, u32)>,
+}
+
+/// What was done to the flow of a segment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Change {
+    is_opened: bool,
+    is_closed: bool,
+    /// It waits for its turn to be evicted already.
+    is_queued: bool,
+}
+
+#[derive(Debug)]
 pub struct FlowTable {
-    places: HashMap<Key, usize, FixedState>,
-    /// Open flows at their places; a place is used again when its flow is forgotten.
+    share: Share,
+    /// Place of each flow, by the hash of its key.
+    places: HashTable<usize>,
+    /// Flows at their places; a place is used again when its flow is forgotten.
     flows: Vec<Option<Box<Flow>>>,
     free_places: Vec<usize>,
     /// Where the packet before went: packets come in trains.
-    last: Option<(Key, usize)>,
+    last: Option<(Key, usize, usize)>,
+    partitions: Vec<Partition>,
     next_number: u32,
-    packets_since_sweep: u32,
+}
+
+impl Default for FlowTable {
+    fn default() -> Self {
+        Self::new(Share::WHOLE)
+    }
 }
 
 impl FlowTable {
+    /// A table that takes the segments of its share only.
+    #[must_use]
+    pub fn new(share: Share) -> Self {
+        FlowTable {
+            share,
+            places: HashTable::new(),
+            flows: Vec::new(),
+            free_places: Vec::new(),
+            last: None,
+            partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
+            next_number: 0,
+        }
+    }
+
     /// Takes a segment to its flow, which may be a new one.
     pub fn segment(&mut self, packet: &Packet<'_>, segment: &Segment<'_>, tables: &mut Tables) {
         let Some(network) = packet.network else {
@@ -71,32 +154,56 @@ impl FlowTable {
             port: segment.destination_port,
         };
         let (key, source_is_low) = Key::new(source, destination);
-        let place = self.place_of(key);
+        let Some((place, partition)) = self.place_of(&key) else {
+            return;
+        };
         let Some(slot) = self.flows.get_mut(place) else {
             return;
         };
         let next_number = &mut self.next_number;
+        let is_shared = self.share.count > 1;
+        let mut change = Change::default();
         let mut new_flow = || {
             let number = *next_number;
             *next_number = number.saturating_add(1);
+            change.is_opened = true;
+            if is_shared {
+                tables.flow_starts.push(packet.frame);
+            }
+            let endpoints = [source, destination];
             Box::new(Flow::new(
                 number,
+                key,
                 packet,
                 segment,
-                [source, destination],
+                endpoints,
                 source_is_low,
             ))
         };
         let flow = slot.get_or_insert_with(&mut new_flow);
+        let mut was_over = flow.is_over();
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
-            let mut over = std::mem::replace(flow, new_flow());
-            finish(&mut over, tables);
+            let mut before = std::mem::replace(flow, new_flow());
+            finish(&mut before, tables);
+            if !was_over {
+                self.close_one(partition);
+            }
+            was_over = false;
         }
+        let Some(Some(flow)) = self.flows.get_mut(place) else {
+            return;
+        };
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
-        self.packets_since_sweep = self.packets_since_sweep.saturating_add(1);
-        if self.packets_since_sweep >= SWEEP_PACKETS {
-            self.packets_since_sweep = 0;
-            self.forget_closed(packet.time_ns, tables);
+        change.is_closed = flow.is_over() && !was_over;
+        change.is_opened |= was_over && !flow.is_over();
+        if change.is_opened || change.is_closed {
+            change.is_queued = std::mem::replace(&mut flow.is_queued, true);
+            let waiting = Waiting {
+                place,
+                number: flow.number,
+                end_ns: flow.end_ns,
+            };
+            self.changed(partition, waiting, change, tables);
         }
     }
 
@@ -109,43 +216,148 @@ impl FlowTable {
         }
     }
 
-    /// The place of the flow with that key, empty if there is no such flow yet.
-    fn place_of(&mut self, key: Key) -> usize {
-        if let Some((last, place)) = self.last {
+    /// The place and partition of the flow with that key, the place empty if there is no such flow
+    /// yet; None if the flow belongs to another share.
+    fn place_of(&mut self, key: &Key) -> Option<(usize, usize)> {
+        if let Some((last, place, partition)) = &self.last {
             if last == key {
-                return place;
+                return Some((*place, *partition));
             }
         }
-        let (flows, free_places) = (&mut self.flows, &mut self.free_places);
-        let place = *self.places.entry(key).or_insert_with(|| {
-            free_places.pop().unwrap_or_else(|| {
-                flows.push(None);
-                flows.len().saturating_sub(1)
-            })
-        });
-        self.last = Some((key, place));
-        place
+        let hash = key.hash();
+        let partition = usize::try_from(hash >> 32).unwrap_or(0) % PARTITIONS;
+        if !self.share.has(partition) {
+            return None;
+        }
+        let flows = &mut self.flows;
+        let key_at = |flows: &[Option<Box<Flow>>], place: usize| {
+            flows.get(place).and_then(|flow| Some(flow.as_ref()?.key))
+        };
+        let found = self
+            .places
+            .find(hash, |place| key_at(flows, *place).as_ref() == Some(key));
+        let place = match found {
+            Some(place) => *place,
+            None => {
+                let place = self.free_places.pop().unwrap_or_else(|| {
+                    flows.push(None);
+                    flows.len().saturating_sub(1)
+                });
+                let flows = &*flows;
+                self.places.insert_unique(hash, place, |place| {
+                    key_at(flows, *place).map_or(0, |key| key.hash())
+                });
+                place
+            }
+        };
+        self.last = Some((*key, place, partition));
+        Some((place, partition))
     }
 
-    fn forget_closed(&mut self, now_ns: i64, tables: &mut Tables) {
-        self.last = None;
-        let (flows, free_places) = (&mut self.flows, &mut self.free_places);
-        self.places.retain(|_, place| {
-            let Some(slot) = flows.get_mut(*place) else {
-                return false;
+    /// Keeps the partition's books after a flow was opened, ended, or both.
+    fn changed(&mut self, partition: usize, flow: Waiting, change: Change, tables: &mut Tables) {
+        let Some(books) = self.partitions.get_mut(partition) else {
+            return;
+        };
+        if change.is_opened {
+            books.open_count = books.open_count.saturating_add(1);
+            if !change.is_queued {
+                books.open.push_back(flow);
+            }
+            self.evict(partition, tables);
+        }
+        if change.is_closed {
+            self.close_one(partition);
+            if let Some(books) = self.partitions.get_mut(partition) {
+                books.closed.push_back((flow.place, flow.number));
+            }
+            self.forget_closed(partition, tables);
+        }
+    }
+
+    fn close_one(&mut self, partition: usize) {
+        if let Some(books) = self.partitions.get_mut(partition) {
+            books.open_count = books.open_count.saturating_sub(1);
+        }
+    }
+
+    /// Forgets the flows that have been over the longest, beyond those that are remembered.
+    fn forget_closed(&mut self, partition: usize, tables: &mut Tables) {
+        while let Some(books) = self.partitions.get_mut(partition) {
+            if books.closed.len() <= CLOSED_MAX {
+                return;
+            }
+            let Some((place, number)) = books.closed.pop_front() else {
+                return;
             };
-            let is_forgotten = |flow: &mut Box<Flow>| {
-                flow.is_over() && now_ns.saturating_sub(flow.end_ns) > TIME_WAIT_NS
+            // One that was opened again, or whose ports were used again, is not over.
+            if self
+                .flow_at(place, number)
+                .is_some_and(|flow| flow.is_over())
+            {
+                self.remove(place, tables);
+            }
+        }
+    }
+
+    /// Ends open flows that have been idle, beyond those that may be open: second chance, in the
+    /// order in which they came.
+    fn evict(&mut self, partition: usize, tables: &mut Tables) {
+        while let Some(books) = self.partitions.get_mut(partition) {
+            let is_full = books.open_count > OPEN_MAX;
+            let entries_max = books.open_count.saturating_mul(2).max(QUEUE_MIN);
+            if !is_full && books.open.len() <= entries_max {
+                return;
+            }
+            let Some(oldest) = books.open.pop_front() else {
+                return;
             };
-            match slot.take_if(is_forgotten) {
-                None => true,
-                Some(mut flow) => {
-                    finish(&mut flow, tables);
-                    free_places.push(*place);
-                    false
+            let Some(flow) = self.flow_at(oldest.place, oldest.number) else {
+                continue;
+            };
+            if flow.is_over() {
+                flow.is_queued = false;
+            } else if is_full && flow.end_ns == oldest.end_ns {
+                self.evict_one(partition, oldest, tables);
+            } else {
+                let end_ns = flow.end_ns;
+                let entry = Waiting { end_ns, ..oldest };
+                if let Some(books) = self.partitions.get_mut(partition) {
+                    books.open.push_back(entry);
                 }
             }
-        });
+        }
+    }
+
+    fn evict_one(&mut self, partition: usize, flow: Waiting, tables: &mut Tables) {
+        let detail = format!(
+            "the flow was idle while more than {OPEN_MAX} flows of its partition were open, and was \
+             given up: what comes later on its ports counts as another flow"
+        );
+        tables.anomaly(AnomalyKind::LimitReached, None, flow.number, detail);
+        self.close_one(partition);
+        self.remove(flow.place, tables);
+    }
+
+    fn flow_at(&mut self, place: usize, number: u32) -> Option<&mut Flow> {
+        let flow = self.flows.get_mut(place)?.as_deref_mut()?;
+        (flow.number == number).then_some(flow)
+    }
+
+    /// Finishes the flow at a place, and frees the place.
+    fn remove(&mut self, place: usize, tables: &mut Tables) {
+        let Some(mut flow) = self.flows.get_mut(place).and_then(Option::take) else {
+            return;
+        };
+        finish(&mut flow, tables);
+        let entry = self
+            .places
+            .find_entry(flow.key.hash(), |candidate| *candidate == place);
+        if let Ok(entry) = entry {
+            entry.remove();
+        }
+        self.free_places.push(place);
+        self.last = None;
     }
 }
 

@@ -5,7 +5,7 @@ use trace_model::{
     flags, IpAddress, LinkType, Network, Packet, PacketSink, Segment, SeqNumber, TcpOptions,
 };
 
-use crate::{Analyzer, Tables};
+use crate::{Analyzer, Share, Tables};
 
 const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
 const SERVER: ([u8; 4], u16) = ([10, 0, 0, 2], 80);
@@ -26,7 +26,7 @@ struct Script {
 impl Script {
     fn new() -> Self {
         Script {
-            analyzer: Analyzer::new(true),
+            analyzer: Analyzer::new(true, Share::WHOLE),
             frame: 0,
             time_ns: 0,
             reused: 0,
@@ -112,7 +112,8 @@ impl Script {
     }
 
     fn finish(&mut self) -> Tables {
-        std::mem::take(&mut self.analyzer).finish()
+        self.analyzer.finish();
+        std::mem::take(&mut self.analyzer.tables)
     }
 }
 
@@ -183,7 +184,7 @@ fn the_first_message_tells_the_client_of_a_flow_joined_late() {
         .finish();
     let flows = tables.flows.into_columns();
     assert_eq!(text(&flows, "client", 0), "10.0.0.2");
-    let anomalies = tables.anomalies.into_columns();
+    let anomalies = tables.anomalies.into_table(&mut Vec::new()).into_columns();
     assert_eq!(text(&anomalies, "kind", 0), "mid_stream_start");
 }
 

@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+mod anomalies;
 mod classify;
 mod flights;
 mod flow;
@@ -30,35 +31,36 @@ mod flow_tests;
 use trace_model::{Anomaly, Packet, PacketSink};
 
 use crate::flow_table::FlowTable;
-pub use crate::tables::Tables;
+pub use crate::flow_table::Share;
+pub use crate::tables::{AnomaliesGiven, Batch, Tables};
 
 /// Analyzes packets as they come.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Analyzer {
     flow_table: FlowTable,
-    tables: Tables,
+    pub tables: Tables,
 }
 
 impl Analyzer {
-    /// `segments` asks for the segments table, which grows with the capture.
+    /// `segments` asks for the segments table, which grows with the capture; `share` says which of
+    /// the flows are looked at, all other packets are passed over.
     #[must_use]
-    pub fn new(segments: bool) -> Self {
+    pub fn new(segments: bool, share: Share) -> Self {
         Analyzer {
-            flow_table: FlowTable::default(),
+            flow_table: FlowTable::new(share),
             tables: Tables::new(segments),
         }
     }
 
-    /// The tables, when all packets were given.
-    #[must_use]
-    pub fn finish(mut self) -> Tables {
+    /// All packets were given: every flow is finished, and its rows are in the tables.
+    pub fn finish(&mut self) {
+        self.tables.anomalies.at_the_end();
         self.flow_table.finish(&mut self.tables);
-        self.tables.finish_anomalies();
-        self.tables
     }
 }
 
 impl PacketSink for Analyzer {
+    #[inline]
     fn packet(&mut self, packet: &Packet<'_>) {
         self.tables.last_frame = packet.frame;
         if let Some(segment) = &packet.segment {
@@ -67,6 +69,7 @@ impl PacketSink for Analyzer {
     }
 
     fn anomaly(&mut self, anomaly: Anomaly) {
-        self.tables.push_anomaly(anomaly);
+        let frame = self.tables.last_frame;
+        self.tables.anomalies.push_decoders(frame, anomaly);
     }
 }

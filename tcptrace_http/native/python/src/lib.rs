@@ -3,6 +3,7 @@
 mod arrow;
 mod json;
 mod packets;
+mod shares;
 
 use std::collections::BTreeMap;
 
@@ -11,13 +12,11 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tcptrace_analysis::{Analyzer as PacketAnalyzer, Tables};
-use tcptrace_capture::{link_type_name, CaptureError, Decoder};
+use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::column::Columns;
-use trace_model::rows::{PacketsTable, SegmentsTable};
-use trace_model::{Anomaly, Packet, PacketSink};
 
 use crate::arrow::ArrowTable;
+use crate::shares::Shares;
 
 /// A flow makes and drops some dozens of small strings; the C library's allocator takes a tenth of
 /// the whole time for them.
@@ -31,55 +30,28 @@ create_exception!(
     "A capture that cannot be read: (kind, what)."
 );
 
-/// Where the decoder's packets go.
-struct Sink {
-    analyzer: PacketAnalyzer,
-    packets: Option<PacketsTable>,
-}
-
-impl PacketSink for Sink {
-    #[inline]
-    fn packet(&mut self, packet: &Packet<'_>) {
-        if let Some(table) = self.packets.as_mut() {
-            packets::push(table, packet);
-        }
-        self.analyzer.packet(packet);
-    }
-
-    fn anomaly(&mut self, anomaly: Anomaly) {
-        self.analyzer.anomaly(anomaly);
-    }
-}
-
-/// Reads one capture: `feed` its bytes in order, then `finish`, then take the tables.
+/// Reads one capture: `feed` its bytes in order, then `finish`; `take` the rows of the flows that are
+/// finished whenever there are many, and those that are left at the end.
 #[pyclass(module = "tcptrace_http._native")]
 struct Analyzer {
-    decoder: Decoder,
-    /// None once finished.
-    sink: Option<Sink>,
-    tables: BTreeMap<&'static str, Columns>,
+    shares: Shares,
+    is_finished: bool,
 }
 
 #[pymethods]
 impl Analyzer {
     #[new]
-    #[pyo3(signature = (*, packets = false, segments = false))]
-    fn new(packets: bool, segments: bool) -> Self {
-        let sink = Sink {
-            analyzer: PacketAnalyzer::new(segments),
-            packets: packets.then(PacketsTable::default),
-        };
-        Analyzer {
-            decoder: Decoder::new(),
-            sink: Some(sink),
-            tables: BTreeMap::new(),
-        }
+    #[pyo3(signature = (*, packets = false, segments = false, threads = 1))]
+    fn new(packets: bool, segments: bool, threads: usize) -> PyResult<Self> {
+        Ok(Analyzer {
+            shares: Shares::new(packets, segments, threads)?,
+            is_finished: false,
+        })
     }
 
     /// Takes the next bytes of the capture, uncompressed. The GIL is released meanwhile.
     fn feed(&mut self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
-        let Analyzer { decoder, sink, .. } = self;
-        let sink = sink.as_mut().ok_or_else(already_finished)?;
+        self.must_be_open()?;
         let buffer = PyBuffer::<u8>::get(chunk)?;
         if !buffer.is_c_contiguous() {
             return Err(PyValueError::new_err(
@@ -96,26 +68,35 @@ impl Analyzer {
         let bytes = unsafe {
             std::slice::from_raw_parts(buffer.buf_ptr().cast::<u8>(), buffer.len_bytes())
         };
-        py.detach(|| decoder.feed(bytes, sink))
+        let shares = &mut self.shares;
+        py.detach(|| shares.feed(bytes))
             .map_err(|error| fault(&error))
     }
 
     /// The capture is over.
     fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
-        let mut sink = self.sink.take().ok_or_else(already_finished)?;
-        let decoder = &mut self.decoder;
-        let (result, tables) = py.detach(|| {
-            let result = decoder.finish(&mut sink);
-            let tables = sorted_columns(sink.analyzer.finish(), sink.packets);
-            (result, tables)
-        });
-        self.tables = tables;
-        result.map_err(|error| fault(&error))
+        self.must_be_open()?;
+        self.is_finished = true;
+        let shares = &mut self.shares;
+        py.detach(|| shares.finish()).map_err(|error| fault(&error))
+    }
+
+    /// How many rows of flows there are; those of flows that are not finished are counted too.
+    fn pending_rows(&self) -> usize {
+        self.shares.rows()
+    }
+
+    /// Takes the rows of the flows that are finished; after `finish` these are all that are left.
+    fn take(&mut self, py: Python<'_>) -> Rows {
+        let shares = &mut self.shares;
+        let is_finished = self.is_finished;
+        let tables = py.detach(|| shares.take(is_finished));
+        Rows { tables }
     }
 
     /// What is known of the capture itself.
     fn provenance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let provenance = self.decoder.provenance();
+        let provenance = self.shares.provenance();
         let link_types: Vec<String> = provenance
             .link_types
             .iter()
@@ -135,8 +116,28 @@ impl Analyzer {
         fields.set_item("bytes_read", provenance.bytes_read)?;
         Ok(fields)
     }
+}
 
-    fn row_count(&self, table: &str) -> PyResult<usize> {
+impl Analyzer {
+    fn must_be_open(&self) -> PyResult<()> {
+        if self.is_finished {
+            return Err(PyRuntimeError::new_err(
+                "the analyzer is finished; make a new one for another capture",
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Rows of every table, as they left the analyzer.
+#[pyclass(frozen, module = "tcptrace_http._native")]
+struct Rows {
+    tables: BTreeMap<&'static str, Columns>,
+}
+
+#[pymethods]
+impl Rows {
+    fn count(&self, table: &str) -> PyResult<usize> {
         Ok(self.columns(table)?.rows)
     }
 
@@ -148,7 +149,7 @@ impl Analyzer {
     /// Rows `first` to `first + count` of a table as JSON objects of the contract, comma-separated.
     /// `waits` maps (flow, index) of transactions to their array; without it there is no such field.
     #[pyo3(signature = (name, first, count, waits = None))]
-    fn json_rows(
+    fn json(
         &self,
         py: Python<'_>,
         name: &str,
@@ -162,59 +163,13 @@ impl Analyzer {
     }
 }
 
-impl Analyzer {
+impl Rows {
     fn columns(&self, name: &str) -> PyResult<&Columns> {
         self.tables.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.tables.keys().copied().collect();
-            let known = if known.is_empty() {
-                "none before finish".to_owned()
-            } else {
-                known.join(", ")
-            };
-            PyKeyError::new_err(format!("no table {name}; there are: {known}"))
+            PyKeyError::new_err(format!("no table {name}; there are: {}", known.join(", ")))
         })
     }
-}
-
-fn sorted_columns(
-    tables: Tables,
-    packets: Option<PacketsTable>,
-) -> BTreeMap<&'static str, Columns> {
-    let flows = tables.flows.into_columns().sorted_by("flow", "flow");
-    let transactions = tables
-        .transactions
-        .into_columns()
-        .sorted_by("flow", "index");
-    let pauses = tables
-        .pauses
-        .into_columns()
-        .sorted_by("flow", "transaction");
-    let flights = tables
-        .flights
-        .into_columns()
-        .sorted_by("flow", "transaction");
-    let mut columns = BTreeMap::from([
-        ("flows", flows),
-        ("transactions", transactions),
-        ("pauses", pauses),
-        ("flights", flights),
-        ("anomalies", tables.anomalies.into_columns()),
-    ]);
-    if let Some(rows) = tables.segments {
-        let mut table = SegmentsTable::default();
-        for row in &rows {
-            table.push(row);
-        }
-        columns.insert("segments", table.into_columns());
-    }
-    if let Some(table) = packets {
-        columns.insert("packets", table.into_columns());
-    }
-    columns
-}
-
-fn already_finished() -> PyErr {
-    PyRuntimeError::new_err("the analyzer is finished; make a new one for another capture")
 }
 
 fn fault(error: &CaptureError) -> PyErr {
@@ -232,6 +187,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CaptureFault", module.py().get_type::<CaptureFault>())?;
     module.add_class::<Analyzer>()?;
+    module.add_class::<Rows>()?;
     module.add_class::<ArrowTable>()?;
     Ok(())
 }

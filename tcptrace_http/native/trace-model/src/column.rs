@@ -61,7 +61,7 @@ pub struct Column {
 }
 
 /// A finished table: columns of equal length.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Columns {
     pub rows: usize,
     pub columns: Vec<Column>,
@@ -100,6 +100,47 @@ impl Columns {
         }
     }
 
+    /// The rows of which `is_chosen` is true by their value in a `u32` column, and the others.
+    #[must_use]
+    pub fn divided_by(self, name: &str, is_chosen: impl Fn(u32) -> bool) -> (Columns, Columns) {
+        let Some(numbers) = self.numbers(name) else {
+            return (self, Columns::default());
+        };
+        let (chosen, others): (Vec<usize>, Vec<usize>) = (0..self.rows)
+            .partition(|row| numbers.get(*row).is_some_and(|number| is_chosen(*number)));
+        if others.is_empty() {
+            return (self, Columns::default());
+        }
+        let others = self.clone().taken(&others);
+        (self.taken(&chosen), others)
+    }
+
+    /// Adds the rows of another piece of the same table.
+    pub fn append(&mut self, other: Columns) {
+        if self.columns.is_empty() {
+            *self = other;
+            return;
+        }
+        self.rows = self.rows.saturating_add(other.rows);
+        for (column, more) in self.columns.iter_mut().zip(other.columns) {
+            column.values.append(more.values);
+            if let (Some(valid), Some(more)) = (column.validity.as_mut(), more.validity) {
+                valid.extend(more);
+            }
+        }
+    }
+
+    /// Puts `numbers[n]` in place of each number n in a `u32` column.
+    pub fn renumber(&mut self, name: &str, numbers: &[u32]) {
+        let column = self.columns.iter_mut().find(|column| column.name == name);
+        if let Some(Values::U32(values)) = column.map(|column| &mut column.values) {
+            for value in values {
+                let place = usize::try_from(*value).unwrap_or(usize::MAX);
+                *value = numbers.get(place).copied().unwrap_or(*value);
+            }
+        }
+    }
+
     fn taken(self, order: &[usize]) -> Columns {
         let columns = self.columns.into_iter().map(|column| Column {
             values: column.values.taken(order),
@@ -107,13 +148,32 @@ impl Columns {
             ..column
         });
         Columns {
-            rows: self.rows,
+            rows: order.len(),
             columns: columns.collect(),
         }
     }
 }
 
 impl Values {
+    /// Adds values of the same type; there are no others in pieces of one table.
+    fn append(&mut self, more: Values) {
+        match (self, more) {
+            (Values::U8(values), Values::U8(more)) => values.extend(more),
+            (Values::U16(values), Values::U16(more)) => values.extend(more),
+            (Values::U32(values), Values::U32(more)) => values.extend(more),
+            (Values::U64(values), Values::U64(more)) => values.extend(more),
+            (Values::I64(values), Values::I64(more))
+            | (Values::Time(values), Values::Time(more))
+            | (Values::Duration(values), Values::Duration(more)) => values.extend(more),
+            (Values::Bool(values), Values::Bool(more)) => values.extend(more),
+            (Values::Enum(values, _), Values::Enum(more, _)) => values.extend(more),
+            (Values::Text(lists), Values::Text(more)) => lists.append(&more),
+            (Values::ListU32(lists), Values::ListU32(more)) => lists.append(&more),
+            (Values::ListU64(lists), Values::ListU64(more)) => lists.append(&more),
+            _ => debug_assert!(false, "pieces of one table have the same columns"),
+        }
+    }
+
     fn taken(self, order: &[usize]) -> Values {
         match self {
             Values::U8(values) => Values::U8(taken(&values, order)),
@@ -133,6 +193,13 @@ impl Values {
 }
 
 impl<T: Copy + Default> Lists<T> {
+    fn append(&mut self, more: &Lists<T>) {
+        let before = self.ends.last().copied().unwrap_or(0);
+        self.items.extend_from_slice(&more.items);
+        let ends = more.ends.iter().map(|end| end.saturating_add(before));
+        self.ends.extend(ends);
+    }
+
     fn taken(&self, order: &[usize]) -> Lists<T> {
         let mut lists = Lists {
             ends: Vec::with_capacity(order.len()),
@@ -156,25 +223,43 @@ fn taken<T: Copy + Default>(values: &[T], order: &[usize]) -> Vec<T> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn sorting_moves_whole_rows() {
+    /// Flows by number, with a name each.
+    fn table(rows: &[(u32, &str)]) -> Columns {
         let mut names = Lists::default();
-        for name in ["c", "a", "bb"] {
+        for (_, name) in rows {
             names.push(name.as_bytes());
         }
-        let column = |name, values| Column {
+        let column = |name, values, validity| Column {
             name,
             json_name: None,
             values,
-            validity: None,
+            validity,
         };
-        let table = Columns {
-            rows: 3,
+        let flows = rows.iter().map(|row| row.0).collect();
+        Columns {
+            rows: rows.len(),
             columns: vec![
-                column("flow", Values::U32(vec![2, 0, 1])),
-                column("name", Values::Text(names)),
+                column("flow", Values::U32(flows), None),
+                column("name", Values::Text(names), Some(vec![true; rows.len()])),
             ],
-        };
+        }
+    }
+
+    #[test]
+    fn the_two_parts_of_a_divided_table_make_it_whole_again() {
+        let whole = table(&[(0, "a"), (1, "bb"), (0, "c"), (2, "")]);
+        let (mut chosen, others) = whole.divided_by("flow", |flow| flow != 0);
+        assert_eq!(chosen, table(&[(1, "bb"), (2, "")]));
+        assert_eq!(others, table(&[(0, "a"), (0, "c")]));
+        chosen.append(others);
+        assert_eq!(chosen, table(&[(1, "bb"), (2, ""), (0, "a"), (0, "c")]));
+        chosen.renumber("flow", &[7, 8, 9]);
+        assert_eq!(chosen, table(&[(8, "bb"), (9, ""), (7, "a"), (7, "c")]));
+    }
+
+    #[test]
+    fn sorting_moves_whole_rows() {
+        let table = table(&[(2, "c"), (0, "a"), (1, "bb")]);
         let sorted = table.sorted_by("flow", "flow");
         let Some(Values::Text(names)) = sorted.column("name").map(|column| &column.values) else {
             unreachable!("the column is text");

@@ -11,6 +11,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::classify::classify;
 use crate::flights::FlightTracker;
+use crate::flow_table::Key;
 use crate::half::Half;
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
@@ -53,6 +54,10 @@ struct Unacknowledged {
 
 #[derive(Debug)]
 pub struct Flow {
+    /// By which the flow table finds it.
+    pub key: Key,
+    /// It waits among the open flows of its partition.
+    pub is_queued: bool,
     pub number: u32,
     pub endpoints: [Endpoint; 2],
     first_is_low: bool,
@@ -86,6 +91,7 @@ impl Flow {
     #[must_use]
     pub fn new(
         number: u32,
+        key: Key,
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         endpoints: [Endpoint; 2],
@@ -99,6 +105,8 @@ impl Flow {
             segment.source_port >= segment.destination_port
         };
         Flow {
+            key,
+            is_queued: false,
             number,
             endpoints,
             first_is_low,

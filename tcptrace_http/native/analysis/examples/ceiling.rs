@@ -1,0 +1,127 @@
+//! How fast a capture can be gone through at all: `ceiling FILE…` reads in the same pieces as the
+//! program, decodes the fixed headers of Ethernet, IPv4 and TCP, and finds the flow of each packet;
+//! nothing is inferred. The benchmark shows the native core beside it.
+
+use std::collections::HashMap;
+use std::io::Read;
+
+use foldhash::fast::FixedState;
+
+/// As `CHUNK_BYTES` of tcptrace_http/capture.py.
+const CHUNK_BYTES: usize = 256 * 1024;
+const FILE_HEADER_BYTES: usize = 24;
+const RECORD_HEADER_BYTES: usize = 16;
+const ETHERNET_BYTES: usize = 14;
+const IPV4_BYTES: usize = 20;
+const TCP: u8 = 6;
+
+/// What a flow table cannot do without: the sequence number that comes next, and counts.
+#[derive(Default)]
+struct Direction {
+    next_seq: u32,
+    packets: u64,
+    payload_bytes: u64,
+}
+
+#[derive(Default)]
+struct Ceiling {
+    places: HashMap<(u32, u32, u32), usize, FixedState>,
+    flows: Vec<[Direction; 2]>,
+    packets: u64,
+}
+
+impl Ceiling {
+    /// Goes through the whole records at the start of `bytes`; gives how many bytes they were.
+    fn records(&mut self, bytes: &[u8]) -> usize {
+        let mut at = 0;
+        while let Some(record) = self.record(bytes.get(at..).unwrap_or(&[])) {
+            at = at.saturating_add(record);
+        }
+        at
+    }
+
+    fn record(&mut self, bytes: &[u8]) -> Option<usize> {
+        let captured = usize::try_from(u32::from_le_bytes(array(bytes, 8)?)).ok()?;
+        let end = RECORD_HEADER_BYTES.saturating_add(captured);
+        let frame = bytes.get(RECORD_HEADER_BYTES..end)?;
+        self.packets = self.packets.saturating_add(1);
+        self.packet(frame);
+        Some(end)
+    }
+
+    /// None if this is no TCP over IPv4.
+    fn packet(&mut self, frame: &[u8]) -> Option<()> {
+        let ip = frame.get(ETHERNET_BYTES..)?;
+        if *ip.get(9)? != TCP {
+            return None;
+        }
+        let source = u32::from_be_bytes(array(ip, 12)?);
+        let destination = u32::from_be_bytes(array(ip, 16)?);
+        let total = usize::from(u16::from_be_bytes(array(ip, 2)?));
+        let tcp = ip.get(IPV4_BYTES..)?;
+        let source_port = u32::from(u16::from_be_bytes(array(tcp, 0)?));
+        let destination_port = u32::from(u16::from_be_bytes(array(tcp, 2)?));
+        let seq = u32::from_be_bytes(array(tcp, 4)?);
+        let header = usize::from(tcp.get(12)? >> 4).saturating_mul(4);
+        let payload = total.saturating_sub(IPV4_BYTES.saturating_add(header));
+        let is_low = (source, source_port) <= (destination, destination_port);
+        let key = if is_low {
+            (source, destination, source_port << 16 | destination_port)
+        } else {
+            (destination, source, destination_port << 16 | source_port)
+        };
+        let flows = &mut self.flows;
+        let place = *self.places.entry(key).or_insert_with(|| {
+            flows.push(Default::default());
+            flows.len().saturating_sub(1)
+        });
+        let direction = flows.get_mut(place)?.get_mut(usize::from(is_low))?;
+        let payload_bytes = u32::try_from(payload).ok()?;
+        direction.next_seq = seq.wrapping_add(payload_bytes);
+        direction.packets = direction.packets.saturating_add(1);
+        direction.payload_bytes = direction.payload_bytes.saturating_add(payload_bytes.into());
+        Some(())
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..)?.first_chunk().copied()
+}
+
+fn go_through(path: &str) -> std::io::Result<Ceiling> {
+    let mut file = std::fs::File::open(path)?;
+    file.read_exact(&mut [0; FILE_HEADER_BYTES])?;
+    let mut ceiling = Ceiling::default();
+    let mut buffer = vec![0; CHUNK_BYTES];
+    let mut kept = 0;
+    loop {
+        let Some(free) = buffer.get_mut(kept..) else {
+            return Ok(ceiling);
+        };
+        let length = file.read(free)?;
+        if length == 0 {
+            return Ok(ceiling);
+        }
+        let filled = kept.saturating_add(length);
+        let done = ceiling.records(buffer.get(..filled).unwrap_or(&[]));
+        buffer.copy_within(done..filled, 0);
+        kept = filled.saturating_sub(done);
+    }
+}
+
+fn main() -> std::io::Result<()> {
+    for path in std::env::args().skip(1) {
+        let ceiling = go_through(&path)?;
+        let next: u32 = ceiling
+            .flows
+            .iter()
+            .flatten()
+            .fold(0, |sum, direction| sum.wrapping_add(direction.next_seq));
+        println!(
+            "{path}: {} packets, {} flows, {next}",
+            ceiling.packets,
+            ceiling.flows.len()
+        );
+    }
+    Ok(())
+}

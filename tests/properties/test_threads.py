@@ -1,0 +1,103 @@
+"""The number of threads and the size of batches change no row; many flows at once neither."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+from captures import Connection, pcap
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tcptrace_http.analysis import Analysis, analyze
+from tcptrace_http.capture import batches
+from tcptrace_http.report import json
+from tcptrace_http.trace import native
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from captures import Record
+
+TABLES_IN_JSON = ("flows", "transactions", "anomalies")
+
+
+def many_flows(ports: list[int], *, are_closed: bool = True) -> list[Record]:
+    """Connections side by side, one for each port in turn; a port that comes twice is used again."""
+    records: list[Record] = []
+    for number, port in enumerate(ports):
+        connection = Connection(client=("10.0.0.1", port), client_seq=2**32 - 40 + number)
+        connection.time += number * 1_000_000
+        connection.open()
+        connection.exchange(body=b"x" * (port % 3000))
+        if are_closed and port % 3:
+            connection.close()
+        records += connection.records
+    # The sort is stable: what was sent at the same moment stays in order.
+    return sorted(records, key=lambda record: record[0])
+
+
+def rows(content: bytes, *, threads: int, chunk_bytes: int) -> list[object]:
+    core = native.Analyzer(threads=threads)
+    for start in range(0, len(content), chunk_bytes):
+        core.feed(content[start : start + chunk_bytes])
+    core.finish()
+    taken = core.take()
+    counts = [taken.count(table) for table in ("pauses", "flights")]
+    return [core.provenance(), *counts, *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON)]
+
+
+@given(
+    ports=st.lists(st.integers(1024, 1064), min_size=1, max_size=20),
+    threads=st.integers(2, 9),
+    chunk_bytes=st.integers(200, 50_000),
+)
+def test_rows_do_not_depend_on_the_number_of_threads(ports, threads, chunk_bytes):
+    content = pcap(many_flows(ports))
+    assert rows(content, threads=threads, chunk_bytes=chunk_bytes) == rows(content, threads=1, chunk_bytes=1 << 20)
+
+
+def test_anomalies_of_all_threads_are_listed_in_the_order_of_the_capture():
+    content = pcap(many_flows(list(range(2000, 2100)), are_closed=False)[150:])
+    core = native.Analyzer(threads=4)
+    core.feed(content)
+    core.finish()
+    assert core.take().count("anomalies") > 1
+    assert rows(content, threads=4, chunk_bytes=999) == rows(content, threads=1, chunk_bytes=1 << 20)
+
+
+def document(path: Path, rows_in_a_batch: int) -> bytes:
+    file = io.BytesIO()
+    parts = json.document(Analysis(each) for each in batches(path, rows_in_a_batch=rows_in_a_batch))
+    json.write([parts], file, is_one=True)
+    return file.getvalue()
+
+
+def whole_document(path: Path) -> bytes:
+    file = io.BytesIO()
+    json.write([json.document([analyze(path)])], file, is_one=True)
+    return file.getvalue()
+
+
+def test_a_document_made_in_batches_is_that_of_the_whole(tmp_path):
+    # Enough flows for those that are over to be forgotten: 8192 are remembered.
+    ports = [1024 + number % 9000 for number in range(13_000)]
+    path = tmp_path / "many.pcap"
+    path.write_bytes(pcap(many_flows(ports)))
+    assert len(list(batches(path, rows_in_a_batch=500))) > 2
+    assert document(path, 500) == whole_document(path)
+
+
+@pytest.mark.parametrize("name", ["lan_hdrsep_small.pcap", "ssr_cubic_on.pcap", "fmt_pcapng.pcapng"])
+def test_findings_of_batches_are_those_of_the_whole(sample_traces, name):
+    assert document(sample_traces / name, 1) == whole_document(sample_traces / name)
+
+
+def test_a_flow_that_is_over_and_long_past_is_forgotten_and_its_ports_are_used_again():
+    ports = [*range(1024, 1024 + 9000), 1024]
+    content = pcap(many_flows(ports))
+    core = native.Analyzer()
+    core.feed(content)
+    core.finish()
+    assert core.take().count("flows") == len(ports)
