@@ -196,5 +196,4 @@ def analyze_in_batches(
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """
-    for decoded in batches(path, jobs=jobs, progress=progress):
-        yield Analysis(decoded)
+    return map(Analysis, batches(path, jobs=jobs, progress=progress))

@@ -52,8 +52,8 @@ CHUNK_BYTES: Final = 256 * 1024
 SHARED_CHUNK_BYTES: Final = 2 * 1024 * 1024
 # A smaller capture is read before a second thread has begun.
 SHARED_FROM_BYTES: Final = 32 * 1024 * 1024
-#: Rows of flows after which those that are final leave the core: some ten megabytes.
-ROWS_IN_A_BATCH: Final = 32_768
+#: Rows of flows after which those that are final leave the core: some five megabytes.
+ROWS_IN_A_BATCH: Final = 16_384
 _MAGIC_BYTES: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1

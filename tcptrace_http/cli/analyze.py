@@ -164,10 +164,12 @@ class _Reading:
         """The same, with a word where the last of them says that the capture was cut short."""
         for batch in batches:
             yield batch
-        if batch.capture.truncated and not self.quiet:
+            capture = batch.capture
+            # The next batch is made while this one may go.
+            del batch
+        if capture.truncated and not self.quiet:
             click.echo(
-                f"tcptrace-http: {batch.capture.path}: the capture is cut short; analysed as far as it goes",
-                err=True,
+                f"tcptrace-http: {capture.path}: the capture is cut short; analysed as far as it goes", err=True
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from tcptrace_http.schema import SCHEMA_VERSION, TABLES, Column, json_name
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.capture import Decoded
+    from tcptrace_http.trace import Provenance
 
 __all__ = ["document", "write"]
 
@@ -54,11 +55,14 @@ def document(batches: Iterable[Analysis]) -> Iterator[bytes]:
     one before.
     """
     remaining = iter(batches)
-    analysis = next(remaining)
-    following = next(remaining, None)
-    if following is None:
-        return _of_one(analysis)
-    return _of_many(chain([analysis, following], remaining))
+    begun = list(islice(remaining, 2))
+    return _of_one(begun[0]) if len(begun) == 1 else _of_many(chain(_handed_over(begun), remaining))
+
+
+def _handed_over(begun: list[Analysis]) -> Iterator[Analysis]:
+    """What is in the list, which keeps none of it."""
+    while begun:
+        yield begun.pop(0)
 
 
 def _of_one(analysis: Analysis) -> Iterator[bytes]:
@@ -71,37 +75,52 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
         "findings": [_rows("findings", analysis) if analysis.has_candidates else b"[]"],
         "anomalies": [_rows("anomalies", analysis) if decoded is None else _anomalies(decoded)],
     }
-    return _object(analysis, arrays)
+    return _object(analysis.capture, arrays)
 
 
 def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
     """The rows of each batch are put by as soon as they come, for memory holds one batch."""
-    from tcptrace_http.report.runs import Runs
-
-    flows, transactions = Runs(), Runs()
-    found: list[pl.DataFrame] = []
-    strange: list[bytes] = []
+    put_by = _PutBy()
     for analysis in batches:
+        put_by.add(analysis)
+        capture = analysis.capture
+        # The next batch is made while this one may go.
+        del analysis
+    return _object(capture, put_by.arrays())
+
+
+class _PutBy:
+    """The rows of a capture's batches: those of findings and anomalies in memory, the others not."""
+
+    def __init__(self) -> None:
+        from tcptrace_http.report.runs import Runs
+
+        self._flows, self._transactions = Runs(), Runs()
+        self._found: list[pl.DataFrame] = []
+        self._strange: list[bytes] = []
+
+    def add(self, analysis: Analysis) -> None:
         if analysis.decoded is None:
             raise ValueError("rows were selected from a part of a capture")
         rows = analysis.decoded.rows
         waits = _encoded_waits(analysis)
-        flows.add(rows.count("flows"), partial(rows.json, "flows"))
-        transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
+        self._flows.add(rows.count("flows"), partial(rows.json, "flows"))
+        self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
         if analysis.has_candidates:
-            found.append(analysis.findings)
-        strange.append(_anomalies(analysis.decoded)[1:-1])
-    arrays: dict[str, Iterable[bytes]] = {
-        "flows": _array_of(flows.merged()),
-        "transactions": _array_of(transactions.merged()),
-        "findings": [_findings(found)],
-        "anomalies": [b"[", ROW_END.join(part for part in strange if part), b"]"],
-    }
-    return _object(analysis, arrays)
+            self._found.append(analysis.findings)
+        self._strange.append(_anomalies(analysis.decoded)[1:-1])
+
+    def arrays(self) -> dict[str, Iterable[bytes]]:
+        return {
+            "flows": _array_of(self._flows.merged()),
+            "transactions": _array_of(self._transactions.merged()),
+            "findings": [_findings(self._found)],
+            "anomalies": [b"[", ROW_END.join(part for part in self._strange if part), b"]"],
+        }
 
 
-def _object(analysis: Analysis, arrays: dict[str, Iterable[bytes]]) -> Iterator[bytes]:
-    yield b'{"schema_version": %d,\n"capture": %s' % (SCHEMA_VERSION, _capture(analysis))
+def _object(capture: Provenance, arrays: dict[str, Iterable[bytes]]) -> Iterator[bytes]:
+    yield b'{"schema_version": %d,\n"capture": %s' % (SCHEMA_VERSION, _capture(capture))
     # Pages are not rebuilt from transactions yet: the contract has their place.
     order: dict[str, Iterable[bytes]] = {"flows": [], "transactions": [], "retrievals": [b"[]"]}
     order |= arrays
@@ -138,8 +157,7 @@ def _native_rows(
     yield b"]"
 
 
-def _capture(analysis: Analysis) -> bytes:
-    capture = analysis.capture
+def _capture(capture: Provenance) -> bytes:
     return _encoded(
         {
             "path": capture.path,

@@ -1,11 +1,13 @@
-"""Makes the two large captures of the benchmark: nginx and ab in two network namespaces.
+"""Makes the large captures of the benchmark: nginx and ab in two network namespaces.
 
 ``python tests/bench/make_captures.py [FOLDER]``, as root. What is made is kept: a second run only
 checks that it is there.
 
 - ``keep_alive.pcap``: about 1.2 GB; ten long connections, bodies of 1 MB.
-- ``keep_alive_quarter.pcap``: the first quarter of it: memory must not grow with the length.
 - ``short.pcap``: 20,000 connections of one request each, bodies of 10 kB.
+- ``keep_alive_tenth.pcap``: the first tenth of the first one, and ``keep_alive_tenth_tenfold.pcap``,
+  ``short_tenfold.pcap``: ten copies, one after the other, each with a client of its own. Memory must
+  not grow with the length.
 """
 
 from __future__ import annotations
@@ -58,6 +60,9 @@ _PACKAGES: Final = {
 }
 _PCAP_HEADER_BYTES: Final = 24
 _RECORD_HEADER: Final = struct.Struct("<IIII")
+# Where source and destination address lie in an Ethernet frame with IPv4.
+_ADDRESS_OFFSETS: Final = (26, 30)
+_CLIENT_BYTES: Final = bytes(map(int, _CLIENT.split(".")))
 _DEADLINE_S: Final = 20.0
 
 
@@ -86,15 +91,15 @@ def need_programs() -> None:
 
 
 def make_captures(folder: Path) -> list[Recording]:
-    """The three recordings, made now or before."""
+    """All recordings, made now or before."""
     folder.mkdir(parents=True, exist_ok=True)
     keep_alive = _kept(folder, "keep_alive") or _record(
         folder, "keep_alive", ["-k", "-n", "1150", "-c", "10"], "large"
     )
     # -r: a connection that is reset must not end the run.
     short = _kept(folder, "short") or _record(folder, "short", ["-r", "-n", "20000", "-c", "20"], "small")
-    quarter = _kept(folder, "keep_alive_quarter") or _quarter(folder, keep_alive)
-    return [keep_alive, quarter, short]
+    tenth = _kept(folder, "keep_alive_tenth") or _tenth(folder, keep_alive)
+    return [keep_alive, short, *_with_tenfold(folder, tenth), *_with_tenfold(folder, short)[1:]]
 
 
 def _kept(folder: Path, name: str) -> Recording | None:
@@ -125,15 +130,42 @@ def _note(folder: Path, name: str, path: Path) -> Recording:
     return recording
 
 
-def _quarter(folder: Path, whole: Recording) -> Recording:
-    path = folder / f"{whole.name}_quarter.pcap"
-    end = next(offset for offset in _records(Path(whole.path)) if offset >= whole.bytes // 4)
+def _tenth(folder: Path, whole: Recording) -> Recording:
+    path = folder / f"{whole.name}_tenth.pcap"
+    end = next(offset for offset in _records(Path(whole.path)) if offset >= whole.bytes // 10)
     with Path(whole.path).open("rb") as source, path.open("wb") as target:
         remaining = end
         while remaining and (chunk := source.read(min(remaining, 1 << 20))):
             target.write(chunk)
             remaining -= len(chunk)
     return _note(folder, path.stem, path)
+
+
+def _with_tenfold(folder: Path, one: Recording) -> list[Recording]:
+    """A recording, and ten copies of it in one file: later by its length, and of other clients."""
+    name = f"{one.name}_tenfold"
+    kept = _kept(folder, name)
+    if kept is not None:
+        return [one, kept]
+    print(f"writing {name}", file=sys.stderr)
+    content = Path(one.path).read_bytes()
+    ends = list(_records(Path(one.path)))
+    starts = [_PCAP_HEADER_BYTES, *ends[:-1]]
+    first_s, last_s = (_RECORD_HEADER.unpack_from(content, start)[0] for start in (starts[0], starts[-1]))
+    path = folder / f"{name}.pcap"
+    with path.open("wb") as target:
+        target.write(content[:_PCAP_HEADER_BYTES])
+        for copy in range(10):
+            copied = bytearray(content)
+            for start in starts:
+                seconds = _RECORD_HEADER.unpack_from(copied, start)[0]
+                struct.pack_into("<I", copied, start, seconds + copy * (last_s - first_s + 1))
+                for address in _ADDRESS_OFFSETS:
+                    at = start + _RECORD_HEADER.size + address
+                    if copied[at : at + 4] == _CLIENT_BYTES:
+                        copied[at + 2] = copy
+            target.write(memoryview(copied)[_PCAP_HEADER_BYTES:])
+    return [one, _note(folder, name, path)]
 
 
 def _records(path: Path) -> Iterator[int]:

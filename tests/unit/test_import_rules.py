@@ -21,7 +21,7 @@ ALLOWED = {
     "detectors": {"schema", "waits"},
     "analysis": {"capture", "detectors", "errors", "schema", "trace", "waits"},
     "glossary": {"detectors", "errors", "schema"},
-    "report": {"analysis", "capture", "detectors", "schema"},
+    "report": {"analysis", "capture", "detectors", "schema", "trace"},
     "charts": {"schema"},
     "cli": {"__version__", "analysis", "capture", "errors", "glossary", "report", "schema"},
 }

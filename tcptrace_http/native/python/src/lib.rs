@@ -1,5 +1,6 @@
 //! `tcptrace_http._native`: bytes in, tables out. Python owns all I/O.
 
+mod allocator;
 mod arrow;
 mod json;
 mod packets;
@@ -17,11 +18,6 @@ use trace_model::column::Columns;
 
 use crate::arrow::ArrowTable;
 use crate::shares::Shares;
-
-/// A flow makes and drops some dozens of small strings; the C library's allocator takes a tenth of
-/// the whole time for them.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 create_exception!(
     _native,
@@ -184,6 +180,7 @@ fn fault(error: &CaptureError) -> PyErr {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    allocator::give_back_at_once();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CaptureFault", module.py().get_type::<CaptureFault>())?;
     module.add_class::<Analyzer>()?;
