@@ -9,6 +9,7 @@ time; the ratios are for reading.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import platform
 import re
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -28,20 +30,32 @@ if TYPE_CHECKING:
     from make_captures import Recording
 
 _PROGRAM: Final = Path(sys.executable).with_name("tcptrace-http")
-_OWN: Final = "tcptrace-http"
+_OWN: Final = "tcptrace-http, one thread"
+_OWN_SHARED: Final = "tcptrace-http"
+_ANALYZE: Final = [str(_PROGRAM), "analyze", "{}", "--format", "json"]
 _COMMANDS: Final = {
-    _OWN: [str(_PROGRAM), "analyze", "{}", "--format", "json"],
+    _OWN: [*_ANALYZE, "--jobs", "1"],
+    _OWN_SHARED: _ANALYZE,
     "tcptrace": ["tcptrace", "-l", "-n", "{}"],
     "tshark": ["tshark", "-n", "-q", "-z", "conv,tcp", "-r", "{}"],
 }
 _VERSIONS: Final = {
-    _OWN: [str(_PROGRAM), "--version"],
+    _OWN_SHARED: [str(_PROGRAM), "--version"],
     "tcptrace": ["dpkg-query", "--show", "--showformat", "${Version}", "tcptrace"],
     "tshark": ["dpkg-query", "--show", "--showformat", "${Version}", "tshark"],
 }
 # A build machine may forbid Python to keep its bytecode; then every start would compile anew.
 _ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 _HELP_RUNS: Final = 11
+_REPOSITORY: Final = Path(__file__).resolve().parents[2]
+# What the core takes of a run, by one thread; start-up and output are left out.
+_NATIVE: Final = """
+import sys, time
+from tcptrace_http.capture import decode
+started = time.process_time()
+decode(sys.argv[1], jobs=1)
+print(time.process_time() - started)
+"""
 _MEGABYTE: Final = 1_000_000
 
 
@@ -69,7 +83,7 @@ def main() -> int:
         if not options.capture or recording.name in options.capture:
             print("\n".join(_table(recording, options.rounds)), flush=True)
     help_s = statistics.median(_run([str(_PROGRAM), "--help"]).wall_s for _ in range(_HELP_RUNS))
-    print(f"\n`{_OWN} --help`: {help_s * 1000:.0f} ms")
+    print(f"\n`tcptrace-http --help`: {help_s * 1000:.0f} ms")
     return 0
 
 
@@ -91,15 +105,45 @@ def _table(recording: Recording, rounds: int) -> Iterator[str]:
     yield ""
     yield f"**{recording.name}**: {recording.packets} packets, {recording.bytes / _MEGABYTE:.0f} MB"
     yield ""
-    yield "| program | CPU s | wall s | thousand packets a CPU second | its CPU time in ours | peak MB |"
-    yield "|---|---|---|---|---|---|"
+    yield "| program | CPU s | wall s | kpackets a CPU s | its CPU in ours | its wall in ours | peak MB |"
+    yield "|---|---|---|---|---|---|---|"
     medians = _measure(recording, rounds)
-    own = medians[_OWN]
+    own, shared = medians[_OWN], medians[_OWN_SHARED]
     for name, cost in medians.items():
         rate = recording.packets / cost.cpu_s / 1000
-        ratio = "" if name == _OWN else f"{cost.cpu_s / own.cpu_s:.1f}"
+        is_own = name in {_OWN, _OWN_SHARED}
+        ratios = " | " if is_own else f"{cost.cpu_s / own.cpu_s:.1f} | {cost.wall_s / shared.wall_s:.1f}"
         peak = cost.peak_bytes / _MEGABYTE
-        yield f"| {name} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} | {rate:.0f} | {ratio} | {peak:.0f} |"
+        yield f"| {name} | {cost.cpu_s:.3f} | {cost.wall_s:.3f} | {rate:.0f} | {ratios} | {peak:.0f} |"
+    yield ""
+    yield _native_part(recording, rounds)
+
+
+def _native_part(recording: Recording, rounds: int) -> str:
+    """The native core alone beside the ceilings of ``analysis/examples/ceiling.rs``."""
+    native = [sys.executable, "-c", _NATIVE, recording.path]
+    costs: dict[str, list[float]] = {"core": [], "bare": [], "one-shot": []}
+    for _ in range(rounds):
+        costs["core"].append(
+            float(subprocess.run(native, capture_output=True, check=True, env=_ENVIRONMENT).stdout)
+        )
+        costs["bare"].append(_run([str(_ceiling()), recording.path]).cpu_s)
+        costs["one-shot"].append(_run([str(_ceiling()), "--one-shot", recording.path]).cpu_s)
+    core, bare, one_shot = (statistics.median(each) for each in costs.values())
+    return (
+        f"Native part, reading included: {core:.3f} s; a bare read, decode and flow-table loop {bare:.3f} s"
+        f" ({core / bare:.1f} times), with 14 columns and heads {one_shot:.3f} s ({core / one_shot:.1f} times)."
+    )
+
+
+@cache
+def _ceiling() -> Path:
+    """The program that shows how fast a capture can be gone through, built now."""
+    build = ["cargo", "build", "--release", "--quiet", "--package", "tcptrace-analysis", "--example", "ceiling"]
+    subprocess.run(build, cwd=_REPOSITORY, check=True)
+    metadata = ["cargo", "metadata", "--format-version", "1", "--no-deps"]
+    told = subprocess.run(metadata, cwd=_REPOSITORY, check=True, capture_output=True).stdout
+    return Path(json.loads(told)["target_directory"]) / "release/examples/ceiling"
 
 
 def _measure(recording: Recording, rounds: int) -> dict[str, Cost]:
