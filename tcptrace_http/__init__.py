@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         UnsupportedLinkType,
     )
     from tcptrace_http.glossary import explain
+    from tcptrace_http.lazy_scan import scan
     from tcptrace_http.trace import Provenance, Trace, write_pcap
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "analyze",
     "explain",
     "read",
+    "scan",
     "write_pcap",
 ]
 
@@ -70,6 +72,7 @@ _MODULE_OF: Final = {
     "analyze": "analysis",
     "explain": "glossary",
     "read": "capture",
+    "scan": "lazy_scan",
     "write_pcap": "trace",
 }
 

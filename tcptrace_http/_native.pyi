@@ -1,6 +1,6 @@
 # The compiled core (tcptrace_http/native/python): bytes in, tables out.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, Self, TypedDict, final, type_check_only
 
 __all__ = ["Analyzer", "ArrowTable", "CaptureFault", "__version__"]
@@ -28,11 +28,20 @@ class ArrowTable:
 
 @final
 class Analyzer:
-    def __new__(cls, *, packets: bool = False, segments: bool = False) -> Self: ...
+    # packets and segments: True for all columns, or the names of some; in blocks of block_rows rows.
+    def __new__(
+        cls,
+        *,
+        packets: bool | Sequence[str] = ...,
+        segments: bool | Sequence[str] = ...,
+        others: bool = True,
+        block_rows: int = ...,
+    ) -> Self: ...
     def feed(self, chunk: bytes | bytearray | memoryview) -> None: ...
     def finish(self) -> None: ...
     def provenance(self) -> ProvenanceFields: ...
     def row_count(self, table: str) -> int: ...
+    def take(self, name: str) -> ArrowTable | None: ...
     def table(self, name: str) -> ArrowTable: ...
     def json_rows(
         self, name: str, first: int, count: int, waits: Mapping[tuple[int, int], bytes] | None = None

@@ -11,9 +11,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.capture import ON_REQUEST, anomalies_of, decode
+from tcptrace_http.capture import anomalies_of, decode
 from tcptrace_http.errors import FilterError
-from tcptrace_http.schema import TABLES
+from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
@@ -177,6 +177,6 @@ def analyze(
 ) -> Analysis:
     """Analyse a capture file, or ``-`` for standard input.
 
-    ``tables`` names those of ``capture.ON_REQUEST`` that are wanted; all others are always there.
+    ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
     """
     return Analysis(decode(path, on_request=ON_REQUEST.intersection(tables), progress=progress))

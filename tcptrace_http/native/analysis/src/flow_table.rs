@@ -109,6 +109,22 @@ impl FlowTable {
         }
     }
 
+    /// How many flows are remembered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Least number of a row of the segments table that may yet be acknowledged.
+    #[must_use]
+    pub fn oldest_unsettled_row(&self) -> Option<usize> {
+        let flows = self.flows.iter().flatten();
+        flows
+            .flat_map(|flow| [&flow.first, &flow.second])
+            .filter_map(|half| half.outstanding.front()?.row)
+            .min()
+    }
+
     /// The place of the flow with that key, empty if there is no such flow yet.
     fn place_of(&mut self, key: Key) -> usize {
         if let Some((last, place)) = self.last {

@@ -21,15 +21,18 @@ mod orientation;
 mod pauses;
 mod reassembly;
 mod segment_size;
+mod segments;
 mod tables;
 mod transaction_row;
 
 #[cfg(test)]
 mod flow_tests;
 
+use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
 use crate::flow_table::FlowTable;
+pub use crate::segments::Segments;
 pub use crate::tables::Tables;
 
 /// Analyzes packets as they come.
@@ -40,13 +43,25 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// `segments` asks for the segments table, which grows with the capture.
+    /// `segments` asks for the segments table, which grows with the capture unless it is taken.
     #[must_use]
-    pub fn new(segments: bool) -> Self {
+    pub fn new(segments: Option<Segments>) -> Self {
         Analyzer {
             flow_table: FlowTable::default(),
             tables: Tables::new(segments),
         }
+    }
+
+    /// The next rows of the segments table that are settled, once there is a block of them.
+    pub fn take_segments(&mut self) -> Option<Columns> {
+        let flow_table = &self.flow_table;
+        let segments = self.tables.segments.as_mut()?;
+        segments.take(flow_table.len(), || flow_table.oldest_unsettled_row())
+    }
+
+    /// Drops the rows of all tables but the segments that there are so far.
+    pub fn drop_rows(&mut self) {
+        self.tables.drop_rows();
     }
 
     /// The tables, when all packets were given.

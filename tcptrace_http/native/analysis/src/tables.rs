@@ -1,12 +1,12 @@
 //! The tables an analysis fills.
 
 use trace_model::rows::{
-    AnomaliesTable, AnomalyRow, FlightsTable, FlowsTable, PausesTable, SegmentRow,
-    TransactionsTable,
+    AnomaliesTable, AnomalyRow, FlightsTable, FlowsTable, PausesTable, TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::http::Output;
+use crate::segments::Segments;
 
 /// Anomaly rows of one kind that are kept. A broken capture has one at every packet; the first
 /// thousand tell what is wrong, and a last row tells how many there were.
@@ -20,7 +20,7 @@ pub struct Tables {
     pub flights: FlightsTable,
     pub anomalies: AnomaliesTable,
     /// Kept only on demand: it grows with the capture.
-    pub segments: Option<Vec<SegmentRow>>,
+    pub segments: Option<Segments>,
     pub last_frame: u64,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
@@ -28,13 +28,21 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Empty tables; `segments` asks for the segments table.
+    /// Empty tables; `segments` is the segments table, if it is asked for.
     #[must_use]
-    pub fn new(segments: bool) -> Self {
+    pub fn new(segments: Option<Segments>) -> Self {
         Tables {
-            segments: segments.then(Vec::new),
+            segments,
             ..Tables::default()
         }
+    }
+
+    /// Drops the rows of all tables but the segments: nobody wants them.
+    pub fn drop_rows(&mut self) {
+        self.flows = FlowsTable::default();
+        self.transactions = TransactionsTable::default();
+        self.pauses = PausesTable::default();
+        self.flights = FlightsTable::default();
     }
 
     /// Adds an anomaly row about a flow.
@@ -69,8 +77,17 @@ impl Tables {
         }
     }
 
-    /// Says how many anomaly rows were left out.
+    /// Says how many anomaly rows were left out, and what else was.
     pub fn finish_anomalies(&mut self) {
+        if let Some(detail) = self.segments.as_ref().and_then(Segments::limit_reached) {
+            self.push_anomaly(Anomaly {
+                kind: AnomalyKind::LimitReached,
+                frame: None,
+                flow: None,
+                offset: None,
+                detail,
+            });
+        }
         for (word, count) in AnomalyKind::WORDS
             .iter()
             .zip(std::mem::take(&mut self.anomaly_counts))
