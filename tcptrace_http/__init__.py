@@ -7,6 +7,7 @@
     analysis = tcptrace_http.analyze("slow.pcapng")
     analysis.findings      # named pathologies with frames, time lost and remedy (a polars frame)
     analysis.transactions  # one row an HTTP request and its response
+    tcptrace_http.scan("slow.pcapng", table="segments")  # a lazy frame
     tcptrace_http.explain("short-initial-segment")
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing

@@ -1,6 +1,9 @@
 """Lazy frames: errors, what is read of the file, several captures, and other programs as readers."""
 
 import gzip
+import inspect
+import shutil
+import textwrap
 from pathlib import Path
 
 import polars as pl
@@ -247,3 +250,14 @@ def test_pyarrow_and_pandas_read_every_table_without_loss(chunks, table):
     assert_frame_equal(pl.DataFrame(arrow), frame)
     shown = pd.DataFrame.from_arrow(Capsule(frame))
     assert (list(shown.columns), len(shown)) == (frame.columns, frame.height)
+
+
+def test_the_example_of_the_docstring_runs(chunks, tmp_path, monkeypatch):
+    shutil.copy(chunks, tmp_path / "slow.pcapng")
+    monkeypatch.chdir(tmp_path)
+    example = inspect.getdoc(tcptrace_http.scan).partition("::\n")[2].partition("``table`` is")[0]
+    exec(compile(textwrap.dedent(example), "scan", "exec"), {})
+    late = pl.col("rtt") > pl.duration(milliseconds=200)
+    assert_frame_equal(
+        pl.read_parquet(tmp_path / "late.parquet"), tcptrace_http.scan(chunks, "segments").filter(late).collect()
+    )
