@@ -7,6 +7,7 @@
     analysis = tcptrace_http.analyze("slow.pcapng")
     analysis.findings      # named pathologies with frames, time lost and remedy (a polars frame)
     analysis.transactions  # one row an HTTP request and its response
+    tcptrace_http.scan("slow.pcapng", table="segments")  # a lazy frame
     tcptrace_http.explain("short-initial-segment")
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         UnsupportedLinkType,
     )
     from tcptrace_http.glossary import explain
+    from tcptrace_http.lazy_scan import scan
     from tcptrace_http.trace import Provenance, Trace, write_pcap
 
 __all__ = [
@@ -50,6 +52,7 @@ __all__ = [
     "analyze",
     "explain",
     "read",
+    "scan",
     "write_pcap",
 ]
 
@@ -70,6 +73,7 @@ _MODULE_OF: Final = {
     "analyze": "analysis",
     "explain": "glossary",
     "read": "capture",
+    "scan": "lazy_scan",
     "write_pcap": "trace",
 }
 

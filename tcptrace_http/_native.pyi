@@ -1,6 +1,6 @@
 # The compiled core (tcptrace_http/native/python): bytes in, tables out.
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, Self, TypedDict, final, type_check_only
 
 __all__ = ["Analyzer", "ArrowTable", "CaptureFault", "Rows", "__version__"]
@@ -36,9 +36,19 @@ class Rows:
 
 @final
 class Analyzer:
-    def __new__(cls, *, packets: bool = False, segments: bool = False, threads: int = 1) -> Self: ...
+    # packets and segments: True for all columns, or the names of some; in blocks of block_rows rows.
+    def __new__(
+        cls,
+        *,
+        packets: bool | Sequence[str] = ...,
+        segments: bool | Sequence[str] = ...,
+        others: bool = True,
+        block_rows: int = ...,
+        threads: int = 1,
+    ) -> Self: ...
     def feed(self, chunk: bytes | bytearray | memoryview) -> None: ...
     def finish(self) -> None: ...
     def pending_rows(self) -> int: ...
     def take(self) -> Rows: ...
+    def take_block(self, name: str) -> ArrowTable | None: ...
     def provenance(self) -> ProvenanceFields: ...

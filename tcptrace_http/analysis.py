@@ -11,9 +11,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.capture import ON_REQUEST, anomalies_of, batches, decode
+from tcptrace_http.capture import anomalies_of, batches, decode
 from tcptrace_http.errors import FilterError
-from tcptrace_http.schema import TABLES
+from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def analyze(
 ) -> Analysis:
     """Analyse a capture file, or ``-`` for standard input.
 
-    ``tables`` names those of ``capture.ON_REQUEST`` that are wanted; all others are always there.
+    ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
     ``jobs`` is the number of threads that share a large capture, by default one for each core; the
     rows are the same for any number.
     """

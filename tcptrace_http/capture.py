@@ -17,34 +17,36 @@ from tcptrace_http.schema import TABLES
 from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
     from typing import Any, Protocol, Self
 
     import polars as pl
+
+    from tcptrace_http.schema import Table
 
     class _FillAll(Protocol):
         def __call__(self, fill: Callable[[memoryview], int], /) -> Iterator[memoryview]: ...
 
 
 __all__ = [
-    "ON_REQUEST",
     "STANDARD_INPUT",
     "CaptureStream",
     "Decoded",
     "Strangeness",
     "anomalies_of",
     "batches",
+    "blocks",
     "cores",
     "decode",
     "expand",
+    "is_glob",
     "is_small",
     "read",
+    "text_of",
 ]
 
 STANDARD_INPUT: Final = "-"
-#: Tables with a row for each packet: they cost memory, and are made only when they are asked for.
-ON_REQUEST: Final = frozenset({"packets", "segments"})
 
 # Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
 CHUNK_BYTES: Final = 256 * 1024
@@ -85,10 +87,20 @@ class Decoded:
     strangeness: tuple[Strangeness, ...]
 
 
+def is_glob(path: str) -> bool:
+    """Whether a path stands for several files; an existing path is never taken for a glob."""
+    return path != STANDARD_INPUT and glob.has_magic(path) and not os.path.lexists(path)
+
+
+def text_of(path: str) -> str:
+    """The path with the bytes escaped that are no UTF-8: a column of text has no place for them."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def expand(patterns: Iterable[str]) -> Iterator[str]:
-    """The files that paths and globs name, in order; an existing path is never taken for a glob."""
+    """The files that paths and globs name, in order."""
     for pattern in patterns:
-        if pattern == STANDARD_INPUT or not glob.has_magic(pattern) or os.path.lexists(pattern):
+        if not is_glob(pattern):
             yield pattern
             continue
         matches = sorted(glob.glob(pattern, recursive=True))
@@ -257,19 +269,13 @@ def batches(
     Memory is bounded by what is read between two batches, and by the flows that are open.
     """
     with CaptureStream(os.fspath(path)) as stream:
-        threads = _threads(stream, jobs)
+        threads = 1 if on_request else _threads(stream, jobs)
         core = native.Analyzer(packets="packets" in on_request, segments="segments" in on_request, threads=threads)
-        chunk_bytes = SHARED_CHUNK_BYTES if threads > 1 else CHUNK_BYTES
-        try:
-            for chunk in stream.chunks(chunk_bytes=chunk_bytes, ahead=threads > 1):
-                core.feed(chunk)
-                if progress is not None:
-                    progress(stream)
-                if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-                    yield Decoded(core.take(), on_request, _provenance(stream, core), ())
-            core.finish()
-        except native.CaptureFault as fault:
-            raise _error(stream, fault) from None
+        for _ in _fed(core, stream, threads=threads):
+            if progress is not None:
+                progress(stream)
+            if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
+                yield Decoded(core.take(), on_request, _provenance(stream, core), ())
         yield Decoded(core.take(), on_request, _provenance(stream, core), tuple(stream.strangeness))
 
 
@@ -292,6 +298,39 @@ def is_small(path: str) -> bool:
 def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0))
+
+
+def blocks(
+    path: str | os.PathLike[str], table: Table, columns: Sequence[str], *, block_rows: int
+) -> Iterator[native.ArrowTable]:
+    """The rows of a table of ``schema.ON_REQUEST``, ``block_rows`` at a time (the last time fewer).
+
+    Only the named columns are made, and no other table. The file is open while the iterator is; it
+    may be closed early. Raises :class:`CaptureError` where the capture cannot be read on.
+    """
+    core = native.Analyzer(
+        packets=columns if table.name == "packets" else False,
+        segments=columns if table.name == "segments" else False,
+        others=False,
+        block_rows=block_rows,
+    )
+    with CaptureStream(os.fspath(path)) as stream:
+        for _ in _fed(core, stream):
+            while (block := core.take_block(table.name)) is not None:
+                yield block
+
+
+def _fed(core: native.Analyzer, stream: CaptureStream, *, threads: int = 1) -> Iterator[None]:
+    """Feed a whole capture to the core, with a stop after every chunk and one when it is finished."""
+    chunk_bytes = SHARED_CHUNK_BYTES if threads > 1 else CHUNK_BYTES
+    try:
+        for chunk in stream.chunks(chunk_bytes=chunk_bytes, ahead=threads > 1):
+            core.feed(chunk)
+            yield
+        core.finish()
+    except native.CaptureFault as fault:
+        raise _error(stream, fault) from None
+    yield
 
 
 def read(path: str | os.PathLike[str]) -> Trace:

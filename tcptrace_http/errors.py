@@ -8,7 +8,7 @@
     │   ├── UnsupportedLinkType   no packet has a link type that can be decoded
     │   └── MalformedCapture      broken before the first packet could be read
     ├── FilterError               an expression that does not fit the table it selects from
-    ├── UnknownName               a name that `explain` does not know
+    ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
 
 Strange traffic is no error but a row in the table ``anomalies``; slow traffic is a finding.

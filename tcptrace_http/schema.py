@@ -21,6 +21,7 @@ __all__ = [
     "FRAMINGS",
     "HTTP_VERSIONS",
     "OBSERVATION_POINTS",
+    "ON_REQUEST",
     "SCHEMA_VERSION",
     "SEVERITIES",
     "TABLES",
@@ -88,6 +89,8 @@ class Column:
     nullable: bool = False
     #: Whether the JSON contract shows the column; times get the suffix ``_ns`` there.
     in_json: bool = False
+    #: Whether the value may become known only after later rows of the table.
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +102,17 @@ class Table:
     columns: tuple[Column, ...]
     #: Whether Rust makes the rows (else Python does, from the native tables).
     native: bool = True
+    #: A row for each packet costs memory: made only when asked for, of the columns that are wanted.
+    on_request: bool = False
 
 
 def _columns(*declarations: tuple[str, str, str]) -> tuple[Column, ...]:
-    """Columns from (name, type, meaning); ``?`` after the type: nullable, ``*``: in the JSON."""
+    """Columns from (name, type, meaning); ``?`` after the type: nullable, ``*``: in the JSON, ``~``: late."""
     made = []
     for name, dtype, doc in declarations:
-        bare = dtype.rstrip("?*")
+        bare = dtype.rstrip("?*~")
         marks = dtype[len(bare) :]
-        made.append(Column(name, bare, doc, nullable="?" in marks, in_json="*" in marks))
+        made.append(Column(name, bare, doc, nullable="?" in marks, in_json="*" in marks, late="~" in marks))
     return tuple(made)
 
 
@@ -149,6 +154,7 @@ _PACKETS: Final = Table(
         ("payload_bytes", "u32?", "TCP payload length as the IP header declares it"),
         ("payload_captured_bytes", "u32?", "TCP payload bytes that were captured"),
     ),
+    on_request=True,
 )
 
 _SEGMENTS: Final = Table(
@@ -172,10 +178,11 @@ _SEGMENTS: Final = Table(
         ("duplicate_ack_count", "u32", "Which duplicate ACK in a row this is; 0: none"),
         ("gap_before_bytes", "u32", "Bytes missing before it: never captured, or lost on the path"),
         ("flight_bytes", "u64", "Bytes of its direction in flight after it"),
-        ("acked_by_frame", "u64?", "Frame that first acknowledged all of it"),
-        ("rtt", "duration?", "Round trip from this segment to that ACK, by Karn's rule"),
+        ("acked_by_frame", "u64?~", "Frame that first acknowledged all of it"),
+        ("rtt", "duration?~", "Round trip from this segment to that ACK, by Karn's rule"),
         ("wire_segments", "u32", "Segments it was on the wire: over 1 for offload super-segments"),
     ),
+    on_request=True,
 )
 
 _FLOWS: Final = Table(
@@ -389,6 +396,10 @@ TABLES: Final = {
         _ANOMALIES,
     )
 }
+
+
+#: Tables with a row for each packet: they are made only when they are asked for.
+ON_REQUEST: Final = frozenset(table.name for table in TABLES.values() if table.on_request)
 
 
 def enum_values(dtype: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tcptrace_http.capture import text_of
 from tcptrace_http.schema import TABLES, json_name
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
     frames = [
         analysis.table(table)
         if is_one
-        else analysis.table(table).select(pl.lit(_text(analysis.capture.path)).alias("capture"), pl.all())
+        else analysis.table(table).select(pl.lit(text_of(analysis.capture.path)).alias("capture"), pl.all())
         for analysis in analyses
     ]
     frame = pl.concat(frames)
@@ -53,8 +54,3 @@ def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
 
     lists = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.List)]
     return frame.with_columns(pl.col(name).cast(pl.List(pl.String())).list.join(" ") for name in lists)
-
-
-def _text(path: str) -> str:
-    """The path with the bytes escaped that are no UTF-8: a column of text has no place for them."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

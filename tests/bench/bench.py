@@ -1,4 +1,4 @@
-"""Speed and memory of the whole ``analyze`` against tcptrace and tshark, on the same captures.
+"""Speed and memory of the whole ``analyze`` against tcptrace and tshark, and of scans, on the same captures.
 
 ``python tests/bench/bench.py [--folder DIR] [--rounds N] [--capture NAME]`` makes the captures
 (see ``make_captures.py``), runs the programs in turn, and prints a Markdown table of medians. CPU
@@ -38,6 +38,19 @@ _COMMANDS: Final = {
     _OWN_SHARED: _ANALYZE,
     "tcptrace": ["tcptrace", "-l", "-n", "{}"],
     "tshark": ["tshark", "-n", "-q", "-z", "conv,tcp", "-r", "{}"],
+}
+# Every row goes through Python once and is dropped: what a query costs before it does anything.
+_DRAIN: Final = """
+import sys, tcptrace_http
+frame = tcptrace_http.scan(sys.argv[1], sys.argv[2])
+for batch in (frame.select(sys.argv[3].split(",")) if len(sys.argv) > 3 else frame).collect_batches():
+    pass
+"""
+_SCANS: Final = {
+    "packets, all columns": ["packets"],
+    "packets, 3 columns": ["packets", "frame,time,payload_bytes"],
+    "segments, all columns": ["segments"],
+    "segments, 3 columns": ["segments", "frame,flow,rtt"],
 }
 _VERSIONS: Final = {
     _OWN_SHARED: [str(_PROGRAM), "--version"],
@@ -82,6 +95,7 @@ def main() -> int:
     for recording in recordings:
         if not options.capture or recording.name in options.capture:
             print("\n".join(_table(recording, options.rounds)), flush=True)
+            print("\n".join(_scan_table(recording, options.rounds)), flush=True)
     help_s = statistics.median(_run([str(_PROGRAM), "--help"]).wall_s for _ in range(_HELP_RUNS))
     print(f"\n`tcptrace-http --help`: {help_s * 1000:.0f} ms")
     return 0
@@ -107,7 +121,7 @@ def _table(recording: Recording, rounds: int) -> Iterator[str]:
     yield ""
     yield "| program | CPU s | wall s | kpackets a CPU s | its CPU in ours | its wall in ours | peak MB |"
     yield "|---|---|---|---|---|---|---|"
-    medians = _measure(recording, rounds)
+    medians = _measure(recording, rounds, _COMMANDS)
     own, shared = medians[_OWN], medians[_OWN_SHARED]
     for name, cost in medians.items():
         rate = recording.packets / cost.cpu_s / 1000
@@ -146,13 +160,24 @@ def _ceiling() -> Path:
     return Path(json.loads(told)["target_directory"]) / "release/examples/ceiling"
 
 
-def _measure(recording: Recording, rounds: int) -> dict[str, Cost]:
+def _scan_table(recording: Recording, rounds: int) -> Iterator[str]:
+    """Scans of Python, started anew each time: the CPU time has that of importing polars in it."""
+    yield ""
+    yield "| scan | CPU s | wall s | thousand rows a CPU second | peak MB |"
+    yield "|---|---|---|---|---|"
+    commands = {name: [sys.executable, "-c", _DRAIN, "{}", *arguments] for name, arguments in _SCANS.items()}
+    for name, cost in _measure(recording, rounds, commands).items():
+        rate = recording.packets / cost.cpu_s / 1000
+        yield f"| {name} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} | {rate:.0f} | {cost.peak_bytes / _MEGABYTE:.0f} |"
+
+
+def _measure(recording: Recording, rounds: int, commands: dict[str, list[str]]) -> dict[str, Cost]:
     """The medians of the programs, each run once a round, so that a busy moment hits all alike."""
     _warm(Path(recording.path))
-    costs: dict[str, list[Cost]] = {name: [] for name in _COMMANDS}
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
     for _ in range(rounds):
-        for name, command in _COMMANDS.items():
-            costs[name].append(_run([part.format(recording.path) for part in command]))
+        for name, command in commands.items():
+            costs[name].append(_run([recording.path if part == "{}" else part for part in command]))
     return {
         name: Cost(
             statistics.median(run.cpu_s for run in runs),

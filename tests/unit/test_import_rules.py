@@ -11,7 +11,7 @@ PACKAGE = "tcptrace_http"
 
 # Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
 ALLOWED = {
-    "__init__": {"analysis", "capture", "errors", "glossary", "trace"},
+    "__init__": {"analysis", "capture", "errors", "glossary", "lazy_scan", "trace"},
     "schema": set(),
     "errors": set(),
     "trace": {"errors", "schema", "_native", "__version__"},
@@ -20,6 +20,7 @@ ALLOWED = {
     "waits": {"schema"},
     "detectors": {"schema", "waits"},
     "analysis": {"capture", "detectors", "errors", "schema", "trace", "waits"},
+    "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "glossary": {"detectors", "errors", "schema"},
     "report": {"analysis", "capture", "detectors", "schema", "trace"},
     "charts": {"schema"},

@@ -216,6 +216,22 @@ impl FlowTable {
         }
     }
 
+    /// How many flows are remembered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Least number of a row of the segments table that may yet be acknowledged.
+    #[must_use]
+    pub fn oldest_unsettled_row(&self) -> Option<usize> {
+        let flows = self.flows.iter().flatten();
+        flows
+            .flat_map(|flow| [&flow.first, &flow.second])
+            .filter_map(|half| half.outstanding.front()?.row)
+            .min()
+    }
+
     /// The place and partition of the flow with that key, the place empty if there is no such flow
     /// yet; None if the flow belongs to another share.
     fn place_of(&mut self, key: &Key) -> Option<(usize, usize)> {

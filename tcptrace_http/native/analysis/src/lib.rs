@@ -22,16 +22,19 @@ mod orientation;
 mod pauses;
 mod reassembly;
 mod segment_size;
+mod segments;
 mod tables;
 mod transaction_row;
 
 #[cfg(test)]
 mod flow_tests;
 
+use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
+pub use crate::segments::Segments;
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
 
 /// Analyzes packets as they come.
@@ -42,19 +45,32 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// `segments` asks for the segments table, which grows with the capture; `share` says which of
-    /// the flows are looked at, all other packets are passed over.
+    /// `segments` asks for the segments table, which grows with the capture unless it is taken;
+    /// `share` says which of the flows are looked at, all other packets are passed over.
     #[must_use]
-    pub fn new(segments: bool, share: Share) -> Self {
+    pub fn new(segments: Option<Segments>, share: Share) -> Self {
         Analyzer {
             flow_table: FlowTable::new(share),
             tables: Tables::new(segments),
         }
     }
 
+    /// The next rows of the segments table that are settled, once there is a block of them.
+    pub fn take_segments(&mut self) -> Option<Columns> {
+        let flow_table = &self.flow_table;
+        let segments = self.tables.segments.as_mut()?;
+        segments.take(flow_table.len(), || flow_table.oldest_unsettled_row())
+    }
+
+    /// Drops the rows of all tables but the segments that there are so far.
+    pub fn drop_rows(&mut self) {
+        self.tables.drop_rows();
+    }
+
     /// All packets were given: every flow is finished, and its rows are in the tables.
     pub fn finish(&mut self) {
         self.tables.anomalies.at_the_end();
+        self.tables.finish_segments();
         self.flow_table.finish(&mut self.tables);
     }
 }

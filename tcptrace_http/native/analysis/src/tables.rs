@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
-use trace_model::rows::{
-    FlightsTable, FlowsTable, PausesTable, SegmentRow, SegmentsTable, TransactionsTable,
-};
+use trace_model::rows::{FlightsTable, FlowsTable, PausesTable, TransactionsTable};
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
 use crate::http::Output;
+use crate::segments::Segments;
 
 #[derive(Debug, Default)]
 pub struct Tables {
@@ -19,7 +18,7 @@ pub struct Tables {
     pub flights: FlightsTable,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
-    pub segments: Option<Vec<SegmentRow>>,
+    pub segments: Option<Segments>,
     pub last_frame: u64,
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
@@ -35,12 +34,14 @@ pub struct Tables {
 pub struct Batch {
     pub tables: BTreeMap<&'static str, Columns>,
     pub anomalies: Anomalies,
-    pub segments: Option<Vec<SegmentRow>>,
 }
 
 /// The anomalies given out so far, by kind.
 #[derive(Debug, Default)]
 pub struct AnomaliesGiven(Vec<u64>);
+
+/// How often a row may be looked through while it waits for the end of its flow, on the average.
+const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
 const OF_FLOWS: [(&str, &str); 4] = [
@@ -51,13 +52,21 @@ const OF_FLOWS: [(&str, &str); 4] = [
 ];
 
 impl Tables {
-    /// Empty tables; `segments` asks for the segments table.
+    /// Empty tables; `segments` is the segments table, if it is asked for.
     #[must_use]
-    pub fn new(segments: bool) -> Self {
+    pub fn new(segments: Option<Segments>) -> Self {
         Tables {
-            segments: segments.then(Vec::new),
+            segments,
             ..Tables::default()
         }
+    }
+
+    /// Drops the rows of all tables but the segments: nobody wants them.
+    pub fn drop_rows(&mut self) {
+        self.flows = FlowsTable::default();
+        self.transactions = TransactionsTable::default();
+        self.pauses = PausesTable::default();
+        self.flights = FlightsTable::default();
     }
 
     /// Adds an anomaly row about a flow.
@@ -76,7 +85,21 @@ impl Tables {
         self.anomalies.push(self.last_frame, anomaly);
     }
 
-    /// How many rows there are that [`Tables::take`] may give.
+    /// Says what was left out of the segments table.
+    pub(crate) fn finish_segments(&mut self) {
+        if let Some(detail) = self.segments.as_ref().and_then(Segments::limit_reached) {
+            self.push_anomaly(Anomaly {
+                kind: AnomalyKind::LimitReached,
+                frame: None,
+                flow: None,
+                offset: None,
+                detail,
+            });
+        }
+    }
+
+    /// How many rows came since [`Tables::take`], less a part of those that it left behind: it looks
+    /// through them again.
     #[must_use]
     pub fn rows(&self) -> usize {
         let rows = [
@@ -85,7 +108,11 @@ impl Tables {
             self.pauses.len(),
             self.flights.len(),
         ];
-        rows.into_iter().fold(0, usize::saturating_add)
+        let left_behind = self.left_behind.values().map(|rows| rows.rows);
+        let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
+        rows.into_iter()
+            .fold(0, usize::saturating_add)
+            .saturating_sub(looked_through)
     }
 
     /// Takes the rows of the flows that are finished.
@@ -117,7 +144,6 @@ impl Tables {
         Batch {
             tables,
             anomalies: self.anomalies.take(),
-            segments: self.segments.take(),
         }
     }
 }
@@ -159,13 +185,6 @@ impl Batch {
             push_left_out(counts, &mut anomalies);
         }
         tables.insert("anomalies", anomalies.into_columns());
-        if let Some(rows) = self.segments {
-            let mut table = SegmentsTable::default();
-            for row in &rows {
-                table.push(row);
-            }
-            tables.insert("segments", table.into_columns());
-        }
         tables
     }
 }

@@ -13,11 +13,14 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tcptrace_analysis::Segments;
 use tcptrace_capture::{link_type_name, CaptureError};
+use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
+use trace_model::rows::{PacketsWanted, SegmentsWanted};
 
 use crate::arrow::ArrowTable;
-use crate::shares::Shares;
+use crate::shares::{Shares, Wanted};
 
 create_exception!(
     _native,
@@ -25,6 +28,28 @@ create_exception!(
     PyException,
     "A capture that cannot be read: (kind, what)."
 );
+
+/// The columns of a table that is made on request: all, none, or some.
+#[derive(FromPyObject)]
+enum Request {
+    All(bool),
+    Columns(Vec<String>),
+}
+
+impl Request {
+    /// None if the table is not asked for.
+    fn wanted<'a, W: Default>(
+        &'a self,
+        only: impl FnOnce(&'a [String]) -> Result<W, &'a str>,
+    ) -> PyResult<Option<W>> {
+        match self {
+            Request::All(is_asked_for) => Ok(is_asked_for.then(W::default)),
+            Request::Columns(names) => only(names)
+                .map(Some)
+                .map_err(|name| PyKeyError::new_err(format!("no column {name}"))),
+        }
+    }
+}
 
 /// Reads one capture: `feed` its bytes in order, then `finish`; `take` the rows of the flows that are
 /// finished whenever there are many, and those that are left at the end.
@@ -36,11 +61,29 @@ struct Analyzer {
 
 #[pymethods]
 impl Analyzer {
+    /// `packets` and `segments`: True for all columns of the table, or the names of some. Without
+    /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
+    /// two come in blocks of so many rows.
     #[new]
-    #[pyo3(signature = (*, packets = false, segments = false, threads = 1))]
-    fn new(packets: bool, segments: bool, threads: usize) -> PyResult<Self> {
+    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), others = true, block_rows = usize::MAX, threads = 1))]
+    fn new(
+        packets: Request,
+        segments: Request,
+        others: bool,
+        block_rows: usize,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let wanted = Wanted {
+            packets: packets
+                .wanted(PacketsWanted::only)?
+                .map(|wanted| Blocks::new(wanted, block_rows)),
+            segments: segments
+                .wanted(SegmentsWanted::only)?
+                .map(|wanted| Segments::new(wanted, block_rows)),
+            others,
+        };
         Ok(Analyzer {
-            shares: Shares::new(packets, segments, threads)?,
+            shares: Shares::new(wanted, threads)?,
             is_finished: false,
         })
     }
@@ -88,6 +131,15 @@ impl Analyzer {
         let is_finished = self.is_finished;
         let tables = py.detach(|| shares.take(is_finished));
         Rows { tables }
+    }
+
+    /// Gives out the next block of `packets` or `segments`, and forgets it, as soon as its rows are
+    /// settled; the last one after `finish`. None when there is none yet, or no more.
+    fn take_block(&mut self, py: Python<'_>, name: &str) -> PyResult<Option<ArrowTable>> {
+        let shares = &mut self.shares;
+        let is_finished = self.is_finished;
+        let taken = py.detach(|| shares.take_block(name, is_finished));
+        taken.map(ArrowTable::new).transpose()
     }
 
     /// What is known of the capture itself.

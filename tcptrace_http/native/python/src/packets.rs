@@ -1,14 +1,18 @@
 //! The packets table: the facts of each record, when they are asked for.
 
+use trace_model::blocks::Blocks;
 use trace_model::rows::{PacketRow, PacketsTable};
 use trace_model::{IpAddress, Packet};
 
-/// Adds the row of a packet.
-pub fn push(table: &mut PacketsTable, packet: &Packet<'_>) {
+/// Adds the row of a packet. What needs memory of its own is made only if it is wanted.
+pub fn push(table: &mut Blocks<PacketsTable>, packet: &Packet<'_>) {
+    let wanted = table.wanted();
     let network = packet.network.as_ref();
     let segment = packet.segment.as_ref();
     let address = |of: Option<IpAddress>| of.map(|address| address.text());
-    let sack = segment.map_or(&[][..], |it| it.options.sack.as_slice());
+    let sack = segment
+        .filter(|_| wanted.sack_edges_raw)
+        .map_or(&[][..], |it| it.options.sack.as_slice());
     let length = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
     table.push(&PacketRow {
         frame: packet.frame,
@@ -17,8 +21,12 @@ pub fn push(table: &mut PacketsTable, packet: &Packet<'_>) {
         link_type: packet.link_type.0,
         wire_bytes: packet.wire_bytes,
         captured_bytes: packet.captured_bytes,
-        source: address(network.map(|it| it.source)),
-        destination: address(network.map(|it| it.destination)),
+        source: address(network.filter(|_| wanted.source).map(|it| it.source)),
+        destination: address(
+            network
+                .filter(|_| wanted.destination)
+                .map(|it| it.destination),
+        ),
         protocol: network.map(|it| it.protocol),
         ttl: network.map(|it| it.ttl),
         identification: network.map(|it| it.identification),

@@ -5,24 +5,34 @@
 //! numbers in the capture follow from the frames that they start in. The rows are those that one
 //! thread gives.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Share};
+use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Segments, Share};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
+use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::PacketsTable;
 use trace_model::{Anomaly, Packet, PacketSink};
 
 use crate::packets;
 
+/// Which tables are wanted.
+pub struct Wanted {
+    pub packets: Option<Blocks<PacketsTable>>,
+    pub segments: Option<Segments>,
+    /// All others.
+    pub others: bool,
+}
+
 /// Where the decoder's packets go.
 struct Sink {
-    analyzer: Analyzer,
-    packets: Option<PacketsTable>,
+    /// None where only the packets are wanted.
+    analyzer: Option<Analyzer>,
+    packets: Option<Blocks<PacketsTable>>,
     /// Every share's decoder notices the same; one of them is asked.
     takes_decoders_anomalies: bool,
 }
@@ -33,12 +43,16 @@ impl PacketSink for Sink {
         if let Some(table) = self.packets.as_mut() {
             packets::push(table, packet);
         }
-        self.analyzer.packet(packet);
+        if let Some(analyzer) = self.analyzer.as_mut() {
+            analyzer.packet(packet);
+        }
     }
 
     fn anomaly(&mut self, anomaly: Anomaly) {
-        if self.takes_decoders_anomalies {
-            self.analyzer.anomaly(anomaly);
+        if let Some(analyzer) = self.analyzer.as_mut() {
+            if self.takes_decoders_anomalies {
+                analyzer.anomaly(anomaly);
+            }
         }
     }
 }
@@ -48,29 +62,43 @@ struct Worker {
     sink: Sink,
     /// Number in the capture of each flow of this share.
     numbers: Vec<u32>,
+    keeps_rows: bool,
 }
 
 impl Worker {
-    fn new(packets: bool, segments: bool, share: Share) -> Self {
+    fn new(wanted: Wanted, share: Share) -> Self {
+        let is_analyzed = wanted.others || wanted.segments.is_some();
         Worker {
             decoder: Decoder::new(),
             sink: Sink {
-                analyzer: Analyzer::new(segments, share),
-                packets: packets.then(PacketsTable::default),
+                analyzer: is_analyzed.then(|| Analyzer::new(wanted.segments, share)),
+                packets: wanted.packets,
                 takes_decoders_anomalies: share.index == 0,
             },
             numbers: Vec::new(),
+            keeps_rows: wanted.others,
         }
     }
 
     fn feed(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
-        self.decoder.feed(bytes, &mut self.sink)
+        let result = self.decoder.feed(bytes, &mut self.sink);
+        if let Some(analyzer) = self.sink.analyzer.as_mut().filter(|_| !self.keeps_rows) {
+            analyzer.drop_rows();
+        }
+        result
     }
 
     fn finish(&mut self) -> Result<(), CaptureError> {
         let result = self.decoder.finish(&mut self.sink);
-        self.sink.analyzer.finish();
+        if let Some(analyzer) = self.sink.analyzer.as_mut() {
+            analyzer.finish();
+        }
         result
+    }
+
+    fn take(&mut self) -> Batch {
+        let taken = self.sink.analyzer.as_mut().map(|it| it.tables.take());
+        taken.unwrap_or_default()
     }
 }
 
@@ -82,28 +110,39 @@ pub struct Shares {
     threads: Option<ThreadPool>,
     next_number: u32,
     anomalies_given: AnomaliesGiven,
+    /// What is left of the tables in blocks once the capture is over.
+    blocks_left: BTreeMap<&'static str, VecDeque<Columns>>,
 }
 
 impl Shares {
     /// Tables with a row for each packet are made by one thread, whatever `threads` says: they are
     /// in the order of the capture.
-    pub fn new(packets: bool, segments: bool, threads: usize) -> PyResult<Self> {
-        let count = if packets || segments {
+    pub fn new(wanted: Wanted, threads: usize) -> PyResult<Self> {
+        let is_by_packet = wanted.packets.is_some() || wanted.segments.is_some();
+        let count = if is_by_packet {
             1
         } else {
             threads.clamp(1, Share::COUNT_MAX)
         };
-        let worker = |index| Worker::new(packets, segments, Share { index, count });
         let threads = (count > 1)
             .then(|| ThreadPoolBuilder::new().num_threads(count).build())
             .transpose()
             .map_err(|error| PyRuntimeError::new_err(format!("no threads to be had: {error}")))?;
+        let of_another = |index| {
+            let wanted = Wanted {
+                packets: None,
+                segments: None,
+                others: true,
+            };
+            Worker::new(wanted, Share { index, count })
+        };
         Ok(Shares {
-            first: worker(0),
-            others: (1..count).map(worker).collect(),
+            first: Worker::new(wanted, Share { index: 0, count }),
+            others: (1..count).map(of_another).collect(),
             threads,
             next_number: 0,
             anomalies_given: AnomaliesGiven::default(),
+            blocks_left: BTreeMap::new(),
         })
     }
 
@@ -124,40 +163,79 @@ impl Shares {
     }
 
     pub fn rows(&self) -> usize {
-        let workers = std::iter::once(&self.first).chain(&self.others);
-        let rows = workers.map(|worker| worker.sink.analyzer.tables.rows());
+        let rows = self.analyzers().map(|analyzer| analyzer.tables.rows());
         rows.fold(0, usize::saturating_add)
     }
 
-    /// The rows of the flows that are finished.
+    fn analyzers(&self) -> impl Iterator<Item = &Analyzer> {
+        let workers = std::iter::once(&self.first).chain(&self.others);
+        workers.filter_map(|worker| worker.sink.analyzer.as_ref())
+    }
+
+    /// The rows of the flows that are finished; once the capture is over also the tables with a row
+    /// for each packet, in one piece.
     pub fn take(&mut self, is_finished: bool) -> BTreeMap<&'static str, Columns> {
-        let mut whole = self.first.sink.analyzer.tables.take();
+        let mut whole = self.first.take();
         if self.threads.is_some() {
             whole.renumber(&self.first.numbers);
         }
         for worker in &mut self.others {
-            let mut batch = worker.sink.analyzer.tables.take();
+            let mut batch = worker.take();
             batch.renumber(&worker.numbers);
             whole.append(batch);
         }
-        let mut tables = self.columns(whole, is_finished);
-        if let Some(packets) = self.first.sink.packets.take() {
-            tables.insert("packets", packets.into_columns());
+        let counts = is_finished.then(|| self.anomaly_counts());
+        let mut tables = whole.into_columns(&mut self.anomalies_given, counts.as_deref());
+        if is_finished {
+            for (name, blocks) in self.rest_in_blocks() {
+                let mut all = Columns::default();
+                blocks.into_iter().for_each(|block| all.append(block));
+                tables.insert(name, all);
+            }
         }
         tables
     }
 
-    fn columns(&mut self, rows: Batch, is_finished: bool) -> BTreeMap<&'static str, Columns> {
+    /// The next block of a table with a row for each packet.
+    pub fn take_block(&mut self, name: &str, is_finished: bool) -> Option<Columns> {
+        if is_finished {
+            let rest = self.rest_in_blocks();
+            self.blocks_left.extend(rest);
+            return self.blocks_left.get_mut(name)?.pop_front();
+        }
+        match name {
+            "packets" => self.first.sink.packets.as_mut()?.take(),
+            "segments" => self.first.sink.analyzer.as_mut()?.take_segments(),
+            _ => None,
+        }
+    }
+
+    /// What is left of the tables with a row for each packet.
+    fn rest_in_blocks(&mut self) -> BTreeMap<&'static str, VecDeque<Columns>> {
+        let sink = &mut self.first.sink;
+        let packets = sink.packets.take().map(Blocks::into_rest);
+        let segments = sink
+            .analyzer
+            .as_mut()
+            .and_then(|it| it.tables.segments.take());
+        let segments = segments.map(Segments::into_rest);
+        let named = [("packets", packets), ("segments", segments)];
+        named
+            .into_iter()
+            .filter_map(|(name, rest)| Some((name, rest?)))
+            .collect()
+    }
+
+    fn anomaly_counts(&self) -> Vec<u64> {
         let mut counts = Vec::new();
-        for worker in std::iter::once(&self.first).chain(&self.others) {
-            let of_worker = worker.sink.analyzer.tables.anomalies.counts();
-            counts.resize(of_worker.len().max(counts.len()), 0_u64);
-            for (sum, count) in counts.iter_mut().zip(of_worker) {
+        for analyzer in self.analyzers() {
+            let more = analyzer.tables.anomalies.counts();
+            counts.resize(more.len().max(counts.len()), 0_u64);
+            for (sum, count) in counts.iter_mut().zip(more) {
                 *sum = sum.saturating_add(*count);
             }
         }
-        let counts = is_finished.then_some(counts.as_slice());
-        rows.into_columns(&mut self.anomalies_given, counts)
+        counts
     }
 
     /// Runs `work` for all workers. They read the same bytes, so that one fails as the others do.
@@ -184,7 +262,10 @@ impl Shares {
         let workers = std::iter::once(&mut self.first).chain(&mut self.others);
         let mut opened: Vec<(u64, usize)> = Vec::new();
         for (index, worker) in workers.enumerate() {
-            let starts = std::mem::take(&mut worker.sink.analyzer.tables.flow_starts);
+            let Some(analyzer) = worker.sink.analyzer.as_mut() else {
+                continue;
+            };
+            let starts = std::mem::take(&mut analyzer.tables.flow_starts);
             opened.extend(starts.into_iter().map(|frame| (frame, index)));
         }
         // A frame starts at most one flow.

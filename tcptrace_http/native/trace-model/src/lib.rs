@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod anomaly;
+pub mod blocks;
 pub mod column;
 mod direction;
 mod packet;

@@ -245,10 +245,10 @@ impl Flow {
             initial_rtt,
         );
 
-        let row = tables.segments.as_mut().map(|rows| {
-            rows.push(SegmentRow {
+        let row = tables.segments.as_ref().map(|rows| {
+            let row = SegmentRow {
                 frame: packet.frame,
-                flow: 0,
+                flow: self.number,
                 direction,
                 time: packet.time_ns,
                 seq: start,
@@ -264,17 +264,18 @@ impl Flow {
                 duplicate_ack_count: class.duplicate_ack_count,
                 gap_before_bytes: class.gap_before_bytes,
                 ..SegmentRow::default()
-            });
-            rows.len().saturating_sub(1)
+            };
+            (rows.next(), row)
         });
         if let Some(ack) = ack {
             self.acknowledge(side, packet, ack, window, tables);
         }
-        self.advance(side, packet, segment, start, &class, row);
-        if let Some(shown) = row.and_then(|row| tables.segments.as_mut()?.get_mut(row)) {
-            shown.flow = self.number;
-            shown.flight_bytes = self.half(side).flight_bytes();
-            shown.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
+        let number = row.as_ref().map(|(number, _)| *number);
+        self.advance(side, packet, segment, start, &class, number);
+        if let Some(((_, mut row), rows)) = row.zip(tables.segments.as_mut()) {
+            row.flight_bytes = self.half(side).flight_bytes();
+            row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
+            rows.push(&row);
         }
         if class.is_new && segment.payload_bytes > 0 && self.was_reset() {
             self.reopen();

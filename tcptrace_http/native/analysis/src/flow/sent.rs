@@ -34,9 +34,8 @@ impl Flow {
         let segments = &mut tables.segments;
         let acknowledged = peer.acknowledge(ack, packet.time_ns, |sent, rtt| {
             covered_ns = sent.time_ns;
-            if let Some(row) = sent.row.and_then(|row| segments.as_mut()?.get_mut(row)) {
-                row.acked_by_frame = Some(packet.frame);
-                row.rtt = rtt;
+            if let Some((row, segments)) = sent.row.zip(segments.as_mut()) {
+                segments.acknowledged(row, packet.frame, rtt);
             }
         });
         if !acknowledges_server {

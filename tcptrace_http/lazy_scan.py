@@ -1,0 +1,185 @@
+"""Captures as lazy frames: only the rows and columns that a query needs are made, block by block."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.capture import STANDARD_INPUT, blocks, expand, is_glob, text_of
+from tcptrace_http.errors import CaptureError, UnknownName
+from tcptrace_http.schema import TABLES, polars_schema
+from tcptrace_http.trace import frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import polars as pl
+
+    from tcptrace_http.schema import Table
+
+__all__ = ["scan"]
+
+_CAPTURE: Final = "capture"
+# A block of all columns is some 5 MB, within the caches of today's processors; larger ones are slower.
+_BLOCK_ROWS_MAX: Final = 1 << 15
+# Smaller ones cost more to hand over than to make. A query for one row reads this many.
+_BLOCK_ROWS_MIN: Final = 1 << 10
+
+
+def scan(
+    path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], table: str = "transactions"
+) -> pl.LazyFrame:
+    """A table of a capture as a polars ``LazyFrame``; nothing is read before it is collected.
+
+    ::
+
+        import polars as pl
+        import tcptrace_http
+
+        packets = tcptrace_http.scan("slow.pcapng", table="packets")
+        packets.select("frame", "time").head(10).collect()
+
+        segments = tcptrace_http.scan("slow.pcapng", table="segments")
+        segments.filter(pl.col("rtt") > pl.duration(milliseconds=200)).sink_parquet("late.parquet")
+
+        import duckdb, pyarrow
+        duckdb.sql("select flow, count(*) from segments where is_retransmission group by flow")
+        pyarrow.table(segments.collect())
+
+    ``table`` is a name of ``schema.TABLES``; the rows, their order and the types are those of
+    ``analyze(path, tables=[table])``, whatever the query. Rows of ``packets`` and ``segments`` are made
+    while the file is read, with only the columns that the query uses, and are not kept: memory does
+    not grow with the capture. ``head`` stops the reading. Of ``segments``, up to 2**20 rows wait for
+    their ``acked_by_frame`` and ``rtt``, unless the query uses neither. The other tables need the
+    whole capture; of them the rows are kept.
+
+    Of a glob or of several paths, the rows follow each other, with a first column ``capture`` that
+    holds the path of each, as in ``tcptrace-http analyze --table``. The files are those that there
+    are when the frame is collected. A frame may be collected more than once, so standard input is
+    refused: use ``analyze("-")``.
+
+    The frames speak the Arrow PyCapsule interface, with times, durations and enumerations as such:
+    DuckDB, pyarrow and pandas take them as they are. (A ``Duration`` becomes DuckDB's ``INTERVAL``,
+    which has microseconds.) A predicate with a Python function in it needs the package cloudpickle.
+
+    Raises :class:`UnknownName` for a table that there is not, and :class:`CaptureError` for standard
+    input. When it is collected, the frame raises :class:`CaptureError` for the first capture that
+    cannot be read (where ``tcptrace-http analyze`` goes on with the others).
+    """
+    from polars.io.plugins import register_io_source
+
+    source = _Source.of(path, _declared(table))
+    return register_io_source(
+        source.batches,
+        schema=source.schema(),
+        validate_schema=True,
+        explain_name=f"TCPTRACE_HTTP {table}",
+        explain_detail=" ".join(map(text_of, source.paths)),
+    )
+
+
+def _declared(name: str) -> Table:
+    if name in TABLES:
+        return TABLES[name]
+    near = get_close_matches(name, TABLES, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(TABLES)}"
+    raise UnknownName(f"no table is called {name!r}; {hint}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What a scan reads."""
+
+    paths: tuple[str, ...]
+    table: Table
+    #: Whether a column says of which capture a row is.
+    is_labelled: bool
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], table: Table) -> _Source:
+        if isinstance(path, str | os.PathLike):
+            paths: tuple[str, ...] = (os.fspath(path),)
+            is_labelled = is_glob(paths[0])
+        else:
+            paths = tuple(os.fspath(one) for one in path)
+            is_labelled = True
+        if STANDARD_INPUT in paths:
+            raise CaptureError(STANDARD_INPUT, "a scan may be read more than once, a pipe cannot; use analyze")
+        return cls(paths, table, is_labelled)
+
+    def schema(self) -> dict[str, pl.DataType]:
+        import polars as pl
+
+        label: dict[str, pl.DataType] = {_CAPTURE: pl.String()} if self.is_labelled else {}
+        return label | polars_schema(self.table)
+
+    def batches(
+        self, with_columns: list[str] | None, predicate: pl.Expr | None, n_rows: int | None, batch_size: int | None
+    ) -> Iterator[pl.DataFrame]:
+        """What polars asks for: ``n_rows`` of the source, of which ``predicate`` selects some."""
+        used = set(self.schema() if with_columns is None else with_columns)
+        if predicate is not None:
+            used.update(predicate.meta.root_names())
+        size = batch_size or _BLOCK_ROWS_MAX
+        frames = _first(self._rows(used, min(size, n_rows or _BLOCK_ROWS_MAX)), n_rows)
+        for frame in frames if predicate is None else _filtered(frames, predicate):
+            selected = frame if with_columns is None else frame.select(with_columns)
+            yield from selected.iter_slices(size)
+
+    def _rows(self, used: set[str], block_rows: int) -> Iterator[pl.DataFrame]:
+        """All rows, with the columns that are used."""
+        import polars as pl
+
+        # Without any column a frame would not know how many rows it has.
+        columns = [column.name for column in self.table.columns if column.name in used] or [
+            self.table.columns[0].name
+        ]
+        for path in expand(self.paths):
+            for frame in _frames(path, self.table, columns, block_rows):
+                label = [pl.lit(text_of(path)).alias(_CAPTURE)] if self.is_labelled else []
+                yield frame.select(*label, pl.all())
+
+
+def _frames(path: str, table: Table, columns: list[str], block_rows: int) -> Iterator[pl.DataFrame]:
+    if not table.on_request:
+        from tcptrace_http.analysis import analyze
+
+        yield analyze(path).table(table.name).select(columns)
+        return
+    block_rows = min(max(block_rows, _BLOCK_ROWS_MIN), _BLOCK_ROWS_MAX)
+    for block in blocks(path, table, columns, block_rows=block_rows):
+        yield frame_of(block, table, only=columns)
+
+
+def _first(frames: Iterator[pl.DataFrame], n_rows: int | None) -> Iterator[pl.DataFrame]:
+    """The first ``n_rows`` rows; no frame is asked for after them."""
+    left = n_rows
+    while left != 0 and (frame := next(frames, None)) is not None:
+        if left is not None:
+            frame = frame.head(left)
+            left -= frame.height
+        yield frame
+
+
+def _filtered(frames: Iterator[pl.DataFrame], predicate: pl.Expr) -> Iterator[pl.DataFrame]:
+    """The rows for which the predicate is true.
+
+    A predicate that compares a row with others, as with their mean, needs all of them at once. Polars
+    is meant to keep such ones to itself, but nothing promises it, and by frame they select other rows.
+    """
+    import polars as pl
+
+    if not _is_by_row(predicate):
+        whole = list(frames)
+        frames = iter([pl.concat(whole)] if whole else [])
+    for frame in frames:
+        selected = frame.filter(predicate)
+        if not selected.is_empty():
+            yield selected
+
+
+def _is_by_row(expression: pl.Expr) -> bool:
+    """Whether the value at a row depends on that row alone; polars answers for the outermost operation only."""
+    return expression.meta.is_row_separable() and all(map(_is_by_row, expression.meta.pop()))

@@ -1,0 +1,186 @@
+//! The segments table while it grows. A row is settled when its acknowledgment is known, or can no
+//! longer come; settled rows can be taken out, in the order of their frames, so that the table of a
+//! capture of any length needs bounded memory.
+
+use std::collections::VecDeque;
+
+use trace_model::blocks::Blocks;
+use trace_model::column::Columns;
+use trace_model::rows::{SegmentRow, SegmentsTable, SegmentsWanted};
+
+/// Rows from the oldest unsettled one on that are kept: some 120 MB with all columns. At a million
+/// packets a second it is one second of traffic; nothing is acknowledged later than that at such a
+/// rate, and slower captures have more time. What is acknowledged later stays without its ACK,
+/// whether rows are taken out or not, so that every way to read a capture gives the same rows.
+const WINDOW_ROWS: usize = 1 << 20;
+
+#[derive(Debug)]
+pub struct Segments {
+    rows: Blocks<SegmentsTable>,
+    window_rows: usize,
+    /// Acknowledgments that came when their row was out of the window.
+    acknowledged_too_late: u64,
+    /// Number of the next row at which it pays to look for unsettled rows again.
+    look_again_at: usize,
+}
+
+impl Default for Segments {
+    /// All columns, in one piece.
+    fn default() -> Self {
+        Segments::new(SegmentsWanted::default(), usize::MAX)
+    }
+}
+
+impl Segments {
+    /// The wanted columns, in blocks of so many rows.
+    #[must_use]
+    pub fn new(wanted: SegmentsWanted, block_rows: usize) -> Self {
+        Segments {
+            rows: Blocks::new(wanted, block_rows),
+            window_rows: WINDOW_ROWS,
+            acknowledged_too_late: 0,
+            look_again_at: 0,
+        }
+    }
+
+    /// The number that the next row will have.
+    #[must_use]
+    pub(crate) fn next(&self) -> usize {
+        self.rows.next()
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, row: &SegmentRow) {
+        self.rows.push(row);
+    }
+
+    /// The row of that number was acknowledged.
+    pub(crate) fn acknowledged(&mut self, number: usize, frame: u64, rtt: Option<i64>) {
+        if number < self.window_start() {
+            self.acknowledged_too_late = self.acknowledged_too_late.saturating_add(1);
+            return;
+        }
+        if let Some((block, at)) = self.rows.find(number) {
+            block.set_acked_by_frame(at, frame);
+            if let Some(rtt) = rtt {
+                block.set_rtt(at, rtt);
+            }
+        }
+    }
+
+    /// Rows before this one are settled, whatever happens.
+    fn window_start(&self) -> usize {
+        self.rows.next().saturating_sub(self.window_rows)
+    }
+
+    /// The first block, if all its rows are settled. `oldest_unsettled` looks through all `flows`
+    /// for the least number of a row that may yet be acknowledged; it is asked so seldom that it
+    /// costs each row a constant time.
+    pub(crate) fn take(
+        &mut self,
+        flows: usize,
+        oldest_unsettled: impl FnOnce() -> Option<usize>,
+    ) -> Option<Columns> {
+        let end = self.rows.first_full_end()?;
+        if self.rows.wanted().any_late() && end > self.window_start() {
+            if self.rows.next() < self.look_again_at {
+                return None;
+            }
+            if oldest_unsettled().is_some_and(|oldest| oldest < end) {
+                let pause = flows.max(self.rows.block_rows());
+                self.look_again_at = self.rows.next().saturating_add(pause);
+                return None;
+            }
+        }
+        self.rows.take()
+    }
+
+    /// What to say of acknowledgments that came too late.
+    pub(crate) fn limit_reached(&self) -> Option<String> {
+        let (late, window) = (self.acknowledged_too_late, self.window_rows);
+        (late > 0).then(|| {
+            format!(
+                "{late} segments were acknowledged more than {window} segments later; \
+                 their acked_by_frame and rtt are left out"
+            )
+        })
+    }
+
+    /// All rows that are left, in blocks; at least one block.
+    #[must_use]
+    pub fn into_rest(self) -> VecDeque<Columns> {
+        self.rows.into_rest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::column::Values;
+
+    fn filled(rows: u64, wanted: SegmentsWanted) -> Segments {
+        let mut segments = Segments::new(wanted, 2);
+        segments.window_rows = 6;
+        for frame in 1..=rows {
+            segments.push(&SegmentRow {
+                frame,
+                ..SegmentRow::default()
+            });
+        }
+        segments
+    }
+
+    fn acked_by(columns: &Columns) -> (Values, Option<Vec<bool>>) {
+        let column = columns.column("acked_by_frame").unwrap();
+        (column.values.clone(), column.validity.clone())
+    }
+
+    #[test]
+    fn a_block_with_an_unsettled_row_waits_for_it() {
+        let mut segments = filled(4, SegmentsWanted::default());
+        assert!(segments.take(1, || Some(1)).is_none());
+        segments.acknowledged(1, 4, None);
+        for frame in 5..=6 {
+            segments.push(&SegmentRow {
+                frame,
+                ..SegmentRow::default()
+            });
+        }
+        let taken = segments.take(1, || Some(3)).unwrap();
+        assert_eq!(
+            acked_by(&taken),
+            (Values::U64(vec![0, 4]), Some(vec![false, true]))
+        );
+        assert!(segments.take(1, || Some(3)).is_none());
+    }
+
+    #[test]
+    fn the_window_lets_a_row_go_that_is_never_acknowledged() {
+        let mut segments = filled(7, SegmentsWanted::default());
+        assert!(segments.take(1, || Some(0)).is_none());
+        segments.push(&SegmentRow::default());
+        assert_eq!(segments.take(1, || Some(0)).unwrap().rows, 2);
+    }
+
+    #[test]
+    fn what_is_acknowledged_out_of_the_window_is_left_out_and_said_though_it_was_not_taken() {
+        let mut segments = filled(8, SegmentsWanted::default());
+        segments.acknowledged(1, 8, Some(5));
+        segments.acknowledged(2, 8, Some(5));
+        let said = segments.limit_reached().unwrap();
+        assert!(said.starts_with("1 segments were acknowledged more than 6 segments later"));
+        let rest = segments.into_rest();
+        assert_eq!(acked_by(&rest[0]).1, Some(vec![false, false]));
+        assert_eq!(acked_by(&rest[1]).1, Some(vec![true, false]));
+    }
+
+    #[test]
+    fn rows_without_late_columns_are_settled_at_once() {
+        let wanted = SegmentsWanted {
+            frame: true,
+            ..SegmentsWanted::NONE
+        };
+        let mut segments = filled(2, wanted);
+        assert_eq!(segments.take(1, || Some(0)).unwrap().rows, 2);
+    }
+}
