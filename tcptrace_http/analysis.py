@@ -71,7 +71,7 @@ class Analysis:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row a TCP connection."""
+        """One row a TCP connection; its statistics are there unless ``analyze`` was told to leave them out."""
         return self._native("flows")
 
     @cached_property
@@ -123,7 +123,10 @@ class Analysis:
     def _native(self, name: str) -> pl.DataFrame:
         if name in ON_REQUEST - self._decoded.on_request:
             raise KeyError(f"{name} are made only on request: analyze(path, tables=[{name!r}])")
-        return self._chosen(name, lambda: frame_of(self._decoded.core.table(name), TABLES[name]))
+        decoded = self._decoded
+        return self._chosen(
+            name, lambda: frame_of(decoded.core.table(name), TABLES[name], statistics=decoded.statistics)
+        )
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:
@@ -164,8 +167,10 @@ def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFram
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         columns = " ".join(frame.columns)
+        missing = any(c.is_statistic and c.name not in frame.columns for c in TABLES[table].columns)
+        hint = " (its statistics are made only by analyze(path, statistics=True))" if missing else ""
         raise FilterError(
-            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}"
+            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}{hint}"
         ) from None
 
 
@@ -173,10 +178,14 @@ def analyze(
     path: str | os.PathLike[str],
     *,
     tables: Collection[str] = (),
+    statistics: bool = True,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Analysis:
     """Analyse a capture file, or ``-`` for standard input.
 
     ``tables`` names those of ``capture.ON_REQUEST`` that are wanted; all others are always there.
+    Without ``statistics``, which cost some time, ``flows`` lacks the columns that are statistics
+    (``schema.Column.is_statistic``).
     """
-    return Analysis(decode(path, on_request=ON_REQUEST.intersection(tables), progress=progress))
+    on_request = ON_REQUEST.intersection(tables)
+    return Analysis(decode(path, on_request=on_request, statistics=statistics, progress=progress))

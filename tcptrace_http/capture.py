@@ -65,6 +65,8 @@ class Decoded:
 
     core: native.Analyzer
     on_request: frozenset[str]
+    #: Whether ``flows`` has its statistics.
+    statistics: bool
     provenance: Provenance
     strangeness: tuple[Strangeness, ...]
 
@@ -223,10 +225,13 @@ def decode(
     path: str | os.PathLike[str],
     *,
     on_request: frozenset[str] = frozenset(),
+    statistics: bool = False,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Decoded:
     """Feed a whole capture to the core; ``progress`` is called after every chunk."""
-    core = native.Analyzer(packets="packets" in on_request, segments="segments" in on_request)
+    core = native.Analyzer(
+        packets="packets" in on_request, segments="segments" in on_request, statistics=statistics
+    )
     with CaptureStream(os.fspath(path)) as stream:
         try:
             for chunk in stream.chunks():
@@ -236,7 +241,7 @@ def decode(
             core.finish()
         except native.CaptureFault as fault:
             raise _error(stream, fault) from None
-    return Decoded(core, on_request, _provenance(stream, core), tuple(stream.strangeness))
+    return Decoded(core, on_request, statistics, _provenance(stream, core), tuple(stream.strangeness))
 
 
 def read(path: str | os.PathLike[str]) -> Trace:

@@ -71,15 +71,16 @@ class Trace:
     provenance: Provenance
 
 
-def frame_of(columns: _native.ArrowTable, table: Table) -> pl.DataFrame:
+def frame_of(columns: _native.ArrowTable, table: Table, *, statistics: bool = True) -> pl.DataFrame:
     """The polars frame of a native table, with the types that the schema declares.
 
     The core gives enumerations as codes and times as integers; strings and lists as they are.
+    Without ``statistics`` it left those columns out.
     """
     import polars as pl
 
     frame = pl.DataFrame(columns)
-    declared = polars_schema(table)
+    declared = polars_schema(table, statistics=statistics)
     if frame.columns != list(declared):
         raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py; {_REBUILD}")
     return frame.with_columns(

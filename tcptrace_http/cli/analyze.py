@@ -27,6 +27,7 @@ _STANDARD_OUTPUT: Final = "-"
 _WHOLE: Final = ("text", "json")
 _FORMATS: Final = (*_WHOLE, "ndjson", "csv", "parquet")
 _DEFAULT_TABLE: Final = "transactions"
+_TABLE_OF_STATISTICS: Final = "flows"
 
 
 @click.command()
@@ -96,7 +97,9 @@ def _analysis(path: str, table: str, where: str | None, *, quiet: bool) -> Analy
 
     try:
         with Progress(quiet=quiet) as progress:
-            made = analysis.analyze(path, tables={table}, progress=progress)
+            made = analysis.analyze(
+                path, tables={table}, statistics=table == _TABLE_OF_STATISTICS, progress=progress
+            )
     except CaptureError as error:
         click.echo(f"tcptrace-http: {error}", err=True)
         return None

@@ -23,6 +23,7 @@ SCALARS = {
     "u32": ("u32", "U32", "Vec<u32>"),
     "u64": ("u64", "U64", "Vec<u64>"),
     "i64": ("i64", "I64", "Vec<i64>"),
+    "f64": ("f64", "F64", "Vec<f64>"),
     "bool": ("bool", "Bool", "Vec<bool>"),
     "time": ("i64", "Time", "Vec<i64>"),
     "duration": ("i64", "Duration", "Vec<i64>"),
@@ -93,20 +94,51 @@ def enums() -> list[str]:
 
 
 def table_code(table: schema.Table) -> list[str]:
-    row, gathered = f"{camel(singular(table.name))}Row", f"{camel(table.name)}Table"
-    lines = [f"/// {table.doc}", "#[derive(Clone, Debug, Default, PartialEq)]", f"pub struct {row} {{"]
-    for column in table.columns:
-        inner = rust_type(column)[0]
-        field = f"Option<{inner}>" if column.nullable else inner
-        lines += [f"/// {column.doc}.", f"pub {column.name}: {field},"]
+    """The row of a table and what gathers rows; statistics are a row of their own, for they are optional."""
+    always = [column for column in table.columns if not column.is_statistic]
+    lines = code(camel(singular(table.name)) + "Row", camel(table.name), table.doc, fields(always), always)
+    statistics = [column for column in table.columns if column.is_statistic]
+    if statistics:
+        name, doc = f"{camel(singular(table.name))}Statistics", f"The statistics of a row of {table.name}."
+        of_sender = [column for column in statistics if column.name.startswith("client_")]
+        lines += row_code("DirectionStatistics", "What is known of one direction.", fields(of_sender, "client_"))
+        alone = [column for column in statistics if not column.name.startswith(("client_", "server_"))]
+        halves = [("client", "DirectionStatistics", ""), ("server", "DirectionStatistics", "")]
+        lines += code(f"{name}Row", name, doc, fields(alone) + halves, statistics)
+    return lines
+
+
+def fields(columns: list[schema.Column], prefix: str = "") -> list[tuple[str, str, str]]:
+    """Name, type and meaning of the fields of a row."""
+    return [
+        (
+            column.name.removeprefix(prefix),
+            f"Option<{rust_type(column)[0]}>" if column.nullable else rust_type(column)[0],
+            column.doc,
+        )
+        for column in columns
+    ]
+
+
+def row_code(name: str, doc: str, fields: list[tuple[str, str, str]]) -> list[str]:
+    lines = [f"/// {doc}", "#[derive(Clone, Debug, Default, PartialEq)]", f"pub struct {name} {{"]
+    for field, dtype, meaning in fields:
+        lines += [f"/// {meaning}."] * bool(meaning) + [f"pub {field}: {dtype},"]
+    return [*lines, "}"]
+
+
+def code(
+    row: str, table: str, doc: str, fields: list[tuple[str, str, str]], columns: list[schema.Column]
+) -> list[str]:
+    gathered = f"{table}Table"
+    lines = row_code(row, doc, fields)
     lines += [
-        "}",
         f"/// Gathers [`{row}`]s by column.",
         "#[derive(Clone, Debug, Default, PartialEq)]",
         f"pub struct {gathered} {{",
         "rows: usize,",
     ]
-    for column in table.columns:
+    for column in columns:
         lines.append(f"{column.name}: {rust_type(column)[2]},")
         if column.nullable:
             lines.append(f"{column.name}_validity: Vec<bool>,")
@@ -114,27 +146,31 @@ def table_code(table: schema.Table) -> list[str]:
     lines += ["#[must_use] pub fn len(&self) -> usize { self.rows }"]
     lines += ["#[must_use] pub fn is_empty(&self) -> bool { self.rows == 0 }"]
     lines += [f"pub fn push(&mut self, row: &{row}) {{", "self.rows = self.rows.saturating_add(1);"]
-    lines += [line for column in table.columns for line in push_code(column)]
+    lines += [line for column in columns for line in push_code(column)]
     lines += ["}", "#[must_use] pub fn into_columns(self) -> Columns {"]
     lines += ["Columns { rows: self.rows, columns: vec!["]
-    lines += [column_code(column) for column in table.columns]
+    lines += [column_code(column) for column in columns]
     lines += ["] }", "}", "}"]
     return lines
 
 
 def push_code(column: schema.Column) -> list[str]:
     name, dtype = column.name, column.dtype
+    # A statistic of a direction stands in the half of its sender.
+    field = re.sub("^(client|server)_", r"\1.", name) if column.is_statistic else name
     if dtype == "str":
-        value = f'row.{name}.as_deref().unwrap_or("").as_bytes()' if column.nullable else f"row.{name}.as_bytes()"
+        value = (
+            f'row.{field}.as_deref().unwrap_or("").as_bytes()' if column.nullable else f"row.{field}.as_bytes()"
+        )
     elif dtype.startswith("list_"):
-        value = f"row.{name}.as_deref().unwrap_or(&[])" if column.nullable else f"&row.{name}"
+        value = f"row.{field}.as_deref().unwrap_or(&[])" if column.nullable else f"&row.{field}"
     elif dtype.startswith("enum:"):
-        value = f"row.{name}.unwrap_or_default() as u8" if column.nullable else f"row.{name} as u8"
+        value = f"row.{field}.unwrap_or_default() as u8" if column.nullable else f"row.{field} as u8"
     else:
-        value = f"row.{name}.unwrap_or_default()" if column.nullable else f"row.{name}"
+        value = f"row.{field}.unwrap_or_default()" if column.nullable else f"row.{field}"
     lines = [f"self.{name}.push({value});"]
     if column.nullable:
-        lines.append(f"self.{name}_validity.push(row.{name}.is_some());")
+        lines.append(f"self.{name}_validity.push(row.{field}.is_some());")
     return lines
 
 

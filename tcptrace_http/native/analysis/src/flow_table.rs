@@ -79,13 +79,10 @@ impl FlowTable {
         let mut new_flow = || {
             let number = *next_number;
             *next_number = number.saturating_add(1);
-            Box::new(Flow::new(
-                number,
-                packet,
-                segment,
-                [source, destination],
-                source_is_low,
-            ))
+            let ends = [source, destination];
+            let mut flow = Box::new(Flow::new(number, packet, segment, ends, source_is_low));
+            flow.statistics = tables.flow_statistics.as_ref().map(|_| Box::default());
+            flow
         };
         let flow = slot.get_or_insert_with(&mut new_flow);
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
@@ -152,4 +149,7 @@ impl FlowTable {
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     tables.flows.push(&flow_row(flow));
+    if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
+        table.push(&statistics.row(flow));
+    }
 }

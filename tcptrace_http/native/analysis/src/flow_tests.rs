@@ -26,7 +26,7 @@ struct Script {
 impl Script {
     fn new() -> Self {
         Script {
-            analyzer: Analyzer::new(true),
+            analyzer: Analyzer::new(true, false),
             frame: 0,
             time_ns: 0,
             reused: 0,

@@ -21,6 +21,7 @@ mod orientation;
 mod pauses;
 mod reassembly;
 mod segment_size;
+mod statistics;
 mod tables;
 mod transaction_row;
 
@@ -40,12 +41,13 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// `segments` asks for the segments table, which grows with the capture.
+    /// `segments` asks for the segments table, which grows with the capture; `statistics` for those of
+    /// flows.
     #[must_use]
-    pub fn new(segments: bool) -> Self {
+    pub fn new(segments: bool, statistics: bool) -> Self {
         Analyzer {
             flow_table: FlowTable::default(),
-            tables: Tables::new(segments),
+            tables: Tables::new(segments, statistics),
         }
     }
 

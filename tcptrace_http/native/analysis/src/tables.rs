@@ -1,8 +1,8 @@
 //! The tables an analysis fills.
 
 use trace_model::rows::{
-    AnomaliesTable, AnomalyRow, FlightsTable, FlowsTable, PausesTable, SegmentRow,
-    TransactionsTable,
+    AnomaliesTable, AnomalyRow, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable,
+    SegmentRow, TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -21,6 +21,8 @@ pub struct Tables {
     pub anomalies: AnomaliesTable,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Vec<SegmentRow>>,
+    /// Kept only on demand: a row for each of `flows`.
+    pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
@@ -28,11 +30,12 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Empty tables; `segments` asks for the segments table.
+    /// Empty tables; `segments` asks for the segments table, `statistics` for those of flows.
     #[must_use]
-    pub fn new(segments: bool) -> Self {
+    pub fn new(segments: bool, statistics: bool) -> Self {
         Tables {
             segments: segments.then(Vec::new),
+            flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
         }
     }

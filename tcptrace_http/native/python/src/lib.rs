@@ -63,10 +63,10 @@ struct Analyzer {
 #[pymethods]
 impl Analyzer {
     #[new]
-    #[pyo3(signature = (*, packets = false, segments = false))]
-    fn new(packets: bool, segments: bool) -> Self {
+    #[pyo3(signature = (*, packets = false, segments = false, statistics = false))]
+    fn new(packets: bool, segments: bool, statistics: bool) -> Self {
         let sink = Sink {
-            analyzer: PacketAnalyzer::new(segments),
+            analyzer: PacketAnalyzer::new(segments, statistics),
             packets: packets.then(PacketsTable::default),
         };
         Analyzer {
@@ -180,7 +180,11 @@ fn sorted_columns(
     tables: Tables,
     packets: Option<PacketsTable>,
 ) -> BTreeMap<&'static str, Columns> {
-    let flows = tables.flows.into_columns().sorted_by("flow", "flow");
+    let mut flows = tables.flows.into_columns();
+    if let Some(statistics) = tables.flow_statistics {
+        flows.columns.extend(statistics.into_columns().columns);
+    }
+    let flows = flows.sorted_by("flow", "flow");
     let transactions = tables
         .transactions
         .into_columns()
