@@ -9,9 +9,9 @@ const DATA: u8 = 8;
 const FIN: u8 = 16;
 const RST: u8 = 32;
 
-/// The bits that a segment adds. `start` and `ack` are its offsets.
+/// The bits that a segment adds.
 #[must_use]
-pub fn bits(segment: &Segment<'_>, start: i64, ack: Option<i64>) -> u8 {
+pub fn bits(segment: &Segment<'_>) -> u8 {
     let is_syn = segment.has(flags::SYN);
     let mut bits = 0;
     let mut add = |condition: bool, bit: u8| {
@@ -21,8 +21,9 @@ pub fn bits(segment: &Segment<'_>, start: i64, ack: Option<i64>) -> u8 {
     };
     add(is_syn && !segment.has(flags::ACK), SYN);
     add(is_syn && segment.has(flags::ACK), SYN_ACK);
-    add(!is_syn && start == 1 && ack == Some(1), ACK);
-    add(segment.payload_bytes > 0, DATA);
+    let is_empty = segment.payload_bytes == 0;
+    add(!is_syn && is_empty && segment.has(flags::ACK), ACK);
+    add(!is_empty, DATA);
     add(segment.has(flags::FIN), FIN);
     add(segment.has(flags::RST), RST);
     bits

@@ -42,7 +42,7 @@ impl Statistics {
         class: &Class,
     ) {
         let (start, ack, window) = place;
-        self.completeness |= completeness::bits(segment, start, ack);
+        self.completeness |= completeness::bits(segment);
         let (sender, peer) = match side {
             Side::First => (&mut self.first, &mut self.second),
             Side::Second => (&mut self.second, &mut self.first),
