@@ -69,7 +69,7 @@ impl Announced {
 
     #[must_use]
     pub fn all(&self, is_scaled: bool) -> Windows {
-        if is_scaled {
+        if is_scaled && self.others.count > 0 {
             self.others
         } else {
             self.others.with(self.on_syn)
@@ -90,5 +90,8 @@ mod tests {
         let (plain, scaled) = (announced.all(false), announced.all(true));
         assert_eq!((plain.least(), plain.most()), (Some(100), Some(400)));
         assert_eq!((scaled.least(), scaled.mean()), (Some(400), Some(200.0)));
+        let mut alone = Announced::default();
+        alone.add(100, true);
+        assert_eq!(alone.all(true).most(), Some(100));
     }
 }
