@@ -42,6 +42,7 @@ class Analyzer:
         *,
         packets: bool | Sequence[str] = ...,
         segments: bool | Sequence[str] = ...,
+        statistics: bool = False,
         others: bool = True,
         block_rows: int = ...,
         threads: int = 1,

@@ -71,7 +71,7 @@ class Analysis:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row a TCP connection."""
+        """One row a TCP connection; its statistics are there unless ``analyze`` was told to leave them out."""
         return self._native("flows")
 
     @cached_property
@@ -123,7 +123,10 @@ class Analysis:
     def _native(self, name: str) -> pl.DataFrame:
         if name in ON_REQUEST - self._decoded.on_request:
             raise KeyError(f"{name} are made only on request: analyze(path, tables=[{name!r}])")
-        return self._chosen(name, lambda: frame_of(self._decoded.rows.table(name), TABLES[name]))
+        decoded = self._decoded
+        return self._chosen(
+            name, lambda: frame_of(decoded.rows.table(name), TABLES[name], statistics=decoded.statistics)
+        )
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:
@@ -164,8 +167,10 @@ def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFram
     except PolarsError as error:
         reason = str(error).partition("\n")[0]
         columns = " ".join(frame.columns)
+        missing = any(c.is_statistic and c.name not in frame.columns for c in TABLES[table].columns)
+        hint = " (its statistics are made only by analyze(path, statistics=True))" if missing else ""
         raise FilterError(
-            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}"
+            f"cannot select from {table} where {expression!r}: {reason}; its columns are {columns}{hint}"
         ) from None
 
 
@@ -173,6 +178,7 @@ def analyze(
     path: str | os.PathLike[str],
     *,
     tables: Collection[str] = (),
+    statistics: bool = True,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Analysis:
@@ -180,9 +186,11 @@ def analyze(
 
     ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
     ``jobs`` is the number of threads that share a large capture, by default one for each core; the
-    rows are the same for any number.
+    rows are the same for any number. Without ``statistics``, which cost some time, ``flows`` lacks the
+    columns that are statistics (``schema.Column.is_statistic``).
     """
-    return Analysis(decode(path, on_request=ON_REQUEST.intersection(tables), jobs=jobs, progress=progress))
+    on_request = ON_REQUEST.intersection(tables)
+    return Analysis(decode(path, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress))
 
 
 def analyze_in_batches(

@@ -82,6 +82,8 @@ class Decoded:
 
     rows: native.Rows
     on_request: frozenset[str]
+    #: Whether ``flows`` has its statistics.
+    statistics: bool
     #: What is known of the capture by then.
     provenance: Provenance
     strangeness: tuple[Strangeness, ...]
@@ -248,11 +250,14 @@ def decode(
     path: str | os.PathLike[str],
     *,
     on_request: frozenset[str] = frozenset(),
+    statistics: bool = False,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Decoded:
     """All rows of a capture; ``progress`` is called after every chunk."""
-    *_, last = batches(path, on_request=on_request, jobs=jobs, progress=progress, rows_in_a_batch=None)
+    *_, last = batches(
+        path, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress, rows_in_a_batch=None
+    )
     return last
 
 
@@ -260,6 +265,7 @@ def batches(
     path: str | os.PathLike[str],
     *,
     on_request: frozenset[str] = frozenset(),
+    statistics: bool = False,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
     rows_in_a_batch: int | None = ROWS_IN_A_BATCH,
@@ -270,13 +276,19 @@ def batches(
     """
     with CaptureStream(os.fspath(path)) as stream:
         threads = 1 if on_request else _threads(stream, jobs)
-        core = native.Analyzer(packets="packets" in on_request, segments="segments" in on_request, threads=threads)
+        core = native.Analyzer(
+            packets="packets" in on_request,
+            segments="segments" in on_request,
+            statistics=statistics,
+            threads=threads,
+        )
         for _ in _fed(core, stream, threads=threads):
             if progress is not None:
                 progress(stream)
             if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-                yield Decoded(core.take(), on_request, _provenance(stream, core), ())
-        yield Decoded(core.take(), on_request, _provenance(stream, core), tuple(stream.strangeness))
+                yield Decoded(core.take(), on_request, statistics, _provenance(stream, core), ())
+        provenance = _provenance(stream, core)
+        yield Decoded(core.take(), on_request, statistics, provenance, tuple(stream.strangeness))
 
 
 def _threads(stream: CaptureStream, jobs: int | None) -> int:

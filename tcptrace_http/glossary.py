@@ -1,4 +1,4 @@
-"""What the names in a report mean: detectors, causes, tables, columns and kinds of anomalies."""
+"""What the names in a report mean: detectors, causes, tables, columns and kinds of anomalies; and peers' names."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from difflib import get_close_matches
 
 from tcptrace_http.detectors import DETECTORS
 from tcptrace_http.errors import UnknownName
+from tcptrace_http.peers import names_for, peer
 from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, TABLES, Column, Table
 
-__all__ = ["explain", "listing"]
+__all__ = ["explain", "explain_peer", "listing"]
+
+_UNITS = {"time": "UTC, nanoseconds", "duration": "nanoseconds"}
 
 
 def explain(name: str) -> str:
@@ -44,6 +47,22 @@ def _entries() -> list[tuple[str, str]]:
     return entries
 
 
+def explain_peer(tool: str, name: str | None = None) -> str:
+    """The fields of a tool with our columns for them; of those of that name only, if one is given."""
+    known = peer(tool)
+    shown = [field for field in known.fields if name is None or field.name == name]
+    if not shown:
+        near = get_close_matches(name or "", [field.name for field in known.fields], n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        raise UnknownName(f"{tool} has no field {name!r}{hint}")
+    width = max(len(field.name) for field in shown)
+    lines = [known.about, ""]
+    for field in shown:
+        lines.append(f"  {field.name:<{width}}  {' '.join(field.columns) or '(no column)'}")
+        lines += [f"  {'':<{width}}  {field.note}"] * bool(field.note)
+    return "\n".join(lines)
+
+
 def _table(table: Table) -> str:
     width = max(len(column.name) for column in table.columns)
     columns = "\n".join(f"  {column.name:<{width}}  {column.doc}" for column in table.columns)
@@ -51,8 +70,13 @@ def _table(table: Table) -> str:
 
 
 def _column(table: Table, column: Column) -> str:
-    nullable = ", may be null" if column.nullable else ""
-    return f"{table.name}.{column.name} (column, {column.dtype}{nullable})\n  {column.doc}"
+    qualities = [column.dtype, _UNITS.get(column.dtype, "")]
+    qualities += ["may be null" * column.nullable, "a statistic, made on request" * column.is_statistic]
+    lines = [f"{table.name}.{column.name} (column, {', '.join(filter(None, qualities))})", f"  {column.doc}"]
+    for tool, field in names_for(f"{table.name}.{column.name}"):
+        note = f": {field.note}" if field.note else ""
+        lines.append(f"  {tool.name} {field.name}{note}")
+    return "\n".join(lines)
 
 
 def _column_names() -> set[str]:

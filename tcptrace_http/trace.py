@@ -71,16 +71,27 @@ class Trace:
     provenance: Provenance
 
 
-def frame_of(columns: _native.ArrowTable, table: Table, *, only: Collection[str] | None = None) -> pl.DataFrame:
+def frame_of(
+    columns: _native.ArrowTable,
+    table: Table,
+    *,
+    statistics: bool = True,
+    only: Collection[str] | None = None,
+) -> pl.DataFrame:
     """The polars frame of a native table, with the types that the schema declares.
 
     The core gives enumerations as codes and times as integers; strings and lists as they are.
-    ``only`` names the columns that the core was asked for, if these are not all.
+    Without ``statistics`` it left those columns out; ``only`` names the columns that it was asked for,
+    if these are not all.
     """
     import polars as pl
 
     frame = pl.DataFrame(columns)
-    declared = {name: dtype for name, dtype in polars_schema(table).items() if only is None or name in only}
+    declared = {
+        name: dtype
+        for name, dtype in polars_schema(table, statistics=statistics).items()
+        if only is None or name in only
+    }
     if frame.columns != list(declared):
         raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py; {_REBUILD}")
     return frame.with_columns(

@@ -29,6 +29,7 @@ _STANDARD_OUTPUT: Final = "-"
 _WHOLE: Final = ("text", "json")
 _FORMATS: Final = (*_WHOLE, "ndjson", "csv", "parquet")
 _DEFAULT_TABLE: Final = "transactions"
+_TABLE_OF_STATISTICS: Final = "flows"
 
 
 @click.command()
@@ -150,7 +151,13 @@ class _Reading:
             return json.document(
                 self._noticed(analysis.analyze_in_batches(path, jobs=self.jobs, progress=progress))
             )
-        whole = analysis.analyze(path, tables={self.table}, jobs=self.jobs, progress=progress)
+        whole = analysis.analyze(
+            path,
+            tables={self.table},
+            statistics=self.table == _TABLE_OF_STATISTICS,
+            jobs=self.jobs,
+            progress=progress,
+        )
         (whole,) = self._noticed([whole])
         if self.where is not None:
             whole = whole.where(self.where, table=self.table)

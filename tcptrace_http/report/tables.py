@@ -44,8 +44,8 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
 def _plain(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     import polars as pl
 
-    columns = TABLES[table].columns
-    times = {column.name: json_name(column) for column in columns if column.name != json_name(column)}
+    shown = [column for column in TABLES[table].columns if column.name in frame.columns]
+    times = {column.name: json_name(column) for column in shown if column.name != json_name(column)}
     return frame.with_columns(pl.col(*times).to_physical()).rename(times) if times else frame
 
 

@@ -34,3 +34,19 @@ def test_miss_names_what_is_near(cli):
 def test_without_a_name_all_are_listed(cli):
     text = cli("explain").out.decode()
     assert all(name in text for name in NAMES[:-1])
+
+
+def test_column_is_explained_with_its_unit_and_the_names_of_peers(cli):
+    text = cli("explain", "client_rtt_mean").out.decode()
+    assert text == cli("explain", "flows.client_rtt_mean").out.decode()
+    assert "flows.client_rtt_mean (column, duration, nanoseconds, may be null, a statistic" in text
+    assert "tcptrace RTT_avg_a2b" in text
+
+
+def test_fields_of_a_peer_are_listed_with_their_columns(cli):
+    text = cli("explain", "--peer", "tcptrace").out.decode()
+    assert len(text.splitlines()) > 147
+    one = cli("explain", "RTT_min_a2b", "--peer", "tcptrace").out.decode()
+    assert "flows.client_rtt_min" in one
+    assert "RTT_max" not in one
+    assert "did you mean" in cli("explain", "RTT_mn_a2b", "--peer", "tcptrace").err

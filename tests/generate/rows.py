@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 from tcptrace_http import schema
@@ -16,6 +17,8 @@ from tcptrace_http import schema
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "tcptrace_http/native/trace-model/src/rows.rs"
 
+#: Name, type and meaning.
+Field = tuple[str, str, str]
 #: schema word -> (Rust type of a field, variant of Values, column's storage)
 SCALARS = {
     "u8": ("u8", "U8", "Vec<u8>"),
@@ -23,6 +26,7 @@ SCALARS = {
     "u32": ("u32", "U32", "Vec<u32>"),
     "u64": ("u64", "U64", "Vec<u64>"),
     "i64": ("i64", "I64", "Vec<i64>"),
+    "f64": ("f64", "F64", "Vec<f64>"),
     "bool": ("bool", "Bool", "Vec<bool>"),
     "time": ("i64", "Time", "Vec<i64>"),
     "duration": ("i64", "Duration", "Vec<i64>"),
@@ -93,58 +97,95 @@ def enums() -> list[str]:
     return lines
 
 
+@dataclass(frozen=True)
+class Made:
+    """What is made of a table, or of the statistics in one: a row, and what gathers rows by column."""
+
+    row: str
+    table: str
+    doc: str
+    fields: list[Field]
+    columns: list[schema.Column]
+    #: Only the columns that are wanted are gathered.
+    on_request: bool = False
+
+    @property
+    def wanted(self) -> str:
+        return self.table.removesuffix("Table") + "Wanted"
+
+
 def table_code(table: schema.Table) -> list[str]:
-    gathered = f"{camel(table.name)}Table"
-    lines = row_code(table)
-    if table.on_request:
-        lines += wanted_code(table)
+    """The row of a table and what gathers rows; statistics are a row of their own, for they are optional."""
+    always = [column for column in table.columns if not column.is_statistic]
+    row = camel(singular(table.name))
+    lines = code(
+        Made(f"{row}Row", f"{camel(table.name)}Table", table.doc, fields(always), always, table.on_request)
+    )
+    statistics = [column for column in table.columns if column.is_statistic]
+    if statistics:
+        of_sender = [column for column in statistics if column.name.startswith("client_")]
+        lines += row_code("DirectionStatistics", "What is known of one direction.", fields(of_sender, "client_"))
+        alone = [column for column in statistics if not column.name.startswith(("client_", "server_"))]
+        halves = [("client", "DirectionStatistics", ""), ("server", "DirectionStatistics", "")]
+        doc = f"The statistics of a row of {table.name}."
+        name = f"{row}Statistics"
+        lines += code(Made(f"{name}Row", f"{name}Table", doc, fields(alone) + halves, statistics))
+    return lines
+
+
+def code(made: Made) -> list[str]:
+    lines = row_code(made.row, made.doc, made.fields)
+    if made.on_request:
+        lines += wanted_code(made)
     lines += [
-        f"/// Gathers [`{row_type(table)}`]s by column.",
+        f"/// Gathers [`{made.row}`]s by column.",
         "#[derive(Clone, Debug, Default, PartialEq)]",
-        f"pub struct {gathered} {{",
+        f"pub struct {made.table} {{",
         "rows: usize,",
     ]
-    if table.on_request:
-        lines.append(f"wanted: {wanted_type(table)},")
-    for column in table.columns:
+    if made.on_request:
+        lines.append(f"wanted: {made.wanted},")
+    for column in made.columns:
         lines.append(f"{column.name}: {rust_type(column)[2]},")
         if column.nullable:
             lines.append(f"{column.name}_validity: Vec<bool>,")
-    lines += ["}", f"impl {gathered} {{"]
+    lines += ["}", f"impl {made.table} {{"]
     lines += ["#[must_use] pub fn len(&self) -> usize { self.rows }"]
     lines += ["#[must_use] pub fn is_empty(&self) -> bool { self.rows == 0 }"]
-    lines += [f"pub fn push(&mut self, row: &{row_type(table)}) {{", "self.rows = self.rows.saturating_add(1);"]
-    lines += [line for column in table.columns for line in push_code(table, column)]
-    lines += ["}", *(line for column in table.columns if column.late for line in late_code(column))]
+    lines += [f"pub fn push(&mut self, row: &{made.row}) {{", "self.rows = self.rows.saturating_add(1);"]
+    lines += [line for column in made.columns for line in push_code(made, column)]
+    lines += ["}", *(line for column in made.columns if column.late for line in late_code(column))]
     lines += ["#[must_use] pub fn into_columns(self) -> Columns {"]
-    lines += [*into_columns_code(table), "}", "}"]
-    return lines + (gather_code(table) if table.on_request else [])
+    lines += [*into_columns_code(made), "}", "}"]
+    return lines + (gather_code(made) if made.on_request else [])
 
 
-def row_type(table: schema.Table) -> str:
-    return f"{camel(singular(table.name))}Row"
+def fields(columns: list[schema.Column], prefix: str = "") -> list[Field]:
+    """Name, type and meaning of the fields of a row."""
+    return [
+        (
+            column.name.removeprefix(prefix),
+            f"Option<{rust_type(column)[0]}>" if column.nullable else rust_type(column)[0],
+            column.doc,
+        )
+        for column in columns
+    ]
 
 
-def wanted_type(table: schema.Table) -> str:
-    return f"{camel(table.name)}Wanted"
-
-
-def row_code(table: schema.Table) -> list[str]:
-    lines = [f"/// {table.doc}", "#[derive(Clone, Debug, Default, PartialEq)]", f"pub struct {row_type(table)} {{"]
-    for column in table.columns:
-        inner = rust_type(column)[0]
-        field = f"Option<{inner}>" if column.nullable else inner
-        lines += [f"/// {column.doc}.", f"pub {column.name}: {field},"]
+def row_code(name: str, doc: str, fields: list[Field]) -> list[str]:
+    lines = [f"/// {doc}", "#[derive(Clone, Debug, Default, PartialEq)]", f"pub struct {name} {{"]
+    for field, dtype, meaning in fields:
+        lines += [f"/// {meaning}."] * bool(meaning) + [f"pub {field}: {dtype},"]
     return [*lines, "}"]
 
 
-def wanted_code(table: schema.Table) -> list[str]:
+def wanted_code(made: Made) -> list[str]:
     """A flag for each column: those not wanted cost nothing."""
-    names = [column.name for column in table.columns]
-    late = [f"self.{column.name}" for column in table.columns if column.late]
-    name = wanted_type(table)
+    names = [column.name for column in made.columns]
+    late = [f"self.{column.name}" for column in made.columns if column.late]
+    name = made.wanted
     lines = [
-        f"/// Which columns of [`{camel(table.name)}Table`] are gathered; by default all.",
+        f"/// Which columns of [`{made.table}`] are gathered; by default all.",
         "#[derive(Clone, Copy, Debug, PartialEq, Eq)]",
         f"pub struct {name} {{",
         *(f"pub {column}: bool," for column in names),
@@ -173,16 +214,15 @@ def wanted_code(table: schema.Table) -> list[str]:
     return [*lines, "}"]
 
 
-def gather_code(table: schema.Table) -> list[str]:
-    gathered = f"{camel(table.name)}Table"
+def gather_code(made: Made) -> list[str]:
     return [
-        f"impl Gather for {gathered} {{",
-        f"type Row = {row_type(table)};",
-        f"type Wanted = {wanted_type(table)};",
-        f"fn of(wanted: {wanted_type(table)}) -> Self {{ Self {{ wanted, ..Self::default() }} }}",
+        f"impl Gather for {made.table} {{",
+        f"type Row = {made.row};",
+        f"type Wanted = {made.wanted};",
+        f"fn of(wanted: {made.wanted}) -> Self {{ Self {{ wanted, ..Self::default() }} }}",
         "fn len(&self) -> usize { self.rows }",
-        f"fn push(&mut self, row: &{row_type(table)}) {{ {gathered}::push(self, row); }}",
-        f"fn into_columns(self) -> Columns {{ {gathered}::into_columns(self) }}",
+        f"fn push(&mut self, row: &{made.row}) {{ {made.table}::push(self, row); }}",
+        f"fn into_columns(self) -> Columns {{ {made.table}::into_columns(self) }}",
         "}",
     ]
 
@@ -200,11 +240,11 @@ def late_code(column: schema.Column) -> list[str]:
     ]
 
 
-def into_columns_code(table: schema.Table) -> list[str]:
-    if not table.on_request:
-        columns = [f"{column_code(column)}," for column in table.columns]
+def into_columns_code(made: Made) -> list[str]:
+    if not made.on_request:
+        columns = [f"{column_code(column)}," for column in made.columns]
         return ["Columns { rows: self.rows, columns: vec![", *columns, "] }"]
-    columns = [f"self.wanted.{column.name}.then_some({column_code(column)})," for column in table.columns]
+    columns = [f"self.wanted.{column.name}.then_some({column_code(column)})," for column in made.columns]
     return [
         "let columns = [",
         *columns,
@@ -213,20 +253,24 @@ def into_columns_code(table: schema.Table) -> list[str]:
     ]
 
 
-def push_code(table: schema.Table, column: schema.Column) -> list[str]:
+def push_code(made: Made, column: schema.Column) -> list[str]:
     name, dtype = column.name, column.dtype
+    # A statistic of a direction stands in the half of its sender.
+    field = re.sub("^(client|server)_", r"\1.", name) if column.is_statistic else name
     if dtype == "str":
-        value = f'row.{name}.as_deref().unwrap_or("").as_bytes()' if column.nullable else f"row.{name}.as_bytes()"
+        value = (
+            f'row.{field}.as_deref().unwrap_or("").as_bytes()' if column.nullable else f"row.{field}.as_bytes()"
+        )
     elif dtype.startswith("list_"):
-        value = f"row.{name}.as_deref().unwrap_or(&[])" if column.nullable else f"&row.{name}"
+        value = f"row.{field}.as_deref().unwrap_or(&[])" if column.nullable else f"&row.{field}"
     elif dtype.startswith("enum:"):
-        value = f"row.{name}.unwrap_or_default() as u8" if column.nullable else f"row.{name} as u8"
+        value = f"row.{field}.unwrap_or_default() as u8" if column.nullable else f"row.{field} as u8"
     else:
-        value = f"row.{name}.unwrap_or_default()" if column.nullable else f"row.{name}"
+        value = f"row.{field}.unwrap_or_default()" if column.nullable else f"row.{field}"
     lines = [f"self.{name}.push({value});"]
     if column.nullable:
-        lines.append(f"self.{name}_validity.push(row.{name}.is_some());")
-    return [f"if self.wanted.{name} {{", *lines, "}"] if table.on_request else lines
+        lines.append(f"self.{name}_validity.push(row.{field}.is_some());")
+    return [f"if self.wanted.{name} {{", *lines, "}"] if made.on_request else lines
 
 
 def column_code(column: schema.Column) -> str:

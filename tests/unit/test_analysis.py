@@ -28,6 +28,16 @@ def test_table_has_the_declared_columns_and_types(stalled, name):
     assert dict(analysis.table(name).schema) == polars_schema(TABLES[name])
 
 
+def test_statistics_are_left_out_where_they_were_not_asked_for_and_never_zero_instead(clean):
+    with_them, without = tcptrace_http.analyze(clean), tcptrace_http.analyze(clean, statistics=False)
+    always = [column.name for column in TABLES["flows"].columns if not column.is_statistic]
+    assert without.flows.columns == always
+    assert with_them.flows.select(always).equals(without.flows)
+    assert with_them.where("client_rtt_samples > 0", table="flows").flows.height == 1
+    with pytest.raises(tcptrace_http.FilterError, match="statistics=True"):
+        without.where("client_rtt_samples > 0", table="flows")
+
+
 def test_capture_without_candidates_has_empty_findings_and_waits(clean):
     analysis = tcptrace_http.analyze(clean)
     assert not analysis.has_candidates

@@ -21,10 +21,11 @@ ALLOWED = {
     "detectors": {"schema", "waits"},
     "analysis": {"capture", "detectors", "errors", "schema", "trace", "waits"},
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
-    "glossary": {"detectors", "errors", "schema"},
+    "peers": set(),
+    "glossary": {"detectors", "errors", "peers", "schema"},
     "report": {"analysis", "capture", "detectors", "schema", "trace"},
     "charts": {"schema"},
-    "cli": {"__version__", "analysis", "capture", "errors", "glossary", "report", "schema"},
+    "cli": {"__version__", "analysis", "capture", "errors", "glossary", "peers", "report", "schema"},
 }
 ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors"}
 # External package -> the only part that may import it.

@@ -33,6 +33,12 @@ pub struct Share {
     pub count: usize,
 }
 
+impl Default for Share {
+    fn default() -> Self {
+        Share::WHOLE
+    }
+}
+
 impl Share {
     /// All partitions.
     pub const WHOLE: Share = Share { index: 0, count: 1 };
@@ -171,14 +177,16 @@ impl FlowTable {
                 tables.flow_starts.push(packet.frame);
             }
             let endpoints = [source, destination];
-            Box::new(Flow::new(
+            let mut flow = Box::new(Flow::new(
                 number,
                 key,
                 packet,
                 segment,
                 endpoints,
                 source_is_low,
-            ))
+            ));
+            flow.statistics = tables.flow_statistics.as_ref().map(|_| Box::default());
+            flow
         };
         let flow = slot.get_or_insert_with(&mut new_flow);
         let mut was_over = flow.is_over();
@@ -380,4 +388,7 @@ impl FlowTable {
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     tables.flows.push(&flow_row(flow));
+    if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
+        table.push(&statistics.row(flow));
+    }
 }

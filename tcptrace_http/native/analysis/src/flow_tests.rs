@@ -5,7 +5,7 @@ use trace_model::{
     flags, IpAddress, LinkType, Network, Packet, PacketSink, Segment, SeqNumber, TcpOptions,
 };
 
-use crate::{Analyzer, Segments, Share, Tables};
+use crate::{Analyzer, Options, Segments, Tables};
 
 const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
 const SERVER: ([u8; 4], u16) = ([10, 0, 0, 2], 80);
@@ -26,7 +26,10 @@ struct Script {
 impl Script {
     fn new() -> Self {
         Script {
-            analyzer: Analyzer::new(Some(Segments::default()), Share::WHOLE),
+            analyzer: Analyzer::new(Options {
+                segments: Some(Segments::default()),
+                ..Options::default()
+            }),
             frame: 0,
             time_ns: 0,
             reused: 0,

@@ -44,6 +44,8 @@ pub struct Half {
     pub initial: Option<SeqNumber>,
     /// Offset after the last byte sent.
     pub next: i64,
+    /// Data seen before offset 1: a flow may be joined at a segment that overtook others.
+    before_one: i64,
     /// Offset up to which the peer has acknowledged.
     pub acked: i64,
     pub has_syn: bool,
@@ -106,6 +108,16 @@ impl Half {
         self.next = 1;
         self.acked = 1;
         initial
+    }
+
+    /// How much of the data from `start` to `end` lies before all that was seen; then it is seen too.
+    pub fn before_first(&mut self, start: i64, end: i64) -> u64 {
+        let first = 1_i64.saturating_sub(self.before_one);
+        if self.has_syn || start >= first {
+            return 0;
+        }
+        self.before_one = 1_i64.saturating_sub(start);
+        u64::try_from(end.min(first).saturating_sub(start)).unwrap_or(0)
     }
 
     /// The first SYN fixes the initial number, whatever came before it: only a forger sends that.

@@ -23,6 +23,7 @@ mod pauses;
 mod reassembly;
 mod segment_size;
 mod segments;
+mod statistics;
 mod tables;
 mod transaction_row;
 
@@ -37,6 +38,17 @@ pub use crate::flow_table::Share;
 pub use crate::segments::Segments;
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
 
+/// What is asked for beyond the tables that are always made.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// The segments table, which grows with the capture unless it is taken.
+    pub segments: Option<Segments>,
+    /// The statistics of flows.
+    pub statistics: bool,
+    /// Which of the flows are looked at; all other packets are passed over.
+    pub share: Share,
+}
+
 /// Analyzes packets as they come.
 #[derive(Debug, Default)]
 pub struct Analyzer {
@@ -45,13 +57,11 @@ pub struct Analyzer {
 }
 
 impl Analyzer {
-    /// `segments` asks for the segments table, which grows with the capture unless it is taken;
-    /// `share` says which of the flows are looked at, all other packets are passed over.
     #[must_use]
-    pub fn new(segments: Option<Segments>, share: Share) -> Self {
+    pub fn new(options: Options) -> Self {
         Analyzer {
-            flow_table: FlowTable::new(share),
-            tables: Tables::new(segments),
+            flow_table: FlowTable::new(options.share),
+            tables: Tables::new(options.segments, options.statistics),
         }
     }
 

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
-use trace_model::rows::{FlightsTable, FlowsTable, PausesTable, TransactionsTable};
+use trace_model::rows::{
+    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+};
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
@@ -19,6 +21,8 @@ pub struct Tables {
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
+    /// Kept only on demand: a row for each of `flows`.
+    pub flow_statistics: Option<FlowStatisticsTable>,
     pub last_frame: u64,
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
@@ -52,11 +56,13 @@ const OF_FLOWS: [(&str, &str); 4] = [
 ];
 
 impl Tables {
-    /// Empty tables; `segments` is the segments table, if it is asked for.
+    /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
+    /// of flows.
     #[must_use]
-    pub fn new(segments: Option<Segments>) -> Self {
+    pub fn new(segments: Option<Segments>, statistics: bool) -> Self {
         Tables {
             segments,
+            flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
         }
     }
@@ -67,6 +73,7 @@ impl Tables {
         self.transactions = TransactionsTable::default();
         self.pauses = PausesTable::default();
         self.flights = FlightsTable::default();
+        self.flow_statistics = None;
     }
 
     /// Adds an anomaly row about a flow.
@@ -118,7 +125,11 @@ impl Tables {
     /// Takes the rows of the flows that are finished.
     #[must_use]
     pub fn take(&mut self) -> Batch {
-        let flows = std::mem::take(&mut self.flows).into_columns();
+        let mut flows = std::mem::take(&mut self.flows).into_columns();
+        if let Some(statistics) = self.flow_statistics.as_mut() {
+            let statistics = std::mem::take(statistics).into_columns();
+            flows.columns.extend(statistics.columns);
+        }
         let finished: HashSet<u32> = flows
             .numbers("flow")
             .unwrap_or_default()

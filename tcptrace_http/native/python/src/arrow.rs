@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::builder::BooleanBuilder;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::types::{Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
+use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, LargeListArray, LargeStringArray, PrimitiveArray,
     RecordBatch, RecordBatchIterator,
@@ -72,6 +72,7 @@ fn array(values: Values, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowErr
         Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
             primitive::<Int64Type>(values, nulls)
         }
+        Values::F64(values) => primitive::<Float64Type>(values, nulls),
         Values::Bool(values) => {
             let mut builder = BooleanBuilder::with_capacity(values.len());
             builder.append_slice(&values);

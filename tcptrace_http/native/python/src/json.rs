@@ -67,6 +67,11 @@ fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
         Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
             number(values.get(row).copied(), out);
         }
+        // The shortest digits that give the same number again (RFC 8259, section 6); there is no NaN.
+        Values::F64(values) => {
+            let value = values.get(row).copied().unwrap_or_default();
+            out.extend_from_slice(value.to_string().as_bytes());
+        }
         Values::Bool(values) => {
             out.extend_from_slice(if values.get(row) == Some(&true) {
                 b"true"

@@ -65,10 +65,11 @@ impl Analyzer {
     /// `others` no other table is made, and what is not needed is not done. With `block_rows` the
     /// two come in blocks of so many rows.
     #[new]
-    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), others = true, block_rows = usize::MAX, threads = 1))]
+    #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1))]
     fn new(
         packets: Request,
         segments: Request,
+        statistics: bool,
         others: bool,
         block_rows: usize,
         threads: usize,
@@ -80,6 +81,7 @@ impl Analyzer {
             segments: segments
                 .wanted(SegmentsWanted::only)?
                 .map(|wanted| Segments::new(wanted, block_rows)),
+            statistics,
             others,
         };
         Ok(Analyzer {

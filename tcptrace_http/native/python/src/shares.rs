@@ -11,7 +11,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Segments, Share};
+use tcptrace_analysis::{AnomaliesGiven, Analyzer, Batch, Options, Segments, Share};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
@@ -24,6 +24,8 @@ use crate::packets;
 pub struct Wanted {
     pub packets: Option<Blocks<PacketsTable>>,
     pub segments: Option<Segments>,
+    /// The statistics of flows.
+    pub statistics: bool,
     /// All others.
     pub others: bool,
 }
@@ -71,7 +73,13 @@ impl Worker {
         Worker {
             decoder: Decoder::new(),
             sink: Sink {
-                analyzer: is_analyzed.then(|| Analyzer::new(wanted.segments, share)),
+                analyzer: is_analyzed.then(|| {
+                    Analyzer::new(Options {
+                        segments: wanted.segments,
+                        statistics: wanted.statistics,
+                        share,
+                    })
+                }),
                 packets: wanted.packets,
                 takes_decoders_anomalies: share.index == 0,
             },
@@ -128,10 +136,12 @@ impl Shares {
             .then(|| ThreadPoolBuilder::new().num_threads(count).build())
             .transpose()
             .map_err(|error| PyRuntimeError::new_err(format!("no threads to be had: {error}")))?;
+        let statistics = wanted.statistics;
         let of_another = |index| {
             let wanted = Wanted {
                 packets: None,
                 segments: None,
+                statistics,
                 others: true,
             };
             Worker::new(wanted, Share { index, count })

@@ -8,6 +8,7 @@ pub enum Values {
     U32(Vec<u32>),
     U64(Vec<u64>),
     I64(Vec<i64>),
+    F64(Vec<f64>),
     Bool(Vec<bool>),
     /// Nanoseconds since the epoch.
     Time(Vec<i64>),
@@ -162,6 +163,7 @@ impl Values {
             (Values::U16(values), Values::U16(more)) => values.extend(more),
             (Values::U32(values), Values::U32(more)) => values.extend(more),
             (Values::U64(values), Values::U64(more)) => values.extend(more),
+            (Values::F64(values), Values::F64(more)) => values.extend(more),
             (Values::I64(values), Values::I64(more))
             | (Values::Time(values), Values::Time(more))
             | (Values::Duration(values), Values::Duration(more)) => values.extend(more),
@@ -181,6 +183,7 @@ impl Values {
             Values::U32(values) => Values::U32(taken(&values, order)),
             Values::U64(values) => Values::U64(taken(&values, order)),
             Values::I64(values) => Values::I64(taken(&values, order)),
+            Values::F64(values) => Values::F64(taken(&values, order)),
             Values::Bool(values) => Values::Bool(taken(&values, order)),
             Values::Time(values) => Values::Time(taken(&values, order)),
             Values::Duration(values) => Values::Duration(taken(&values, order)),

@@ -1712,6 +1712,1576 @@ impl FlowsTable {
         }
     }
 }
+/// What is known of one direction.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectionStatistics {
+    /// Segments with SYN sent by the client.
+    pub syns: u64,
+    /// Segments with FIN sent by the client.
+    pub fins: u64,
+    /// Segments with RST sent by the client.
+    pub resets: u64,
+    /// Segments of the client with the ACK flag.
+    pub ack_segments: u64,
+    /// ACKs of the client without payload, SYN, FIN or RST.
+    pub pure_acks: u64,
+    /// Segments of the client with payload, those sent again included.
+    pub data_segments: u64,
+    /// Payload bytes sent by the client, those sent again included.
+    pub data_bytes: u64,
+    /// Least payload of a segment of the client that has any.
+    pub segment_bytes_min: Option<u32>,
+    /// Largest payload of a segment of the client.
+    pub segment_bytes_max: Option<u32>,
+    /// Mean payload of the segments of the client that have any.
+    pub segment_bytes_mean: Option<f64>,
+    /// Segments of the client with payload and PSH.
+    pub push_segments: u64,
+    /// Segments of the client with payload and URG.
+    pub urgent_segments: u64,
+    /// Sum of the urgent pointers of those segments.
+    pub urgent_bytes: u64,
+    /// Segments of the client whose payload was captured only in part.
+    pub truncated_segments: u64,
+    /// Payload bytes of the client that the snapshot length cut off.
+    pub truncated_bytes: u64,
+    /// Packets of the client that were captured twice: same IP identification and header.
+    pub network_duplicates: u64,
+    /// First to last segment of the client with payload.
+    pub data_duration: Option<i64>,
+    /// Longest time between two packets of the client.
+    pub idle_max: Option<i64>,
+    /// Unique payload bytes of the client per second, over the whole flow.
+    pub throughput: Option<f64>,
+    /// Payload from SYN to FIN of the client by their sequence numbers; null without both.
+    pub stream_bytes: Option<u64>,
+    /// Bytes of that stream that were not captured.
+    pub missed_bytes: Option<u64>,
+    /// Data segments of the client before any was acknowledged; null without SYN.
+    pub initial_window_segments: Option<u64>,
+    /// Payload bytes in them.
+    pub initial_window_bytes: Option<u64>,
+    /// SACK was offered on the SYN of the client.
+    pub sack_permitted: bool,
+    /// A segment of the client has the timestamps option.
+    pub timestamps: bool,
+    /// Segments of the client with SACK blocks.
+    pub sack_segments: u64,
+    /// Of these, with a first block that reports data received twice (RFC 2883).
+    pub dsack_segments: u64,
+    /// Most SACK blocks on a segment of the client.
+    pub sack_blocks_max: u8,
+    /// Least receive window over zero that the client announced, scaled.
+    pub window_bytes_min: Option<u32>,
+    /// Largest receive window that the client announced, scaled.
+    pub window_bytes_max: Option<u32>,
+    /// Mean of the windows that the client announced, scaled.
+    pub window_bytes_mean: Option<f64>,
+    /// Least payload over zero that the client had in flight.
+    pub flight_bytes_min: Option<u64>,
+    /// Most payload that the client had in flight: sent and not acknowledged.
+    pub flight_bytes_max: Option<u64>,
+    /// Mean of the bytes in flight after each of its segments that is in order.
+    pub flight_bytes_mean: Option<f64>,
+    /// Mean over time of the bytes that the client had in flight on the flow.
+    pub flight_bytes_time_mean: Option<f64>,
+    /// Round trips of segments of the client, by Karn's rule: until an ACK that ends there.
+    pub rtt_samples: u64,
+    /// Least of these round trips.
+    pub rtt_min: Option<i64>,
+    /// Longest of these round trips; a delayed ACK is part of them.
+    pub rtt_max: Option<i64>,
+    /// Mean of these round trips.
+    pub rtt_mean: Option<i64>,
+    /// Standard deviation of these round trips; null under two.
+    pub rtt_stdev: Option<i64>,
+    /// SYN of the client to the first ACK of it, if it was sent once.
+    pub rtt_handshake: Option<i64>,
+    /// Round trips of its data segments of the largest size among those sampled.
+    pub rtt_full_samples: u64,
+    /// Least of these round trips of full segments.
+    pub rtt_full_min: Option<i64>,
+    /// Longest of these round trips of full segments.
+    pub rtt_full_max: Option<i64>,
+    /// Mean of these round trips of full segments.
+    pub rtt_full_mean: Option<i64>,
+    /// Standard deviation of these round trips of full segments.
+    pub rtt_full_stdev: Option<i64>,
+    /// ACKs that end at a segment of the client that was sent more than once.
+    pub ambiguous_acks: u64,
+    /// Least time from the last sending of such a segment to that ACK.
+    pub rtt_resent_min: Option<i64>,
+    /// Longest time from the last sending of such a segment to that ACK.
+    pub rtt_resent_max: Option<i64>,
+    /// Mean time from the last sending of such a segment to that ACK.
+    pub rtt_resent_mean: Option<i64>,
+    /// Standard deviation of these times.
+    pub rtt_resent_stdev: Option<i64>,
+    /// ACKs of segments of the client that waited for earlier data to be sent again.
+    pub post_loss_acks: u64,
+    /// Segments of the client that only an ACK for later data acknowledged.
+    pub cumulatively_acked: u64,
+    /// Times that the client sent a third duplicate ACK in a row.
+    pub triple_duplicate_acks: u64,
+    /// Payload bytes that the client sent again.
+    pub retransmitted_bytes: u64,
+    /// Most times that the client sent one segment again.
+    pub retransmissions_of_one_max: u32,
+    /// Least time until the client sent a segment again.
+    pub retransmission_time_min: Option<i64>,
+    /// Longest time until the client sent a segment again.
+    pub retransmission_time_max: Option<i64>,
+    /// Mean time until the client sent a segment again.
+    pub retransmission_time_mean: Option<i64>,
+    /// Standard deviation of these times.
+    pub retransmission_time_stdev: Option<i64>,
+    /// Retransmissions of the client after a timeout (RFC 6298), and those that follow it.
+    pub timeout_retransmissions: u64,
+    /// Retransmissions of the client after duplicate ACKs or SACKs (RFC 5681, RFC 6675).
+    pub fast_retransmissions: u64,
+    /// Retransmissions of the client of its last segment before the timeout (RFC 8985).
+    pub tail_loss_probes: u64,
+    /// Data that the client sent again into a window of zero.
+    pub window_probe_retransmissions: u64,
+    /// Retransmissions of the client for which nothing seen is the cause.
+    pub unknown_retransmissions: u64,
+    /// Retransmissions of whatever cause that the server had acknowledged or reported twice.
+    pub unnecessary_retransmissions: u64,
+    /// Data segments that the client sent into a window of zero.
+    pub window_probes: u64,
+    /// Payload bytes in them.
+    pub window_probe_bytes: u64,
+}
+/// The statistics of a row of flows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowStatisticsRow {
+    /// What was seen, as tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32.
+    pub completeness: u8,
+    pub client: DirectionStatistics,
+    pub server: DirectionStatistics,
+}
+/// Gathers [`FlowStatisticsRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlowStatisticsTable {
+    rows: usize,
+    completeness: Vec<u8>,
+    client_syns: Vec<u64>,
+    server_syns: Vec<u64>,
+    client_fins: Vec<u64>,
+    server_fins: Vec<u64>,
+    client_resets: Vec<u64>,
+    server_resets: Vec<u64>,
+    client_ack_segments: Vec<u64>,
+    server_ack_segments: Vec<u64>,
+    client_pure_acks: Vec<u64>,
+    server_pure_acks: Vec<u64>,
+    client_data_segments: Vec<u64>,
+    server_data_segments: Vec<u64>,
+    client_data_bytes: Vec<u64>,
+    server_data_bytes: Vec<u64>,
+    client_segment_bytes_min: Vec<u32>,
+    client_segment_bytes_min_validity: Vec<bool>,
+    server_segment_bytes_min: Vec<u32>,
+    server_segment_bytes_min_validity: Vec<bool>,
+    client_segment_bytes_max: Vec<u32>,
+    client_segment_bytes_max_validity: Vec<bool>,
+    server_segment_bytes_max: Vec<u32>,
+    server_segment_bytes_max_validity: Vec<bool>,
+    client_segment_bytes_mean: Vec<f64>,
+    client_segment_bytes_mean_validity: Vec<bool>,
+    server_segment_bytes_mean: Vec<f64>,
+    server_segment_bytes_mean_validity: Vec<bool>,
+    client_push_segments: Vec<u64>,
+    server_push_segments: Vec<u64>,
+    client_urgent_segments: Vec<u64>,
+    server_urgent_segments: Vec<u64>,
+    client_urgent_bytes: Vec<u64>,
+    server_urgent_bytes: Vec<u64>,
+    client_truncated_segments: Vec<u64>,
+    server_truncated_segments: Vec<u64>,
+    client_truncated_bytes: Vec<u64>,
+    server_truncated_bytes: Vec<u64>,
+    client_network_duplicates: Vec<u64>,
+    server_network_duplicates: Vec<u64>,
+    client_data_duration: Vec<i64>,
+    client_data_duration_validity: Vec<bool>,
+    server_data_duration: Vec<i64>,
+    server_data_duration_validity: Vec<bool>,
+    client_idle_max: Vec<i64>,
+    client_idle_max_validity: Vec<bool>,
+    server_idle_max: Vec<i64>,
+    server_idle_max_validity: Vec<bool>,
+    client_throughput: Vec<f64>,
+    client_throughput_validity: Vec<bool>,
+    server_throughput: Vec<f64>,
+    server_throughput_validity: Vec<bool>,
+    client_stream_bytes: Vec<u64>,
+    client_stream_bytes_validity: Vec<bool>,
+    server_stream_bytes: Vec<u64>,
+    server_stream_bytes_validity: Vec<bool>,
+    client_missed_bytes: Vec<u64>,
+    client_missed_bytes_validity: Vec<bool>,
+    server_missed_bytes: Vec<u64>,
+    server_missed_bytes_validity: Vec<bool>,
+    client_initial_window_segments: Vec<u64>,
+    client_initial_window_segments_validity: Vec<bool>,
+    server_initial_window_segments: Vec<u64>,
+    server_initial_window_segments_validity: Vec<bool>,
+    client_initial_window_bytes: Vec<u64>,
+    client_initial_window_bytes_validity: Vec<bool>,
+    server_initial_window_bytes: Vec<u64>,
+    server_initial_window_bytes_validity: Vec<bool>,
+    client_sack_permitted: Vec<bool>,
+    server_sack_permitted: Vec<bool>,
+    client_timestamps: Vec<bool>,
+    server_timestamps: Vec<bool>,
+    client_sack_segments: Vec<u64>,
+    server_sack_segments: Vec<u64>,
+    client_dsack_segments: Vec<u64>,
+    server_dsack_segments: Vec<u64>,
+    client_sack_blocks_max: Vec<u8>,
+    server_sack_blocks_max: Vec<u8>,
+    client_window_bytes_min: Vec<u32>,
+    client_window_bytes_min_validity: Vec<bool>,
+    server_window_bytes_min: Vec<u32>,
+    server_window_bytes_min_validity: Vec<bool>,
+    client_window_bytes_max: Vec<u32>,
+    client_window_bytes_max_validity: Vec<bool>,
+    server_window_bytes_max: Vec<u32>,
+    server_window_bytes_max_validity: Vec<bool>,
+    client_window_bytes_mean: Vec<f64>,
+    client_window_bytes_mean_validity: Vec<bool>,
+    server_window_bytes_mean: Vec<f64>,
+    server_window_bytes_mean_validity: Vec<bool>,
+    client_flight_bytes_min: Vec<u64>,
+    client_flight_bytes_min_validity: Vec<bool>,
+    server_flight_bytes_min: Vec<u64>,
+    server_flight_bytes_min_validity: Vec<bool>,
+    client_flight_bytes_max: Vec<u64>,
+    client_flight_bytes_max_validity: Vec<bool>,
+    server_flight_bytes_max: Vec<u64>,
+    server_flight_bytes_max_validity: Vec<bool>,
+    client_flight_bytes_mean: Vec<f64>,
+    client_flight_bytes_mean_validity: Vec<bool>,
+    server_flight_bytes_mean: Vec<f64>,
+    server_flight_bytes_mean_validity: Vec<bool>,
+    client_flight_bytes_time_mean: Vec<f64>,
+    client_flight_bytes_time_mean_validity: Vec<bool>,
+    server_flight_bytes_time_mean: Vec<f64>,
+    server_flight_bytes_time_mean_validity: Vec<bool>,
+    client_rtt_samples: Vec<u64>,
+    server_rtt_samples: Vec<u64>,
+    client_rtt_min: Vec<i64>,
+    client_rtt_min_validity: Vec<bool>,
+    server_rtt_min: Vec<i64>,
+    server_rtt_min_validity: Vec<bool>,
+    client_rtt_max: Vec<i64>,
+    client_rtt_max_validity: Vec<bool>,
+    server_rtt_max: Vec<i64>,
+    server_rtt_max_validity: Vec<bool>,
+    client_rtt_mean: Vec<i64>,
+    client_rtt_mean_validity: Vec<bool>,
+    server_rtt_mean: Vec<i64>,
+    server_rtt_mean_validity: Vec<bool>,
+    client_rtt_stdev: Vec<i64>,
+    client_rtt_stdev_validity: Vec<bool>,
+    server_rtt_stdev: Vec<i64>,
+    server_rtt_stdev_validity: Vec<bool>,
+    client_rtt_handshake: Vec<i64>,
+    client_rtt_handshake_validity: Vec<bool>,
+    server_rtt_handshake: Vec<i64>,
+    server_rtt_handshake_validity: Vec<bool>,
+    client_rtt_full_samples: Vec<u64>,
+    server_rtt_full_samples: Vec<u64>,
+    client_rtt_full_min: Vec<i64>,
+    client_rtt_full_min_validity: Vec<bool>,
+    server_rtt_full_min: Vec<i64>,
+    server_rtt_full_min_validity: Vec<bool>,
+    client_rtt_full_max: Vec<i64>,
+    client_rtt_full_max_validity: Vec<bool>,
+    server_rtt_full_max: Vec<i64>,
+    server_rtt_full_max_validity: Vec<bool>,
+    client_rtt_full_mean: Vec<i64>,
+    client_rtt_full_mean_validity: Vec<bool>,
+    server_rtt_full_mean: Vec<i64>,
+    server_rtt_full_mean_validity: Vec<bool>,
+    client_rtt_full_stdev: Vec<i64>,
+    client_rtt_full_stdev_validity: Vec<bool>,
+    server_rtt_full_stdev: Vec<i64>,
+    server_rtt_full_stdev_validity: Vec<bool>,
+    client_ambiguous_acks: Vec<u64>,
+    server_ambiguous_acks: Vec<u64>,
+    client_rtt_resent_min: Vec<i64>,
+    client_rtt_resent_min_validity: Vec<bool>,
+    server_rtt_resent_min: Vec<i64>,
+    server_rtt_resent_min_validity: Vec<bool>,
+    client_rtt_resent_max: Vec<i64>,
+    client_rtt_resent_max_validity: Vec<bool>,
+    server_rtt_resent_max: Vec<i64>,
+    server_rtt_resent_max_validity: Vec<bool>,
+    client_rtt_resent_mean: Vec<i64>,
+    client_rtt_resent_mean_validity: Vec<bool>,
+    server_rtt_resent_mean: Vec<i64>,
+    server_rtt_resent_mean_validity: Vec<bool>,
+    client_rtt_resent_stdev: Vec<i64>,
+    client_rtt_resent_stdev_validity: Vec<bool>,
+    server_rtt_resent_stdev: Vec<i64>,
+    server_rtt_resent_stdev_validity: Vec<bool>,
+    client_post_loss_acks: Vec<u64>,
+    server_post_loss_acks: Vec<u64>,
+    client_cumulatively_acked: Vec<u64>,
+    server_cumulatively_acked: Vec<u64>,
+    client_triple_duplicate_acks: Vec<u64>,
+    server_triple_duplicate_acks: Vec<u64>,
+    client_retransmitted_bytes: Vec<u64>,
+    server_retransmitted_bytes: Vec<u64>,
+    client_retransmissions_of_one_max: Vec<u32>,
+    server_retransmissions_of_one_max: Vec<u32>,
+    client_retransmission_time_min: Vec<i64>,
+    client_retransmission_time_min_validity: Vec<bool>,
+    server_retransmission_time_min: Vec<i64>,
+    server_retransmission_time_min_validity: Vec<bool>,
+    client_retransmission_time_max: Vec<i64>,
+    client_retransmission_time_max_validity: Vec<bool>,
+    server_retransmission_time_max: Vec<i64>,
+    server_retransmission_time_max_validity: Vec<bool>,
+    client_retransmission_time_mean: Vec<i64>,
+    client_retransmission_time_mean_validity: Vec<bool>,
+    server_retransmission_time_mean: Vec<i64>,
+    server_retransmission_time_mean_validity: Vec<bool>,
+    client_retransmission_time_stdev: Vec<i64>,
+    client_retransmission_time_stdev_validity: Vec<bool>,
+    server_retransmission_time_stdev: Vec<i64>,
+    server_retransmission_time_stdev_validity: Vec<bool>,
+    client_timeout_retransmissions: Vec<u64>,
+    server_timeout_retransmissions: Vec<u64>,
+    client_fast_retransmissions: Vec<u64>,
+    server_fast_retransmissions: Vec<u64>,
+    client_tail_loss_probes: Vec<u64>,
+    server_tail_loss_probes: Vec<u64>,
+    client_window_probe_retransmissions: Vec<u64>,
+    server_window_probe_retransmissions: Vec<u64>,
+    client_unknown_retransmissions: Vec<u64>,
+    server_unknown_retransmissions: Vec<u64>,
+    client_unnecessary_retransmissions: Vec<u64>,
+    server_unnecessary_retransmissions: Vec<u64>,
+    client_window_probes: Vec<u64>,
+    server_window_probes: Vec<u64>,
+    client_window_probe_bytes: Vec<u64>,
+    server_window_probe_bytes: Vec<u64>,
+}
+impl FlowStatisticsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &FlowStatisticsRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.completeness.push(row.completeness);
+        self.client_syns.push(row.client.syns);
+        self.server_syns.push(row.server.syns);
+        self.client_fins.push(row.client.fins);
+        self.server_fins.push(row.server.fins);
+        self.client_resets.push(row.client.resets);
+        self.server_resets.push(row.server.resets);
+        self.client_ack_segments.push(row.client.ack_segments);
+        self.server_ack_segments.push(row.server.ack_segments);
+        self.client_pure_acks.push(row.client.pure_acks);
+        self.server_pure_acks.push(row.server.pure_acks);
+        self.client_data_segments.push(row.client.data_segments);
+        self.server_data_segments.push(row.server.data_segments);
+        self.client_data_bytes.push(row.client.data_bytes);
+        self.server_data_bytes.push(row.server.data_bytes);
+        self.client_segment_bytes_min
+            .push(row.client.segment_bytes_min.unwrap_or_default());
+        self.client_segment_bytes_min_validity
+            .push(row.client.segment_bytes_min.is_some());
+        self.server_segment_bytes_min
+            .push(row.server.segment_bytes_min.unwrap_or_default());
+        self.server_segment_bytes_min_validity
+            .push(row.server.segment_bytes_min.is_some());
+        self.client_segment_bytes_max
+            .push(row.client.segment_bytes_max.unwrap_or_default());
+        self.client_segment_bytes_max_validity
+            .push(row.client.segment_bytes_max.is_some());
+        self.server_segment_bytes_max
+            .push(row.server.segment_bytes_max.unwrap_or_default());
+        self.server_segment_bytes_max_validity
+            .push(row.server.segment_bytes_max.is_some());
+        self.client_segment_bytes_mean
+            .push(row.client.segment_bytes_mean.unwrap_or_default());
+        self.client_segment_bytes_mean_validity
+            .push(row.client.segment_bytes_mean.is_some());
+        self.server_segment_bytes_mean
+            .push(row.server.segment_bytes_mean.unwrap_or_default());
+        self.server_segment_bytes_mean_validity
+            .push(row.server.segment_bytes_mean.is_some());
+        self.client_push_segments.push(row.client.push_segments);
+        self.server_push_segments.push(row.server.push_segments);
+        self.client_urgent_segments.push(row.client.urgent_segments);
+        self.server_urgent_segments.push(row.server.urgent_segments);
+        self.client_urgent_bytes.push(row.client.urgent_bytes);
+        self.server_urgent_bytes.push(row.server.urgent_bytes);
+        self.client_truncated_segments
+            .push(row.client.truncated_segments);
+        self.server_truncated_segments
+            .push(row.server.truncated_segments);
+        self.client_truncated_bytes.push(row.client.truncated_bytes);
+        self.server_truncated_bytes.push(row.server.truncated_bytes);
+        self.client_network_duplicates
+            .push(row.client.network_duplicates);
+        self.server_network_duplicates
+            .push(row.server.network_duplicates);
+        self.client_data_duration
+            .push(row.client.data_duration.unwrap_or_default());
+        self.client_data_duration_validity
+            .push(row.client.data_duration.is_some());
+        self.server_data_duration
+            .push(row.server.data_duration.unwrap_or_default());
+        self.server_data_duration_validity
+            .push(row.server.data_duration.is_some());
+        self.client_idle_max
+            .push(row.client.idle_max.unwrap_or_default());
+        self.client_idle_max_validity
+            .push(row.client.idle_max.is_some());
+        self.server_idle_max
+            .push(row.server.idle_max.unwrap_or_default());
+        self.server_idle_max_validity
+            .push(row.server.idle_max.is_some());
+        self.client_throughput
+            .push(row.client.throughput.unwrap_or_default());
+        self.client_throughput_validity
+            .push(row.client.throughput.is_some());
+        self.server_throughput
+            .push(row.server.throughput.unwrap_or_default());
+        self.server_throughput_validity
+            .push(row.server.throughput.is_some());
+        self.client_stream_bytes
+            .push(row.client.stream_bytes.unwrap_or_default());
+        self.client_stream_bytes_validity
+            .push(row.client.stream_bytes.is_some());
+        self.server_stream_bytes
+            .push(row.server.stream_bytes.unwrap_or_default());
+        self.server_stream_bytes_validity
+            .push(row.server.stream_bytes.is_some());
+        self.client_missed_bytes
+            .push(row.client.missed_bytes.unwrap_or_default());
+        self.client_missed_bytes_validity
+            .push(row.client.missed_bytes.is_some());
+        self.server_missed_bytes
+            .push(row.server.missed_bytes.unwrap_or_default());
+        self.server_missed_bytes_validity
+            .push(row.server.missed_bytes.is_some());
+        self.client_initial_window_segments
+            .push(row.client.initial_window_segments.unwrap_or_default());
+        self.client_initial_window_segments_validity
+            .push(row.client.initial_window_segments.is_some());
+        self.server_initial_window_segments
+            .push(row.server.initial_window_segments.unwrap_or_default());
+        self.server_initial_window_segments_validity
+            .push(row.server.initial_window_segments.is_some());
+        self.client_initial_window_bytes
+            .push(row.client.initial_window_bytes.unwrap_or_default());
+        self.client_initial_window_bytes_validity
+            .push(row.client.initial_window_bytes.is_some());
+        self.server_initial_window_bytes
+            .push(row.server.initial_window_bytes.unwrap_or_default());
+        self.server_initial_window_bytes_validity
+            .push(row.server.initial_window_bytes.is_some());
+        self.client_sack_permitted.push(row.client.sack_permitted);
+        self.server_sack_permitted.push(row.server.sack_permitted);
+        self.client_timestamps.push(row.client.timestamps);
+        self.server_timestamps.push(row.server.timestamps);
+        self.client_sack_segments.push(row.client.sack_segments);
+        self.server_sack_segments.push(row.server.sack_segments);
+        self.client_dsack_segments.push(row.client.dsack_segments);
+        self.server_dsack_segments.push(row.server.dsack_segments);
+        self.client_sack_blocks_max.push(row.client.sack_blocks_max);
+        self.server_sack_blocks_max.push(row.server.sack_blocks_max);
+        self.client_window_bytes_min
+            .push(row.client.window_bytes_min.unwrap_or_default());
+        self.client_window_bytes_min_validity
+            .push(row.client.window_bytes_min.is_some());
+        self.server_window_bytes_min
+            .push(row.server.window_bytes_min.unwrap_or_default());
+        self.server_window_bytes_min_validity
+            .push(row.server.window_bytes_min.is_some());
+        self.client_window_bytes_max
+            .push(row.client.window_bytes_max.unwrap_or_default());
+        self.client_window_bytes_max_validity
+            .push(row.client.window_bytes_max.is_some());
+        self.server_window_bytes_max
+            .push(row.server.window_bytes_max.unwrap_or_default());
+        self.server_window_bytes_max_validity
+            .push(row.server.window_bytes_max.is_some());
+        self.client_window_bytes_mean
+            .push(row.client.window_bytes_mean.unwrap_or_default());
+        self.client_window_bytes_mean_validity
+            .push(row.client.window_bytes_mean.is_some());
+        self.server_window_bytes_mean
+            .push(row.server.window_bytes_mean.unwrap_or_default());
+        self.server_window_bytes_mean_validity
+            .push(row.server.window_bytes_mean.is_some());
+        self.client_flight_bytes_min
+            .push(row.client.flight_bytes_min.unwrap_or_default());
+        self.client_flight_bytes_min_validity
+            .push(row.client.flight_bytes_min.is_some());
+        self.server_flight_bytes_min
+            .push(row.server.flight_bytes_min.unwrap_or_default());
+        self.server_flight_bytes_min_validity
+            .push(row.server.flight_bytes_min.is_some());
+        self.client_flight_bytes_max
+            .push(row.client.flight_bytes_max.unwrap_or_default());
+        self.client_flight_bytes_max_validity
+            .push(row.client.flight_bytes_max.is_some());
+        self.server_flight_bytes_max
+            .push(row.server.flight_bytes_max.unwrap_or_default());
+        self.server_flight_bytes_max_validity
+            .push(row.server.flight_bytes_max.is_some());
+        self.client_flight_bytes_mean
+            .push(row.client.flight_bytes_mean.unwrap_or_default());
+        self.client_flight_bytes_mean_validity
+            .push(row.client.flight_bytes_mean.is_some());
+        self.server_flight_bytes_mean
+            .push(row.server.flight_bytes_mean.unwrap_or_default());
+        self.server_flight_bytes_mean_validity
+            .push(row.server.flight_bytes_mean.is_some());
+        self.client_flight_bytes_time_mean
+            .push(row.client.flight_bytes_time_mean.unwrap_or_default());
+        self.client_flight_bytes_time_mean_validity
+            .push(row.client.flight_bytes_time_mean.is_some());
+        self.server_flight_bytes_time_mean
+            .push(row.server.flight_bytes_time_mean.unwrap_or_default());
+        self.server_flight_bytes_time_mean_validity
+            .push(row.server.flight_bytes_time_mean.is_some());
+        self.client_rtt_samples.push(row.client.rtt_samples);
+        self.server_rtt_samples.push(row.server.rtt_samples);
+        self.client_rtt_min
+            .push(row.client.rtt_min.unwrap_or_default());
+        self.client_rtt_min_validity
+            .push(row.client.rtt_min.is_some());
+        self.server_rtt_min
+            .push(row.server.rtt_min.unwrap_or_default());
+        self.server_rtt_min_validity
+            .push(row.server.rtt_min.is_some());
+        self.client_rtt_max
+            .push(row.client.rtt_max.unwrap_or_default());
+        self.client_rtt_max_validity
+            .push(row.client.rtt_max.is_some());
+        self.server_rtt_max
+            .push(row.server.rtt_max.unwrap_or_default());
+        self.server_rtt_max_validity
+            .push(row.server.rtt_max.is_some());
+        self.client_rtt_mean
+            .push(row.client.rtt_mean.unwrap_or_default());
+        self.client_rtt_mean_validity
+            .push(row.client.rtt_mean.is_some());
+        self.server_rtt_mean
+            .push(row.server.rtt_mean.unwrap_or_default());
+        self.server_rtt_mean_validity
+            .push(row.server.rtt_mean.is_some());
+        self.client_rtt_stdev
+            .push(row.client.rtt_stdev.unwrap_or_default());
+        self.client_rtt_stdev_validity
+            .push(row.client.rtt_stdev.is_some());
+        self.server_rtt_stdev
+            .push(row.server.rtt_stdev.unwrap_or_default());
+        self.server_rtt_stdev_validity
+            .push(row.server.rtt_stdev.is_some());
+        self.client_rtt_handshake
+            .push(row.client.rtt_handshake.unwrap_or_default());
+        self.client_rtt_handshake_validity
+            .push(row.client.rtt_handshake.is_some());
+        self.server_rtt_handshake
+            .push(row.server.rtt_handshake.unwrap_or_default());
+        self.server_rtt_handshake_validity
+            .push(row.server.rtt_handshake.is_some());
+        self.client_rtt_full_samples
+            .push(row.client.rtt_full_samples);
+        self.server_rtt_full_samples
+            .push(row.server.rtt_full_samples);
+        self.client_rtt_full_min
+            .push(row.client.rtt_full_min.unwrap_or_default());
+        self.client_rtt_full_min_validity
+            .push(row.client.rtt_full_min.is_some());
+        self.server_rtt_full_min
+            .push(row.server.rtt_full_min.unwrap_or_default());
+        self.server_rtt_full_min_validity
+            .push(row.server.rtt_full_min.is_some());
+        self.client_rtt_full_max
+            .push(row.client.rtt_full_max.unwrap_or_default());
+        self.client_rtt_full_max_validity
+            .push(row.client.rtt_full_max.is_some());
+        self.server_rtt_full_max
+            .push(row.server.rtt_full_max.unwrap_or_default());
+        self.server_rtt_full_max_validity
+            .push(row.server.rtt_full_max.is_some());
+        self.client_rtt_full_mean
+            .push(row.client.rtt_full_mean.unwrap_or_default());
+        self.client_rtt_full_mean_validity
+            .push(row.client.rtt_full_mean.is_some());
+        self.server_rtt_full_mean
+            .push(row.server.rtt_full_mean.unwrap_or_default());
+        self.server_rtt_full_mean_validity
+            .push(row.server.rtt_full_mean.is_some());
+        self.client_rtt_full_stdev
+            .push(row.client.rtt_full_stdev.unwrap_or_default());
+        self.client_rtt_full_stdev_validity
+            .push(row.client.rtt_full_stdev.is_some());
+        self.server_rtt_full_stdev
+            .push(row.server.rtt_full_stdev.unwrap_or_default());
+        self.server_rtt_full_stdev_validity
+            .push(row.server.rtt_full_stdev.is_some());
+        self.client_ambiguous_acks.push(row.client.ambiguous_acks);
+        self.server_ambiguous_acks.push(row.server.ambiguous_acks);
+        self.client_rtt_resent_min
+            .push(row.client.rtt_resent_min.unwrap_or_default());
+        self.client_rtt_resent_min_validity
+            .push(row.client.rtt_resent_min.is_some());
+        self.server_rtt_resent_min
+            .push(row.server.rtt_resent_min.unwrap_or_default());
+        self.server_rtt_resent_min_validity
+            .push(row.server.rtt_resent_min.is_some());
+        self.client_rtt_resent_max
+            .push(row.client.rtt_resent_max.unwrap_or_default());
+        self.client_rtt_resent_max_validity
+            .push(row.client.rtt_resent_max.is_some());
+        self.server_rtt_resent_max
+            .push(row.server.rtt_resent_max.unwrap_or_default());
+        self.server_rtt_resent_max_validity
+            .push(row.server.rtt_resent_max.is_some());
+        self.client_rtt_resent_mean
+            .push(row.client.rtt_resent_mean.unwrap_or_default());
+        self.client_rtt_resent_mean_validity
+            .push(row.client.rtt_resent_mean.is_some());
+        self.server_rtt_resent_mean
+            .push(row.server.rtt_resent_mean.unwrap_or_default());
+        self.server_rtt_resent_mean_validity
+            .push(row.server.rtt_resent_mean.is_some());
+        self.client_rtt_resent_stdev
+            .push(row.client.rtt_resent_stdev.unwrap_or_default());
+        self.client_rtt_resent_stdev_validity
+            .push(row.client.rtt_resent_stdev.is_some());
+        self.server_rtt_resent_stdev
+            .push(row.server.rtt_resent_stdev.unwrap_or_default());
+        self.server_rtt_resent_stdev_validity
+            .push(row.server.rtt_resent_stdev.is_some());
+        self.client_post_loss_acks.push(row.client.post_loss_acks);
+        self.server_post_loss_acks.push(row.server.post_loss_acks);
+        self.client_cumulatively_acked
+            .push(row.client.cumulatively_acked);
+        self.server_cumulatively_acked
+            .push(row.server.cumulatively_acked);
+        self.client_triple_duplicate_acks
+            .push(row.client.triple_duplicate_acks);
+        self.server_triple_duplicate_acks
+            .push(row.server.triple_duplicate_acks);
+        self.client_retransmitted_bytes
+            .push(row.client.retransmitted_bytes);
+        self.server_retransmitted_bytes
+            .push(row.server.retransmitted_bytes);
+        self.client_retransmissions_of_one_max
+            .push(row.client.retransmissions_of_one_max);
+        self.server_retransmissions_of_one_max
+            .push(row.server.retransmissions_of_one_max);
+        self.client_retransmission_time_min
+            .push(row.client.retransmission_time_min.unwrap_or_default());
+        self.client_retransmission_time_min_validity
+            .push(row.client.retransmission_time_min.is_some());
+        self.server_retransmission_time_min
+            .push(row.server.retransmission_time_min.unwrap_or_default());
+        self.server_retransmission_time_min_validity
+            .push(row.server.retransmission_time_min.is_some());
+        self.client_retransmission_time_max
+            .push(row.client.retransmission_time_max.unwrap_or_default());
+        self.client_retransmission_time_max_validity
+            .push(row.client.retransmission_time_max.is_some());
+        self.server_retransmission_time_max
+            .push(row.server.retransmission_time_max.unwrap_or_default());
+        self.server_retransmission_time_max_validity
+            .push(row.server.retransmission_time_max.is_some());
+        self.client_retransmission_time_mean
+            .push(row.client.retransmission_time_mean.unwrap_or_default());
+        self.client_retransmission_time_mean_validity
+            .push(row.client.retransmission_time_mean.is_some());
+        self.server_retransmission_time_mean
+            .push(row.server.retransmission_time_mean.unwrap_or_default());
+        self.server_retransmission_time_mean_validity
+            .push(row.server.retransmission_time_mean.is_some());
+        self.client_retransmission_time_stdev
+            .push(row.client.retransmission_time_stdev.unwrap_or_default());
+        self.client_retransmission_time_stdev_validity
+            .push(row.client.retransmission_time_stdev.is_some());
+        self.server_retransmission_time_stdev
+            .push(row.server.retransmission_time_stdev.unwrap_or_default());
+        self.server_retransmission_time_stdev_validity
+            .push(row.server.retransmission_time_stdev.is_some());
+        self.client_timeout_retransmissions
+            .push(row.client.timeout_retransmissions);
+        self.server_timeout_retransmissions
+            .push(row.server.timeout_retransmissions);
+        self.client_fast_retransmissions
+            .push(row.client.fast_retransmissions);
+        self.server_fast_retransmissions
+            .push(row.server.fast_retransmissions);
+        self.client_tail_loss_probes
+            .push(row.client.tail_loss_probes);
+        self.server_tail_loss_probes
+            .push(row.server.tail_loss_probes);
+        self.client_window_probe_retransmissions
+            .push(row.client.window_probe_retransmissions);
+        self.server_window_probe_retransmissions
+            .push(row.server.window_probe_retransmissions);
+        self.client_unknown_retransmissions
+            .push(row.client.unknown_retransmissions);
+        self.server_unknown_retransmissions
+            .push(row.server.unknown_retransmissions);
+        self.client_unnecessary_retransmissions
+            .push(row.client.unnecessary_retransmissions);
+        self.server_unnecessary_retransmissions
+            .push(row.server.unnecessary_retransmissions);
+        self.client_window_probes.push(row.client.window_probes);
+        self.server_window_probes.push(row.server.window_probes);
+        self.client_window_probe_bytes
+            .push(row.client.window_probe_bytes);
+        self.server_window_probe_bytes
+            .push(row.server.window_probe_bytes);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "completeness",
+                    json_name: None,
+                    values: Values::U8(self.completeness),
+                    validity: None,
+                },
+                Column {
+                    name: "client_syns",
+                    json_name: None,
+                    values: Values::U64(self.client_syns),
+                    validity: None,
+                },
+                Column {
+                    name: "server_syns",
+                    json_name: None,
+                    values: Values::U64(self.server_syns),
+                    validity: None,
+                },
+                Column {
+                    name: "client_fins",
+                    json_name: None,
+                    values: Values::U64(self.client_fins),
+                    validity: None,
+                },
+                Column {
+                    name: "server_fins",
+                    json_name: None,
+                    values: Values::U64(self.server_fins),
+                    validity: None,
+                },
+                Column {
+                    name: "client_resets",
+                    json_name: None,
+                    values: Values::U64(self.client_resets),
+                    validity: None,
+                },
+                Column {
+                    name: "server_resets",
+                    json_name: None,
+                    values: Values::U64(self.server_resets),
+                    validity: None,
+                },
+                Column {
+                    name: "client_ack_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_ack_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_ack_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_ack_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_pure_acks",
+                    json_name: None,
+                    values: Values::U64(self.client_pure_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "server_pure_acks",
+                    json_name: None,
+                    values: Values::U64(self.server_pure_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "client_data_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_data_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_data_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_data_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_data_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_data_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_data_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_data_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_segment_bytes_min",
+                    json_name: None,
+                    values: Values::U32(self.client_segment_bytes_min),
+                    validity: Some(self.client_segment_bytes_min_validity),
+                },
+                Column {
+                    name: "server_segment_bytes_min",
+                    json_name: None,
+                    values: Values::U32(self.server_segment_bytes_min),
+                    validity: Some(self.server_segment_bytes_min_validity),
+                },
+                Column {
+                    name: "client_segment_bytes_max",
+                    json_name: None,
+                    values: Values::U32(self.client_segment_bytes_max),
+                    validity: Some(self.client_segment_bytes_max_validity),
+                },
+                Column {
+                    name: "server_segment_bytes_max",
+                    json_name: None,
+                    values: Values::U32(self.server_segment_bytes_max),
+                    validity: Some(self.server_segment_bytes_max_validity),
+                },
+                Column {
+                    name: "client_segment_bytes_mean",
+                    json_name: None,
+                    values: Values::F64(self.client_segment_bytes_mean),
+                    validity: Some(self.client_segment_bytes_mean_validity),
+                },
+                Column {
+                    name: "server_segment_bytes_mean",
+                    json_name: None,
+                    values: Values::F64(self.server_segment_bytes_mean),
+                    validity: Some(self.server_segment_bytes_mean_validity),
+                },
+                Column {
+                    name: "client_push_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_push_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_push_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_push_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_urgent_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_urgent_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_urgent_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_urgent_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_urgent_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_urgent_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_urgent_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_urgent_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_truncated_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_truncated_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_truncated_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_truncated_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_truncated_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_truncated_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_truncated_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_truncated_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_network_duplicates",
+                    json_name: None,
+                    values: Values::U64(self.client_network_duplicates),
+                    validity: None,
+                },
+                Column {
+                    name: "server_network_duplicates",
+                    json_name: None,
+                    values: Values::U64(self.server_network_duplicates),
+                    validity: None,
+                },
+                Column {
+                    name: "client_data_duration",
+                    json_name: None,
+                    values: Values::Duration(self.client_data_duration),
+                    validity: Some(self.client_data_duration_validity),
+                },
+                Column {
+                    name: "server_data_duration",
+                    json_name: None,
+                    values: Values::Duration(self.server_data_duration),
+                    validity: Some(self.server_data_duration_validity),
+                },
+                Column {
+                    name: "client_idle_max",
+                    json_name: None,
+                    values: Values::Duration(self.client_idle_max),
+                    validity: Some(self.client_idle_max_validity),
+                },
+                Column {
+                    name: "server_idle_max",
+                    json_name: None,
+                    values: Values::Duration(self.server_idle_max),
+                    validity: Some(self.server_idle_max_validity),
+                },
+                Column {
+                    name: "client_throughput",
+                    json_name: None,
+                    values: Values::F64(self.client_throughput),
+                    validity: Some(self.client_throughput_validity),
+                },
+                Column {
+                    name: "server_throughput",
+                    json_name: None,
+                    values: Values::F64(self.server_throughput),
+                    validity: Some(self.server_throughput_validity),
+                },
+                Column {
+                    name: "client_stream_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_stream_bytes),
+                    validity: Some(self.client_stream_bytes_validity),
+                },
+                Column {
+                    name: "server_stream_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_stream_bytes),
+                    validity: Some(self.server_stream_bytes_validity),
+                },
+                Column {
+                    name: "client_missed_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_missed_bytes),
+                    validity: Some(self.client_missed_bytes_validity),
+                },
+                Column {
+                    name: "server_missed_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_missed_bytes),
+                    validity: Some(self.server_missed_bytes_validity),
+                },
+                Column {
+                    name: "client_initial_window_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_initial_window_segments),
+                    validity: Some(self.client_initial_window_segments_validity),
+                },
+                Column {
+                    name: "server_initial_window_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_initial_window_segments),
+                    validity: Some(self.server_initial_window_segments_validity),
+                },
+                Column {
+                    name: "client_initial_window_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_initial_window_bytes),
+                    validity: Some(self.client_initial_window_bytes_validity),
+                },
+                Column {
+                    name: "server_initial_window_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_initial_window_bytes),
+                    validity: Some(self.server_initial_window_bytes_validity),
+                },
+                Column {
+                    name: "client_sack_permitted",
+                    json_name: None,
+                    values: Values::Bool(self.client_sack_permitted),
+                    validity: None,
+                },
+                Column {
+                    name: "server_sack_permitted",
+                    json_name: None,
+                    values: Values::Bool(self.server_sack_permitted),
+                    validity: None,
+                },
+                Column {
+                    name: "client_timestamps",
+                    json_name: None,
+                    values: Values::Bool(self.client_timestamps),
+                    validity: None,
+                },
+                Column {
+                    name: "server_timestamps",
+                    json_name: None,
+                    values: Values::Bool(self.server_timestamps),
+                    validity: None,
+                },
+                Column {
+                    name: "client_sack_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_sack_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_sack_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_sack_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_dsack_segments",
+                    json_name: None,
+                    values: Values::U64(self.client_dsack_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "server_dsack_segments",
+                    json_name: None,
+                    values: Values::U64(self.server_dsack_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "client_sack_blocks_max",
+                    json_name: None,
+                    values: Values::U8(self.client_sack_blocks_max),
+                    validity: None,
+                },
+                Column {
+                    name: "server_sack_blocks_max",
+                    json_name: None,
+                    values: Values::U8(self.server_sack_blocks_max),
+                    validity: None,
+                },
+                Column {
+                    name: "client_window_bytes_min",
+                    json_name: None,
+                    values: Values::U32(self.client_window_bytes_min),
+                    validity: Some(self.client_window_bytes_min_validity),
+                },
+                Column {
+                    name: "server_window_bytes_min",
+                    json_name: None,
+                    values: Values::U32(self.server_window_bytes_min),
+                    validity: Some(self.server_window_bytes_min_validity),
+                },
+                Column {
+                    name: "client_window_bytes_max",
+                    json_name: None,
+                    values: Values::U32(self.client_window_bytes_max),
+                    validity: Some(self.client_window_bytes_max_validity),
+                },
+                Column {
+                    name: "server_window_bytes_max",
+                    json_name: None,
+                    values: Values::U32(self.server_window_bytes_max),
+                    validity: Some(self.server_window_bytes_max_validity),
+                },
+                Column {
+                    name: "client_window_bytes_mean",
+                    json_name: None,
+                    values: Values::F64(self.client_window_bytes_mean),
+                    validity: Some(self.client_window_bytes_mean_validity),
+                },
+                Column {
+                    name: "server_window_bytes_mean",
+                    json_name: None,
+                    values: Values::F64(self.server_window_bytes_mean),
+                    validity: Some(self.server_window_bytes_mean_validity),
+                },
+                Column {
+                    name: "client_flight_bytes_min",
+                    json_name: None,
+                    values: Values::U64(self.client_flight_bytes_min),
+                    validity: Some(self.client_flight_bytes_min_validity),
+                },
+                Column {
+                    name: "server_flight_bytes_min",
+                    json_name: None,
+                    values: Values::U64(self.server_flight_bytes_min),
+                    validity: Some(self.server_flight_bytes_min_validity),
+                },
+                Column {
+                    name: "client_flight_bytes_max",
+                    json_name: None,
+                    values: Values::U64(self.client_flight_bytes_max),
+                    validity: Some(self.client_flight_bytes_max_validity),
+                },
+                Column {
+                    name: "server_flight_bytes_max",
+                    json_name: None,
+                    values: Values::U64(self.server_flight_bytes_max),
+                    validity: Some(self.server_flight_bytes_max_validity),
+                },
+                Column {
+                    name: "client_flight_bytes_mean",
+                    json_name: None,
+                    values: Values::F64(self.client_flight_bytes_mean),
+                    validity: Some(self.client_flight_bytes_mean_validity),
+                },
+                Column {
+                    name: "server_flight_bytes_mean",
+                    json_name: None,
+                    values: Values::F64(self.server_flight_bytes_mean),
+                    validity: Some(self.server_flight_bytes_mean_validity),
+                },
+                Column {
+                    name: "client_flight_bytes_time_mean",
+                    json_name: None,
+                    values: Values::F64(self.client_flight_bytes_time_mean),
+                    validity: Some(self.client_flight_bytes_time_mean_validity),
+                },
+                Column {
+                    name: "server_flight_bytes_time_mean",
+                    json_name: None,
+                    values: Values::F64(self.server_flight_bytes_time_mean),
+                    validity: Some(self.server_flight_bytes_time_mean_validity),
+                },
+                Column {
+                    name: "client_rtt_samples",
+                    json_name: None,
+                    values: Values::U64(self.client_rtt_samples),
+                    validity: None,
+                },
+                Column {
+                    name: "server_rtt_samples",
+                    json_name: None,
+                    values: Values::U64(self.server_rtt_samples),
+                    validity: None,
+                },
+                Column {
+                    name: "client_rtt_min",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_min),
+                    validity: Some(self.client_rtt_min_validity),
+                },
+                Column {
+                    name: "server_rtt_min",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_min),
+                    validity: Some(self.server_rtt_min_validity),
+                },
+                Column {
+                    name: "client_rtt_max",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_max),
+                    validity: Some(self.client_rtt_max_validity),
+                },
+                Column {
+                    name: "server_rtt_max",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_max),
+                    validity: Some(self.server_rtt_max_validity),
+                },
+                Column {
+                    name: "client_rtt_mean",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_mean),
+                    validity: Some(self.client_rtt_mean_validity),
+                },
+                Column {
+                    name: "server_rtt_mean",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_mean),
+                    validity: Some(self.server_rtt_mean_validity),
+                },
+                Column {
+                    name: "client_rtt_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_stdev),
+                    validity: Some(self.client_rtt_stdev_validity),
+                },
+                Column {
+                    name: "server_rtt_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_stdev),
+                    validity: Some(self.server_rtt_stdev_validity),
+                },
+                Column {
+                    name: "client_rtt_handshake",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_handshake),
+                    validity: Some(self.client_rtt_handshake_validity),
+                },
+                Column {
+                    name: "server_rtt_handshake",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_handshake),
+                    validity: Some(self.server_rtt_handshake_validity),
+                },
+                Column {
+                    name: "client_rtt_full_samples",
+                    json_name: None,
+                    values: Values::U64(self.client_rtt_full_samples),
+                    validity: None,
+                },
+                Column {
+                    name: "server_rtt_full_samples",
+                    json_name: None,
+                    values: Values::U64(self.server_rtt_full_samples),
+                    validity: None,
+                },
+                Column {
+                    name: "client_rtt_full_min",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_full_min),
+                    validity: Some(self.client_rtt_full_min_validity),
+                },
+                Column {
+                    name: "server_rtt_full_min",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_full_min),
+                    validity: Some(self.server_rtt_full_min_validity),
+                },
+                Column {
+                    name: "client_rtt_full_max",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_full_max),
+                    validity: Some(self.client_rtt_full_max_validity),
+                },
+                Column {
+                    name: "server_rtt_full_max",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_full_max),
+                    validity: Some(self.server_rtt_full_max_validity),
+                },
+                Column {
+                    name: "client_rtt_full_mean",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_full_mean),
+                    validity: Some(self.client_rtt_full_mean_validity),
+                },
+                Column {
+                    name: "server_rtt_full_mean",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_full_mean),
+                    validity: Some(self.server_rtt_full_mean_validity),
+                },
+                Column {
+                    name: "client_rtt_full_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_full_stdev),
+                    validity: Some(self.client_rtt_full_stdev_validity),
+                },
+                Column {
+                    name: "server_rtt_full_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_full_stdev),
+                    validity: Some(self.server_rtt_full_stdev_validity),
+                },
+                Column {
+                    name: "client_ambiguous_acks",
+                    json_name: None,
+                    values: Values::U64(self.client_ambiguous_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "server_ambiguous_acks",
+                    json_name: None,
+                    values: Values::U64(self.server_ambiguous_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "client_rtt_resent_min",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_resent_min),
+                    validity: Some(self.client_rtt_resent_min_validity),
+                },
+                Column {
+                    name: "server_rtt_resent_min",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_resent_min),
+                    validity: Some(self.server_rtt_resent_min_validity),
+                },
+                Column {
+                    name: "client_rtt_resent_max",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_resent_max),
+                    validity: Some(self.client_rtt_resent_max_validity),
+                },
+                Column {
+                    name: "server_rtt_resent_max",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_resent_max),
+                    validity: Some(self.server_rtt_resent_max_validity),
+                },
+                Column {
+                    name: "client_rtt_resent_mean",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_resent_mean),
+                    validity: Some(self.client_rtt_resent_mean_validity),
+                },
+                Column {
+                    name: "server_rtt_resent_mean",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_resent_mean),
+                    validity: Some(self.server_rtt_resent_mean_validity),
+                },
+                Column {
+                    name: "client_rtt_resent_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.client_rtt_resent_stdev),
+                    validity: Some(self.client_rtt_resent_stdev_validity),
+                },
+                Column {
+                    name: "server_rtt_resent_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.server_rtt_resent_stdev),
+                    validity: Some(self.server_rtt_resent_stdev_validity),
+                },
+                Column {
+                    name: "client_post_loss_acks",
+                    json_name: None,
+                    values: Values::U64(self.client_post_loss_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "server_post_loss_acks",
+                    json_name: None,
+                    values: Values::U64(self.server_post_loss_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "client_cumulatively_acked",
+                    json_name: None,
+                    values: Values::U64(self.client_cumulatively_acked),
+                    validity: None,
+                },
+                Column {
+                    name: "server_cumulatively_acked",
+                    json_name: None,
+                    values: Values::U64(self.server_cumulatively_acked),
+                    validity: None,
+                },
+                Column {
+                    name: "client_triple_duplicate_acks",
+                    json_name: None,
+                    values: Values::U64(self.client_triple_duplicate_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "server_triple_duplicate_acks",
+                    json_name: None,
+                    values: Values::U64(self.server_triple_duplicate_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "client_retransmitted_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_retransmitted_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_retransmitted_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_retransmitted_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_retransmissions_of_one_max",
+                    json_name: None,
+                    values: Values::U32(self.client_retransmissions_of_one_max),
+                    validity: None,
+                },
+                Column {
+                    name: "server_retransmissions_of_one_max",
+                    json_name: None,
+                    values: Values::U32(self.server_retransmissions_of_one_max),
+                    validity: None,
+                },
+                Column {
+                    name: "client_retransmission_time_min",
+                    json_name: None,
+                    values: Values::Duration(self.client_retransmission_time_min),
+                    validity: Some(self.client_retransmission_time_min_validity),
+                },
+                Column {
+                    name: "server_retransmission_time_min",
+                    json_name: None,
+                    values: Values::Duration(self.server_retransmission_time_min),
+                    validity: Some(self.server_retransmission_time_min_validity),
+                },
+                Column {
+                    name: "client_retransmission_time_max",
+                    json_name: None,
+                    values: Values::Duration(self.client_retransmission_time_max),
+                    validity: Some(self.client_retransmission_time_max_validity),
+                },
+                Column {
+                    name: "server_retransmission_time_max",
+                    json_name: None,
+                    values: Values::Duration(self.server_retransmission_time_max),
+                    validity: Some(self.server_retransmission_time_max_validity),
+                },
+                Column {
+                    name: "client_retransmission_time_mean",
+                    json_name: None,
+                    values: Values::Duration(self.client_retransmission_time_mean),
+                    validity: Some(self.client_retransmission_time_mean_validity),
+                },
+                Column {
+                    name: "server_retransmission_time_mean",
+                    json_name: None,
+                    values: Values::Duration(self.server_retransmission_time_mean),
+                    validity: Some(self.server_retransmission_time_mean_validity),
+                },
+                Column {
+                    name: "client_retransmission_time_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.client_retransmission_time_stdev),
+                    validity: Some(self.client_retransmission_time_stdev_validity),
+                },
+                Column {
+                    name: "server_retransmission_time_stdev",
+                    json_name: None,
+                    values: Values::Duration(self.server_retransmission_time_stdev),
+                    validity: Some(self.server_retransmission_time_stdev_validity),
+                },
+                Column {
+                    name: "client_timeout_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.client_timeout_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "server_timeout_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.server_timeout_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "client_fast_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.client_fast_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "server_fast_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.server_fast_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "client_tail_loss_probes",
+                    json_name: None,
+                    values: Values::U64(self.client_tail_loss_probes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_tail_loss_probes",
+                    json_name: None,
+                    values: Values::U64(self.server_tail_loss_probes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_window_probe_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.client_window_probe_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "server_window_probe_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.server_window_probe_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "client_unknown_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.client_unknown_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "server_unknown_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.server_unknown_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "client_unnecessary_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.client_unnecessary_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "server_unnecessary_retransmissions",
+                    json_name: None,
+                    values: Values::U64(self.server_unnecessary_retransmissions),
+                    validity: None,
+                },
+                Column {
+                    name: "client_window_probes",
+                    json_name: None,
+                    values: Values::U64(self.client_window_probes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_window_probes",
+                    json_name: None,
+                    values: Values::U64(self.server_window_probes),
+                    validity: None,
+                },
+                Column {
+                    name: "client_window_probe_bytes",
+                    json_name: None,
+                    values: Values::U64(self.client_window_probe_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "server_window_probe_bytes",
+                    json_name: None,
+                    values: Values::U64(self.server_window_probe_bytes),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
 /// One row an HTTP request and its response; a half is null where it was not captured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactionRow {

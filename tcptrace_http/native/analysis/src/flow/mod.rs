@@ -17,6 +17,7 @@ use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
 use crate::segment_size::SegmentSize;
+use crate::statistics::Statistics;
 use crate::tables::Tables;
 
 /// An acknowledgment further ahead than the largest window (RFC 7323, section 2.3) is no
@@ -85,6 +86,8 @@ pub struct Flow {
     unacknowledged: VecDeque<Unacknowledged>,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
+    /// Kept only when asked for.
+    pub statistics: Option<Box<Statistics>>,
 }
 
 impl Flow {
@@ -133,6 +136,7 @@ impl Flow {
             transactions: 0,
             unacknowledged: VecDeque::new(),
             recovery_until: 0,
+            statistics: None,
         }
     }
 
@@ -245,6 +249,9 @@ impl Flow {
             initial_rtt,
         );
 
+        if let Some(statistics) = self.statistics.as_mut() {
+            statistics.segment(side, packet, segment, (start, ack, window), &class);
+        }
         let row = tables.segments.as_ref().map(|rows| {
             let row = SegmentRow {
                 frame: packet.frame,

@@ -104,8 +104,13 @@ impl Flow {
         } else if sender.is_copy(end, packet.time_ns) {
             return;
         } else {
-            let beyond = u64::try_from(end.saturating_sub(sender.next)).unwrap_or(0);
-            let filled = sender.holes.fill(start, end).saturating_add(beyond);
+            // A FIN takes a number too, but is no byte.
+            let payload_end = end.saturating_sub(i64::from(segment.has(flags::FIN)));
+            let beyond = u64::try_from(payload_end.saturating_sub(sender.next)).unwrap_or(0);
+            let filled = sender.holes.fill(start, payload_end);
+            let filled = filled
+                .saturating_add(beyond)
+                .saturating_add(sender.before_first(start, payload_end));
             let payload = u64::from(segment.payload_bytes);
             sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
             sender.mark_ambiguous();

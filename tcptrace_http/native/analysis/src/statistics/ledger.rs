@@ -1,0 +1,257 @@
+//! What one direction has sent and its peer has not acknowledged: when each segment was sent last,
+//! and how often. From this come round trips and retransmissions.
+
+use std::collections::VecDeque;
+
+use crate::holes::Holes;
+
+/// Segments that are remembered while they wait for their ACK: a window of 1 GiB in super-segments
+/// of 64 KiB. Of older ones nothing more is measured.
+const UNACKED_MAX: usize = 1 << 14;
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    start: i64,
+    end: i64,
+    time_ns: i64,
+    resent: u32,
+}
+
+/// What sending numbers did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sending {
+    /// Numbers that had not been seen before.
+    pub new: u64,
+    /// Numbers that had been.
+    pub again: u64,
+    /// Lies before numbers that were seen, and does not go beyond them.
+    pub is_behind: bool,
+    /// Since the first segment it repeats was sent last; none if that is acknowledged or unknown.
+    pub since_last_ns: Option<i64>,
+}
+
+/// How the segment at whose end an ACK ends was acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// Sent once, and nothing before it was sent later: a round trip, and its numbers.
+    RoundTrip(i64, i64),
+    /// Sent more than once: the time since it was sent last.
+    Ambiguous(i64),
+    /// Something before it was sent again after it: the ACK may have waited for that.
+    PostLoss,
+}
+
+/// What an ACK did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Acked {
+    pub sample: Option<Sample>,
+    /// Segments that end before the ACK.
+    pub cumulatively: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// Ascending, not overlapping.
+    unacked: VecDeque<Sent>,
+    holes: Holes,
+    /// Numbers seen lie in here.
+    seen: Option<(i64, i64)>,
+    acked: i64,
+    /// When numbers that are acknowledged now were sent last.
+    acked_sent_ns: Option<i64>,
+    pub resent_max: u32,
+}
+
+impl Ledger {
+    /// Number after the last one seen.
+    #[must_use]
+    pub fn next(&self) -> i64 {
+        self.seen.map_or(0, |seen| seen.1)
+    }
+
+    /// Takes the numbers from `start` to `end`; `resent` gets, for each segment that is sent again,
+    /// the time since it was sent last.
+    pub fn send(
+        &mut self,
+        start: i64,
+        end: i64,
+        time_ns: i64,
+        mut resent: impl FnMut(i64),
+    ) -> Sending {
+        let new = self.see(start, end);
+        let length = u64::try_from(end.saturating_sub(start)).unwrap_or(0);
+        let mut sending = Sending {
+            new,
+            again: length.saturating_sub(new),
+            is_behind: end < self.next(),
+            since_last_ns: None,
+        };
+        let is_next = self.unacked.back().is_none_or(|last| start >= last.end);
+        if is_next && start >= self.acked {
+            self.remember(self.unacked.len(), start, end, time_ns);
+            return sending;
+        }
+        if start < self.acked && sending.again > 0 {
+            self.acked_sent_ns = self.acked_sent_ns.max(Some(time_ns));
+        }
+        self.send_between(start.max(self.acked), end, time_ns, |elapsed| {
+            sending.since_last_ns.get_or_insert(elapsed);
+            resent(elapsed);
+        });
+        sending
+    }
+
+    /// Sends numbers again that are not acknowledged, and those between them for the first time.
+    fn send_between(&mut self, start: i64, end: i64, time_ns: i64, mut resent: impl FnMut(i64)) {
+        let mut from = start;
+        let mut at = self.unacked.partition_point(|sent| sent.end <= start);
+        while from < end {
+            let Some(sent) = self.unacked.get_mut(at) else {
+                break;
+            };
+            if from < sent.start {
+                let until = end.min(sent.start);
+                self.remember(at, from, until, time_ns);
+                from = until;
+            } else {
+                resent(time_ns.saturating_sub(sent.time_ns));
+                sent.time_ns = time_ns;
+                sent.resent = sent.resent.saturating_add(1);
+                self.resent_max = self.resent_max.max(sent.resent);
+                from = sent.end;
+            }
+            at = at.saturating_add(1);
+        }
+        if from < end {
+            self.remember(self.unacked.len(), from, end, time_ns);
+        }
+    }
+
+    fn remember(&mut self, at: usize, start: i64, end: i64, time_ns: i64) {
+        let mut at = at;
+        if self.unacked.len() >= UNACKED_MAX {
+            self.unacked.pop_front();
+            at = at.saturating_sub(1);
+        }
+        self.unacked.insert(
+            at,
+            Sent {
+                start,
+                end,
+                time_ns,
+                resent: 0,
+            },
+        );
+    }
+
+    /// How many of the numbers from `start` to `end` had not been seen before; now they are.
+    fn see(&mut self, start: i64, end: i64) -> u64 {
+        let Some((first, next)) = self.seen else {
+            self.seen = Some((start, end));
+            return end.abs_diff(start);
+        };
+        self.seen = Some((first.min(start), next.max(end)));
+        if start > next {
+            self.holes.add(next, start);
+        } else if end < first {
+            self.holes.add(end, first);
+        }
+        let behind = end.saturating_sub(start.max(next)).max(0);
+        let before = end.min(first).saturating_sub(start).max(0);
+        behind
+            .unsigned_abs()
+            .saturating_add(before.unsigned_abs())
+            .saturating_add(self.holes.fill(start, end))
+    }
+
+    /// The peer acknowledged all numbers up to `ack`.
+    pub fn acknowledge(&mut self, ack: i64, time_ns: i64) -> Acked {
+        let mut acked = Acked::default();
+        self.acked = self.acked.max(ack);
+        while let Some(sent) = self.unacked.front().copied().filter(|sent| sent.end <= ack) {
+            self.unacked.pop_front();
+            let is_latest = self.acked_sent_ns <= Some(sent.time_ns);
+            self.acked_sent_ns = self.acked_sent_ns.max(Some(sent.time_ns));
+            let elapsed = time_ns.saturating_sub(sent.time_ns);
+            if sent.end < ack {
+                acked.cumulatively = acked.cumulatively.saturating_add(1);
+            } else if !is_latest {
+                acked.sample = Some(Sample::PostLoss);
+            } else if sent.resent > 0 {
+                acked.sample = Some(Sample::Ambiguous(elapsed));
+            } else {
+                let numbers = sent.end.saturating_sub(sent.start);
+                acked.sample = Some(Sample::RoundTrip(elapsed, numbers));
+            }
+        }
+        acked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(ranges: &[(i64, i64)]) -> Ledger {
+        let mut ledger = Ledger::default();
+        for (time, (start, end)) in (0..).zip(ranges) {
+            ledger.send(*start, *end, time, |_| ());
+        }
+        ledger
+    }
+
+    #[test]
+    fn only_the_segment_at_the_end_of_the_ack_is_sampled() {
+        let mut ledger = sent(&[(1, 11), (11, 21), (21, 31)]);
+        let acked = ledger.acknowledge(21, 7);
+        assert_eq!(acked.sample, Some(Sample::RoundTrip(6, 10)));
+        assert_eq!(acked.cumulatively, 1);
+        // An ACK inside a segment acknowledges none; a super-segment waits for the ACK of its end.
+        assert_eq!(ledger.acknowledge(25, 8), Acked::default());
+        assert_eq!(
+            ledger.acknowledge(31, 9).sample,
+            Some(Sample::RoundTrip(7, 10))
+        );
+    }
+
+    #[test]
+    fn what_was_sent_twice_gives_no_round_trip_nor_does_what_waited_for_it() {
+        let mut ledger = sent(&[(1, 11), (11, 21)]);
+        let mut elapsed = Vec::new();
+        let sending = ledger.send(1, 11, 50, |time| elapsed.push(time));
+        assert_eq!(
+            (sending.new, sending.again, sending.since_last_ns),
+            (0, 10, Some(50))
+        );
+        assert_eq!(elapsed, [50]);
+        assert_eq!(ledger.acknowledge(21, 60).sample, Some(Sample::PostLoss));
+        let mut ledger = sent(&[(1, 11)]);
+        ledger.send(1, 11, 50, |_| ());
+        assert_eq!(
+            ledger.acknowledge(11, 60).sample,
+            Some(Sample::Ambiguous(10))
+        );
+        assert_eq!(ledger.resent_max, 1);
+    }
+
+    #[test]
+    fn numbers_are_new_once_in_whatever_order_they_come() {
+        let mut ledger = sent(&[(21, 31), (41, 51)]);
+        let late = ledger.send(31, 41, 3, |_| ());
+        assert_eq!((late.new, late.again, late.is_behind), (10, 0, true));
+        let before = ledger.send(1, 25, 4, |_| ());
+        assert_eq!((before.new, before.again), (20, 4));
+        ledger.acknowledge(51, 5);
+        let over = ledger.send(45, 61, 6, |_| ());
+        assert_eq!((over.new, over.again, over.is_behind), (10, 6, false));
+    }
+
+    #[test]
+    fn the_ledger_does_not_grow_without_acks() {
+        let mut ledger = Ledger::default();
+        for at in 0..(1_i64 << 15) {
+            ledger.send(at * 10, at * 10 + 10, at, |_| ());
+        }
+        assert_eq!(ledger.unacked.len(), UNACKED_MAX);
+    }
+}

@@ -1,0 +1,62 @@
+//! The statistics of a flow: all that tcptrace, Tstat and tshark say of a connection.
+//!
+//! Kept only when asked for. The definitions are tcptrace's where they are sound (its manual and its
+//! behaviour); where they are not, `tests/differential/disagreements.toml` says what differs and why.
+//! Memory is bounded: of each direction the segments that wait for an ACK (`ledger`), and sums.
+
+mod causes;
+mod completeness;
+mod copies;
+mod counts;
+mod flight;
+mod ledger;
+mod moments;
+mod round_trips;
+mod row;
+mod selective_acks;
+mod sender;
+mod windows;
+
+use trace_model::{Packet, Segment};
+
+use self::sender::{Seen, Sender};
+use crate::classify::Class;
+use crate::flow::Side;
+
+#[derive(Debug, Default)]
+pub struct Statistics {
+    first: Sender,
+    second: Sender,
+    completeness: u8,
+}
+
+impl Statistics {
+    /// Takes a segment of `side` that starts at offset `start`, acknowledges the other side up to
+    /// `ack`, and announces `window` bytes.
+    pub fn segment(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        place: (i64, Option<i64>, u32),
+        class: &Class,
+    ) {
+        let (start, ack, window) = place;
+        self.completeness |= completeness::bits(segment);
+        let (sender, peer) = match side {
+            Side::First => (&mut self.first, &mut self.second),
+            Side::Second => (&mut self.second, &mut self.first),
+        };
+        sender.sent(&Seen {
+            packet,
+            segment,
+            class,
+            start,
+            window,
+            peer_window_is_zero: peer.announced.last == Some(0),
+        });
+        if let Some(ack) = ack {
+            peer.acknowledged(ack, segment, class, packet.time_ns);
+        }
+    }
+}

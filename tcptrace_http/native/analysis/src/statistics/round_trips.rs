@@ -1,0 +1,107 @@
+//! The round trips of one direction: of all its segments, of its full ones, and of those it sent
+//! more than once.
+
+use super::ledger::{Acked, Sample};
+use super::moments::Moments;
+
+#[derive(Debug, Default)]
+pub struct RoundTrips {
+    pub all: Moments,
+    /// Of data segments with as much payload as the largest that was sampled.
+    pub full: Moments,
+    full_bytes: i64,
+    /// From the last sending of segments that were sent more than once.
+    pub resent: Moments,
+    pub ambiguous: u64,
+    pub post_loss: u64,
+    pub cumulatively_acked: u64,
+    pub handshake_ns: Option<i64>,
+    syn: Option<Syn>,
+}
+
+/// A SYN that waits for its ACK.
+#[derive(Clone, Copy, Debug)]
+struct Syn {
+    time_ns: i64,
+    end: i64,
+}
+
+impl RoundTrips {
+    /// The direction's SYN (its `count`th), which ends at `end`: behind the payload of a fast open.
+    pub fn syn(&mut self, count: u64, end: i64, time_ns: i64) {
+        self.syn = (count == 1).then_some(Syn { time_ns, end });
+    }
+
+    /// The peer acknowledged up to `ack`, which did `acked`.
+    pub fn acknowledged(&mut self, ack: i64, acked: Acked, time_ns: i64) {
+        if let Some(syn) = self.syn.take_if(|_| ack >= 1) {
+            if ack == 1 || ack == syn.end {
+                self.handshake_ns =
+                    Some(time_ns.saturating_sub(syn.time_ns)).filter(|rtt| *rtt >= 0);
+            }
+        }
+        self.cumulatively_acked = self.cumulatively_acked.saturating_add(acked.cumulatively);
+        match acked.sample {
+            Some(Sample::RoundTrip(elapsed, numbers)) => self.sample(elapsed, numbers, ack),
+            Some(Sample::Ambiguous(elapsed)) => {
+                self.ambiguous = self.ambiguous.saturating_add(1);
+                self.resent.add(elapsed);
+            }
+            Some(Sample::PostLoss) => self.post_loss = self.post_loss.saturating_add(1),
+            None => {}
+        }
+    }
+
+    fn sample(&mut self, elapsed: i64, numbers: i64, ack: i64) {
+        self.all.add(elapsed);
+        // A SYN or a FIN alone is no data; both take one number.
+        if numbers <= 1 || ack <= 1 {
+            return;
+        }
+        if numbers > self.full_bytes {
+            self.full_bytes = numbers;
+            self.full = Moments::default();
+        }
+        if numbers == self.full_bytes {
+            self.full.add(elapsed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round_trip(elapsed: i64, numbers: i64) -> Acked {
+        Acked {
+            sample: Some(Sample::RoundTrip(elapsed, numbers)),
+            cumulatively: 0,
+        }
+    }
+
+    #[test]
+    fn full_segments_are_the_largest_with_data() {
+        let mut trips = RoundTrips::default();
+        trips.acknowledged(1, round_trip(9, 1), 9);
+        trips.acknowledged(101, round_trip(8, 100), 20);
+        trips.acknowledged(1561, round_trip(5, 1460), 30);
+        trips.acknowledged(3021, round_trip(7, 1460), 40);
+        trips.acknowledged(3022, round_trip(1, 1), 50);
+        assert_eq!((trips.all.count, trips.all.least()), (5, Some(1)));
+        assert_eq!((trips.full.count, trips.full.least()), (2, Some(5)));
+    }
+
+    #[test]
+    fn a_syn_that_was_sent_twice_measures_no_handshake() {
+        let mut trips = RoundTrips::default();
+        trips.syn(1, 1, 0);
+        trips.syn(2, 1, 1_000);
+        trips.acknowledged(1, Acked::default(), 1_050);
+        assert_eq!(trips.handshake_ns, None);
+        let mut trips = RoundTrips::default();
+        trips.syn(1, 1, 0);
+        trips.acknowledged(1, Acked::default(), 40);
+        trips.acknowledged(1, Acked::default(), 90);
+        assert_eq!(trips.handshake_ns, Some(40));
+    }
+}
