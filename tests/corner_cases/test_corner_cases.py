@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
 import pytest
 
 import tcptrace_http
 
-from .script import Row, all_cases, pcapng
+from . import CASES
+from .script import Row, pcapng
 from .tshark import ANALYSIS, opinion_of_us, opinions_of_tshark
 
-HELPERS = {"__init__", "script", "tshark"}
-for page in sorted(Path(__file__).parent.glob("*.py")):
-    if page.stem not in HELPERS and not page.stem.startswith("test_"):
-        importlib.import_module(f".{page.stem}", __package__)
-CASES = all_cases()
 COMPARED = ("streams", "requests", "responses", *ANALYSIS)
 
 
