@@ -38,7 +38,6 @@ _FIELDS: Final = (
     "http.request.method",
     "http.request.uri",
     "http.response.code",
-    "http.file_data",
     *(f"tcp.analysis.{name}" for names in ANALYSIS.values() for name in names),
 )
 _PREFERENCES: Final = (
