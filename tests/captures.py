@@ -21,16 +21,38 @@ Record = tuple[int, bytes]
 Endpoint = tuple[str, int]
 
 
-def tcp(source: Endpoint, destination: Endpoint, seq: int, ack: int, flags: int, payload: bytes = b"") -> bytes:
-    """An Ethernet frame with a TCP segment over IPv4; a SYN announces its MSS."""
-    options = struct.pack(">BBH", 2, 4, MSS) if flags & SYN else b""
+def tcp(
+    source: Endpoint,
+    destination: Endpoint,
+    seq: int,
+    ack: int,
+    flags: int,
+    payload: bytes = b"",
+    *,
+    window: int = 65535,
+    options: bytes | None = None,
+    urgent: int = 0,
+) -> bytes:
+    """An Ethernet frame with a TCP segment over IPv4; a SYN announces its MSS unless it is given options."""
+    if options is None:
+        options = struct.pack(">BBH", 2, 4, MSS) if flags & SYN else b""
     offset = (20 + len(options)) // 4 << 4
     ports_and_numbers = struct.pack(">HHII", source[1], destination[1], seq % 2**32, ack % 2**32)
-    header = ports_and_numbers + struct.pack(">BBHHH", offset, flags, 65535, 0, 0)
-    segment = header + options + payload
-    addresses = socket.inet_aton(source[0]) + socket.inet_aton(destination[0])
-    packet = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(segment), 1, 0x4000, 64, 6, 0) + addresses
-    return bytes(12) + b"\x08\x00" + packet + segment
+    header = ports_and_numbers + struct.pack(">BBHHH", offset, flags, window, 0, urgent)
+    return ethernet(ipv4(source[0], destination[0], header + options + payload))
+
+
+def ipv4(
+    source: str, destination: str, content: bytes, *, identification: int = 1, fragment_field: int = 0x4000
+) -> bytes:
+    """An IPv4 packet with TCP in it; ``fragment_field`` has the flags (DF by default) and the offset."""
+    lengths = struct.pack(">BBHHH", 0x45, 0, 20 + len(content), identification, fragment_field)
+    addresses = socket.inet_aton(source) + socket.inet_aton(destination)
+    return lengths + struct.pack(">BBH", 64, 6, 0) + addresses + content
+
+
+def ethernet(packet: bytes) -> bytes:
+    return bytes(12) + b"\x08\x00" + packet
 
 
 @dataclass
@@ -124,8 +146,10 @@ def interface(link_type: int = ETHERNET) -> bytes:
     return block(1, struct.pack("<HHI", link_type, 0, 0) + nanoseconds + struct.pack("<HH", 0, 0))
 
 
-def enhanced_packet(time: int, frame: bytes) -> bytes:
-    header = struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(frame), len(frame))
+def enhanced_packet(time: int, frame: bytes, *, wire_bytes: int | None = None, interface: int = 0) -> bytes:
+    """A packet block; ``wire_bytes`` is the length before a snap length cut the frame."""
+    original = len(frame) if wire_bytes is None else wire_bytes
+    header = struct.pack("<IIIII", interface, time >> 32, time & 0xFFFFFFFF, len(frame), original)
     return block(6, header + frame)
 
 

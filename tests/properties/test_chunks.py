@@ -5,6 +5,7 @@ from itertools import pairwise
 from captures import clean_exchange, pcap, pcapng, stalled_exchange
 from hypothesis import given
 from hypothesis import strategies as st
+from properties.flows import flows, render
 
 from tcptrace_http.trace import native
 
@@ -35,6 +36,13 @@ def test_rows_do_not_depend_on_chunks(name, cuts):
     content = CAPTURES[name]
     places = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
     chunks = [content[start:end] for start, end in pairwise(places)]
+    assert rows(chunks) == rows([content])
+
+
+@given(steps=flows(), size=st.integers(1, 3000))
+def test_rows_of_any_flow_do_not_depend_on_chunks(steps, size):
+    content = pcap(render(steps))
+    chunks = [content[start : start + size] for start in range(0, len(content), size)]
     assert rows(chunks) == rows([content])
 
 

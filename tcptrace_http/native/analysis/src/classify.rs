@@ -18,6 +18,8 @@ pub struct Class {
     pub is_retransmission: bool,
     pub is_out_of_order: bool,
     pub is_keep_alive: bool,
+    /// Sends a refused byte again to ask for a window (RFC 9293, section 3.8.6.1).
+    pub is_window_probe: bool,
     pub is_zero_window: bool,
     pub is_window_update: bool,
     pub duplicate_ack_count: u32,
@@ -42,11 +44,14 @@ pub fn classify(
         ..Class::default()
     };
     // A probe repeats the byte before the next one, or asks with no byte at all (RFC 9293, 3.8.4).
-    class.is_keep_alive = !is_control
-        && segment.payload_bytes <= 1
-        && sender.counts.packets > 0
-        && start == sender.next.saturating_sub(1);
-    if length > 0 && !segment.has(flags::RST) && !class.is_keep_alive {
+    let repeats_a_byte = start == sender.next.saturating_sub(1);
+    // The first packet of a flow joined late may be one too, see `Half::join`.
+    let may_repeat = sender.counts.packets > 0 || !sender.has_syn;
+    let is_probe = !is_control && segment.payload_bytes <= 1 && may_repeat && repeats_a_byte;
+    let has_no_window = peer.counts.packets > 0 && peer.last_window == 0;
+    class.is_window_probe = is_probe && segment.payload_bytes == 1 && has_no_window;
+    class.is_keep_alive = is_probe && !class.is_window_probe;
+    if length > 0 && !segment.has(flags::RST) && !is_probe {
         if start >= sender.next {
             class.is_new = true;
             let gap = start.saturating_sub(sender.next);
@@ -65,7 +70,9 @@ pub fn classify(
                 .holes
                 .touches(start, start.saturating_add(i64::from(length)));
             class.is_out_of_order = fills && !is_late;
-            class.is_retransmission = !class.is_out_of_order;
+            // Data behind a probe that was refused repeats the probe's byte.
+            let follows_a_probe = repeats_a_byte && segment.payload_bytes > 1;
+            class.is_retransmission = !class.is_out_of_order && !follows_a_probe;
         }
     }
     let is_pure_ack = length == 0 && !is_control && !class.is_keep_alive;

@@ -22,7 +22,7 @@ const PARTITIONS: usize = 64;
 /// that ends ten thousand connections a second has most of a second for that.
 const CLOSED_MAX: usize = 8192 / PARTITIONS;
 /// Flows that may be open. A server with more connections is rare; a flood of SYNs is not.
-const OPEN_MAX: usize = 262_144 / PARTITIONS;
+const OPEN_MAX: usize = 131_072 / PARTITIONS;
 /// A queue of open flows that is shorter is not looked through for those that are over.
 const QUEUE_MIN: usize = 64;
 

@@ -376,3 +376,75 @@ fn a_reset_that_the_client_did_not_believe_ends_nothing() {
     assert_eq!(numbers(&flows, "flow"), [0]);
     assert_eq!(text(&flows, "closed_by", 0), "open");
 }
+
+#[test]
+fn data_on_its_way_when_the_client_resets_does_not_undo_the_reset() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 1, 28, &RESPONSE[..40])
+        .send(true, flags::RST | flags::ACK, 28, 41, b"")
+        .send(false, DATA, 41, 28, &RESPONSE[40..])
+        .finish();
+    let flows = tables.flows.into_columns();
+    assert_eq!(text(&flows, "closed_by", 0), "client_reset");
+}
+
+#[test]
+fn a_reset_outside_any_window_ends_nothing() {
+    let tables = Script::new()
+        .handshake()
+        .send(false, flags::RST, 2_000_000_000, 0, b"")
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 1, 28, RESPONSE)
+        .finish();
+    assert_eq!(
+        numbers(&tables.transactions.into_columns(), "status"),
+        [200]
+    );
+    let flows = tables.flows.into_columns();
+    assert_eq!(text(&flows, "closed_by", 0), "open");
+}
+
+#[test]
+fn a_refused_byte_sent_again_is_neither_keep_alive_nor_retransmission() {
+    let mut script = Script::new();
+    script.handshake().send(false, DATA, 1, 1, &RESPONSE[..10]);
+    script.window = 0;
+    script
+        .send(true, flags::ACK, 1, 11, b"")
+        .send(false, DATA, 11, 1, &RESPONSE[10..11])
+        .send(true, flags::ACK, 1, 11, b"")
+        .send(false, DATA, 11, 1, &RESPONSE[10..11]);
+    script.window = 1000;
+    let mut tables = script
+        .send(true, flags::ACK, 1, 11, b"")
+        .send(false, DATA, 11, 1, &RESPONSE[10..])
+        .finish();
+    let flows = std::mem::take(&mut tables.flows).into_columns();
+    let segments = segments(tables);
+    for probe in 5..segments.rows {
+        assert_eq!(number(&segments, "is_keep_alive", probe), Some(0));
+        assert_eq!(number(&segments, "is_retransmission", probe), Some(0));
+    }
+    assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
+}
+
+#[test]
+fn a_flow_joined_at_a_keep_alive_has_its_first_message_behind_it() {
+    for byte in [&b""[..], b"\0"] {
+        let tables = Script::new()
+            .send(true, flags::ACK, 100, 50, byte)
+            .send(false, flags::ACK, 50, 101, b"")
+            .send(true, DATA, 101, 50, REQUEST)
+            .send(false, DATA, 50, 128, RESPONSE)
+            .finish();
+        let flows = tables.flows.into_columns();
+        assert_eq!(numbers(&flows, "client_gap_bytes"), [0]);
+        assert_eq!(numbers(&flows, "client_bytes"), [REQUEST.len() as u64]);
+        assert_eq!(
+            numbers(&tables.transactions.into_columns(), "status"),
+            [200]
+        );
+    }
+}

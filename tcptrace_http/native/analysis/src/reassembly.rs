@@ -42,6 +42,16 @@ pub struct Piece<'a> {
     pub peer_acked: Option<u64>,
 }
 
+impl<'a> Piece<'a> {
+    /// What was captured of its bytes from stream offset `from` to `to`.
+    fn bytes_between(&self, from: i64, to: i64) -> &'a [u8] {
+        let place = |offset: i64| usize::try_from(offset.saturating_sub(self.offset)).unwrap_or(0);
+        let captured = self.bytes.len();
+        let (from, to) = (place(from).min(captured), place(to).min(captured));
+        self.bytes.get(from..to).unwrap_or(&[])
+    }
+}
+
 #[derive(Debug)]
 struct Waiting {
     length: u32,
@@ -74,22 +84,16 @@ impl Reassembler {
         self.delivered
     }
 
-    /// Takes a segment's payload; hands on what is now in order.
+    /// Takes a segment's payload; hands on what is now in order. Of bytes that came twice the first
+    /// copy is kept. (Receivers differ; but what was handed on or acknowledged is the first copy of
+    /// all of them, RFC 9293, section 3.10.7.4.)
     pub fn insert(&mut self, piece: Piece<'_>, mut deliver: impl FnMut(Delivery<'_>)) {
-        if piece.offset == self.delivered && self.pending.is_empty() {
+        if self.pending.is_empty() && piece.offset <= self.delivered {
             self.hand_on(piece, &mut deliver);
-            return;
-        }
-        let end = piece.offset.saturating_add(i64::from(piece.length));
-        if end <= self.delivered {
-            return;
-        }
-        if piece.offset <= self.delivered {
-            self.hand_on(piece, &mut deliver);
-            self.drain(&mut deliver);
             return;
         }
         self.wait(piece);
+        self.drain(&mut deliver);
         if self.pending_bytes > PENDING_BYTES_MAX {
             self.skip_hole(&mut deliver);
         }
@@ -112,26 +116,47 @@ impl Reassembler {
         }
     }
 
+    /// Keeps those parts of `piece` that neither were handed on nor wait already, so that what waits
+    /// never overlaps, and compares the others with the copies that wait.
     fn wait(&mut self, piece: Piece<'_>) {
-        if let Some(earlier) = self.pending.get(&piece.offset) {
-            let shared = earlier.bytes.len().min(piece.bytes.len());
-            self.differing |= earlier.bytes.get(..shared) != piece.bytes.get(..shared);
-            if earlier.length >= piece.length {
-                return;
-            }
+        let end = piece.offset.saturating_add(i64::from(piece.length));
+        let mut from = piece.offset.max(self.delivered);
+        while from < end {
+            let before = self.pending.range(..=from).next_back();
+            let covering =
+                before.filter(|(start, it)| start.saturating_add(i64::from(it.length)) > from);
+            from = if let Some((start, earlier)) = covering {
+                let to = start.saturating_add(i64::from(earlier.length)).min(end);
+                let known = Piece {
+                    offset: *start,
+                    length: earlier.length,
+                    bytes: &earlier.bytes,
+                    ..piece
+                };
+                let shared = piece.bytes_between(from, to).iter();
+                self.differing |= shared
+                    .zip(known.bytes_between(from, to))
+                    .any(|(byte, earlier)| byte != earlier);
+                to
+            } else {
+                let next = self.pending.range(from..).next();
+                let to = next.map_or(end, |(start, _)| end.min(*start));
+                self.keep(from, to, piece);
+                to
+            };
         }
+    }
+
+    fn keep(&mut self, from: i64, to: i64, piece: Piece<'_>) {
+        let bytes = piece.bytes_between(from, to).to_vec();
+        self.pending_bytes = self.pending_bytes.saturating_add(bytes.len() as u64);
         let waiting = Waiting {
-            length: piece.length,
-            bytes: piece.bytes.to_vec(),
+            length: u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX),
+            bytes,
             mark: piece.mark,
             peer_acked: piece.peer_acked,
         };
-        self.pending_bytes = self.pending_bytes.saturating_add(piece.bytes.len() as u64);
-        if let Some(replaced) = self.pending.insert(piece.offset, waiting) {
-            self.pending_bytes = self
-                .pending_bytes
-                .saturating_sub(replaced.bytes.len() as u64);
-        }
+        self.pending.insert(from, waiting);
     }
 
     /// Gives up the hole before the first waiting segment.
@@ -179,8 +204,7 @@ impl Reassembler {
         if end <= self.delivered {
             return;
         }
-        let skip = usize::try_from(self.delivered.saturating_sub(piece.offset)).unwrap_or(0);
-        let bytes = piece.bytes.get(skip..).unwrap_or(&[]);
+        let bytes = piece.bytes_between(self.delivered, end);
         let offset = u64::try_from(self.delivered).unwrap_or(0);
         let total = u64::try_from(end.saturating_sub(self.delivered)).unwrap_or(0);
         self.delivered = end;
@@ -251,6 +275,39 @@ mod tests {
     #[test]
     fn the_first_copy_of_a_byte_wins() {
         assert_eq!(delivered(&[(0, "ab"), (0, "xycd")], None), "abcd");
+    }
+
+    #[test]
+    fn the_first_copy_of_a_waiting_byte_wins_too() {
+        let waiting = [(4, "ef"), (8, "ij")];
+        for later in [
+            vec![(2, "cdXXghXXk"), (0, "ab")],
+            vec![(0, "abcdXXghXXk")],
+            vec![(3, "dXXghXX"), (0, "abcXX"), (9, "Xk")],
+        ] {
+            let pieces: Vec<_> = waiting.into_iter().chain(later).collect();
+            assert_eq!(delivered(&pieces, None), "abcdefghijk", "{pieces:?}");
+        }
+    }
+
+    #[test]
+    fn a_differing_copy_of_a_waiting_byte_is_noticed() {
+        let differs = |late: &str| {
+            let mut reassembler = Reassembler::default();
+            for (offset, text) in [(2_i64, "cdef"), (1, late)] {
+                let piece = Piece {
+                    offset,
+                    length: u32::try_from(text.len()).unwrap_or(0),
+                    bytes: text.as_bytes(),
+                    mark: Mark::default(),
+                    peer_acked: None,
+                };
+                reassembler.insert(piece, |_| {});
+            }
+            reassembler.differing
+        };
+        assert!(!differs("bcdefgh"));
+        assert!(differs("bcdXfgh"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tcptrace_analysis::{AnomaliesGiven, Analyzer, Batch, Options, Segments, Share};
+use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Options, Segments, Share};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;

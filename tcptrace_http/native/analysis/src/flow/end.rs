@@ -6,9 +6,13 @@ use trace_model::rows::ClosedBy;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::{Flow, Side};
-use crate::half::Half;
+use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::{End, Mark};
 use crate::tables::Tables;
+
+/// How long data may be on its way to who has reset the connection, if no round trip is known: the
+/// initial retransmission timeout (RFC 6298, section 2.1).
+const ON_ITS_WAY_MAX_NS: i64 = 1_000_000_000;
 
 impl Flow {
     /// Notes a FIN or RST, and tells HTTP when a direction has ended.
@@ -25,6 +29,12 @@ impl Flow {
         };
         let is_client = side == self.client;
         if segment.has(flags::RST) {
+            if !self.is_credible_reset(side, segment) {
+                return;
+            }
+            if !self.was_reset() {
+                self.reset_ns = packet.time_ns;
+            }
             if self.closed_by == ClosedBy::Open {
                 self.closed_by = if is_client {
                     ClosedBy::ClientReset
@@ -80,8 +90,36 @@ impl Flow {
         )
     }
 
-    /// Goes on after an RST that its receiver did not believe, as new data shows: it was forged, or
-    /// outside the window (RFC 9293, section 3.10.7.4).
+    /// Whether the number of an RST lies where the receiver's window may be; all others are
+    /// discarded (RFC 9293, section 3.10.7.4), and were forged or are very old.
+    fn is_credible_reset(&mut self, side: Side, segment: &Segment<'_>) -> bool {
+        let (sender, _) = self.halves(side);
+        let start = sender.offset_of(segment.seq, false);
+        start.saturating_sub(sender.next).abs() <= ACK_AHEAD_MAX
+    }
+
+    /// Whether a segment shows that the RST before it did not end the connection: who has sent it
+    /// goes on, or its receiver sends new data when it has long known of it. What was on its way
+    /// shows nothing.
+    pub(super) fn disproves_reset(
+        &self,
+        side: Side,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        is_new: bool,
+    ) -> bool {
+        let is_client = side == self.client;
+        let has_reset = is_client == (self.closed_by == ClosedBy::ClientReset);
+        let elapsed = time_ns.saturating_sub(self.reset_ns);
+        let goes_on = is_new && segment.payload_bytes > 0 && !segment.has(flags::RST);
+        if has_reset {
+            goes_on || segment.has(flags::SYN)
+        } else {
+            goes_on && elapsed > self.path_rtt_ns().unwrap_or(ON_ITS_WAY_MAX_NS)
+        }
+    }
+
+    /// Goes on after an RST that ended nothing.
     pub(super) fn reopen(&mut self) {
         self.closed_by = ClosedBy::Open;
         self.is_opaque = false;

@@ -12,7 +12,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 use crate::classify::classify;
 use crate::flights::FlightTracker;
 use crate::flow_table::Key;
-use crate::half::Half;
+use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
@@ -20,9 +20,6 @@ use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
 
-/// An acknowledgment further ahead than the largest window (RFC 7323, section 2.3) is no
-/// acknowledgment of this flow's data.
-const ACK_AHEAD_MAX: i64 = 1 << 30;
 /// An endpoint of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Endpoint {
@@ -71,6 +68,8 @@ pub struct Flow {
     pub start_ns: i64,
     pub end_ns: i64,
     pub closed_by: ClosedBy,
+    /// Time of the RST that ended it.
+    reset_ns: i64,
     pub syn_ns: Option<i64>,
     pub syn_ack_ns: Option<i64>,
     pub initial_rtt_ns: Option<i64>,
@@ -124,6 +123,7 @@ impl Flow {
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
             closed_by: ClosedBy::Open,
+            reset_ns: 0,
             syn_ns: None,
             syn_ack_ns: None,
             initial_rtt_ns: None,
@@ -231,6 +231,9 @@ impl Flow {
         }
         let direction = self.direction_of(side);
         let (sender, peer) = self.halves(side);
+        if sender.initial.is_none() && !is_syn {
+            sender.join(segment);
+        }
         let start = sender.offset_of(segment.seq, is_syn);
         let ack = segment
             .has(flags::ACK)
@@ -284,7 +287,7 @@ impl Flow {
             row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
             rows.push(&row);
         }
-        if class.is_new && segment.payload_bytes > 0 && self.was_reset() {
+        if self.was_reset() && self.disproves_reset(side, packet.time_ns, segment, class.is_new) {
             self.reopen();
         }
         if !self.is_opaque {

@@ -74,7 +74,7 @@ impl Flow {
         row: Option<usize>,
     ) {
         let length = segment.sequence_length();
-        if length == 0 || segment.has(flags::RST) || class.is_keep_alive {
+        if length == 0 || segment.has(flags::RST) || class.is_keep_alive || class.is_window_probe {
             return;
         }
         let end = start.saturating_add(i64::from(length));

@@ -82,9 +82,17 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
     }
 }
 
-/// Bytes as text, cut at `limit` bytes.
+/// Bytes as text, cut at `limit` bytes; line ends and the white space after them, which are folds,
+/// become one space (RFC 9112, section 5.2).
 pub(super) fn text(bytes: &[u8], limit: usize) -> Box<str> {
     let bytes = bytes.get(..limit).unwrap_or(bytes);
+    if bytes.contains(&b'\n') {
+        let lines: Vec<&[u8]> = bytes
+            .split(|byte| *byte == b'\n')
+            .map(<[u8]>::trim_ascii)
+            .collect();
+        return String::from_utf8_lossy(&lines.join(&b' ')).into();
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
         Err(_) => String::from_utf8_lossy(bytes).into(),

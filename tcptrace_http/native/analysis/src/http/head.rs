@@ -1,5 +1,6 @@
 //! Parsing of a head: start line and fields.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use httparse::{Header, ParserConfig, Status};
@@ -184,13 +185,42 @@ fn leniently(role: Role, bytes: &[u8]) -> Parsed {
     let Some((start, minor_version)) = lines.next().and_then(|line| start(role, line)) else {
         return Parsed::Malformed;
     };
-    let mut headers = Vec::new();
-    for line in lines.filter(|line| !line.is_empty()) {
-        headers.extend(field(line));
-    }
+    let (lines, has_folds) = unfolded(lines.filter(|line| !line.is_empty()));
+    let headers: Vec<Header<'_>> = lines.iter().filter_map(|line| field(line)).collect();
+    let has_others =
+        headers.len() < lines.len() || headers.iter().any(|header| !is_field_value(header.value));
     let mut head = head(start, minor_version, &headers, length);
-    head.has_odd_lines = true;
+    // A proxy unfolds responses, but no request may have folds (RFC 9112, section 5.2).
+    head.has_odd_lines = has_others || (has_folds && role == Role::Request);
     Parsed::Whole(Box::new(head))
+}
+
+/// The lines of a head's fields, with a space for each fold (RFC 9112, section 5.2), and whether
+/// there were any. Lines after the start line that begin with white space continue no field and are
+/// passed over (RFC 9112, section 2.2).
+fn unfolded<'a>(lines: impl Iterator<Item = &'a [u8]>) -> (Vec<Cow<'a, [u8]>>, bool) {
+    let mut fields: Vec<Cow<'a, [u8]>> = Vec::new();
+    let mut has_folds = false;
+    for line in lines {
+        if !matches!(line.first(), Some(b' ' | b'\t')) {
+            fields.push(Cow::Borrowed(line));
+            continue;
+        }
+        has_folds = true;
+        if let Some(field) = fields.last_mut() {
+            let field = field.to_mut();
+            field.push(b' ');
+            field.extend_from_slice(line.trim_ascii());
+        }
+    }
+    (fields, has_folds)
+}
+
+/// No controls but the tab (RFC 9110, section 5.5).
+fn is_field_value(value: &[u8]) -> bool {
+    value
+        .iter()
+        .all(|byte| !byte.is_ascii_control() || *byte == b'\t')
 }
 
 fn start(role: Role, line: &[u8]) -> Option<(Start, u8)> {
@@ -285,6 +315,37 @@ mod tests {
     }
 
     #[test]
+    fn test_folds_of_requests_are_one_value_and_odd() {
+        let head = whole(
+            Role::Request,
+            b"POST / HTTP/1.1\r\n X: y\r\nHost:\r\n h\r\nTransfer-Encoding: gzip,\r\n\tchunked\r\n\r\n",
+        );
+        let head = head.map(|head| {
+            (
+                head.has_odd_lines,
+                head.fields.host,
+                head.framing.transfer_encoding,
+            )
+        });
+        assert_eq!(
+            head,
+            Some((true, Some("h".into()), TransferEncoding::Chunked))
+        );
+    }
+
+    #[test]
+    fn test_a_fold_in_a_shown_value_is_a_space() {
+        let head = whole(
+            Role::Response,
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html;\r\n\tcharset=x\r\n\r\n",
+        );
+        assert_eq!(
+            head.and_then(|head| head.fields.content_type),
+            Some("text/html; charset=x".into())
+        );
+    }
+
+    #[test]
     fn test_the_authority_of_an_absolute_target_overrides_host() {
         let head = whole(
             Role::Request,
@@ -325,8 +386,8 @@ mod tests {
         text.extend_from_slice(b"Content-Length: 7\r\n\r\n");
         let head = whole(Role::Response, &text);
         assert_eq!(
-            head.map(|head| head.framing.content_length),
-            Some(ContentLength::Bytes(7))
+            head.map(|head| (head.framing.content_length, head.has_odd_lines)),
+            Some((ContentLength::Bytes(7), false))
         );
     }
 

@@ -1,0 +1,59 @@
+"""Flows know nothing of each other: a capture of two has the rows of each, whatever the order of packets."""
+
+import heapq
+
+import pytest
+from captures import MILLISECOND, START
+from hypothesis import example, given
+from hypothesis import strategies as st
+from properties.flows import FIRST, SECOND, flows, render, stalled
+from properties.tables import COMPARED, analysed, rows
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("two")
+
+
+def assert_is_the_union(folder, merged, parts):
+    """``merged`` has (part, number in the part, record)."""
+    both = analysed(folder / "both.pcap", [record for _, _, record in merged])
+    found = {table: rows(both, table, keep=_is_of_a_flow) for table in COMPARED}
+    order = list(dict.fromkeys(part for part, _, _ in merged))
+    expected = {table: [] for table in COMPARED}
+    for part, records in enumerate(parts):
+        alone = analysed(folder / "alone.pcap", records)
+        frames = {number + 1: frame for frame, (of, number, _) in enumerate(merged, start=1) if of == part}
+        # Notice of the end of the capture stands at its last frame, or at none.
+        for table in COMPARED:
+            flows_map = {0: order.index(part)} if part in order else {}
+            expected[table] += rows(alone, table, frames=frames, flows=flows_map, keep=_is_of_a_flow)
+    for table in COMPARED:
+        expected[table].sort(key=lambda row: [str(value) for value in row.values()])
+        if table == "anomalies":
+            for row in (*found[table], *expected[table]):
+                del row["frame"]
+        assert sorted(found[table], key=str) == sorted(expected[table], key=str), table
+
+
+def _is_of_a_flow(row):
+    return row.get("flow") is not None
+
+
+@given(first=flows(), second=flows(), later=st.integers(0, 300))
+@example(first=stalled(), second=stalled(), later=7)
+def test_two_captures_merged_by_time_are_their_union(folder, first, second, later):
+    parts = render(first, FIRST), render(second, SECOND, start=START + later * MILLISECOND + 1)
+    labelled = [[(part, number, record) for number, record in enumerate(parts[part])] for part in (0, 1)]
+    merged = list(heapq.merge(*labelled, key=lambda it: it[2][0]))
+    assert_is_the_union(folder, merged, parts)
+
+
+@given(first=flows(), second=flows(), choices=st.lists(st.booleans(), max_size=60))
+def test_any_order_of_packets_of_different_flows_gives_the_same_rows(folder, first, second, choices):
+    """The packets of each flow keep their order among themselves."""
+    parts = render(first, FIRST), render(second, SECOND)
+    left = [[(part, number, record) for number, record in enumerate(parts[part])] for part in (0, 1)]
+    merged = [left[choice].pop(0) for choice in choices if left[choice]]
+    merged += left[0] + left[1]
+    assert_is_the_union(folder, merged, parts)
