@@ -359,3 +359,53 @@ fn a_reset_that_the_client_did_not_believe_ends_nothing() {
     assert_eq!(numbers(&flows, "flow"), [0]);
     assert_eq!(text(&flows, "closed_by", 0), "open");
 }
+
+#[test]
+fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
+    let mut script = Script::new();
+    script.analyzer.tables.held.limit(2000);
+    script
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(
+            false,
+            DATA,
+            1,
+            28,
+            b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n",
+        )
+        // A hole of a hundred bytes, behind which the rest waits until it is too much.
+        .send(false, DATA, 142, 28, &[b'x'; 500]);
+    assert!(script.analyzer.tables.held.complaint().is_none());
+    script
+        .send(false, DATA, 642, 28, &[b'x'; 1500])
+        .send(false, DATA, 2142, 28, &[b'x'; 901])
+        .send(true, flags::ACK, 28, 3043, b"");
+    let tables = script.finish();
+    let transactions = tables.transactions.into_columns();
+    assert_eq!(numbers(&transactions, "response_body_bytes"), [3000]);
+    assert_eq!(numbers(&transactions, "missing_bytes"), [100]);
+    let anomalies = tables.anomalies.into_columns();
+    let limit = trace_model::AnomalyKind::LimitReached as u64;
+    let reported = numbers(&anomalies, "kind")
+        .iter()
+        .filter(|kind| **kind == limit)
+        .count();
+    assert_eq!(reported, 2, "the first time, and how often at the end");
+}
+
+#[test]
+fn what_a_flow_held_is_no_part_of_the_sum_when_it_is_over() {
+    let mut script = Script::new();
+    script
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 500, 28, &[b'x'; 1000]);
+    script.analyzer.tables.held.limit(0);
+    assert!(script.analyzer.tables.held.is_over());
+    script
+        .analyzer
+        .flow_table
+        .finish(&mut script.analyzer.tables);
+    assert!(!script.analyzer.tables.held.is_over());
+}

@@ -4,22 +4,27 @@
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
 //! ([`reassembly`]) and hands it to [`http`]. Two trackers follow the server's data for what the
-//! detectors read: [`pauses`] and [`flights`]. Memory is bounded by the flows that are open.
+//! detectors read: [`pauses`] and [`flights`]. What flows keep for later
+//! is bounded together ([`held`]), and so are the rows ([`bounded`]).
 
 #![forbid(unsafe_code)]
 
+mod bounded;
 mod classify;
 mod flights;
 mod flow;
 mod flow_row;
 mod flow_table;
 mod half;
+mod held;
 mod holes;
 pub mod http;
 mod observation;
 mod orientation;
 mod pauses;
-mod reassembly;
+/// Public for tests/fuzz only.
+#[doc(hidden)]
+pub mod reassembly;
 mod segment_size;
 mod tables;
 mod transaction_row;

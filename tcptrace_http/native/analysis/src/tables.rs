@@ -6,6 +6,8 @@ use trace_model::rows::{
 };
 use trace_model::{Anomaly, AnomalyKind};
 
+use crate::bounded::Bounded;
+use crate::held::Held;
 use crate::http::Output;
 
 /// Anomaly rows of one kind that are kept. A broken capture has one at every packet; the first
@@ -14,16 +16,18 @@ const ANOMALIES_OF_A_KIND_MAX: u64 = 1000;
 
 #[derive(Debug, Default)]
 pub struct Tables {
-    pub flows: FlowsTable,
-    pub transactions: TransactionsTable,
-    pub pauses: PausesTable,
-    pub flights: FlightsTable,
+    pub flows: Bounded<FlowsTable>,
+    pub transactions: Bounded<TransactionsTable>,
+    pub pauses: Bounded<PausesTable>,
+    pub flights: Bounded<FlightsTable>,
     pub anomalies: AnomaliesTable,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Vec<SegmentRow>>,
     pub last_frame: u64,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
+    /// What all flows hold for later.
+    pub(crate) held: Held,
     anomaly_counts: Vec<u64>,
 }
 
@@ -69,8 +73,22 @@ impl Tables {
         }
     }
 
-    /// Says how many anomaly rows were left out.
+    /// Says how many rows were left out, and how much was given up.
     pub fn finish_anomalies(&mut self) {
+        let complaints = [
+            self.flows.complaint(),
+            self.transactions.complaint(),
+            self.pauses.complaint(),
+            self.flights.complaint(),
+            self.held.complaint(),
+        ];
+        for detail in complaints.into_iter().flatten() {
+            self.anomalies.push(&AnomalyRow {
+                kind: AnomalyKind::LimitReached,
+                detail,
+                ..AnomalyRow::default()
+            });
+        }
         for (word, count) in AnomalyKind::WORDS
             .iter()
             .zip(std::mem::take(&mut self.anomaly_counts))
