@@ -7,14 +7,18 @@ SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find tcptrace_http/native -name '*.rs' -o -name Cargo.toml)
 # The crate that links against Python is tested through Python.
 RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --quiet
+# Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
+FUZZ_SECONDS ?= 600
+FUZZ_TARGETS := decoder reassembler http end_to_end
+FUZZ_FOUND := target/fuzz-corpus
 # A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-all lint fmt gen bench fuzz clean
+.PHONY: help build test test-all lint fmt gen bench fuzz properties clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/.installed: $(SOURCES)
 	$(PYTHON) -m venv $(VENV)
@@ -52,7 +56,15 @@ gen: build ## write the generated files anew
 bench: build ## speed and memory against tcptrace and tshark
 	$(BIN)/python tests/bench/bench.py
 
-fuzz: build ## the property tests with many more examples, and new ones each time
+fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
+	command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p $(FUZZ_FOUND)/$$target && \
+		cargo +nightly fuzz run --fuzz-dir tests/fuzz $$target $(FUZZ_FOUND)/$$target tests/fuzz/corpus/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -dict=tests/fuzz/http.dict || exit 1; \
+	done
+
+properties: build ## the property tests with many more examples, and new ones each time
 	$(BIN)/pytest tests/properties --hypothesis-profile=fuzz
 
 clean: ## remove what was built

@@ -60,6 +60,10 @@ _MAGIC_BYTES: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
 
+# A zstd frame says how far back it refers, and that is memory: 128 MiB, as the command zstd allows
+# without --long (ZSTD_WINDOWLOG_LIMIT_DEFAULT).
+_ZSTD_WINDOW_LOG_MAX: Final = 27
+
 _ERRORS: Final[dict[str, type[CaptureError]]] = {
     "unknown_format": UnknownFormat,
     "unsupported_link_type": UnsupportedLinkType,
@@ -239,7 +243,8 @@ def _unzstd(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tupl
     else:
         from backports import zstd
 
-    return zstd.ZstdFile(packed), (zstd.ZstdError,)
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG_MAX}
+    return zstd.ZstdFile(packed, options=options), (zstd.ZstdError,)
 
 
 def _reason(error: Exception) -> str:

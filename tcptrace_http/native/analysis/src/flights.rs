@@ -6,6 +6,7 @@
 
 use trace_model::rows::{FlightRow, FlightsTable};
 
+use crate::bounded::Bounded;
 use crate::pauses::FinishedResponse;
 
 /// Shorter idle periods restart nothing: the retransmission timeout is at least this long in any
@@ -111,7 +112,7 @@ impl FlightTracker {
         &mut self,
         response: FinishedResponse,
         rtt_ns: Option<i64>,
-        rows: &mut FlightsTable,
+        rows: &mut Bounded<FlightsTable>,
     ) {
         let inside = |after: &AfterIdle| (response.start..response.end).contains(&after.offset);
         if !self.after_idle.as_deref().is_some_and(inside) {

@@ -161,17 +161,17 @@ const DATA: u16 = flags::PSH | flags::ACK;
 
 #[test]
 fn a_transaction_survives_the_wrap_of_both_sequence_numbers() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
         .send(false, DATA, 1, 28, RESPONSE)
         .send(true, flags::ACK, 28, 43, b"")
         .finish();
-    let transactions = tables.transactions.into_columns();
+    let transactions = tables.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
     assert_eq!(numbers(&transactions, "response_body_bytes"), [4]);
     assert_eq!(numbers(&transactions, "last_ack_frame"), [6]);
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
     assert_eq!(text(&flows, "client", 0), "10.0.0.1");
 }
@@ -181,29 +181,29 @@ fn a_new_initial_number_between_the_same_ports_is_a_new_flow() {
     let mut script = Script::new();
     script.handshake().send(true, DATA, 1, 1, REQUEST);
     script.reused = 1 << 20;
-    let tables = script.handshake().send(true, DATA, 1, 1, REQUEST).finish();
-    let flows = tables.flows.into_columns();
+    let mut tables = script.handshake().send(true, DATA, 1, 1, REQUEST).finish();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(numbers(&flows, "flow"), [0, 1]);
     assert_eq!(numbers(&flows, "packets"), [4, 4]);
 }
 
 #[test]
 fn a_syn_sent_again_is_a_retransmission_of_the_same_flow() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .send(true, flags::SYN, 0, 0, b"")
         .send(true, flags::SYN, 0, 0, b"")
         .finish();
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(numbers(&flows, "packets"), [2]);
     assert_eq!(numbers(&flows, "client_retransmissions"), [1]);
 }
 
 #[test]
 fn the_first_message_tells_the_client_of_a_flow_joined_late() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .send(false, DATA, 1, 1, b"GET / HTTP/1.1\r\n\r\n")
         .finish();
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(text(&flows, "client", 0), "10.0.0.2");
     let anomalies = tables.anomalies.into_table(&mut Vec::new()).into_columns();
     assert_eq!(text(&anomalies, "kind", 0), "mid_stream_start");
@@ -211,7 +211,7 @@ fn the_first_message_tells_the_client_of_a_flow_joined_late() {
 
 #[test]
 fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
         // 42 bytes of response were acknowledged but are not in the capture.
@@ -219,9 +219,9 @@ fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() 
         .send(false, DATA, 43, 55, RESPONSE)
         .send(true, flags::ACK, 55, 85, b"")
         .finish();
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_gap_bytes"), [42]);
-    let transactions = tables.transactions.into_columns();
+    let transactions = tables.transactions.take().into_columns();
     let frames = numbers(&transactions, "request_frame");
     let answered = numbers(&transactions, "response_first_frame");
     assert_eq!((frames[0], answered[0]), (4, 0));
@@ -230,7 +230,7 @@ fn a_segment_lost_by_the_capture_alone_is_a_gap_and_the_next_message_is_found() 
 
 #[test]
 fn data_sent_again_after_its_loss_is_counted_once() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
         .send(false, DATA, 11, 28, &RESPONSE[10..])
@@ -238,10 +238,10 @@ fn data_sent_again_after_its_loss_is_counted_once() {
         .send(false, DATA, 1, 28, &RESPONSE[..10])
         .send(true, flags::ACK, 28, 43, b"")
         .finish();
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(numbers(&flows, "server_bytes"), [RESPONSE.len() as u64]);
     assert_eq!(numbers(&flows, "server_gap_bytes"), [0]);
-    let transactions = tables.transactions.into_columns();
+    let transactions = tables.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "status"), [200]);
     assert_eq!(numbers(&transactions, "response_first_frame"), [7]);
     assert_eq!(numbers(&transactions, "response_last_frame"), [7]);
@@ -320,7 +320,7 @@ fn the_window_of_a_syn_is_not_scaled() {
 
 #[test]
 fn the_first_fin_tells_who_closed() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
         .send(
@@ -332,25 +332,28 @@ fn the_first_fin_tells_who_closed() {
         )
         .send(true, flags::ACK | flags::FIN, 28, 34, b"")
         .finish();
-    assert_eq!(text(&tables.flows.into_columns(), "closed_by", 0), "server");
-    let transactions = tables.transactions.into_columns();
+    assert_eq!(
+        text(&tables.flows.take().into_columns(), "closed_by", 0),
+        "server"
+    );
+    let transactions = tables.transactions.take().into_columns();
     assert_eq!(numbers(&transactions, "response_body_bytes"), [13]);
     assert_eq!(text(&transactions, "response_framing", 0), "until_close");
 }
 
 #[test]
 fn a_reset_ends_a_response_before_it_is_complete() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
         .send(false, DATA, 1, 28, &RESPONSE[..40])
         .send(false, flags::RST, 41, 0, b"")
         .finish();
     assert_eq!(
-        text(&tables.flows.into_columns(), "closed_by", 0),
+        text(&tables.flows.take().into_columns(), "closed_by", 0),
         "server_reset"
     );
-    let transactions = tables.transactions.into_columns();
+    let transactions = tables.transactions.take().into_columns();
     assert_eq!(
         transactions.column("complete").unwrap().values,
         Values::Bool(vec![false])
@@ -359,7 +362,7 @@ fn a_reset_ends_a_response_before_it_is_complete() {
 
 #[test]
 fn a_reset_that_the_client_did_not_believe_ends_nothing() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .send(true, flags::SYN, 0, 0, b"")
         .send(false, flags::RST | flags::ACK, 900, 1, b"")
         .send(false, flags::FIN | flags::ACK, 900, 1, b"")
@@ -369,40 +372,40 @@ fn a_reset_that_the_client_did_not_believe_ends_nothing() {
         .send(false, DATA, 1, 28, RESPONSE)
         .finish();
     assert_eq!(
-        numbers(&tables.transactions.into_columns(), "status"),
+        numbers(&tables.transactions.take().into_columns(), "status"),
         [200]
     );
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(numbers(&flows, "flow"), [0]);
     assert_eq!(text(&flows, "closed_by", 0), "open");
 }
 
 #[test]
 fn data_on_its_way_when_the_client_resets_does_not_undo_the_reset() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(true, DATA, 1, 1, REQUEST)
         .send(false, DATA, 1, 28, &RESPONSE[..40])
         .send(true, flags::RST | flags::ACK, 28, 41, b"")
         .send(false, DATA, 41, 28, &RESPONSE[40..])
         .finish();
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(text(&flows, "closed_by", 0), "client_reset");
 }
 
 #[test]
 fn a_reset_outside_any_window_ends_nothing() {
-    let tables = Script::new()
+    let mut tables = Script::new()
         .handshake()
         .send(false, flags::RST, 2_000_000_000, 0, b"")
         .send(true, DATA, 1, 1, REQUEST)
         .send(false, DATA, 1, 28, RESPONSE)
         .finish();
     assert_eq!(
-        numbers(&tables.transactions.into_columns(), "status"),
+        numbers(&tables.transactions.take().into_columns(), "status"),
         [200]
     );
-    let flows = tables.flows.into_columns();
+    let flows = tables.flows.take().into_columns();
     assert_eq!(text(&flows, "closed_by", 0), "open");
 }
 
@@ -421,7 +424,7 @@ fn a_refused_byte_sent_again_is_neither_keep_alive_nor_retransmission() {
         .send(true, flags::ACK, 1, 11, b"")
         .send(false, DATA, 11, 1, &RESPONSE[10..])
         .finish();
-    let flows = std::mem::take(&mut tables.flows).into_columns();
+    let flows = tables.flows.take().into_columns();
     let segments = segments(tables);
     for probe in 5..segments.rows {
         assert_eq!(number(&segments, "is_keep_alive", probe), Some(0));
@@ -433,18 +436,68 @@ fn a_refused_byte_sent_again_is_neither_keep_alive_nor_retransmission() {
 #[test]
 fn a_flow_joined_at_a_keep_alive_has_its_first_message_behind_it() {
     for byte in [&b""[..], b"\0"] {
-        let tables = Script::new()
+        let mut tables = Script::new()
             .send(true, flags::ACK, 100, 50, byte)
             .send(false, flags::ACK, 50, 101, b"")
             .send(true, DATA, 101, 50, REQUEST)
             .send(false, DATA, 50, 128, RESPONSE)
             .finish();
-        let flows = tables.flows.into_columns();
+        let flows = tables.flows.take().into_columns();
         assert_eq!(numbers(&flows, "client_gap_bytes"), [0]);
         assert_eq!(numbers(&flows, "client_bytes"), [REQUEST.len() as u64]);
         assert_eq!(
-            numbers(&tables.transactions.into_columns(), "status"),
+            numbers(&tables.transactions.take().into_columns(), "status"),
             [200]
         );
     }
+}
+
+#[test]
+fn what_flows_hold_beyond_the_limit_is_handed_on_with_its_holes_and_reported() {
+    let mut script = Script::new();
+    script.analyzer.tables.held.limit(2000);
+    script
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(
+            false,
+            DATA,
+            1,
+            28,
+            b"HTTP/1.1 200 OK\r\nContent-Length: 3000\r\n\r\n",
+        )
+        // A hole of a hundred bytes, behind which the rest waits until it is too much.
+        .send(false, DATA, 142, 28, &[b'x'; 500]);
+    assert!(script.analyzer.tables.held.complaint().is_none());
+    script
+        .send(false, DATA, 642, 28, &[b'x'; 1500])
+        .send(false, DATA, 2142, 28, &[b'x'; 901])
+        .send(true, flags::ACK, 28, 3043, b"");
+    let mut tables = script.finish();
+    let transactions = tables.transactions.take().into_columns();
+    assert_eq!(numbers(&transactions, "response_body_bytes"), [3000]);
+    assert_eq!(numbers(&transactions, "missing_bytes"), [100]);
+    let anomalies = tables.anomalies.into_table(&mut Vec::new()).into_columns();
+    let limit = trace_model::AnomalyKind::LimitReached as u64;
+    let reported = numbers(&anomalies, "kind")
+        .iter()
+        .filter(|kind| **kind == limit)
+        .count();
+    assert_eq!(reported, 2, "the first time, and how often at the end");
+}
+
+#[test]
+fn what_a_flow_held_is_no_part_of_the_sum_when_it_is_over() {
+    let mut script = Script::new();
+    script
+        .handshake()
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, DATA, 500, 28, &[b'x'; 1000]);
+    script.analyzer.tables.held.limit(0);
+    assert!(script.analyzer.tables.held.is_over());
+    script
+        .analyzer
+        .flow_table
+        .finish(&mut script.analyzer.tables);
+    assert!(!script.analyzer.tables.held.is_over());
 }

@@ -74,6 +74,8 @@ pub struct Half {
     pub holes: Holes,
     /// Receive window last announced, scaled.
     pub last_window_bytes: u32,
+    /// What ends up to here was in flight when an earlier byte was sent again.
+    ambiguous_until: i64,
     /// The direction sends no more: FIN, RST or end of the capture.
     pub has_ended: bool,
 }
@@ -192,9 +194,17 @@ impl Half {
     /// Notes that an earlier byte was sent again: what is in flight gives no more round trips,
     /// for its acknowledgment may have waited for the resent part (Karn's rule, RFC 6298, 3).
     pub fn mark_ambiguous(&mut self) {
-        for sent in &mut self.outstanding {
-            sent.is_ambiguous = true;
-        }
+        self.ambiguous_until = self.next;
+    }
+
+    /// Memory that unacknowledged and waiting segments take.
+    #[inline]
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let outstanding = size_of::<Outstanding>().saturating_mul(self.outstanding.len());
+        self.reassembler
+            .held_bytes()
+            .saturating_add(outstanding as u64)
     }
 
     /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.
@@ -219,7 +229,8 @@ impl Half {
             self.outstanding.pop_front();
             let elapsed = time_ns.saturating_sub(sent.time_ns);
             // Only the segment that the ACK ends on was acknowledged as soon as it came.
-            let sample = (sent.end == ack && !sent.is_ambiguous && elapsed >= 0).then_some(elapsed);
+            let is_ambiguous = sent.is_ambiguous || sent.end <= self.ambiguous_until;
+            let sample = (sent.end == ack && !is_ambiguous && elapsed >= 0).then_some(elapsed);
             if let Some(sample) = sample {
                 self.rtt_samples = self.rtt_samples.saturating_add(1);
                 self.path_rtt_ns = Some(self.path_rtt_ns.map_or(sample, |least| least.min(sample)));

@@ -4,23 +4,28 @@
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
 //! ([`reassembly`]) and hands it to [`http`]. Two trackers follow the server's data for what the
-//! detectors read: [`pauses`] and [`flights`]. Memory is bounded by the flows that are open.
+//! detectors read: [`pauses`] and [`flights`]. What flows keep for later
+//! is bounded together ([`held`]), and so are the rows ([`bounded`]).
 
 #![forbid(unsafe_code)]
 
 mod anomalies;
+mod bounded;
 mod classify;
 mod flights;
 mod flow;
 mod flow_row;
 mod flow_table;
 mod half;
+mod held;
 mod holes;
 pub mod http;
 mod observation;
 mod orientation;
 mod pauses;
-mod reassembly;
+/// Public for tests/fuzz only.
+#[doc(hidden)]
+pub mod reassembly;
 mod segment_size;
 mod segments;
 mod statistics;
@@ -61,7 +66,7 @@ impl Analyzer {
     pub fn new(options: Options) -> Self {
         Analyzer {
             flow_table: FlowTable::new(options.share),
-            tables: Tables::new(options.segments, options.statistics),
+            tables: Tables::new(options.segments, options.statistics, options.share.count),
         }
     }
 
@@ -80,8 +85,8 @@ impl Analyzer {
     /// All packets were given: every flow is finished, and its rows are in the tables.
     pub fn finish(&mut self) {
         self.tables.anomalies.at_the_end();
-        self.tables.finish_segments();
         self.flow_table.finish(&mut self.tables);
+        self.tables.finish();
     }
 }
 

@@ -12,6 +12,8 @@ use std::collections::VecDeque;
 
 use trace_model::rows::{PauseRow, PausesTable};
 
+use crate::bounded::Bounded;
+
 use crate::half::Acknowledged;
 
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
@@ -36,6 +38,9 @@ const SPACING_MAX_NS: i64 = 2_000_000;
 const SPACING_SHARE: i64 = 10;
 /// Pauses of one response that wait for its end.
 const OPEN_PAUSES_MAX: usize = 4096;
+/// Responses that were opened and are not complete: as many as requests wait for theirs, and the
+/// interim responses of one of them.
+const OPENINGS_MAX: usize = 2048;
 /// How much older than one round trip an ACK may be and still be the one that released data: the
 /// worst scheduling delay seen on busy hosts.
 const ACK_AGE_SLACK_NS: i64 = 50_000_000;
@@ -173,6 +178,16 @@ impl PauseTracker {
         };
     }
 
+    /// Memory that what is remembered takes.
+    #[inline]
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let acks = self.acks.len().saturating_mul(size_of::<ClientAck>());
+        let open = self.open.len().saturating_mul(size_of::<OpenPause>());
+        let openings = self.openings.len().saturating_mul(size_of::<Opening>());
+        acks.saturating_add(open).saturating_add(openings) as u64
+    }
+
     /// The client acknowledged new data of the server.
     pub fn client_ack(&mut self, ack: AckSeen, server_path_rtt_ns: Option<i64>) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
@@ -240,6 +255,9 @@ impl PauseTracker {
             .shorts
             .back()
             .is_some_and(|short| short.frame == data.frame);
+        if self.openings.len() >= OPENINGS_MAX {
+            self.openings.pop_front();
+        }
         self.openings.push_back(Opening {
             response_start,
             end: data.end,
@@ -248,7 +266,7 @@ impl PauseTracker {
     }
 
     /// A response is complete: its pauses become rows.
-    pub fn response_ends(&mut self, response: FinishedResponse, rows: &mut PausesTable) {
+    pub fn response_ends(&mut self, response: FinishedResponse, rows: &mut Bounded<PausesTable>) {
         let FinishedResponse { start, end, .. } = response;
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {

@@ -4,7 +4,8 @@
 //! been handed on. A segment that starts there is handed on at once, uncopied. A later one waits in
 //! `pending` until the hole before it is filled by a retransmission, or is known to stay: because
 //! the receiver acknowledged it (it was lost by the capture, not by the path), because too much
-//! waits behind it, or because the flow ended.
+//! waits behind it, or because the flow ended. What waits is disjoint: of a byte that came twice
+//! the first copy is kept.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,12 @@ use crate::http::Mark;
 
 /// Most bytes that wait behind a hole. The largest receive window in common use is 16 MiB; a hole
 /// that more than this waits behind, without an acknowledgment, will not be filled.
-const PENDING_BYTES_MAX: u64 = 4 << 20;
+pub const WAITING_BYTES_MAX: u64 = 4 << 20;
+/// Most segments that wait behind a hole: those bytes in segments of 512 bytes, less than which no
+/// path makes them (RFC 9293, section 3.7.1: 536). It bounds the time that an overlap takes.
+pub const WAITING_PIECES_MAX: usize = 8192;
+/// What a waiting segment costs besides its bytes.
+const PIECE_OVERHEAD_BYTES: u64 = 128;
 
 /// What is handed on, in order.
 #[derive(Clone, Copy, Debug)]
@@ -42,27 +48,49 @@ pub struct Piece<'a> {
     pub peer_acked: Option<u64>,
 }
 
-impl<'a> Piece<'a> {
-    /// What was captured of its bytes from stream offset `from` to `to`.
-    fn bytes_between(&self, from: i64, to: i64) -> &'a [u8] {
+impl Piece<'_> {
+    fn end(&self) -> i64 {
+        self.offset.saturating_add(i64::from(self.length))
+    }
+
+    /// The part between two offsets inside it.
+    fn part(&self, from: i64, to: i64) -> Self {
         let place = |offset: i64| usize::try_from(offset.saturating_sub(self.offset)).unwrap_or(0);
         let captured = self.bytes.len();
-        let (from, to) = (place(from).min(captured), place(to).min(captured));
-        self.bytes.get(from..to).unwrap_or(&[])
+        let range = place(from).min(captured)..place(to).min(captured);
+        Piece {
+            offset: from,
+            length: u32::try_from(to.saturating_sub(from)).unwrap_or(0),
+            bytes: self.bytes.get(range).unwrap_or(&[]),
+            ..*self
+        }
     }
 }
 
 #[derive(Debug)]
 struct Waiting {
     length: u32,
-    bytes: Vec<u8>,
+    bytes: Box<[u8]>,
     mark: Mark,
     peer_acked: Option<u64>,
+}
+
+impl Waiting {
+    fn at(&self, offset: i64) -> Piece<'_> {
+        Piece {
+            offset,
+            length: self.length,
+            bytes: &self.bytes,
+            mark: self.mark,
+            peer_acked: self.peer_acked,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
 pub struct Reassembler {
     delivered: i64,
+    /// By offset, disjoint, all behind `delivered`.
     pending: BTreeMap<i64, Waiting>,
     pending_bytes: u64,
     /// Bytes that were never captured.
@@ -84,17 +112,33 @@ impl Reassembler {
         self.delivered
     }
 
-    /// Takes a segment's payload; hands on what is now in order. Of bytes that came twice the first
-    /// copy is kept. (Receivers differ; but what was handed on or acknowledged is the first copy of
-    /// all of them, RFC 9293, section 3.10.7.4.)
+    /// Memory that what waits takes.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let pieces = self.pending.len() as u64;
+        self.pending_bytes
+            .saturating_add(pieces.saturating_mul(PIECE_OVERHEAD_BYTES))
+    }
+
+    /// Takes a segment's payload; hands on what is now in order.
     pub fn insert(&mut self, piece: Piece<'_>, mut deliver: impl FnMut(Delivery<'_>)) {
-        if self.pending.is_empty() && piece.offset <= self.delivered {
+        if piece.offset == self.delivered && self.pending.is_empty() {
             self.hand_on(piece, &mut deliver);
             return;
         }
-        self.wait(piece);
+        let end = piece.end();
+        if end <= self.delivered {
+            return;
+        }
+        let first = self.pending.first_key_value().map(|(offset, _)| *offset);
+        if piece.offset <= self.delivered && first.is_none_or(|first| first >= end) {
+            self.hand_on(piece, &mut deliver);
+            self.drain(&mut deliver);
+            return;
+        }
+        self.wait(piece.part(piece.offset.max(self.delivered), end));
         self.drain(&mut deliver);
-        if self.pending_bytes > PENDING_BYTES_MAX {
+        while self.pending_bytes > WAITING_BYTES_MAX || self.pending.len() > WAITING_PIECES_MAX {
             self.skip_hole(&mut deliver);
         }
     }
@@ -116,47 +160,40 @@ impl Reassembler {
         }
     }
 
-    /// Keeps those parts of `piece` that neither were handed on nor wait already, so that what waits
-    /// never overlaps, and compares the others with the copies that wait.
+    /// Keeps those bytes of a segment that none of the waiting ones has.
     fn wait(&mut self, piece: Piece<'_>) {
-        let end = piece.offset.saturating_add(i64::from(piece.length));
-        let mut from = piece.offset.max(self.delivered);
-        while from < end {
-            let before = self.pending.range(..=from).next_back();
-            let covering =
-                before.filter(|(start, it)| start.saturating_add(i64::from(it.length)) > from);
-            from = if let Some((start, earlier)) = covering {
-                let to = start.saturating_add(i64::from(earlier.length)).min(end);
-                let known = Piece {
-                    offset: *start,
-                    length: earlier.length,
-                    bytes: &earlier.bytes,
-                    ..piece
-                };
-                let shared = piece.bytes_between(from, to).iter();
-                self.differing |= shared
-                    .zip(known.bytes_between(from, to))
-                    .any(|(byte, earlier)| byte != earlier);
-                to
-            } else {
-                let next = self.pending.range(from..).next();
-                let to = next.map_or(end, |(start, _)| end.min(*start));
-                self.keep(from, to, piece);
-                to
+        let (mut at, end) = (piece.offset, piece.end());
+        while at < end {
+            let before = self.pending.range(..=at).next_back();
+            let earlier = before
+                .map(|(offset, waiting)| waiting.at(*offset))
+                .filter(|earlier| earlier.end() > at);
+            let until = match earlier {
+                Some(earlier) => {
+                    let until = earlier.end().min(end);
+                    self.differing |= differ(piece.part(at, until), earlier.part(at, until));
+                    until
+                }
+                None => {
+                    let next = self.pending.range(at..).next();
+                    let until = next.map_or(end, |(offset, _)| (*offset).min(end));
+                    self.keep(piece.part(at, until));
+                    until
+                }
             };
+            at = until;
         }
     }
 
-    fn keep(&mut self, from: i64, to: i64, piece: Piece<'_>) {
-        let bytes = piece.bytes_between(from, to).to_vec();
-        self.pending_bytes = self.pending_bytes.saturating_add(bytes.len() as u64);
+    fn keep(&mut self, piece: Piece<'_>) {
+        self.pending_bytes = self.pending_bytes.saturating_add(piece.bytes.len() as u64);
         let waiting = Waiting {
-            length: u32::try_from(to.saturating_sub(from)).unwrap_or(u32::MAX),
-            bytes,
+            length: piece.length,
+            bytes: piece.bytes.into(),
             mark: piece.mark,
             peer_acked: piece.peer_acked,
         };
-        self.pending.insert(from, waiting);
+        self.pending.insert(piece.offset, waiting);
     }
 
     /// Gives up the hole before the first waiting segment.
@@ -187,14 +224,7 @@ impl Reassembler {
             self.pending_bytes = self
                 .pending_bytes
                 .saturating_sub(waiting.bytes.len() as u64);
-            let piece = Piece {
-                offset,
-                length: waiting.length,
-                bytes: &waiting.bytes,
-                mark: waiting.mark,
-                peer_acked: waiting.peer_acked,
-            };
-            self.hand_on(piece, deliver);
+            self.hand_on(waiting.at(offset), deliver);
         }
     }
 
@@ -204,7 +234,8 @@ impl Reassembler {
         if end <= self.delivered {
             return;
         }
-        let bytes = piece.bytes_between(self.delivered, end);
+        let skip = usize::try_from(self.delivered.saturating_sub(piece.offset)).unwrap_or(0);
+        let bytes = piece.bytes.get(skip..).unwrap_or(&[]);
         let offset = u64::try_from(self.delivered).unwrap_or(0);
         let total = u64::try_from(end.saturating_sub(self.delivered)).unwrap_or(0);
         self.delivered = end;
@@ -227,6 +258,12 @@ impl Reassembler {
             });
         }
     }
+}
+
+/// Whether two copies of the same place differ, as far as both were captured.
+fn differ(one: Piece<'_>, other: Piece<'_>) -> bool {
+    let shared = one.bytes.len().min(other.bytes.len());
+    one.bytes.get(..shared) != other.bytes.get(..shared)
 }
 
 #[cfg(test)]
@@ -308,6 +345,23 @@ mod tests {
         };
         assert!(!differs("bcdefgh"));
         assert!(differs("bcdXfgh"));
+    }
+
+    #[test]
+    fn many_tiny_segments_behind_a_hole_are_bounded() {
+        let mut reassembler = Reassembler::default();
+        for place in 0..3 * WAITING_PIECES_MAX as i64 {
+            let piece = Piece {
+                offset: 1 + 2 * place,
+                length: 1,
+                bytes: b"x",
+                mark: Mark::default(),
+                peer_acked: None,
+            };
+            reassembler.insert(piece, |_| {});
+            assert!(reassembler.held_bytes() <= (PIECE_OVERHEAD_BYTES + 1) * 8192);
+        }
+        assert!(reassembler.gap_bytes > WAITING_PIECES_MAX as u64);
     }
 
     #[test]

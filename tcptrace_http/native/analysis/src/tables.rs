@@ -9,15 +9,17 @@ use trace_model::rows::{
 use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
+use crate::bounded::Bounded;
+use crate::held::Held;
 use crate::http::Output;
 use crate::segments::Segments;
 
 #[derive(Debug, Default)]
 pub struct Tables {
-    pub flows: FlowsTable,
-    pub transactions: TransactionsTable,
-    pub pauses: PausesTable,
-    pub flights: FlightsTable,
+    pub flows: Bounded<FlowsTable>,
+    pub transactions: Bounded<TransactionsTable>,
+    pub pauses: Bounded<PausesTable>,
+    pub flights: Bounded<FlightsTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -29,6 +31,8 @@ pub struct Tables {
     pub flow_starts: Vec<u64>,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
+    /// What all flows hold for later.
+    pub(crate) held: Held,
     /// Rows that were left behind because their flow was not finished.
     left_behind: BTreeMap<&'static str, Columns>,
 }
@@ -57,11 +61,12 @@ const OF_FLOWS: [(&str, &str); 4] = [
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
-    /// of flows.
+    /// of flows. `shares` is how many have a part of the flows each.
     #[must_use]
-    pub fn new(segments: Option<Segments>, statistics: bool) -> Self {
+    pub fn new(segments: Option<Segments>, statistics: bool, shares: usize) -> Self {
         Tables {
             segments,
+            held: Held::of_one(shares),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
         }
@@ -69,10 +74,10 @@ impl Tables {
 
     /// Drops the rows of all tables but the segments: nobody wants them.
     pub fn drop_rows(&mut self) {
-        self.flows = FlowsTable::default();
-        self.transactions = TransactionsTable::default();
-        self.pauses = PausesTable::default();
-        self.flights = FlightsTable::default();
+        self.flows = Bounded::default();
+        self.transactions = Bounded::default();
+        self.pauses = Bounded::default();
+        self.flights = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -92,9 +97,17 @@ impl Tables {
         self.anomalies.push(self.last_frame, anomaly);
     }
 
-    /// Says what was left out of the segments table.
-    pub(crate) fn finish_segments(&mut self) {
-        if let Some(detail) = self.segments.as_ref().and_then(Segments::limit_reached) {
+    /// Says what was left out of the tables, and how much was given up.
+    pub(crate) fn finish(&mut self) {
+        let complaints = [
+            self.segments.as_ref().and_then(Segments::limit_reached),
+            self.flows.complaint(),
+            self.transactions.complaint(),
+            self.pauses.complaint(),
+            self.flights.complaint(),
+            self.held.complaint(),
+        ];
+        for detail in complaints.into_iter().flatten() {
             self.push_anomaly(Anomaly {
                 kind: AnomalyKind::LimitReached,
                 frame: None,
@@ -125,7 +138,7 @@ impl Tables {
     /// Takes the rows of the flows that are finished.
     #[must_use]
     pub fn take(&mut self) -> Batch {
-        let mut flows = std::mem::take(&mut self.flows).into_columns();
+        let mut flows = self.flows.take().into_columns();
         if let Some(statistics) = self.flow_statistics.as_mut() {
             let statistics = std::mem::take(statistics).into_columns();
             flows.columns.extend(statistics.columns);
@@ -137,12 +150,9 @@ impl Tables {
             .copied()
             .collect();
         let others = [
-            (
-                "transactions",
-                std::mem::take(&mut self.transactions).into_columns(),
-            ),
-            ("pauses", std::mem::take(&mut self.pauses).into_columns()),
-            ("flights", std::mem::take(&mut self.flights).into_columns()),
+            ("transactions", self.transactions.take().into_columns()),
+            ("pauses", self.pauses.take().into_columns()),
+            ("flights", self.flights.take().into_columns()),
         ];
         let mut tables = BTreeMap::from([("flows", flows)]);
         for (name, rows) in others {

@@ -132,16 +132,16 @@ impl Pcap {
                 self.max_captured_bytes
             )));
         }
-        let captured = usize::try_from(captured).unwrap_or(usize::MAX);
-        let whole = self.record_header_bytes.saturating_add(captured);
-        let Some(bytes) = body.get(..captured) else {
-            return Ok(Progress::Incomplete(whole));
-        };
         if !self.is_supported {
             return Err(CaptureError::UnsupportedLinkType {
                 link_type: self.link_type_number,
             });
         }
+        let captured = usize::try_from(captured).unwrap_or(usize::MAX);
+        let whole = self.record_header_bytes.saturating_add(captured);
+        let Some(bytes) = body.get(..captured) else {
+            return Ok(Progress::Incomplete(whole));
+        };
         let record = Record {
             time_ns: Some(self.time(field(0), field(4)).into()),
             interface: 0,

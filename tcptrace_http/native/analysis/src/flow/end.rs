@@ -139,7 +139,7 @@ impl Flow {
         }
         self.http = None;
         self.pauses.release();
-        self.unacknowledged.shrink_to_fit();
+        self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
         self.second.outstanding = VecDeque::new();
     }
@@ -155,6 +155,8 @@ impl Flow {
         let direction = self.direction_of(side);
         if let Some(http) = self.http.as_mut() {
             http.end(direction, end, mark, &mut tables.http_output);
+            // A head that breaks off here may be the only one of the flow.
+            self.is_http |= http.is_http();
         }
         self.collect(tables);
     }
@@ -168,9 +170,8 @@ impl Flow {
         self.end_direction(Side::First, End::EndOfCapture, mark, tables);
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.http = None;
-        for waiting in std::mem::take(&mut self.unacknowledged) {
-            tables.transactions.push(&waiting.row);
-        }
+        self.unacknowledged.flush(&mut tables.transactions);
+        self.release_held(tables);
         if !self.client_half().has_syn && !self.server_half().has_syn {
             let detail = "the handshake was not captured".to_owned();
             tables.anomaly(AnomalyKind::MidStreamStart, None, self.number, detail);

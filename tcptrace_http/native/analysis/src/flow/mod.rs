@@ -1,12 +1,12 @@
 //! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
 
 mod end;
+mod memory;
 mod payload;
 mod sent;
+mod unacknowledged;
 
-use std::collections::VecDeque;
-
-use trace_model::rows::{ClosedBy, Direction, SegmentRow, TransactionRow};
+use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::classify::classify;
@@ -19,6 +19,7 @@ use crate::pauses::PauseTracker;
 use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
+use unacknowledged::Unacknowledged;
 
 /// An endpoint of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,13 +42,6 @@ impl Side {
             Side::Second => Side::First,
         }
     }
-}
-
-/// A transaction that is complete, but whose last byte the client has not acknowledged yet.
-#[derive(Debug)]
-struct Unacknowledged {
-    row: TransactionRow,
-    response_end: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -82,7 +76,9 @@ pub struct Flow {
     /// No HTTP was found, or the flow is over: payload is not looked at any more.
     is_opaque: bool,
     transactions: u32,
-    unacknowledged: VecDeque<Unacknowledged>,
+    unacknowledged: Unacknowledged,
+    /// Its part of the sum that bounds the memory of all flows.
+    held_bytes: u64,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
     /// Kept only when asked for.
@@ -134,7 +130,8 @@ impl Flow {
             http: None,
             is_opaque: false,
             transactions: 0,
-            unacknowledged: VecDeque::new(),
+            unacknowledged: Unacknowledged::default(),
+            held_bytes: 0,
             recovery_until: 0,
             statistics: None,
         }
@@ -294,6 +291,10 @@ impl Flow {
             self.payload(side, packet, segment, start, ack, tables);
         }
         self.close(side, packet, segment, tables);
+        // Only payload makes a flow hold more, and its end much less.
+        if segment.payload_bytes > 0 || self.is_opaque {
+            self.account(packet, tables);
+        }
     }
 
     /// Takes what a SYN or SYN-ACK tells: the client, options, and the halves of the round trip.

@@ -3,15 +3,12 @@
 use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
-use super::{Flow, Side, Unacknowledged};
+use super::{Flow, Side};
 use crate::http::{self, Connection, Mark};
 use crate::pauses::FinishedResponse;
 use crate::reassembly::{Delivery, Piece, Reassembler};
 use crate::tables::Tables;
 use crate::transaction_row::transaction_row;
-
-/// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
-const UNACKNOWLEDGED_MAX: usize = 1024;
 
 impl Flow {
     /// Hands the segment's payload, and what it makes deliverable, to HTTP.
@@ -168,15 +165,9 @@ impl Flow {
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
         }
         let row = transaction_row(self.number, index, transaction);
-        self.unacknowledged.push_back(Unacknowledged {
-            row,
-            response_end: response.map(|response| response.end),
-        });
-        if self.unacknowledged.len() > UNACKNOWLEDGED_MAX {
-            if let Some(oldest) = self.unacknowledged.pop_front() {
-                tables.transactions.push(&oldest.row);
-            }
-        }
+        let response_end = response.map(|response| response.end);
+        self.unacknowledged
+            .push(row, response_end, &mut tables.transactions);
     }
 
     /// Writes the transactions whose last byte is now acknowledged.
@@ -187,17 +178,7 @@ impl Flow {
         tables: &mut Tables,
     ) {
         let acked = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
-        while let Some(front) = self.unacknowledged.front_mut() {
-            match front.response_end {
-                Some(end) if end > acked => return,
-                Some(_) => {
-                    front.row.last_ack_frame = Some(packet.frame);
-                    front.row.last_ack_time = Some(packet.time_ns);
-                }
-                None => {}
-            }
-            tables.transactions.push(&front.row);
-            self.unacknowledged.pop_front();
-        }
+        self.unacknowledged
+            .acknowledged(packet, acked, &mut tables.transactions);
     }
 }

@@ -179,6 +179,27 @@ impl Connection {
         }
     }
 
+    /// Memory that unfinished and unanswered messages take.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.requests
+            .held_bytes()
+            .saturating_add(self.responses.held_bytes())
+            .saturating_add(self.pairing.held_bytes())
+    }
+
+    /// Hands out what is known of messages that are not whole or not answered. What follows is read
+    /// on; it may be the rest of them.
+    pub fn give_up_held(&mut self, mark: Mark, out: &mut Output) {
+        for role in [Role::Request, Role::Response] {
+            if matches!(self.reader(role).state, State::Head) {
+                self.break_off_head(role, 0, mark, out);
+                self.lose(role, out);
+            }
+        }
+        self.pairing.hand_out_and_lose_order(out);
+    }
+
     fn role(&self, direction: Direction) -> Role {
         match (direction, self.roles_are_reversed) {
             (Direction::ClientToServer, false) | (Direction::ServerToClient, true) => Role::Request,

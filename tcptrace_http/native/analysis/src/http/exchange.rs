@@ -53,6 +53,13 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
+    /// Memory that its finished messages take.
+    pub(super) fn message_bytes(&self) -> u64 {
+        let messages = [&self.request_message, &self.response_message];
+        let bytes = messages.into_iter().flatten().map(|it| it.held_bytes());
+        bytes.fold(0, u64::saturating_add)
+    }
+
     /// A response whose request has not been delivered yet.
     pub(super) fn awaits_request(&self) -> bool {
         self.request.is_none()

@@ -77,6 +77,21 @@ impl Message {
         })
     }
 
+    /// Memory that it takes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let fields = &self.fields;
+        let texts = [
+            &self.method,
+            &self.target,
+            &fields.host,
+            &fields.content_type,
+            &fields.content_encoding,
+            &fields.server,
+        ];
+        let text_bytes = texts.into_iter().flatten().map(|text| text.len());
+        text_bytes.fold(size_of::<Message>(), usize::saturating_add) as u64
+    }
+
     #[must_use]
     pub fn is_chunked(&self) -> bool {
         self.framing == Framing::Chunked

@@ -47,6 +47,8 @@ pub(super) struct Pairing {
     client_ended: bool,
     server_ended: bool,
     limit_reported: bool,
+    /// Memory of the finished messages that wait in `slots`.
+    message_bytes: u64,
 }
 
 impl Pairing {
@@ -129,7 +131,11 @@ impl Pairing {
                 .is_some_and(|request| request.start == start)
         });
         match exchange {
-            Some(exchange) => exchange.request_message = Some(message),
+            Some(exchange) => {
+                let bytes = message.held_bytes();
+                exchange.request_message = Some(message);
+                self.message_bytes = self.message_bytes.saturating_add(bytes);
+            }
             None => {
                 let alone = Exchange {
                     request_message: Some(message),
@@ -157,7 +163,11 @@ impl Pairing {
             .as_ref()
             .is_some_and(|exchange| exchange.request.is_some());
         match exchange {
-            Some(exchange) => exchange.response_message = Some(message),
+            Some(exchange) => {
+                let bytes = message.held_bytes();
+                exchange.response_message = Some(message);
+                self.message_bytes = self.message_bytes.saturating_add(bytes);
+            }
             None => {
                 let alone = Exchange {
                     response_message: Some(message),
@@ -263,6 +273,33 @@ impl Pairing {
         self.give_up_before(self.slots.len(), out);
     }
 
+    /// Memory that the queue takes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let slot = size_of::<Slot>().saturating_add(size_of::<Exchange>());
+        let slots = self.slots.len().saturating_mul(slot) as u64;
+        slots.saturating_add(self.message_bytes)
+    }
+
+    /// Hands out what is not being answered right now, to have no more to keep: answers to it may
+    /// follow.
+    pub(super) fn hand_out_and_lose_order(&mut self, out: &mut Output) {
+        let mut has_lost = false;
+        for slot in std::mem::take(&mut self.slots) {
+            let is_answered_now = slot
+                .exchange()
+                .is_some_and(|it| it.response.is_some() && it.response_message.is_none());
+            if is_answered_now {
+                self.slots.push_back(slot);
+            } else {
+                has_lost = true;
+                self.give_up(slot, out);
+            }
+        }
+        if has_lost {
+            self.slots.push_back(Slot::Lost(Lost::Order));
+        }
+    }
+
     fn exchanges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Exchange> {
         self.slots.iter_mut().filter_map(Slot::exchange_mut)
     }
@@ -361,6 +398,7 @@ impl Pairing {
 
     pub(super) fn give_up(&mut self, slot: Slot, out: &mut Output) {
         if let Slot::Exchange(exchange) = slot {
+            self.message_bytes = self.message_bytes.saturating_sub(exchange.message_bytes());
             self.emit(*exchange, out);
         }
     }

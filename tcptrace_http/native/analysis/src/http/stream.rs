@@ -98,6 +98,8 @@ pub(super) struct Reader {
     start_line_is_whole: bool,
     /// The message whose body is being read.
     pub(super) message: Option<Box<Message>>,
+    /// Memory that it takes.
+    message_bytes: u64,
     /// The body was framed without knowing the request.
     pub(super) is_guess: bool,
     /// The last message ended before its framing did.
@@ -119,12 +121,19 @@ impl Reader {
             buffer: Vec::new(),
             start_line_is_whole: false,
             message: None,
+            message_bytes: 0,
             is_guess: false,
             broke_off: false,
             searched: 0,
             was_reported: false,
             current_start: None,
         }
+    }
+
+    /// Memory that the head so far and the message take.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.message_bytes
+            .saturating_add(self.buffer.capacity() as u64)
     }
 
     /// Takes bytes up to the next event and says how many those were.
@@ -226,6 +235,7 @@ impl Reader {
             Framing::UntilClose => Some(Body::UntilClose),
             Framing::NoBody | Framing::Tunnel | Framing::Unknown => None,
         };
+        self.message_bytes = message.held_bytes();
         self.message = Some(message);
         self.state = body.map_or(State::Idle, State::Body);
         body.is_some()
@@ -234,6 +244,7 @@ impl Reader {
     /// The message now being read, which ends here.
     pub(super) fn finish(&mut self, complete: bool) -> Option<Box<Message>> {
         let mut message = self.message.take()?;
+        self.message_bytes = 0;
         message.end = self.next;
         message.complete = complete;
         message.body_wire_bytes = self

@@ -1,0 +1,127 @@
+//! Tables that take rows until their memory is used up, and then only count them.
+//!
+//! Rows are what is asked for, so their memory must grow with what there is to tell: some 250 bytes
+//! a flow and 350 a transaction. The limits are for captures made to have millions of them.
+
+use trace_model::column::Columns;
+use trace_model::rows::{
+    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, TransactionRow,
+    TransactionsTable,
+};
+
+/// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
+/// it may take twice that.
+const TABLE_BYTES_MAX: usize = 1 << 30;
+/// A finding may come of each row; with its text and evidence it takes ten times the memory.
+const CANDIDATES_BYTES_MAX: usize = 32 << 20;
+
+/// A table whose rows' memory can be told.
+pub trait Rows: Default {
+    type Row;
+    const NAME: &'static str;
+    const BYTES_MAX: usize;
+    fn push(&mut self, row: &Self::Row);
+    fn into_columns(self) -> Columns;
+    fn len(&self) -> usize;
+    /// Memory of a row, its texts and lists included.
+    fn bytes_of(row: &Self::Row) -> usize;
+}
+
+macro_rules! rows {
+    ($table:ty, $row:ty, $name:literal, $most:expr, $variable:expr) => {
+        impl Rows for $table {
+            type Row = $row;
+            const NAME: &'static str = $name;
+            const BYTES_MAX: usize = $most;
+            fn push(&mut self, row: &$row) {
+                <$table>::push(self, row);
+            }
+            fn into_columns(self) -> Columns {
+                <$table>::into_columns(self)
+            }
+            fn len(&self) -> usize {
+                <$table>::len(self)
+            }
+            fn bytes_of(row: &$row) -> usize {
+                let variable: fn(&$row) -> usize = $variable;
+                size_of::<$row>().saturating_add(variable(row))
+            }
+        }
+    };
+}
+
+rows!(FlowsTable, FlowRow, "flows", TABLE_BYTES_MAX, |row| {
+    row.client.len().saturating_add(row.server.len())
+});
+rows!(
+    TransactionsTable,
+    TransactionRow,
+    "transactions",
+    TABLE_BYTES_MAX,
+    |row| {
+        let texts = [
+            &row.method,
+            &row.target,
+            &row.host,
+            &row.content_type,
+            &row.content_encoding,
+            &row.server_software,
+        ];
+        let lengths = texts.into_iter().flatten().map(String::len);
+        lengths.fold(0, usize::saturating_add)
+    }
+);
+rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
+rows!(
+    FlightsTable,
+    FlightRow,
+    "flights",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        // Four lists of as many entries, three of them of eight bytes.
+        row.flight_segments.len().saturating_mul(28)
+    }
+);
+
+#[derive(Debug, Default)]
+pub struct Bounded<T> {
+    table: T,
+    bytes: usize,
+    left_out: u64,
+}
+
+impl<T: Rows> Bounded<T> {
+    pub fn push(&mut self, row: &T::Row) {
+        if self.bytes > T::BYTES_MAX {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        self.bytes = self.bytes.saturating_add(T::bytes_of(row));
+        self.table.push(row);
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Takes the rows that there are; there is room for as many again.
+    #[must_use]
+    pub fn take(&mut self) -> T {
+        self.bytes = 0;
+        std::mem::take(&mut self.table)
+    }
+
+    /// What to say of rows that were left out.
+    #[must_use]
+    pub fn complaint(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "{} more rows of {} are not kept: the table has reached {} MiB",
+                self.left_out,
+                T::NAME,
+                T::BYTES_MAX >> 20
+            )
+        })
+    }
+}

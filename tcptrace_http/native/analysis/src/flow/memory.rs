@@ -1,0 +1,91 @@
+//! What a flow holds for later, and what becomes of it when all flows hold too much.
+
+use trace_model::{AnomalyKind, Packet};
+
+use super::{Flow, Side};
+use crate::http::Mark;
+use crate::tables::Tables;
+
+impl Flow {
+    /// Adds what the flow holds to the sum of all flows, and gives it up if that is too much.
+    #[inline]
+    pub(super) fn account(&mut self, packet: &Packet<'_>, tables: &mut Tables) {
+        let before = self.held_bytes;
+        self.update_held(tables);
+        if self.held_bytes > before && tables.held.is_over() {
+            self.give_up_held(packet, tables);
+        }
+    }
+
+    #[inline]
+    fn update_held(&mut self, tables: &mut Tables) {
+        let http = self.http.as_ref().map_or(0, |http| http.held_bytes());
+        let parts = [
+            http,
+            self.first.held_bytes(),
+            self.second.held_bytes(),
+            self.pauses.held_bytes(),
+            self.unacknowledged.held_bytes(),
+        ];
+        let now = parts.into_iter().fold(0, u64::saturating_add);
+        tables.held.change(self.held_bytes, now);
+        self.held_bytes = now;
+    }
+
+    /// The flow is over: it holds nothing any more.
+    pub(super) fn release_held(&mut self, tables: &mut Tables) {
+        tables.held.change(self.held_bytes, 0);
+        self.held_bytes = 0;
+    }
+
+    /// Gives up what the flow holds, what is easiest to do without first. What comes later is read on.
+    fn give_up_held(&mut self, packet: &Packet<'_>, tables: &mut Tables) {
+        let mark = Mark {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+        };
+        if tables.held.give_up(self.held_bytes) {
+            let detail = format!(
+                "flows together hold too much for later; this one gives up {} bytes, and the others \
+                 follow as they grow",
+                self.held_bytes
+            );
+            tables.anomaly(
+                AnomalyKind::LimitReached,
+                Some(packet.frame),
+                self.number,
+                detail,
+            );
+        }
+        self.give_up_holes(mark, tables);
+        self.update_held(tables);
+        if tables.held.is_over() {
+            self.give_up_messages(mark, tables);
+            self.update_held(tables);
+        }
+    }
+
+    /// Hands on what waits for a hole to be filled.
+    fn give_up_holes(&mut self, mark: Mark, tables: &mut Tables) {
+        for side in [Side::First, Side::Second] {
+            if self.half(side).reassembler.is_waiting() {
+                self.deliver(side, mark, tables, |reassembler, deliver| {
+                    reassembler.finish(deliver)
+                });
+            }
+        }
+    }
+
+    /// Hands out what is known of messages, and forgets what was sent and not acknowledged.
+    fn give_up_messages(&mut self, mark: Mark, tables: &mut Tables) {
+        if let Some(http) = self.http.as_mut() {
+            http.give_up_held(mark, &mut tables.http_output);
+            self.is_http |= http.is_http();
+        }
+        self.collect(tables);
+        self.unacknowledged.flush(&mut tables.transactions);
+        self.pauses.release();
+        self.first.outstanding.clear();
+        self.second.outstanding.clear();
+    }
+}

@@ -1,0 +1,88 @@
+//! Transactions that are complete, but whose last byte the client has not acknowledged yet.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::TransactionRow;
+use trace_model::Packet;
+
+use crate::bounded::{Bounded, Rows};
+use trace_model::rows::TransactionsTable;
+
+/// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
+const UNACKNOWLEDGED_MAX: usize = 1024;
+
+#[derive(Debug)]
+struct Waiting {
+    row: TransactionRow,
+    response_end: Option<u64>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Unacknowledged {
+    queue: VecDeque<Waiting>,
+    held_bytes: u64,
+}
+
+impl Unacknowledged {
+    /// Memory that the rows take.
+    #[inline]
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    pub(super) fn push(
+        &mut self,
+        row: TransactionRow,
+        response_end: Option<u64>,
+        rows: &mut Bounded<TransactionsTable>,
+    ) {
+        self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
+        self.queue.push_back(Waiting { row, response_end });
+        if self.queue.len() > UNACKNOWLEDGED_MAX {
+            self.pop(rows);
+        }
+    }
+
+    /// Writes the transactions whose last byte is acknowledged, now that `acked` bytes of the server are.
+    pub(super) fn acknowledged(
+        &mut self,
+        packet: &Packet<'_>,
+        acked: u64,
+        rows: &mut Bounded<TransactionsTable>,
+    ) {
+        while let Some(front) = self.queue.front_mut() {
+            match front.response_end {
+                Some(end) if end > acked => return,
+                Some(_) => {
+                    front.row.last_ack_frame = Some(packet.frame);
+                    front.row.last_ack_time = Some(packet.time_ns);
+                }
+                None => {}
+            }
+            self.pop(rows);
+        }
+    }
+
+    /// Writes all of them, and gives the memory back.
+    pub(super) fn flush(&mut self, rows: &mut Bounded<TransactionsTable>) {
+        while !self.queue.is_empty() {
+            self.pop(rows);
+        }
+        self.queue = VecDeque::new();
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.queue.shrink_to_fit();
+    }
+
+    fn pop(&mut self, rows: &mut Bounded<TransactionsTable>) {
+        if let Some(oldest) = self.queue.pop_front() {
+            self.held_bytes = self.held_bytes.saturating_sub(bytes_of(&oldest.row));
+            rows.push(&oldest.row);
+        }
+    }
+}
+
+fn bytes_of(row: &TransactionRow) -> u64 {
+    TransactionsTable::bytes_of(row) as u64
+}

@@ -1,0 +1,166 @@
+"""Writes the first inputs of every fuzz target: ``python tests/fuzz/seeds.py FOLDER``.
+
+They come from ``sample_traces`` and from what the tests say of HTTP; `make fuzz` starts from the
+corpora, which came from these.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+
+from scapy.contrib.gtp import GTP_U_Header
+from scapy.contrib.mpls import MPLS
+from scapy.layers.dot11 import Dot11, Dot11QoS, RadioTap
+from scapy.layers.inet import GRE, ICMP, IP, TCP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrFragment
+from scapy.layers.l2 import LLC, SNAP, CookedLinux, Dot1Q, Ether, Loopback
+from scapy.layers.ppp import PPP, PPPoE
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Packet, Raw
+
+ROOT = Path(__file__).resolve().parents[2]
+PCAP_HEADER_BYTES, RECORD_HEADER_BYTES = 24, 16
+#: The first of a capture's records: a handshake, a request and the start of its response.
+RECORDS = 14
+CUT = b"\0\0\0\7"
+CLIENT, SERVER = 0xE0, 0xE1
+GAP, END = 0x04, 0x06
+
+EXCHANGES = {
+    "plain": [
+        (CLIENT, b"GET /a HTTP/1.1\r\nHost: h\r\n\r\n"),
+        (SERVER, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+    ],
+    "pipelined": [
+        (CLIENT, b"GET /a HTTP/1.1\r\n\r\nHEAD /b HTTP/1.1\r\n\r\nGET /c HTTP/1.0\r\n\r\n"),
+        (SERVER, b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"),
+        (SERVER, b"HTTP/1.0 200 OK\r\n\r\nuntil the close"),
+        (SERVER | END, b""),
+    ],
+    "chunked": [
+        (CLIENT, b"POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n0\r\nT: u\r\n\r\n"),
+        (SERVER, b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+        (SERVER, b"3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n"),
+    ],
+    "tunnel": [
+        (CLIENT, b"CONNECT h:443 HTTP/1.1\r\n\r\n"),
+        (SERVER, b"HTTP/1.1 200 OK\r\n\r\n"),
+        (CLIENT, b"\x16\x03\x01"),
+    ],
+    "upgrade": [
+        (CLIENT, b"GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"),
+        (SERVER, b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05hello"),
+    ],
+    "lost": [
+        (CLIENT, b"GET /a HTTP/1.1\r\n\r\n"),
+        (SERVER | GAP, b"so many bytes are missing"),
+        (SERVER, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"),
+        (CLIENT, b"GET /b HTTP/1.1\r\n\r\n"),
+        (SERVER, b"HTTP/1.1 304\r\nServer: s\r\nContent-Type: t\r\nContent-Encoding: gzip\r\n\r\n"),
+    ],
+    "reversed": [(SERVER, b"GET http://u@a:81/x HTTP/1.1\r\n\r\n"), (CLIENT, b"HTTP/1.1 204 No Content\r\n\r\n")],
+    "http2": [(CLIENT, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4")],
+    "odd": [
+        (CLIENT, b"\r\nGET /\xc3\xa9 HTTP/1.1\nno field\n fold\nContent-Length: 1, 2\n\nx"),
+        (SERVER, b"HTTP/1.1 200\r\nConnection: close, keep-alive\r\nTransfer-Encoding: identity\r\n\r\nrest"),
+    ],
+    "cut": [(CLIENT, b"GET /a HT"), (CLIENT, b"TP/1.1\r\nHost: "), (CLIENT, b"h\r\n\r"), (CLIENT, b"\nGET /b")],
+}
+
+
+def beginning(file: bytes) -> bytes:
+    """The first records of a pcap file of this machine's byte order."""
+    end = PCAP_HEADER_BYTES
+    for _ in range(RECORDS):
+        if end + RECORD_HEADER_BYTES > len(file):
+            break
+        end += RECORD_HEADER_BYTES + struct.unpack_from("<I", file, end + 8)[0]
+    return file[:end]
+
+
+def pcap(link_type: int, frames: list[bytes], order: str = "<") -> bytes:
+    parts = [struct.pack(order + "IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link_type)]
+    for second, frame in enumerate(frames):
+        parts += [struct.pack(order + "IIII", second, 0, len(frame), len(frame)), frame]
+    return b"".join(parts)
+
+
+def encapsulated() -> dict[str, bytes]:
+    """One request by every way that it may be wrapped."""
+    request = TCP(sport=49152, dport=80, seq=2**32 - 2, flags="PA") / Raw(b"GET / HTTP/1.1\r\n\r\n")
+    v4 = IP(src="192.0.2.1", dst="198.51.100.2") / request
+    v6 = IPv6(src="2001:db8::1", dst="2001:db8::2") / request
+    udp = IP() / UDP(sport=1)
+    whole = bytes(request)
+    first = IP(flags="MF", id=7, proto=6) / Raw(whole[:24])
+    second = IP(frag=3, id=7, proto=6) / Raw(whole[24:])
+    wrapped: dict[str, tuple[int, list[Packet]]] = {
+        "vlan_qinq": (1, [Ether() / Dot1Q(type=0x88A8) / Dot1Q() / v4]),
+        "mpls": (1, [Ether(type=0x8847) / MPLS(s=0) / MPLS(s=1) / v4]),
+        "pppoe": (1, [Ether(type=0x8864) / PPPoE() / PPP() / v4]),
+        "gre_ipip": (1, [Ether() / IP() / GRE() / IP(proto=4) / v4]),
+        "vxlan": (1, [Ether() / udp / VXLAN() / Ether() / v6]),
+        "gtp": (1, [Ether() / IP() / UDP(sport=1, dport=2152) / GTP_U_Header(gtp_type=255) / v4]),
+        "teredo": (1, [Ether() / IP() / UDP(sport=1, dport=3544) / v6]),
+        "icmp_error": (1, [Ether() / IP() / ICMP(type=3) / v4]),
+        "fragments": (1, [Ether() / first, Ether() / second]),
+        "fragments_v6": (1, [Ether() / IPv6() / IPv6ExtHdrFragment(nh=6, offset=0, m=0) / request]),
+        "cooked": (113, [CookedLinux(proto=0x0800) / v4]),
+        "raw": (101, [v4, v6]),
+        "loopback": (0, [Loopback(type=2) / v4]),
+        "radiotap": (127, [RadioTap() / Dot11(type=2, subtype=8) / Dot11QoS() / LLC() / SNAP() / v4]),
+    }
+    made = {
+        name: pcap(link_type, [bytes(each) for each in frames]) for name, (link_type, frames) in wrapped.items()
+    }
+    return made | {"big_endian": pcap(1, [bytes(Ether() / v4)], ">")}
+
+
+def block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+
+def pcapng(frames: list[bytes]) -> bytes:
+    resolution = struct.pack("<HHB3xHHqHH", 9, 1, 9, 14, 8, 3, 0, 0)
+    blocks = [
+        block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
+        block(1, struct.pack("<HHI", 1, 0, 96) + resolution),
+    ]
+    for time, frame in enumerate(frames):
+        header = struct.pack("<IIIII", 0, 0, time, len(frame), len(frame))
+        blocks += [block(6, header + frame), block(3, struct.pack("<I", len(frame)) + frame[:96])]
+    return b"".join([*blocks, block(0xBAD, b"custom"), block(5, bytes(12))])
+
+
+def http(events: list[tuple[int, bytes]]) -> bytes:
+    return b"".join(bytes([control]) + text for control, text in events)
+
+
+def seeds() -> dict[str, dict[str, bytes]]:
+    """By target and name."""
+    samples = {path.stem: path.read_bytes() for path in sorted((ROOT / "sample_traces").glob("*.pcap"))}
+    captures = {name: beginning(file) for name, file in samples.items()} | encapsulated()
+    frame = captures["mpls"][PCAP_HEADER_BYTES + RECORD_HEADER_BYTES :]
+    captures["pcapng"] = pcapng([frame, frame])
+    steps = [
+        bytes([what, 0, place, 5, 0, what])
+        for what in (0x81, 0x82, 0x08, 0xD1)
+        for place in (0, 20, 24, 22, 16, 18)
+    ]
+    return {
+        "decoder": {name: file + CUT for name, file in captures.items()},
+        "end_to_end": captures,
+        "http": {name: http(events) for name, events in EXCHANGES.items()},
+        "reassembler": {f"steps_{at}": b"".join(steps[at:] + steps[:at]) for at in range(0, len(steps), 4)},
+    }
+
+
+if __name__ == "__main__":
+    for target, inputs in seeds().items():
+        folder = Path(sys.argv[1]) / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in inputs.items():
+            (folder / name).write_bytes(content)

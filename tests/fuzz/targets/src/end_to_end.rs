@@ -1,0 +1,280 @@
+//! A capture file through decoder and analyzer to the tables.
+
+use std::collections::BTreeMap;
+
+use tcptrace_analysis::{Analyzer, AnomaliesGiven, Options, Segments};
+use tcptrace_capture::{CaptureError, Decoder, Provenance};
+use trace_model::column::{Column, Columns, Values};
+use trace_model::{Anomaly, Packet, PacketSink};
+
+use crate::numbers::Numbers;
+
+/// Rows of one kind of anomaly at most: those of the decoder and of the analyzer, and two counts.
+const ANOMALIES_OF_A_KIND_MAX: usize = 1002;
+
+/// An analyzer, and what is counted on the way to it.
+struct Counted {
+    analyzer: Analyzer,
+    segments: usize,
+}
+
+impl PacketSink for Counted {
+    fn packet(&mut self, packet: &Packet<'_>) {
+        let has_segment = packet.network.is_some() && packet.segment.is_some();
+        self.segments += usize::from(has_segment);
+        self.analyzer.packet(packet);
+    }
+
+    fn anomaly(&mut self, anomaly: Anomaly) {
+        self.analyzer.anomaly(anomaly);
+    }
+}
+
+struct Analysis {
+    error: Option<CaptureError>,
+    provenance: Provenance,
+    segments: usize,
+    tables: BTreeMap<&'static str, Columns>,
+}
+
+fn analyze(file: &[u8], with_segments: bool, mut chunk: impl FnMut() -> usize) -> Analysis {
+    let mut decoder = Decoder::new();
+    let mut sink = Counted {
+        analyzer: Analyzer::new(Options {
+            segments: with_segments.then(Segments::default),
+            statistics: with_segments,
+            ..Options::default()
+        }),
+        segments: 0,
+    };
+    let (mut rest, mut result) = (file, Ok(()));
+    while !rest.is_empty() && result.is_ok() {
+        let (now, later) = rest.split_at(chunk().clamp(1, rest.len()));
+        result = decoder.feed(now, &mut sink);
+        rest = later;
+    }
+    let result = result.and_then(|()| decoder.finish(&mut sink));
+    sink.analyzer.finish();
+    Analysis {
+        error: result.err(),
+        provenance: decoder.provenance(),
+        segments: sink.segments,
+        tables: tables(sink.analyzer),
+    }
+}
+
+/// The tables by name; of flows without the statistics, which are there only when asked for.
+fn tables(mut analyzer: Analyzer) -> BTreeMap<&'static str, Columns> {
+    let batch = analyzer.tables.take();
+    let counts = analyzer.tables.anomalies.counts().to_vec();
+    let mut tables = batch.into_columns(&mut AnomaliesGiven::default(), Some(&counts));
+    if let Some(segments) = analyzer.tables.segments.take() {
+        let mut rest = segments.into_rest();
+        tables.insert("segments", rest.pop_front().unwrap_or_default());
+    }
+    tables
+}
+
+/// One table, its columns by name.
+struct View(Columns);
+
+impl View {
+    fn column(&self, name: &str) -> &Column {
+        self.0
+            .column(name)
+            .unwrap_or_else(|| panic!("no column {name}"))
+    }
+
+    fn number(&self, name: &str, row: usize) -> Option<i128> {
+        let column = self.column(name);
+        if column.validity.as_ref().is_some_and(|valid| !valid[row]) {
+            return None;
+        }
+        Some(match &column.values {
+            Values::U8(values) | Values::Enum(values, _) => values[row].into(),
+            Values::U16(values) => values[row].into(),
+            Values::U32(values) => values[row].into(),
+            Values::U64(values) => values[row].into(),
+            Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
+                values[row].into()
+            }
+            Values::Bool(values) => values[row].into(),
+            Values::F64(_) | Values::Text(_) | Values::ListU32(_) | Values::ListU64(_) => {
+                panic!("{name} is no number")
+            }
+        })
+    }
+
+    fn certain(&self, name: &str, row: usize) -> i128 {
+        self.number(name, row)
+            .unwrap_or_else(|| panic!("{name} is null"))
+    }
+
+    /// Those of the columns that have a value in a row are in ascending order.
+    fn assert_ascending(&self, names: &[&str], row: usize) {
+        let values: Vec<i128> = names
+            .iter()
+            .filter_map(|name| self.number(name, row))
+            .collect();
+        assert!(values.is_sorted(), "{names:?} are {values:?}");
+    }
+
+    fn assert_columns_are_whole(&self) {
+        for column in &self.0.columns {
+            let length = match &column.values {
+                Values::U8(values) | Values::Enum(values, _) => values.len(),
+                Values::U16(values) => values.len(),
+                Values::U32(values) => values.len(),
+                Values::U64(values) => values.len(),
+                Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
+                    values.len()
+                }
+                Values::Bool(values) => values.len(),
+                Values::F64(values) => values.len(),
+                Values::Text(lists) => lists.ends.len(),
+                Values::ListU32(lists) => lists.ends.len(),
+                Values::ListU64(lists) => lists.ends.len(),
+            };
+            assert_eq!(length, self.0.rows, "{}", column.name);
+            assert!(column
+                .validity
+                .as_ref()
+                .is_none_or(|valid| valid.len() == length));
+        }
+    }
+}
+
+pub fn run(input: &[u8]) {
+    let mut numbers = Numbers::new(input.len() as u64);
+    let whole = analyze(input, false, || usize::MAX);
+    let cut = analyze(input, true, || 1 + numbers.below(4096));
+    assert_eq!(whole.error, cut.error);
+    assert_eq!(whole.segments, cut.segments);
+    let (mut whole_tables, mut cut_tables) = (whole.tables, cut.tables);
+    let rows = cut_tables.remove("segments").map(View);
+    if let Some(flows) = cut_tables.get_mut("flows") {
+        View(flows.clone()).assert_columns_are_whole();
+        let always = whole_tables["flows"].columns.len();
+        flows.columns.truncate(always);
+    }
+    let (first, second) = (views(&mut whole_tables), views(&mut cut_tables));
+    for (one, other) in first.iter().zip(&second) {
+        // The tables that are always there do not depend on the one that is not, nor on the cuts.
+        assert_eq!(one.0, other.0);
+        one.assert_columns_are_whole();
+    }
+    let [flows, transactions, pauses, flights, anomalies] = &first;
+    check_flows(flows, whole.segments, &whole.provenance);
+    check_transactions(transactions, flows, &whole.provenance);
+    check_candidates(pauses, flights, transactions);
+    check_anomalies(anomalies, flows, &whole.provenance);
+    if let Some(rows) = rows {
+        assert_eq!(rows.0.rows, whole.segments, "a row for each segment");
+        check_segments(&rows, flows);
+    }
+}
+
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 5] {
+    ["flows", "transactions", "pauses", "flights", "anomalies"]
+        .map(|name| View(tables.remove(name).unwrap_or_default()))
+}
+
+fn check_flows(flows: &View, segments: usize, provenance: &Provenance) {
+    let mut packets = 0;
+    for row in 0..flows.0.rows {
+        assert_eq!(
+            flows.certain("flow", row),
+            row as i128,
+            "flows are numbered from 0"
+        );
+        let of = |name: &str| flows.certain(name, row);
+        assert!(of("packets") >= 1);
+        assert_eq!(of("packets"), of("client_packets") + of("server_packets"));
+        for side in ["client", "server"] {
+            assert!(of(&format!("{side}_retransmissions")) <= of(&format!("{side}_packets")));
+            assert!(of(&format!("{side}_out_of_order")) <= of(&format!("{side}_packets")));
+            assert!(of(&format!("{side}_duplicate_acks")) <= of(&format!("{side}_packets")));
+        }
+        for name in ["initial_rtt", "server_path_rtt", "client_path_rtt"] {
+            assert!(flows.number(name, row).is_none_or(|rtt| rtt >= 0));
+        }
+        packets += of("packets");
+    }
+    assert_eq!(
+        packets, segments as i128,
+        "each segment belongs to one flow"
+    );
+    assert!(packets <= i128::from(provenance.tcp_packets));
+}
+
+fn check_transactions(transactions: &View, flows: &View, provenance: &Provenance) {
+    let mut expected = (0, 0);
+    for row in 0..transactions.0.rows {
+        let of = |name| transactions.certain(name, row);
+        let (flow, index) = (of("flow"), of("index"));
+        expected = (flow, if flow == expected.0 { expected.1 } else { 0 });
+        assert_eq!((flow, index), expected, "indices have no holes");
+        expected.1 += 1;
+        assert!(flow < flows.0.rows as i128);
+        assert_eq!(flows.certain("is_http", flow as usize), 1);
+        transactions.assert_ascending(&["request_frame", "request_last_frame"], row);
+        transactions.assert_ascending(&["response_first_frame", "response_last_frame"], row);
+        for name in ["request_frame", "response_first_frame", "last_ack_frame"] {
+            let is_frame = |frame| (1..=i128::from(provenance.packets)).contains(&frame);
+            assert!(
+                transactions.number(name, row).is_none_or(is_frame),
+                "{name}"
+            );
+        }
+        if of("complete") == 1 {
+            assert!(transactions.number("request_frame", row).is_some());
+            assert!(transactions.number("response_last_frame", row).is_some());
+        }
+    }
+}
+
+fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
+    let keys: std::collections::BTreeSet<(i128, i128)> = (0..transactions.0.rows)
+        .map(|row| {
+            (
+                transactions.certain("flow", row),
+                transactions.certain("index", row),
+            )
+        })
+        .collect();
+    for table in [pauses, flights] {
+        for row in 0..table.0.rows {
+            let key = (
+                table.certain("flow", row),
+                table.certain("transaction", row),
+            );
+            assert!(keys.contains(&key), "a candidate belongs to a transaction");
+        }
+    }
+    for row in 0..pauses.0.rows {
+        pauses.assert_ascending(&["previous_frame", "released_frame"], row);
+        pauses.assert_ascending(&["ack_frame", "released_frame"], row);
+    }
+}
+
+fn check_anomalies(anomalies: &View, flows: &View, provenance: &Provenance) {
+    let mut counts = [0; 256];
+    for row in 0..anomalies.0.rows {
+        let kind = anomalies.certain("kind", row) as usize;
+        counts[kind] += 1;
+        assert!(counts[kind] <= ANOMALIES_OF_A_KIND_MAX);
+        let flow = anomalies.number("flow", row);
+        assert!(flow.is_none_or(|flow| flow < flows.0.rows as i128));
+        let frame = anomalies.number("frame", row);
+        assert!(frame.is_none_or(|frame| frame <= i128::from(provenance.packets)));
+    }
+}
+
+fn check_segments(rows: &View, flows: &View) {
+    for row in 0..rows.0.rows {
+        assert!(rows.certain("flow", row) < flows.0.rows as i128);
+        let acked_by = rows.number("acked_by_frame", row);
+        assert!(acked_by.is_none_or(|frame| frame > rows.certain("frame", row)));
+        assert!(rows.number("rtt", row).is_none_or(|rtt| rtt >= 0));
+    }
+}

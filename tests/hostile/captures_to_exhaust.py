@@ -1,0 +1,294 @@
+"""Captures made to exhaust memory, as streams: none of them is ever whole in memory or on a disk.
+
+Each ends with one ordinary exchange, which must be found whatever came before it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import zlib
+from typing import TYPE_CHECKING
+
+from captures import block, clean_exchange, pcap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FIN, SYN, RST, PSH, ACK = 1, 2, 4, 8, 16
+RAW = 101
+START_SECONDS = 1_600_000_000
+#: Sequence numbers begin shortly before they wrap.
+ISN = 2**32 - 1000
+PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 262144, RAW)
+#: The longest IP packet has so much payload behind headers without options.
+LONGEST = 65_535 - 40
+WRITE_BYTES = 1 << 20
+
+CLIENT, SERVER = 0, 1
+
+
+class Writer:
+    """TCP segments over IPv4 as pcap records, a microsecond after each other."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    def stamp(self, packet: bytes, captured: int | None = None) -> bytes:
+        self.number += 1
+        seconds, microseconds = divmod(self.number, 1_000_000)
+        length = len(packet) if captured is None else captured
+        header = struct.pack("<IIII", START_SECONDS + seconds, microseconds * 1000, length, len(packet))
+        return header + packet[:length]
+
+    def tcp(self, flow: int, side: int, seq: int, ack: int, flags: int = ACK, payload: bytes = b"") -> bytes:
+        client, server = 0x0A00_0000 + (flow >> 14), 0xC0A8_0001
+        port = 49152 + (flow & 0x3FFF)
+        ends = (client, server, port, 80) if side == CLIENT else (server, client, 80, port)
+        ip = struct.pack(">BBHIBBHII", 0x45, 0, 40 + len(payload), 0x0001_4000, 64, 6, 0, *ends[:2])
+        header = struct.pack(">HHIIBBHI", *ends[2:], seq % 2**32, ack % 2**32, 0x50, flags, 65535, 0)
+        return self.stamp(ip + header + payload)
+
+    def handshake(self, flow: int) -> bytes:
+        return (
+            self.tcp(flow, CLIENT, ISN, 0, SYN)
+            + self.tcp(flow, SERVER, ISN, ISN + 1, SYN | ACK)
+            + self.tcp(flow, CLIENT, ISN + 1, ISN + 1)
+        )
+
+
+def syn_flood(count: int) -> Iterator[bytes]:
+    """Connections that are never more than a SYN."""
+    writer = Writer()
+    for flow in range(count):
+        yield writer.tcp(flow, CLIENT, ISN, 0, SYN)
+
+
+def syn_flood_v6(count: int) -> Iterator[bytes]:
+    writer = Writer()
+    for flow in range(count):
+        addresses = struct.pack(">QQQQ", 0x20010DB8 << 32, flow, 0x20010DB8 << 32, 2**63)
+        header = struct.pack(">IHBB", 0x6000_0000, 20, 6, 64) + addresses
+        segment = struct.pack(">HHIIBBHI", 49152, 80, ISN, 0, 0x50, SYN, 65535, 0)
+        yield writer.stamp(header + segment)
+
+
+def _stream(flow: int, side: int, beginning: bytes, rest: bytes, count: int) -> Iterator[bytes]:
+    """One direction that begins in one way and goes on in another, each segment acknowledged."""
+    writer = Writer()
+    yield writer.handshake(flow)
+    seq = ISN + 1
+    for payload in itertools.chain([beginning], itertools.repeat(rest, count)):
+        yield writer.tcp(flow, side, seq, ISN + 1, PSH | ACK, payload)
+        seq += len(payload)
+        yield writer.tcp(flow, 1 - side, ISN + 1, seq)
+
+
+def endless_header_line(count: int) -> Iterator[bytes]:
+    return _stream(0, CLIENT, b"GET / HTTP/1.1\r\nX: ", b"x" * LONGEST, count)
+
+
+def endless_header_lines(count: int) -> Iterator[bytes]:
+    return _stream(0, SERVER, b"HTTP/1.1 200 OK\r\n", b"X: y\r\n" * 10_000, count)
+
+
+def endless_chunk_size(count: int) -> Iterator[bytes]:
+    return _stream(0, SERVER, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=", b"x" * LONGEST, count)
+
+
+def endless_trailers(count: int) -> Iterator[bytes]:
+    beginning = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n"
+    return _stream(0, SERVER, beginning, b"X: y\r\n" * 10_000, count)
+
+
+def interim_responses(count: int) -> Iterator[bytes]:
+    """A request that is told to go on for ever; a thousand times in each segment."""
+    return _stream(0, SERVER, b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000, count)
+
+
+def huge_gaps(count: int) -> Iterator[bytes]:
+    """Segments a gigabyte apart, which nobody acknowledges."""
+    writer = Writer()
+    yield writer.handshake(0)
+    for place in range(count):
+        yield writer.tcp(0, SERVER, ISN + 1 + (place << 30), ISN + 1, ACK, b"x" * 1448)
+
+
+def single_bytes(count: int) -> Iterator[bytes]:
+    """Every other byte of a stream whose first byte never comes."""
+    writer = Writer()
+    yield writer.handshake(0)
+    for place in range(count):
+        yield writer.tcp(0, SERVER, ISN + 2 + 2 * place, ISN + 1, ACK, b"x")
+
+
+def waiting_on_many_flows(count: int) -> Iterator[bytes]:
+    """Almost 4 MiB behind a hole of one byte, on each of many flows."""
+    writer = Writer()
+    payload = b"x" * LONGEST
+    for flow in range(count):
+        yield writer.handshake(flow)
+        for place in range(64):
+            yield writer.tcp(flow, SERVER, ISN + 2 + place * LONGEST, ISN + 1, ACK, payload)
+
+
+def heads_on_many_flows(count: int) -> Iterator[bytes]:
+    """Almost 256 KiB of a head that is never whole, on each of many flows."""
+    writer = Writer()
+    line = b"x" * LONGEST
+    for flow in range(count):
+        yield writer.handshake(flow)
+        seq = ISN + 1
+        for payload in (b"GET / HTTP/1.1\r\nX: ", line, line, line, line[:-4000]):
+            yield writer.tcp(flow, CLIENT, seq, ISN + 1, PSH | ACK, payload)
+            seq += len(payload)
+
+
+def pipelined_requests(count: int) -> Iterator[bytes]:
+    """Requests with long targets, none of which is answered, a thousand on each flow."""
+    writer = Writer()
+    request = b"GET /" + b"x" * 8000 + b" HTTP/1.1\r\n\r\n"
+    payload = request * (LONGEST // len(request))
+    for flow in range(-(-count // 1000)):
+        yield writer.handshake(flow)
+        seq = ISN + 1
+        for _ in range(1000 // (LONGEST // len(request))):
+            yield writer.tcp(flow, CLIENT, seq, ISN + 1, PSH | ACK, payload)
+            seq += len(payload)
+
+
+def pipelined_on_one_flow(count: int) -> Iterator[bytes]:
+    """A thousand small requests in each segment, and no answer."""
+    return _stream(0, CLIENT, b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n" * 1000, count)
+
+
+def unacknowledged_on_many_flows(count: int) -> Iterator[bytes]:
+    """Sixteen thousand segments that nobody acknowledges, on each of many flows."""
+    writer = Writer()
+    for flow in range(-(-count // 16_000)):
+        yield writer.handshake(flow)
+        for place in range(16_000):
+            yield writer.tcp(flow, SERVER, ISN + 1 + place, ISN + 1, ACK, b"x")
+
+
+def tiny_transactions(count: int) -> Iterator[bytes]:
+    """Requests of one byte of target and responses without a body, on one flow."""
+    writer = Writer()
+    request, response = b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 204 N\r\n\r\n"
+    yield writer.handshake(0)
+    for number in range(count):
+        client, server = ISN + 1 + number * len(request), ISN + 1 + number * len(response)
+        yield writer.tcp(0, CLIENT, client, server, PSH | ACK, request)
+        yield writer.tcp(0, SERVER, server, client + len(request), PSH | ACK, response)
+
+
+def stalls(count: int) -> Iterator[bytes]:
+    """Responses of two short segments, the second held for a delayed ACK: each is a finding."""
+    writer = Writer()
+    request, head = b"GET / HTTP/1.1\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+    yield writer.handshake(0)
+    client = server = ISN + 1
+    for _ in range(count):
+        yield writer.tcp(0, CLIENT, client, server, PSH | ACK, request)
+        client += len(request)
+        yield writer.tcp(0, SERVER, server, client, PSH | ACK, head)
+        writer.number += 40_000
+        server += len(head)
+        yield writer.tcp(0, CLIENT, client, server)
+        yield writer.tcp(0, SERVER, server, client, PSH | ACK, b"body")
+        server += 4
+
+
+def fragments(count: int) -> Iterator[bytes]:
+    """First fragments of datagrams of which no other part comes."""
+    writer = Writer()
+    for number in range(count):
+        addresses = struct.pack(">II", 0x0A00_0000 + (number >> 16), 0xC0A8_0001)
+        yield writer.stamp(
+            struct.pack(">BBHHHBBH", 0x45, 0, 1420, number & 0xFFFF, 0x2000, 64, 6, 0) + addresses + bytes(1400)
+        )
+
+
+def anomalies(count: int) -> Iterator[bytes]:
+    """Packets that end inside their TCP headers, in time that goes backwards."""
+    writer = Writer()
+    for number in range(count):
+        packet = writer.tcp(number, CLIENT, ISN, 0, SYN)[16:]
+        writer.number -= 4 * (number % 2)
+        yield writer.stamp(packet, 24)
+
+
+def _section() -> bytes:
+    return block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+
+
+def pcapng_interfaces(count: int) -> Iterator[bytes]:
+    """Sections with more interfaces than they may have."""
+    description = block(1, struct.pack("<HHI", RAW, 0, 0)) * 1000
+    for number in range(-(-count // 1000)):
+        if number % 500 == 0:
+            yield _section()
+        yield description
+
+
+def pcapng_long_blocks(count: int) -> Iterator[bytes]:
+    """Packets and unknown blocks of the greatest length that is read, or passed over."""
+    yield _section() + block(1, struct.pack("<HHI", RAW, 0, 0))
+    comment = struct.pack("<HH", 1, 65_532) + bytes(65_532)
+    options = comment * 255
+    for _ in range(count):
+        yield block(6, struct.pack("<IIIII", 0, 0, 0, 4, 4) + bytes(4) + options)
+        yield struct.pack("<II", 0xBAD, 1 << 26)
+        yield from itertools.repeat(bytes(1 << 20), 63)
+        yield bytes((1 << 20) - 12) + struct.pack("<I", 1 << 26)
+
+
+def empty_records(count: int) -> Iterator[bytes]:
+    """Zeros: each sixteen of them are a record of an empty packet."""
+    yield from itertools.repeat(bytes(16_000), -(-count // 1000))
+
+
+def _exchange_records() -> bytes:
+    """The ordinary exchange, without its Ethernet headers."""
+    return pcap([(time, frame[14:]) for time, frame in clean_exchange(client=("192.0.2.77", 50_000))])[24:]
+
+
+def _exchange_blocks() -> Iterator[bytes]:
+    yield _section() + block(1, struct.pack("<HHI", RAW, 0, 0) + struct.pack("<HHB3xHH", 9, 1, 9, 0, 0))
+    for time, frame in clean_exchange(client=("192.0.2.77", 50_000)):
+        packet = frame[14:]
+        yield block(6, struct.pack("<IIIII", 0, time >> 32, time & 0xFFFFFFFF, len(packet), len(packet)) + packet)
+
+
+def stream(generator: Callable[[int], Iterator[bytes]], count: int) -> Iterator[bytes]:
+    """A whole capture, in pieces of about a megabyte."""
+    if generator.__name__.startswith("pcapng"):
+        parts = itertools.chain(generator(count), _exchange_blocks())
+    else:
+        parts = itertools.chain([PCAP_HEADER], generator(count), [_exchange_records()])
+    gathered = bytearray()
+    for part in parts:
+        gathered += part
+        if len(gathered) >= WRITE_BYTES:
+            yield bytes(gathered)
+            gathered.clear()
+    yield bytes(gathered)
+
+
+def gzip_of(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    packer = zlib.compressobj(wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+def zstd_of(pieces: Iterator[bytes], window_log: int) -> Iterator[bytes]:
+    """A frame whose window is as long as it says."""
+    from backports.zstd import CompressionParameter, ZstdCompressor
+
+    packer = ZstdCompressor(
+        options={CompressionParameter.window_log: window_log, CompressionParameter.compression_level: 1}
+    )
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()

@@ -1,0 +1,208 @@
+"""Captures made to exhaust memory stay below a limit, say what was dropped, and lose nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import mmap
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from . import captures_to_exhaust as made
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MIB: Final = 1 << 20
+#: Of an analysis of next to nothing: Python and the core, with room for the allocator's habits.
+BASE_MIB: Final = 64
+#: A capture that is only read and counted needs no more than that.
+NOTHING_KEPT_MIB: Final = 96
+#: The sum that all flows may hold (HELD_BYTES_MAX), and what is allocated around it.
+HELD_MIB: Final = BASE_MIB + 256 + 64
+#: A full table (TABLE_BYTES_MAX), its longest column twice.
+TABLE_MIB: Final = HELD_MIB + 2 * 1024
+# 131,072 flows that may be open at a kilobyte and a half each, and what every run needs.
+OPEN_FLOWS_MIB: Final = 384
+LIMIT_REACHED: Final = "limit_reached"
+LIMIT: Final = frozenset({LIMIT_REACHED})
+#: The peak is asked of the process itself: the one that a parent is told of (ru_maxrss) begins with
+#: the memory of that parent.
+COMMAND: Final = """
+import gc, re, sys
+from tcptrace_http.cli.main import run
+gc.disable()  # as main does
+code = run(sys.argv[1:])
+status = open("/proc/self/status").read()
+sys.stderr.write("peak %s" % re.search(r"VmHWM:\\s+(\\d+) kB", status)[1])
+sys.exit(code)
+"""
+UNUSABLE: Final = 2
+
+
+@dataclass(frozen=True)
+class Case:
+    """A hostile capture: how many of its parts, everyday and at length, and what that may cost."""
+
+    make: Callable[[int], Iterator[bytes]]
+    everyday: int
+    slow: int
+    #: Peak resident memory of the everyday and the slow one, in MiB.
+    everyday_mib: int = NOTHING_KEPT_MIB
+    slow_mib: int = NOTHING_KEPT_MIB
+    #: Kinds of anomalies that the slow one must have.
+    kinds: frozenset[str] = frozenset()
+    pack: Callable[[Iterator[bytes]], Iterator[bytes]] | None = None
+    #: Whether the table of transactions is full before the exchange at the end.
+    fills_table: bool = False
+    #: Whether it can be unpacked at all.
+    is_readable: bool = True
+
+    def bytes(self, count: int) -> Iterator[bytes]:
+        pieces = made.stream(self.make, count)
+        return pieces if self.pack is None else self.pack(pieces)
+
+
+CASES: Final = {
+    "endless_header_line": Case(made.endless_header_line, 200, 20_000, kinds=LIMIT),
+    "endless_header_lines": Case(made.endless_header_lines, 200, 20_000, kinds=LIMIT),
+    "endless_chunk_size": Case(made.endless_chunk_size, 200, 20_000, kinds=frozenset({"malformed_http"})),
+    "endless_trailers": Case(made.endless_trailers, 200, 20_000, kinds=frozenset({"malformed_http"})),
+    "interim_responses": Case(made.interim_responses, 100, 10_000),
+    "huge_gaps": Case(made.huge_gaps, 20_000, 1_000_000),
+    "single_bytes": Case(made.single_bytes, 30_000, 1_000_000, kinds=frozenset({"capture_gap"})),
+    "waiting_on_many_flows": Case(made.waiting_on_many_flows, 60, 600, HELD_MIB, HELD_MIB, LIMIT),
+    "heads_on_many_flows": Case(made.heads_on_many_flows, 300, 10_000, HELD_MIB, HELD_MIB, LIMIT),
+    "pipelined_requests": Case(
+        made.pipelined_requests, 5000, 200_000, HELD_MIB, TABLE_MIB, LIMIT, fills_table=True
+    ),
+    "pipelined_on_one_flow": Case(
+        made.pipelined_on_one_flow, 20, 3000, slow_mib=TABLE_MIB, kinds=LIMIT, fills_table=True
+    ),
+    "unacknowledged_on_many_flows": Case(made.unacknowledged_on_many_flows, 64_000, 6_400_000, 96, HELD_MIB),
+    "tiny_transactions": Case(
+        made.tiny_transactions, 20_000, 3_000_000, slow_mib=TABLE_MIB, kinds=LIMIT, fills_table=True
+    ),
+    "stalls": Case(made.stalls, 1000, 200_000, 300, 1400, LIMIT),
+    "fragments": Case(made.fragments, 20_000, 1_000_000, kinds=frozenset({"incomplete_fragments"})),
+    "anomalies": Case(made.anomalies, 20_000, 2_000_000, kinds=frozenset({"truncated_packet", "time_backwards"})),
+    "pcapng_interfaces": Case(made.pcapng_interfaces, 100_000, 5_000_000, kinds=LIMIT),
+    "pcapng_long_blocks": Case(made.pcapng_long_blocks, 1, 20),
+    "gzip_bomb": Case(made.empty_records, 1_000_000, 30_000_000, pack=made.gzip_of),
+    # What zstd looks back on is memory; 128 MiB is the most that is unpacked.
+    "zstd_window_of_128_mib": Case(
+        made.empty_records,
+        1_000_000,
+        30_000_000,
+        NOTHING_KEPT_MIB + 160,
+        NOTHING_KEPT_MIB + 160,
+        pack=lambda pieces: made.zstd_of(pieces, 27),
+    ),
+    "zstd_window_of_2_gib": Case(
+        made.empty_records,
+        1_000_000,
+        30_000_000,
+        pack=lambda pieces: made.zstd_of(pieces, 31),
+        is_readable=False,
+    ),
+}
+#: Live flows are bounded in flow_table.rs.
+FLOODS: Final = {
+    "syn_flood": Case(made.syn_flood, 30_000, 3_000_000, slow_mib=OPEN_FLOWS_MIB, kinds=LIMIT),
+    "syn_flood_v6": Case(made.syn_flood_v6, 30_000, 3_000_000, slow_mib=OPEN_FLOWS_MIB, kinds=LIMIT),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int
+    peak_mib: float
+    error: str
+    output: Path
+
+    def anomalies(self) -> list[dict[str, Any]]:
+        """The last array of the document, which may itself be too long to read."""
+        with self.output.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            label = b'\n"anomalies": '
+            found = text[text.rfind(label) + len(label) :]
+        return json.loads(found.rstrip()[:-1])
+
+    def has(self, needle: bytes) -> bool:
+        with self.output.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            return text.find(needle) >= 0
+
+
+def analyzed(case: Case, count: int, folder: Path) -> Run:
+    """Analyse a capture as it is made, and measure the peak of the process."""
+    output, errors = folder / "out.json", folder / "errors"
+    with errors.open("wb") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-c", COMMAND, "analyze", "--format", "json", "-o", str(output), "-"],
+            stdin=subprocess.PIPE,
+            stderr=stderr,
+        )
+    assert process.stdin is not None
+    feeder = threading.Thread(target=feed, args=(process.stdin, case.bytes(count)))
+    feeder.start()
+    code = process.wait()
+    feeder.join()
+    said, _, peak_kib = errors.read_text().rpartition("peak ")
+    assert peak_kib.isdigit(), peak_kib
+    return Run(code, int(peak_kib) / 1024, said, output)
+
+
+def feed(pipe: Any, pieces: Iterator[bytes]) -> None:
+    # The reader may be done before all is written.
+    with contextlib.suppress(BrokenPipeError):
+        for piece in pieces:
+            pipe.write(piece)
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()
+
+
+def check(case: Case, count: int, most_mib: int, folder: Path) -> Run:
+    run = analyzed(case, count, folder)
+    assert run.peak_mib < most_mib
+    if not case.is_readable:
+        assert run.code == UNUSABLE
+        assert "requires too much memory" in run.error
+        return run
+    assert run.code == 0, run.error
+    assert run.has(b'"client":"192.0.2.77"')
+    is_full = case.fills_table and count == case.slow
+    assert run.has(b'"target":"/page"') != is_full
+    assert run.has(b"more rows of transactions are not kept") == is_full
+    return run
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_capture_made_to_exhaust_memory_is_read_to_its_end(name, tmp_path):
+    check(CASES[name], CASES[name].everyday, CASES[name].everyday_mib, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_memory_stays_below_its_limit_however_long_the_capture(name, tmp_path):
+    case = CASES[name]
+    run = check(case, case.slow, case.slow_mib, tmp_path)
+    found = run.anomalies() if case.is_readable else []
+    print(
+        f"{name}: {run.peak_mib:.0f} MiB",
+        *sorted({one["detail"] for one in found if one["kind"] == LIMIT_REACHED})[:3],
+    )
+    assert case.kinds <= {one["kind"] for one in found}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FLOODS)
+def test_half_open_flows_are_bounded(name, tmp_path):
+    case = FLOODS[name]
+    run = check(case, case.slow, case.slow_mib, tmp_path)
+    print(f"{name}: {run.peak_mib:.0f} MiB")
+    assert LIMIT_REACHED in {one["kind"] for one in run.anomalies()}
