@@ -19,7 +19,6 @@ pub struct Class {
     pub is_out_of_order: bool,
     pub is_keep_alive: bool,
     pub is_zero_window: bool,
-    pub is_window_update: bool,
     pub duplicate_ack_count: u32,
     pub gap_before_bytes: u32,
 }
@@ -78,7 +77,6 @@ pub fn classify(
         } else if sender.last_ack != Some(ack) || length > 0 {
             sender.duplicate_acks_in_a_row = 0;
         }
-        class.is_window_update = is_pure_ack && repeats && !same_window && segment.window > 0;
         sender.last_ack = Some(ack);
     }
     sender.last_window = segment.window;

@@ -90,6 +90,7 @@ impl FlowTable {
         let flow = slot.get_or_insert_with(&mut new_flow);
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
             let mut over = std::mem::replace(flow, new_flow());
+            flow.reuses_ports = true;
             finish(&mut over, tables);
         }
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);

@@ -22,6 +22,7 @@ mod pauses;
 mod reassembly;
 mod segment_size;
 mod tables;
+mod tcp_analysis;
 mod transaction_row;
 
 #[cfg(test)]

@@ -586,7 +586,7 @@ impl PacketsTable {
         }
     }
 }
-/// One row a TCP segment, with what it does on its flow.
+/// One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's TCP analysis, by its rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentRow {
     /// Frame number.
@@ -605,24 +605,54 @@ pub struct SegmentRow {
     pub payload_bytes: u32,
     /// TCP flag bits.
     pub flags: u16,
-    /// Receive window, scaled; unscaled while the scale is not known.
+    /// Receive window, scaled; as sent on a SYN and where its own scale is not known.
     pub window_bytes: u32,
-    /// All its data had been sent before.
+    /// Goes back behind the highest number sent: sent again, in any way.
     pub is_retransmission: bool,
-    /// Fills a hole shortly after it was seen: reordered, not resent.
+    /// Sent again within 20 ms of two or more duplicate ACKs for it.
+    pub is_fast_retransmission: bool,
+    /// Sent again although it had been acknowledged.
+    pub is_spurious_retransmission: bool,
+    /// Goes back, but so soon that it was overtaken, not sent again.
     pub is_out_of_order: bool,
+    /// The segment before it was not captured: a hole in the numbers.
+    pub is_lost_segment: bool,
+    /// Acknowledges what was not captured.
+    pub is_ack_of_lost_segment: bool,
     /// Keep-alive probe (RFC 9293, section 3.8.4).
     pub is_keep_alive: bool,
+    /// Answers a keep-alive probe.
+    pub is_keep_alive_ack: bool,
     /// Announces a receive window of zero.
     pub is_zero_window: bool,
+    /// One byte sent into a window of zero.
+    pub is_zero_window_probe: bool,
+    /// Answers a zero window probe: the window is zero still.
+    pub is_zero_window_probe_ack: bool,
     /// Pure ACK that only changes the window.
     pub is_window_update: bool,
+    /// Goes to the last byte of the window announced.
+    pub is_window_full: bool,
+    /// SYN on ports that an earlier connection in the capture had.
+    pub is_reused_ports: bool,
     /// Which duplicate ACK in a row this is; 0: none.
     pub duplicate_ack_count: u32,
+    /// Frame of the ACK that it repeats.
+    pub duplicate_ack_frame: Option<u64>,
+    /// Time since what it sends again was sent, if neither fast nor spurious.
+    pub rto: Option<i64>,
+    /// Frame that time is counted from.
+    pub rto_frame: Option<u64>,
     /// Bytes missing before it: never captured, or lost on the path.
     pub gap_before_bytes: u32,
-    /// Bytes of its direction in flight after it.
-    pub flight_bytes: u64,
+    /// Bytes of its direction in flight after it, less those in SACK blocks.
+    pub flight_bytes: Option<u32>,
+    /// Payload since the last PSH, its own included.
+    pub push_bytes: Option<u32>,
+    /// Frame of the segment that its ACK number ends on.
+    pub acks_frame: Option<u64>,
+    /// Time from that frame to this one; Karn's rule is not observed.
+    pub ack_rtt: Option<i64>,
     /// Frame that first acknowledged all of it.
     pub acked_by_frame: Option<u64>,
     /// Round trip from this segment to that ACK, by Karn's rule.
@@ -645,13 +675,35 @@ pub struct SegmentsTable {
     flags: Vec<u16>,
     window_bytes: Vec<u32>,
     is_retransmission: Vec<bool>,
+    is_fast_retransmission: Vec<bool>,
+    is_spurious_retransmission: Vec<bool>,
     is_out_of_order: Vec<bool>,
+    is_lost_segment: Vec<bool>,
+    is_ack_of_lost_segment: Vec<bool>,
     is_keep_alive: Vec<bool>,
+    is_keep_alive_ack: Vec<bool>,
     is_zero_window: Vec<bool>,
+    is_zero_window_probe: Vec<bool>,
+    is_zero_window_probe_ack: Vec<bool>,
     is_window_update: Vec<bool>,
+    is_window_full: Vec<bool>,
+    is_reused_ports: Vec<bool>,
     duplicate_ack_count: Vec<u32>,
+    duplicate_ack_frame: Vec<u64>,
+    duplicate_ack_frame_validity: Vec<bool>,
+    rto: Vec<i64>,
+    rto_validity: Vec<bool>,
+    rto_frame: Vec<u64>,
+    rto_frame_validity: Vec<bool>,
     gap_before_bytes: Vec<u32>,
-    flight_bytes: Vec<u64>,
+    flight_bytes: Vec<u32>,
+    flight_bytes_validity: Vec<bool>,
+    push_bytes: Vec<u32>,
+    push_bytes_validity: Vec<bool>,
+    acks_frame: Vec<u64>,
+    acks_frame_validity: Vec<bool>,
+    ack_rtt: Vec<i64>,
+    ack_rtt_validity: Vec<bool>,
     acked_by_frame: Vec<u64>,
     acked_by_frame_validity: Vec<bool>,
     rtt: Vec<i64>,
@@ -680,13 +732,39 @@ impl SegmentsTable {
         self.flags.push(row.flags);
         self.window_bytes.push(row.window_bytes);
         self.is_retransmission.push(row.is_retransmission);
+        self.is_fast_retransmission.push(row.is_fast_retransmission);
+        self.is_spurious_retransmission
+            .push(row.is_spurious_retransmission);
         self.is_out_of_order.push(row.is_out_of_order);
+        self.is_lost_segment.push(row.is_lost_segment);
+        self.is_ack_of_lost_segment.push(row.is_ack_of_lost_segment);
         self.is_keep_alive.push(row.is_keep_alive);
+        self.is_keep_alive_ack.push(row.is_keep_alive_ack);
         self.is_zero_window.push(row.is_zero_window);
+        self.is_zero_window_probe.push(row.is_zero_window_probe);
+        self.is_zero_window_probe_ack
+            .push(row.is_zero_window_probe_ack);
         self.is_window_update.push(row.is_window_update);
+        self.is_window_full.push(row.is_window_full);
+        self.is_reused_ports.push(row.is_reused_ports);
         self.duplicate_ack_count.push(row.duplicate_ack_count);
+        self.duplicate_ack_frame
+            .push(row.duplicate_ack_frame.unwrap_or_default());
+        self.duplicate_ack_frame_validity
+            .push(row.duplicate_ack_frame.is_some());
+        self.rto.push(row.rto.unwrap_or_default());
+        self.rto_validity.push(row.rto.is_some());
+        self.rto_frame.push(row.rto_frame.unwrap_or_default());
+        self.rto_frame_validity.push(row.rto_frame.is_some());
         self.gap_before_bytes.push(row.gap_before_bytes);
-        self.flight_bytes.push(row.flight_bytes);
+        self.flight_bytes.push(row.flight_bytes.unwrap_or_default());
+        self.flight_bytes_validity.push(row.flight_bytes.is_some());
+        self.push_bytes.push(row.push_bytes.unwrap_or_default());
+        self.push_bytes_validity.push(row.push_bytes.is_some());
+        self.acks_frame.push(row.acks_frame.unwrap_or_default());
+        self.acks_frame_validity.push(row.acks_frame.is_some());
+        self.ack_rtt.push(row.ack_rtt.unwrap_or_default());
+        self.ack_rtt_validity.push(row.ack_rtt.is_some());
         self.acked_by_frame
             .push(row.acked_by_frame.unwrap_or_default());
         self.acked_by_frame_validity
@@ -761,9 +839,33 @@ impl SegmentsTable {
                     validity: None,
                 },
                 Column {
+                    name: "is_fast_retransmission",
+                    json_name: None,
+                    values: Values::Bool(self.is_fast_retransmission),
+                    validity: None,
+                },
+                Column {
+                    name: "is_spurious_retransmission",
+                    json_name: None,
+                    values: Values::Bool(self.is_spurious_retransmission),
+                    validity: None,
+                },
+                Column {
                     name: "is_out_of_order",
                     json_name: None,
                     values: Values::Bool(self.is_out_of_order),
+                    validity: None,
+                },
+                Column {
+                    name: "is_lost_segment",
+                    json_name: None,
+                    values: Values::Bool(self.is_lost_segment),
+                    validity: None,
+                },
+                Column {
+                    name: "is_ack_of_lost_segment",
+                    json_name: None,
+                    values: Values::Bool(self.is_ack_of_lost_segment),
                     validity: None,
                 },
                 Column {
@@ -773,9 +875,27 @@ impl SegmentsTable {
                     validity: None,
                 },
                 Column {
+                    name: "is_keep_alive_ack",
+                    json_name: None,
+                    values: Values::Bool(self.is_keep_alive_ack),
+                    validity: None,
+                },
+                Column {
                     name: "is_zero_window",
                     json_name: None,
                     values: Values::Bool(self.is_zero_window),
+                    validity: None,
+                },
+                Column {
+                    name: "is_zero_window_probe",
+                    json_name: None,
+                    values: Values::Bool(self.is_zero_window_probe),
+                    validity: None,
+                },
+                Column {
+                    name: "is_zero_window_probe_ack",
+                    json_name: None,
+                    values: Values::Bool(self.is_zero_window_probe_ack),
                     validity: None,
                 },
                 Column {
@@ -785,10 +905,40 @@ impl SegmentsTable {
                     validity: None,
                 },
                 Column {
+                    name: "is_window_full",
+                    json_name: None,
+                    values: Values::Bool(self.is_window_full),
+                    validity: None,
+                },
+                Column {
+                    name: "is_reused_ports",
+                    json_name: None,
+                    values: Values::Bool(self.is_reused_ports),
+                    validity: None,
+                },
+                Column {
                     name: "duplicate_ack_count",
                     json_name: None,
                     values: Values::U32(self.duplicate_ack_count),
                     validity: None,
+                },
+                Column {
+                    name: "duplicate_ack_frame",
+                    json_name: None,
+                    values: Values::U64(self.duplicate_ack_frame),
+                    validity: Some(self.duplicate_ack_frame_validity),
+                },
+                Column {
+                    name: "rto",
+                    json_name: None,
+                    values: Values::Duration(self.rto),
+                    validity: Some(self.rto_validity),
+                },
+                Column {
+                    name: "rto_frame",
+                    json_name: None,
+                    values: Values::U64(self.rto_frame),
+                    validity: Some(self.rto_frame_validity),
                 },
                 Column {
                     name: "gap_before_bytes",
@@ -799,8 +949,26 @@ impl SegmentsTable {
                 Column {
                     name: "flight_bytes",
                     json_name: None,
-                    values: Values::U64(self.flight_bytes),
-                    validity: None,
+                    values: Values::U32(self.flight_bytes),
+                    validity: Some(self.flight_bytes_validity),
+                },
+                Column {
+                    name: "push_bytes",
+                    json_name: None,
+                    values: Values::U32(self.push_bytes),
+                    validity: Some(self.push_bytes_validity),
+                },
+                Column {
+                    name: "acks_frame",
+                    json_name: None,
+                    values: Values::U64(self.acks_frame),
+                    validity: Some(self.acks_frame_validity),
+                },
+                Column {
+                    name: "ack_rtt",
+                    json_name: None,
+                    values: Values::Duration(self.ack_rtt),
+                    validity: Some(self.ack_rtt_validity),
                 },
                 Column {
                     name: "acked_by_frame",

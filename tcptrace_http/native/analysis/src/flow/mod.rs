@@ -17,6 +17,7 @@ use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
 use crate::segment_size::SegmentSize;
 use crate::tables::Tables;
+use crate::tcp_analysis::TcpAnalysis;
 
 /// An acknowledgment further ahead than the largest window (RFC 7323, section 2.3) is no
 /// acknowledgment of this flow's data.
@@ -69,6 +70,9 @@ pub struct Flow {
     pub syn_ack_ns: Option<i64>,
     pub initial_rtt_ns: Option<i64>,
     pub segment_size: SegmentSize,
+    /// Another connection had the ports before; and what the segments table tells, if it is asked for.
+    pub reuses_ports: bool,
+    tcp_analysis: Option<Box<TcpAnalysis>>,
     /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
     pub pauses: Box<PauseTracker>,
     pub flights: FlightTracker,
@@ -117,6 +121,8 @@ impl Flow {
             syn_ack_ns: None,
             initial_rtt_ns: None,
             segment_size: SegmentSize::default(),
+            reuses_ports: false,
+            tcp_analysis: None,
             pauses: Box::default(),
             flights: FlightTracker::default(),
             is_http: false,
@@ -238,25 +244,22 @@ impl Flow {
         );
 
         let row = tables.segments.as_mut().map(|rows| {
-            rows.push(SegmentRow {
+            let mut row = SegmentRow {
                 frame: packet.frame,
-                flow: 0,
+                flow: self.number,
                 direction,
                 time: packet.time_ns,
                 seq: start,
                 ack,
                 payload_bytes: segment.payload_bytes,
                 flags: segment.flags,
-                window_bytes: window,
-                is_retransmission: class.is_retransmission,
-                is_out_of_order: class.is_out_of_order,
-                is_keep_alive: class.is_keep_alive,
-                is_zero_window: class.is_zero_window,
-                is_window_update: class.is_window_update,
-                duplicate_ack_count: class.duplicate_ack_count,
                 gap_before_bytes: class.gap_before_bytes,
+                is_reused_ports: std::mem::take(&mut self.reuses_ports),
                 ..SegmentRow::default()
-            });
+            };
+            let analysis = self.tcp_analysis.get_or_insert_default();
+            analysis.describe(side == Side::First, packet, segment, &mut row);
+            rows.push(row);
             rows.len().saturating_sub(1)
         });
         if let Some(ack) = ack {
@@ -264,8 +267,6 @@ impl Flow {
         }
         self.advance(side, packet, segment, start, &class, row);
         if let Some(shown) = row.and_then(|row| tables.segments.as_mut()?.get_mut(row)) {
-            shown.flow = self.number;
-            shown.flight_bytes = self.half(side).flight_bytes();
             shown.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
         }
         if class.is_new && segment.payload_bytes > 0 && self.was_reset() {
