@@ -52,7 +52,13 @@ fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut Segme
     } else if peer.was_keep_alive {
         row.is_keep_alive_ack = true;
     } else {
-        sender.duplicate_acks = sender.duplicate_acks.saturating_add(1);
+        let counted = if sender.counts_anew {
+            0
+        } else {
+            sender.duplicate_acks
+        };
+        sender.counts_anew = false;
+        sender.duplicate_acks = counted.saturating_add(1);
         row.duplicate_ack_count = sender.duplicate_acks;
         row.duplicate_ack_frame = Some(sender.first_ack_frame);
     }
@@ -64,6 +70,7 @@ pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut Seg
         sender.first_ack_frame = seen.frame;
         sender.duplicate_acks = 0;
         sender.unseen_is_told = false;
+        sender.counts_anew = false;
     }
     let is_ahead = |at: SeqNumber| seen.ack.is_after(at);
     if !seen.has_any(flags::ACK) || !peer.contiguous.is_some_and(is_ahead) {
@@ -79,7 +86,7 @@ pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut Seg
     } else {
         // Where nothing of the peer is captured, each of its ACKs of something new allows one note.
         row.is_ack_of_lost_segment = peer.duplicate_acks == 0 && !peer.unseen_is_told;
-        peer.duplicate_acks = 0;
         peer.unseen_is_told = true;
+        peer.counts_anew = true;
     }
 }

@@ -54,6 +54,8 @@ pub struct Sender {
     pub duplicate_acks: u32,
     /// The peer's ACK of unseen data was told once; more of them are not told.
     pub unseen_is_told: bool,
+    /// Since the peer's ACK of unseen data: the next duplicate ACK is the first again.
+    pub counts_anew: bool,
     /// False from a lost segment to the peer's next ACK.
     pub flight_is_known: bool,
     pub unacknowledged: Unacknowledged,
@@ -82,6 +84,7 @@ impl Default for Sender {
             first_ack_frame: 0,
             duplicate_acks: 0,
             unseen_is_told: false,
+            counts_anew: false,
             flight_is_known: true,
             unacknowledged: Unacknowledged::default(),
             sacked_bytes: 0,
@@ -152,6 +155,10 @@ pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &Seen) -> bool {
             sender.initial = Some(seen.seq);
             return true;
         }
+    }
+    if is_syn && sender.initial == Some(seen.seq) && !seen.has_any(flags::ACK) {
+        // An RST may have been sent with the number that the peer acknowledged, ahead of all others.
+        sender.next = sender.contiguous;
     }
     let own = if is_syn { seen.seq } else { before(seen.seq) };
     sender.initial.get_or_insert(own);
