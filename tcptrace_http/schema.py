@@ -154,7 +154,9 @@ _PACKETS: Final = Table(
 _SEGMENTS: Final = Table(
     "segments",
     "One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's"
-    " TCP analysis, by its rules.",
+    " TCP analysis, by its rules. The counts of the flows table are our own judgement: what fills a hole"
+    " that was seen open is reordered, whichever number it ends on, and only where data is outstanding is"
+    " an ACK a duplicate.",
     _columns(
         ("frame", "u64", "Frame number"),
         ("flow", "u32", "Flow number"),
@@ -179,7 +181,7 @@ _SEGMENTS: Final = Table(
         ("is_window_update", "bool", "Pure ACK that only changes the window"),
         ("is_window_full", "bool", "Goes to the last byte of the window announced"),
         ("is_reused_ports", "bool", "SYN on ports that an earlier connection in the capture had"),
-        ("duplicate_ack_count", "u32", "Which duplicate ACK in a row this is; 0: none"),
+        ("duplicate_ack_count", "u32", "Which repeat of an ACK in a row this is; 0: none"),
         ("duplicate_ack_frame", "u64?", "Frame of the ACK that it repeats"),
         ("rto", "duration?", "Time since what it sends again was sent, if neither fast nor spurious"),
         ("rto_frame", "u64?", "Frame that time is counted from"),
@@ -214,8 +216,8 @@ _FLOWS: Final = Table(
         ("server_retransmissions", "u64*", "Retransmitted segments of the server"),
         ("client_out_of_order", "u64", "Reordered segments of the client"),
         ("server_out_of_order", "u64", "Reordered segments of the server"),
-        ("client_duplicate_acks", "u64", "Duplicate ACKs sent by the client"),
-        ("server_duplicate_acks", "u64", "Duplicate ACKs sent by the server"),
+        ("client_duplicate_acks", "u64", "Duplicate ACKs of the client while data was outstanding (RFC 5681, section 2)"),
+        ("server_duplicate_acks", "u64", "Duplicate ACKs of the server while data was outstanding (RFC 5681, section 2)"),
         ("client_zero_windows", "u64", "Segments of the client that announce a zero window"),
         ("server_zero_windows", "u64", "Segments of the server that announce a zero window"),
         ("client_gap_bytes", "u64", "Bytes of the client that were never captured"),

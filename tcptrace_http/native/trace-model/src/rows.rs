@@ -586,7 +586,7 @@ impl PacketsTable {
         }
     }
 }
-/// One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's TCP analysis, by its rules.
+/// One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's TCP analysis, by its rules. The counts of the flows table are our own judgement: what fills a hole that was seen open is reordered, whichever number it ends on, and only where data is outstanding is an ACK a duplicate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentRow {
     /// Frame number.
@@ -635,7 +635,7 @@ pub struct SegmentRow {
     pub is_window_full: bool,
     /// SYN on ports that an earlier connection in the capture had.
     pub is_reused_ports: bool,
-    /// Which duplicate ACK in a row this is; 0: none.
+    /// Which repeat of an ACK in a row this is; 0: none.
     pub duplicate_ack_count: u32,
     /// Frame of the ACK that it repeats.
     pub duplicate_ack_frame: Option<u64>,
@@ -1027,9 +1027,9 @@ pub struct FlowRow {
     pub client_out_of_order: u64,
     /// Reordered segments of the server.
     pub server_out_of_order: u64,
-    /// Duplicate ACKs sent by the client.
+    /// Duplicate ACKs of the client while data was outstanding (RFC 5681, section 2).
     pub client_duplicate_acks: u64,
-    /// Duplicate ACKs sent by the server.
+    /// Duplicate ACKs of the server while data was outstanding (RFC 5681, section 2).
     pub server_duplicate_acks: u64,
     /// Segments of the client that announce a zero window.
     pub client_zero_windows: u64,
