@@ -117,8 +117,12 @@ def response_without_its_request() -> Case:
     )
 
 
-def probed(byte: bytes, **more: object) -> Case:
-    """A connection that was idle when the capture began; its first packet is a probe."""
+def probed(byte: bytes, *, client_bytes: int, gap_bytes: int, anomalies: list[tuple[str, int | None]]) -> Case:
+    """A connection that was idle when the capture began; its first packet is a probe.
+
+    The first number seen is taken for that of the first byte, as tshark does: nothing before it tells
+    a probe from data. The pairing of what follows does not suffer.
+    """
     talk = Talk()
     for sender in (talk.C, talk.S):
         sender(flags="S", lost=True)
@@ -131,18 +135,16 @@ def probed(byte: bytes, **more: object) -> Case:
     return Case(
         talk.records,
         rows=[Row("GET /a", 200, (3, 4, 4), 2, "content_length")],
-        flows=[{"client_bytes": len(get("/a")), "client_gap_bytes": 0}],
-        anomalies=[("mid_stream_start", None)],
-        **more,  # type: ignore[arg-type]
+        flows=[{"client_bytes": client_bytes, "client_gap_bytes": gap_bytes}],
+        anomalies=[*anomalies, ("mid_stream_start", None)],
     )
 
 
 @case("RFC 9293, section 3.8.4: the garbage byte of a probe is none of the stream")
 def keep_alive_of_a_byte_before_all_that_was_captured() -> Case:
-    first = "tshark takes the first byte it sees for the first of the stream"
-    return probed(b"\0", tshark_differs={"is_keep_alive": first})
+    return probed(b"\0", client_bytes=1 + len(get("/a")), gap_bytes=0, anomalies=[])
 
 
 @case("RFC 9293, section 3.8.4: a probe without a byte has the number before the next")
 def keep_alive_without_a_byte_before_all_that_was_captured() -> Case:
-    return probed(b"", tshark_differs={"gap_before_bytes": "tshark takes the probe's number for that of a byte"})
+    return probed(b"", client_bytes=len(get("/a")), gap_bytes=1, anomalies=[("capture_gap", 4)])

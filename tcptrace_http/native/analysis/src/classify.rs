@@ -21,7 +21,6 @@ pub struct Class {
     /// Sends a refused byte again to ask for a window (RFC 9293, section 3.8.6.1).
     pub is_window_probe: bool,
     pub is_zero_window: bool,
-    pub is_window_update: bool,
     pub duplicate_ack_count: u32,
     pub gap_before_bytes: u32,
 }
@@ -85,7 +84,6 @@ pub fn classify(
         } else if sender.last_ack != Some(ack) || length > 0 {
             sender.duplicate_acks_in_a_row = 0;
         }
-        class.is_window_update = is_pure_ack && repeats && !same_window && segment.window > 0;
         sender.last_ack = Some(ack);
     }
     sender.last_window = segment.window;

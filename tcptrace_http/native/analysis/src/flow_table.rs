@@ -192,6 +192,7 @@ impl FlowTable {
         let mut was_over = flow.is_over();
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
             let mut before = std::mem::replace(flow, new_flow());
+            flow.reuses_ports = true;
             finish(&mut before, tables);
             if !was_over {
                 self.close_one(partition);

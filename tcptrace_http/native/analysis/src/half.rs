@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use trace_model::{flags, Segment, SeqNumber};
+use trace_model::{Segment, SeqNumber};
 
 use crate::holes::Holes;
 use crate::reassembly::Reassembler;
@@ -98,28 +98,10 @@ impl Half {
         seq.unwrapped(initial, self.next)
     }
 
-    /// Takes the first segment that was captured of a direction joined late. A single byte is taken
-    /// for that of a keep-alive probe, which repeats the number before the next (RFC 9293, 3.8.4).
-    pub fn join(&mut self, segment: &Segment<'_>) {
-        let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
-        let is_probe = segment.payload_bytes == 1 && !is_control;
-        let SeqNumber(first) = segment.seq;
-        self.initial_or_before(SeqNumber(first.wrapping_add(u32::from(is_probe))));
-    }
-
     /// Offset of an acknowledgment of this direction's data.
     pub fn offset_of_ack(&mut self, ack: SeqNumber) -> i64 {
         let initial = self.initial_or_before(ack);
-        let offset = ack.unwrapped(initial, self.next.max(self.acked));
-        let is_joined = !self.has_syn && self.unique_bytes == 0 && self.counts.packets > 0;
-        if is_joined && offset > self.next && offset <= self.next.saturating_add(ACK_AHEAD_MAX) {
-            // Joined late at a probe without a byte: what it stands for came before the capture.
-            self.initial = Some(SeqNumber(ack.0.wrapping_sub(1)));
-            self.next = 1;
-            self.acked = 1;
-            return 1;
-        }
-        offset
+        ack.unwrapped(initial, self.next.max(self.acked))
     }
 
     /// The initial number; if the SYN was not seen, `first_byte` is taken for the first byte sent.

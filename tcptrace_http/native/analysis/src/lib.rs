@@ -30,6 +30,7 @@ mod segment_size;
 mod segments;
 mod statistics;
 mod tables;
+mod tcp_analysis;
 mod transaction_row;
 
 #[cfg(test)]

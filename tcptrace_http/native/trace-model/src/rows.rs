@@ -833,7 +833,7 @@ impl Gather for PacketsTable {
         PacketsTable::into_columns(self)
     }
 }
-/// One row a TCP segment, with what it does on its flow.
+/// One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's TCP analysis, by its rules. The counts of the flows table are our own judgement: what fills a hole that was seen open is reordered, whichever number it ends on, and only where data is outstanding is an ACK a duplicate.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentRow {
     /// Frame number.
@@ -852,24 +852,54 @@ pub struct SegmentRow {
     pub payload_bytes: u32,
     /// TCP flag bits.
     pub flags: u16,
-    /// Receive window, scaled; unscaled while the scale is not known.
+    /// Receive window, scaled; as sent on a SYN and where its own scale is not known.
     pub window_bytes: u32,
-    /// All its data had been sent before.
+    /// Goes back behind the highest number sent: sent again, in any way.
     pub is_retransmission: bool,
-    /// Fills a hole shortly after it was seen: reordered, not resent.
+    /// Sent again within 20 ms of two or more duplicate ACKs for it.
+    pub is_fast_retransmission: bool,
+    /// Sent again although it had been acknowledged.
+    pub is_spurious_retransmission: bool,
+    /// Goes back, but so soon that it was overtaken, not sent again.
     pub is_out_of_order: bool,
+    /// The segment before it was not captured: a hole in the numbers.
+    pub is_lost_segment: bool,
+    /// Acknowledges what was not captured.
+    pub is_ack_of_lost_segment: bool,
     /// Keep-alive probe (RFC 9293, section 3.8.4).
     pub is_keep_alive: bool,
+    /// Answers a keep-alive probe.
+    pub is_keep_alive_ack: bool,
     /// Announces a receive window of zero.
     pub is_zero_window: bool,
+    /// One byte sent into a window of zero.
+    pub is_zero_window_probe: bool,
+    /// Answers a zero window probe: the window is zero still.
+    pub is_zero_window_probe_ack: bool,
     /// Pure ACK that only changes the window.
     pub is_window_update: bool,
-    /// Which duplicate ACK in a row this is; 0: none.
+    /// Goes to the last byte of the window announced.
+    pub is_window_full: bool,
+    /// SYN on ports that an earlier connection in the capture had.
+    pub is_reused_ports: bool,
+    /// Which repeat of an ACK in a row this is; 0: none.
     pub duplicate_ack_count: u32,
+    /// Frame of the ACK that it repeats.
+    pub duplicate_ack_frame: Option<u64>,
+    /// Time since what it sends again was sent, if neither fast nor spurious.
+    pub rto: Option<i64>,
+    /// Frame that time is counted from.
+    pub rto_frame: Option<u64>,
     /// Bytes missing before it: never captured, or lost on the path.
     pub gap_before_bytes: u32,
-    /// Bytes of its direction in flight after it.
-    pub flight_bytes: u64,
+    /// Bytes of its direction in flight after it, less those in SACK blocks.
+    pub flight_bytes: Option<u32>,
+    /// Payload since the last PSH, its own included.
+    pub push_bytes: Option<u32>,
+    /// Frame of the segment that its ACK number ends on.
+    pub acks_frame: Option<u64>,
+    /// Time from that frame to this one; Karn's rule is not observed.
+    pub ack_rtt: Option<i64>,
     /// Frame that first acknowledged all of it.
     pub acked_by_frame: Option<u64>,
     /// Round trip from this segment to that ACK, by Karn's rule.
@@ -890,13 +920,28 @@ pub struct SegmentsWanted {
     pub flags: bool,
     pub window_bytes: bool,
     pub is_retransmission: bool,
+    pub is_fast_retransmission: bool,
+    pub is_spurious_retransmission: bool,
     pub is_out_of_order: bool,
+    pub is_lost_segment: bool,
+    pub is_ack_of_lost_segment: bool,
     pub is_keep_alive: bool,
+    pub is_keep_alive_ack: bool,
     pub is_zero_window: bool,
+    pub is_zero_window_probe: bool,
+    pub is_zero_window_probe_ack: bool,
     pub is_window_update: bool,
+    pub is_window_full: bool,
+    pub is_reused_ports: bool,
     pub duplicate_ack_count: bool,
+    pub duplicate_ack_frame: bool,
+    pub rto: bool,
+    pub rto_frame: bool,
     pub gap_before_bytes: bool,
     pub flight_bytes: bool,
+    pub push_bytes: bool,
+    pub acks_frame: bool,
+    pub ack_rtt: bool,
     pub acked_by_frame: bool,
     pub rtt: bool,
     pub wire_segments: bool,
@@ -914,13 +959,28 @@ impl Default for SegmentsWanted {
             flags: true,
             window_bytes: true,
             is_retransmission: true,
+            is_fast_retransmission: true,
+            is_spurious_retransmission: true,
             is_out_of_order: true,
+            is_lost_segment: true,
+            is_ack_of_lost_segment: true,
             is_keep_alive: true,
+            is_keep_alive_ack: true,
             is_zero_window: true,
+            is_zero_window_probe: true,
+            is_zero_window_probe_ack: true,
             is_window_update: true,
+            is_window_full: true,
+            is_reused_ports: true,
             duplicate_ack_count: true,
+            duplicate_ack_frame: true,
+            rto: true,
+            rto_frame: true,
             gap_before_bytes: true,
             flight_bytes: true,
+            push_bytes: true,
+            acks_frame: true,
+            ack_rtt: true,
             acked_by_frame: true,
             rtt: true,
             wire_segments: true,
@@ -939,13 +999,28 @@ impl SegmentsWanted {
         flags: false,
         window_bytes: false,
         is_retransmission: false,
+        is_fast_retransmission: false,
+        is_spurious_retransmission: false,
         is_out_of_order: false,
+        is_lost_segment: false,
+        is_ack_of_lost_segment: false,
         is_keep_alive: false,
+        is_keep_alive_ack: false,
         is_zero_window: false,
+        is_zero_window_probe: false,
+        is_zero_window_probe_ack: false,
         is_window_update: false,
+        is_window_full: false,
+        is_reused_ports: false,
         duplicate_ack_count: false,
+        duplicate_ack_frame: false,
+        rto: false,
+        rto_frame: false,
         gap_before_bytes: false,
         flight_bytes: false,
+        push_bytes: false,
+        acks_frame: false,
+        ack_rtt: false,
         acked_by_frame: false,
         rtt: false,
         wire_segments: false,
@@ -968,13 +1043,28 @@ impl SegmentsWanted {
                 "flags" => wanted.flags = true,
                 "window_bytes" => wanted.window_bytes = true,
                 "is_retransmission" => wanted.is_retransmission = true,
+                "is_fast_retransmission" => wanted.is_fast_retransmission = true,
+                "is_spurious_retransmission" => wanted.is_spurious_retransmission = true,
                 "is_out_of_order" => wanted.is_out_of_order = true,
+                "is_lost_segment" => wanted.is_lost_segment = true,
+                "is_ack_of_lost_segment" => wanted.is_ack_of_lost_segment = true,
                 "is_keep_alive" => wanted.is_keep_alive = true,
+                "is_keep_alive_ack" => wanted.is_keep_alive_ack = true,
                 "is_zero_window" => wanted.is_zero_window = true,
+                "is_zero_window_probe" => wanted.is_zero_window_probe = true,
+                "is_zero_window_probe_ack" => wanted.is_zero_window_probe_ack = true,
                 "is_window_update" => wanted.is_window_update = true,
+                "is_window_full" => wanted.is_window_full = true,
+                "is_reused_ports" => wanted.is_reused_ports = true,
                 "duplicate_ack_count" => wanted.duplicate_ack_count = true,
+                "duplicate_ack_frame" => wanted.duplicate_ack_frame = true,
+                "rto" => wanted.rto = true,
+                "rto_frame" => wanted.rto_frame = true,
                 "gap_before_bytes" => wanted.gap_before_bytes = true,
                 "flight_bytes" => wanted.flight_bytes = true,
+                "push_bytes" => wanted.push_bytes = true,
+                "acks_frame" => wanted.acks_frame = true,
+                "ack_rtt" => wanted.ack_rtt = true,
                 "acked_by_frame" => wanted.acked_by_frame = true,
                 "rtt" => wanted.rtt = true,
                 "wire_segments" => wanted.wire_segments = true,
@@ -1005,13 +1095,35 @@ pub struct SegmentsTable {
     flags: Vec<u16>,
     window_bytes: Vec<u32>,
     is_retransmission: Vec<bool>,
+    is_fast_retransmission: Vec<bool>,
+    is_spurious_retransmission: Vec<bool>,
     is_out_of_order: Vec<bool>,
+    is_lost_segment: Vec<bool>,
+    is_ack_of_lost_segment: Vec<bool>,
     is_keep_alive: Vec<bool>,
+    is_keep_alive_ack: Vec<bool>,
     is_zero_window: Vec<bool>,
+    is_zero_window_probe: Vec<bool>,
+    is_zero_window_probe_ack: Vec<bool>,
     is_window_update: Vec<bool>,
+    is_window_full: Vec<bool>,
+    is_reused_ports: Vec<bool>,
     duplicate_ack_count: Vec<u32>,
+    duplicate_ack_frame: Vec<u64>,
+    duplicate_ack_frame_validity: Vec<bool>,
+    rto: Vec<i64>,
+    rto_validity: Vec<bool>,
+    rto_frame: Vec<u64>,
+    rto_frame_validity: Vec<bool>,
     gap_before_bytes: Vec<u32>,
-    flight_bytes: Vec<u64>,
+    flight_bytes: Vec<u32>,
+    flight_bytes_validity: Vec<bool>,
+    push_bytes: Vec<u32>,
+    push_bytes_validity: Vec<bool>,
+    acks_frame: Vec<u64>,
+    acks_frame_validity: Vec<bool>,
+    ack_rtt: Vec<i64>,
+    ack_rtt_validity: Vec<bool>,
     acked_by_frame: Vec<u64>,
     acked_by_frame_validity: Vec<bool>,
     rtt: Vec<i64>,
@@ -1060,26 +1172,82 @@ impl SegmentsTable {
         if self.wanted.is_retransmission {
             self.is_retransmission.push(row.is_retransmission);
         }
+        if self.wanted.is_fast_retransmission {
+            self.is_fast_retransmission.push(row.is_fast_retransmission);
+        }
+        if self.wanted.is_spurious_retransmission {
+            self.is_spurious_retransmission
+                .push(row.is_spurious_retransmission);
+        }
         if self.wanted.is_out_of_order {
             self.is_out_of_order.push(row.is_out_of_order);
+        }
+        if self.wanted.is_lost_segment {
+            self.is_lost_segment.push(row.is_lost_segment);
+        }
+        if self.wanted.is_ack_of_lost_segment {
+            self.is_ack_of_lost_segment.push(row.is_ack_of_lost_segment);
         }
         if self.wanted.is_keep_alive {
             self.is_keep_alive.push(row.is_keep_alive);
         }
+        if self.wanted.is_keep_alive_ack {
+            self.is_keep_alive_ack.push(row.is_keep_alive_ack);
+        }
         if self.wanted.is_zero_window {
             self.is_zero_window.push(row.is_zero_window);
+        }
+        if self.wanted.is_zero_window_probe {
+            self.is_zero_window_probe.push(row.is_zero_window_probe);
+        }
+        if self.wanted.is_zero_window_probe_ack {
+            self.is_zero_window_probe_ack
+                .push(row.is_zero_window_probe_ack);
         }
         if self.wanted.is_window_update {
             self.is_window_update.push(row.is_window_update);
         }
+        if self.wanted.is_window_full {
+            self.is_window_full.push(row.is_window_full);
+        }
+        if self.wanted.is_reused_ports {
+            self.is_reused_ports.push(row.is_reused_ports);
+        }
         if self.wanted.duplicate_ack_count {
             self.duplicate_ack_count.push(row.duplicate_ack_count);
+        }
+        if self.wanted.duplicate_ack_frame {
+            self.duplicate_ack_frame
+                .push(row.duplicate_ack_frame.unwrap_or_default());
+            self.duplicate_ack_frame_validity
+                .push(row.duplicate_ack_frame.is_some());
+        }
+        if self.wanted.rto {
+            self.rto.push(row.rto.unwrap_or_default());
+            self.rto_validity.push(row.rto.is_some());
+        }
+        if self.wanted.rto_frame {
+            self.rto_frame.push(row.rto_frame.unwrap_or_default());
+            self.rto_frame_validity.push(row.rto_frame.is_some());
         }
         if self.wanted.gap_before_bytes {
             self.gap_before_bytes.push(row.gap_before_bytes);
         }
         if self.wanted.flight_bytes {
-            self.flight_bytes.push(row.flight_bytes);
+            self.flight_bytes.push(row.flight_bytes.unwrap_or_default());
+            self.flight_bytes_validity.push(row.flight_bytes.is_some());
+        }
+        if self.wanted.push_bytes {
+            self.push_bytes.push(row.push_bytes.unwrap_or_default());
+            self.push_bytes_validity.push(row.push_bytes.is_some());
+        }
+        if self.wanted.acks_frame {
+            self.acks_frame.push(row.acks_frame.unwrap_or_default());
+            self.acks_frame_validity.push(row.acks_frame.is_some());
+        }
+        if self.wanted.ack_rtt {
+            self.ack_rtt.push(row.ack_rtt.unwrap_or_default());
+            self.ack_rtt_validity.push(row.ack_rtt.is_some());
         }
         if self.wanted.acked_by_frame {
             self.acked_by_frame
@@ -1176,10 +1344,34 @@ impl SegmentsTable {
                 values: Values::Bool(self.is_retransmission),
                 validity: None,
             }),
+            self.wanted.is_fast_retransmission.then_some(Column {
+                name: "is_fast_retransmission",
+                json_name: None,
+                values: Values::Bool(self.is_fast_retransmission),
+                validity: None,
+            }),
+            self.wanted.is_spurious_retransmission.then_some(Column {
+                name: "is_spurious_retransmission",
+                json_name: None,
+                values: Values::Bool(self.is_spurious_retransmission),
+                validity: None,
+            }),
             self.wanted.is_out_of_order.then_some(Column {
                 name: "is_out_of_order",
                 json_name: None,
                 values: Values::Bool(self.is_out_of_order),
+                validity: None,
+            }),
+            self.wanted.is_lost_segment.then_some(Column {
+                name: "is_lost_segment",
+                json_name: None,
+                values: Values::Bool(self.is_lost_segment),
+                validity: None,
+            }),
+            self.wanted.is_ack_of_lost_segment.then_some(Column {
+                name: "is_ack_of_lost_segment",
+                json_name: None,
+                values: Values::Bool(self.is_ack_of_lost_segment),
                 validity: None,
             }),
             self.wanted.is_keep_alive.then_some(Column {
@@ -1188,10 +1380,28 @@ impl SegmentsTable {
                 values: Values::Bool(self.is_keep_alive),
                 validity: None,
             }),
+            self.wanted.is_keep_alive_ack.then_some(Column {
+                name: "is_keep_alive_ack",
+                json_name: None,
+                values: Values::Bool(self.is_keep_alive_ack),
+                validity: None,
+            }),
             self.wanted.is_zero_window.then_some(Column {
                 name: "is_zero_window",
                 json_name: None,
                 values: Values::Bool(self.is_zero_window),
+                validity: None,
+            }),
+            self.wanted.is_zero_window_probe.then_some(Column {
+                name: "is_zero_window_probe",
+                json_name: None,
+                values: Values::Bool(self.is_zero_window_probe),
+                validity: None,
+            }),
+            self.wanted.is_zero_window_probe_ack.then_some(Column {
+                name: "is_zero_window_probe_ack",
+                json_name: None,
+                values: Values::Bool(self.is_zero_window_probe_ack),
                 validity: None,
             }),
             self.wanted.is_window_update.then_some(Column {
@@ -1200,11 +1410,41 @@ impl SegmentsTable {
                 values: Values::Bool(self.is_window_update),
                 validity: None,
             }),
+            self.wanted.is_window_full.then_some(Column {
+                name: "is_window_full",
+                json_name: None,
+                values: Values::Bool(self.is_window_full),
+                validity: None,
+            }),
+            self.wanted.is_reused_ports.then_some(Column {
+                name: "is_reused_ports",
+                json_name: None,
+                values: Values::Bool(self.is_reused_ports),
+                validity: None,
+            }),
             self.wanted.duplicate_ack_count.then_some(Column {
                 name: "duplicate_ack_count",
                 json_name: None,
                 values: Values::U32(self.duplicate_ack_count),
                 validity: None,
+            }),
+            self.wanted.duplicate_ack_frame.then_some(Column {
+                name: "duplicate_ack_frame",
+                json_name: None,
+                values: Values::U64(self.duplicate_ack_frame),
+                validity: Some(self.duplicate_ack_frame_validity),
+            }),
+            self.wanted.rto.then_some(Column {
+                name: "rto",
+                json_name: None,
+                values: Values::Duration(self.rto),
+                validity: Some(self.rto_validity),
+            }),
+            self.wanted.rto_frame.then_some(Column {
+                name: "rto_frame",
+                json_name: None,
+                values: Values::U64(self.rto_frame),
+                validity: Some(self.rto_frame_validity),
             }),
             self.wanted.gap_before_bytes.then_some(Column {
                 name: "gap_before_bytes",
@@ -1215,8 +1455,26 @@ impl SegmentsTable {
             self.wanted.flight_bytes.then_some(Column {
                 name: "flight_bytes",
                 json_name: None,
-                values: Values::U64(self.flight_bytes),
-                validity: None,
+                values: Values::U32(self.flight_bytes),
+                validity: Some(self.flight_bytes_validity),
+            }),
+            self.wanted.push_bytes.then_some(Column {
+                name: "push_bytes",
+                json_name: None,
+                values: Values::U32(self.push_bytes),
+                validity: Some(self.push_bytes_validity),
+            }),
+            self.wanted.acks_frame.then_some(Column {
+                name: "acks_frame",
+                json_name: None,
+                values: Values::U64(self.acks_frame),
+                validity: Some(self.acks_frame_validity),
+            }),
+            self.wanted.ack_rtt.then_some(Column {
+                name: "ack_rtt",
+                json_name: None,
+                values: Values::Duration(self.ack_rtt),
+                validity: Some(self.ack_rtt_validity),
             }),
             self.wanted.acked_by_frame.then_some(Column {
                 name: "acked_by_frame",
@@ -1297,9 +1555,9 @@ pub struct FlowRow {
     pub client_out_of_order: u64,
     /// Reordered segments of the server.
     pub server_out_of_order: u64,
-    /// Duplicate ACKs sent by the client.
+    /// Duplicate ACKs of the client while data was outstanding (RFC 5681, section 2).
     pub client_duplicate_acks: u64,
-    /// Duplicate ACKs sent by the server.
+    /// Duplicate ACKs of the server while data was outstanding (RFC 5681, section 2).
     pub server_duplicate_acks: u64,
     /// Segments of the client that announce a zero window.
     pub client_zero_windows: u64,

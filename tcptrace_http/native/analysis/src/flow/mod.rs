@@ -19,6 +19,7 @@ use crate::pauses::PauseTracker;
 use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
+use crate::tcp_analysis::TcpAnalysis;
 use unacknowledged::Unacknowledged;
 
 /// An endpoint of a flow.
@@ -68,6 +69,9 @@ pub struct Flow {
     pub syn_ack_ns: Option<i64>,
     pub initial_rtt_ns: Option<i64>,
     pub segment_size: SegmentSize,
+    /// Another connection had the ports before; and what the segments table tells, if it is asked for.
+    pub reuses_ports: bool,
+    tcp_analysis: Option<Box<TcpAnalysis>>,
     /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
     pub pauses: Box<PauseTracker>,
     pub flights: FlightTracker,
@@ -124,6 +128,8 @@ impl Flow {
             syn_ack_ns: None,
             initial_rtt_ns: None,
             segment_size: SegmentSize::default(),
+            reuses_ports: false,
+            tcp_analysis: None,
             pauses: Box::default(),
             flights: FlightTracker::default(),
             is_http: false,
@@ -228,9 +234,6 @@ impl Flow {
         }
         let direction = self.direction_of(side);
         let (sender, peer) = self.halves(side);
-        if sender.initial.is_none() && !is_syn {
-            sender.join(segment);
-        }
         let start = sender.offset_of(segment.seq, is_syn);
         let ack = segment
             .has(flags::ACK)
@@ -253,7 +256,7 @@ impl Flow {
             statistics.segment(side, packet, segment, (start, ack, window), &class);
         }
         let row = tables.segments.as_ref().map(|rows| {
-            let row = SegmentRow {
+            let mut row = SegmentRow {
                 frame: packet.frame,
                 flow: self.number,
                 direction,
@@ -262,16 +265,12 @@ impl Flow {
                 ack,
                 payload_bytes: segment.payload_bytes,
                 flags: segment.flags,
-                window_bytes: window,
-                is_retransmission: class.is_retransmission,
-                is_out_of_order: class.is_out_of_order,
-                is_keep_alive: class.is_keep_alive,
-                is_zero_window: class.is_zero_window,
-                is_window_update: class.is_window_update,
-                duplicate_ack_count: class.duplicate_ack_count,
                 gap_before_bytes: class.gap_before_bytes,
+                is_reused_ports: std::mem::take(&mut self.reuses_ports),
                 ..SegmentRow::default()
             };
+            let analysis = self.tcp_analysis.get_or_insert_default();
+            analysis.describe(side == Side::First, packet, segment, &mut row);
             (rows.next(), row)
         });
         if let Some(ack) = ack {
@@ -280,7 +279,6 @@ impl Flow {
         let number = row.as_ref().map(|(number, _)| *number);
         self.advance(side, packet, segment, start, &class, number);
         if let Some(((_, mut row), rows)) = row.zip(tables.segments.as_mut()) {
-            row.flight_bytes = self.half(side).flight_bytes();
             row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
             rows.push(&row);
         }

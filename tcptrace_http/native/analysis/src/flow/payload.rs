@@ -4,6 +4,7 @@ use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::{Flow, Side};
+use crate::half::Half;
 use crate::http::{self, Connection, Mark};
 use crate::pauses::FinishedResponse;
 use crate::reassembly::{Delivery, Piece, Reassembler};
@@ -60,7 +61,7 @@ impl Flow {
     ) {
         let direction = self.direction_of(side);
         let opened_before = self.http.as_ref().and_then(|http| http.response_start());
-        let mut connection = self.http.take().unwrap_or_default();
+        let mut connection = self.http.take().unwrap_or_else(|| self.new_connection());
         let output = &mut tables.http_output;
         let (sender, _) = self.halves(side);
         let gaps_before = sender.reassembler.gap_bytes;
@@ -102,6 +103,15 @@ impl Flow {
             );
         }
         self.after_delivery(connection, opened_before, tables);
+    }
+
+    fn new_connection(&self) -> Box<Connection> {
+        let is_unread = |half: &Half| half.has_syn && half.reassembler.delivered() == 0;
+        Box::new(if is_unread(&self.first) && is_unread(&self.second) {
+            Connection::from_its_beginning()
+        } else {
+            Connection::new()
+        })
     }
 
     /// Takes what HTTP made of the bytes.

@@ -22,6 +22,8 @@ pub struct Connection {
     pub(super) interim: Option<Interim>,
     pub(super) is_http: bool,
     roles_are_reversed: bool,
+    /// No message can have been lost so far: all bytes were given, from the first on.
+    pub(super) begins_whole: bool,
 }
 
 impl Default for Connection {
@@ -40,6 +42,17 @@ impl Connection {
             interim: None,
             is_http: false,
             roles_are_reversed: false,
+            begins_whole: false,
+        }
+    }
+
+    /// A connection that is given all its bytes from the first on: another protocol may come first,
+    /// as that of a SOCKS proxy (RFC 1928), and no message is lost in what it says.
+    #[must_use]
+    pub fn from_its_beginning() -> Self {
+        Connection {
+            begins_whole: true,
+            ..Connection::new()
         }
     }
 
@@ -308,7 +321,11 @@ impl Connection {
             };
             out.notice(AnomalyKind::MalformedHttp, mark, detail);
         }
-        self.lose(role, out);
+        if !is_http && self.begins_whole {
+            self.reader_of(role).search();
+        } else {
+            self.lose(role, out);
+        }
     }
 
     pub(super) fn finish(&mut self, role: Role, complete: bool, mark: Mark, out: &mut Output) {

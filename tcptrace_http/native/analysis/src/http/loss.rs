@@ -30,6 +30,9 @@ impl Connection {
 
     fn lose_at_gap(&mut self, role: Role, missing: u64, mark: Mark, out: &mut Output) {
         match self.reader(role).state {
+            State::Searching if self.begins_whole => {
+                self.lose_messages(role, self.reader(role).next, false, out);
+            }
             State::Opaque | State::Searching | State::Held => {}
             State::Idle => self.lose(role, out),
             State::Head => {
@@ -107,6 +110,11 @@ impl Connection {
             State::Body(_) | State::Held => (reader.next, true),
         };
         reader.search();
+        self.lose_messages(role, from, is_within, out);
+    }
+
+    fn lose_messages(&mut self, role: Role, from: u64, is_within: bool, out: &mut Output) {
+        self.begins_whole = false;
         match role {
             Role::Request => self.pairing.lost_requests(from, is_within, out),
             Role::Response => self.pairing.lost_responses(out),

@@ -61,10 +61,6 @@ impl Pairing {
         server_next: u64,
         out: &mut Output,
     ) -> Option<u64> {
-        let pipelined =
-            facts.seen < self.answered_to || is_pipelined(&facts, self.slots.iter(), server_next);
-        self.pipelining_seen |= pipelined;
-        self.last_seen = facts.seen;
         let length = facts.head_end.saturating_sub(facts.start);
         self.shortest_request = Some(self.shortest_request.map_or(length, |it| it.min(length)));
         for slot in &mut self.slots {
@@ -75,6 +71,11 @@ impl Pairing {
                 *end = Some(facts.start);
             }
         }
+        self.slots.retain(|slot| !slot.holds_no_request());
+        let pipelined =
+            facts.seen < self.answered_to || is_pipelined(&facts, self.slots.iter(), server_next);
+        self.pipelining_seen |= pipelined;
+        self.last_seen = facts.seen;
         if let Some(answer) = self.answer_waiting_for(&facts, pipelined, out) {
             return Some(answer);
         }

@@ -2,6 +2,9 @@
 
 use super::exchange::Exchange;
 
+/// The shortest request there can be: `A / HTTP/1.1` and two line ends (RFC 9112, section 3).
+const REQUEST_BYTES_MIN: u64 = 16;
+
 #[derive(Debug)]
 pub(super) enum Slot {
     Lost(Lost),
@@ -62,6 +65,18 @@ impl Slot {
             Slot::Lost(Lost::Requests { is_within, .. }) => *is_within,
             Slot::Lost(Lost::Responses) => true,
             Slot::Lost(Lost::Order) | Slot::Exchange(_) => false,
+        }
+    }
+
+    /// Whether too little was lost here for a request: the byte of a keep-alive, say.
+    pub(super) fn holds_no_request(&self) -> bool {
+        match self {
+            Slot::Lost(Lost::Requests {
+                start,
+                end: Some(end),
+                ..
+            }) => end.saturating_sub(*start) < REQUEST_BYTES_MIN,
+            Slot::Lost(_) | Slot::Exchange(_) => false,
         }
     }
 

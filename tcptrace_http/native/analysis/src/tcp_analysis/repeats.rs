@@ -1,0 +1,92 @@
+//! Segments that carry nothing new: probes, window updates, duplicate ACKs; and those that show
+//! that others were not captured.
+
+use trace_model::rows::SegmentRow;
+use trace_model::{flags, SeqNumber};
+
+use super::sender::{Scale, Sender};
+use super::Seen;
+
+/// The rules about windows, probes and repeated ACKs. A zero window probe is nothing else.
+pub fn window_and_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
+    row.is_zero_window_probe =
+        seen.payload_bytes == 1 && sender.expects(seen.seq) && peer.window == Some(0);
+    if row.is_zero_window_probe {
+        return;
+    }
+    let is_control = seen.is_control();
+    row.is_zero_window = seen.window == 0 && !is_control;
+    row.is_lost_segment =
+        !seen.has_any(flags::RST) && sender.next.is_some_and(|next| seen.seq.is_after(next));
+    if row.is_lost_segment {
+        sender.flight_is_known = false;
+    }
+    row.is_keep_alive = !is_control && seen.payload_bytes <= 1 && sender.expects(seen.seq.plus(1));
+    row.is_window_full = !is_control && seen.payload_bytes > 0 && fills_window(peer, seen);
+    let repeats = !is_control
+        && seen.payload_bytes == 0
+        && sender.expects(seen.seq)
+        && sender.acknowledged() == Some(seen.ack);
+    if repeats {
+        repeated_ack(sender, peer, seen, row);
+    }
+}
+
+/// Whether the segment goes to the last byte of the window its receiver announced.
+fn fills_window(receiver: &Sender, seen: &Seen) -> bool {
+    let Some(window) = receiver.window else {
+        return false;
+    };
+    receiver.scale != Scale::Unknown
+        && seen.seq.plus(seen.payload_bytes)
+            == receiver.last_ack.plus(receiver.scale.scaled(window))
+}
+
+/// An ACK without payload that repeats the one before: its window tells what it is.
+fn repeated_ack(sender: &mut Sender, peer: &Sender, seen: &Seen, row: &mut SegmentRow) {
+    let same_window = sender.window == Some(seen.window);
+    if !same_window {
+        row.is_window_update = seen.window > 0;
+    } else if seen.window == 0 {
+        row.is_zero_window_probe_ack = peer.was_zero_window_probe;
+    } else if peer.was_keep_alive {
+        row.is_keep_alive_ack = true;
+    } else {
+        let counted = if sender.counts_anew {
+            0
+        } else {
+            sender.duplicate_acks
+        };
+        sender.counts_anew = false;
+        sender.duplicate_acks = counted.saturating_add(1);
+        row.duplicate_ack_count = sender.duplicate_acks;
+        row.duplicate_ack_frame = Some(sender.first_ack_frame);
+    }
+}
+
+/// The rule about ACKs of what was not captured; and the count of repeated ACKs begins anew.
+pub fn unseen(sender: &mut Sender, peer: &mut Sender, seen: &Seen, row: &mut SegmentRow) {
+    if sender.acknowledged() != Some(seen.ack) {
+        sender.first_ack_frame = seen.frame;
+        sender.duplicate_acks = 0;
+        sender.unseen_is_told = false;
+        sender.counts_anew = false;
+    }
+    let is_ahead = |at: SeqNumber| seen.ack.is_after(at);
+    if !seen.has_any(flags::ACK) || !peer.contiguous.is_some_and(is_ahead) {
+        return;
+    }
+    // What was seen behind the hole may be acknowledged now.
+    let seen_behind = peer
+        .next
+        .filter(|next| peer.contiguous.is_some_and(|at| next.is_after(at)));
+    if seen_behind.is_some() {
+        peer.contiguous = seen_behind;
+        row.is_ack_of_lost_segment = true;
+    } else {
+        // Where nothing of the peer is captured, each of its ACKs of something new allows one note.
+        row.is_ack_of_lost_segment = peer.duplicate_acks == 0 && !peer.unseen_is_told;
+        peer.unseen_is_told = true;
+        peer.counts_anew = true;
+    }
+}

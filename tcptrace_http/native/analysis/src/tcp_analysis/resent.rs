@@ -1,0 +1,71 @@
+//! Which kind of retransmission a segment is that does not advance the sequence number.
+
+use trace_model::rows::SegmentRow;
+use trace_model::SeqNumber;
+
+use super::sender::Sender;
+use super::Seen;
+
+/// Duplicate ACKs that make a retransmission a fast one; a third may be missing from the capture.
+const FAST_DUPLICATE_ACKS: u32 = 2;
+/// A fast retransmission follows its last duplicate ACK within this time.
+const FAST_MAX_NS: i64 = 20_000_000;
+/// Reordered segments come within this time where no handshake tells the round trip.
+const OUT_OF_ORDER_MAX_NS: i64 = 3_000_000;
+
+/// Fills in whether the segment was sent again, and how. The flag `is_retransmission` holds for the
+/// fast and the spurious ones too, as Wireshark's filter `tcp.analysis.retransmission` does.
+pub fn kind_of(
+    sender: &Sender,
+    peer: &Sender,
+    seen: &Seen,
+    initial_rtt_ns: Option<i64>,
+    row: &mut SegmentRow,
+) {
+    let end = seen.seq.plus(seen.payload_bytes);
+    let is_covered = |ack: SeqNumber| !end.is_after(ack);
+    if seen.payload_bytes > 0 && peer.acknowledged().is_some_and(is_covered) {
+        row.is_spurious_retransmission = true;
+        row.is_retransmission = true;
+        return;
+    }
+    if !goes_back(sender, seen) {
+        return;
+    }
+    if is_fast(peer, seen) {
+        row.is_fast_retransmission = true;
+        row.is_retransmission = true;
+    } else if is_out_of_order(sender, seen, initial_rtt_ns) {
+        row.is_out_of_order = true;
+    } else {
+        row.is_retransmission = true;
+        let (frame, time_ns) = sender
+            .unacknowledged
+            .oldest()
+            .unwrap_or((sender.next_frame, sender.next_ns));
+        row.rto = Some(seen.time_ns.saturating_sub(time_ns));
+        row.rto_frame = Some(frame);
+    }
+}
+
+/// Whether it starts before the highest number sent. One that begins with the byte of a zero window
+/// probe and goes on behind it brings new data.
+fn goes_back(sender: &Sender, seen: &Seen) -> bool {
+    let holds_probe = seen.payload_bytes > 1 && sender.expects(seen.seq.plus(1));
+    !holds_probe && sender.next.is_some_and(|next| next.is_after(seen.seq))
+}
+
+fn is_fast(peer: &Sender, seen: &Seen) -> bool {
+    let elapsed = seen.time_ns.saturating_sub(peer.last_ns);
+    peer.duplicate_acks >= FAST_DUPLICATE_ACKS
+        && peer.last_ack == seen.seq
+        && (0..FAST_MAX_NS).contains(&elapsed)
+}
+
+/// Whether it comes so soon behind the highest number that it was overtaken, not sent again. What ends
+/// at the highest number was not overtaken.
+fn is_out_of_order(sender: &Sender, seen: &Seen, initial_rtt_ns: Option<i64>) -> bool {
+    let elapsed = seen.time_ns.saturating_sub(sender.next_ns);
+    let limit = initial_rtt_ns.unwrap_or(OUT_OF_ORDER_MAX_NS);
+    (0..limit).contains(&elapsed) && sender.next != Some(seen.end())
+}

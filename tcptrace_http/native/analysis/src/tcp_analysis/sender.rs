@@ -1,0 +1,183 @@
+//! What the rules remember of one direction.
+
+use trace_model::rows::SegmentRow;
+use trace_model::{flags, SeqNumber};
+
+use super::unacknowledged::Unacknowledged;
+use super::Seen;
+
+/// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
+const WINDOW_SCALE_MAX: u8 = 14;
+
+/// What is known of the window scale of a direction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// Its SYN was not captured: windows are shown as they were sent, and none is called full.
+    #[default]
+    Unknown,
+    /// A SYN came without the option.
+    Unused,
+    Shift(u8),
+}
+
+impl Scale {
+    pub fn scaled(self, window: u16) -> u32 {
+        let shift = match self {
+            Scale::Shift(shift) => shift,
+            Scale::Unknown | Scale::Unused => 0,
+        };
+        u32::from(window) << shift.min(WINDOW_SCALE_MAX)
+    }
+}
+
+/// State of one direction.
+#[derive(Debug)]
+pub struct Sender {
+    /// Initial sequence number; of a flow joined later, the one before the first number seen.
+    pub initial: Option<SeqNumber>,
+    /// Highest number sent, the frame that sent it, and when.
+    pub next: Option<SeqNumber>,
+    pub next_frame: u64,
+    pub next_ns: i64,
+    /// Highest number that an ACK may name without a hole before it.
+    pub contiguous: Option<SeqNumber>,
+    /// Acknowledgment number and window of its last segment, as they stood in the header.
+    pub last_ack: SeqNumber,
+    pub last_has_ack: bool,
+    pub last_ns: i64,
+    pub window: Option<u16>,
+    pub scale: Scale,
+    pub was_keep_alive: bool,
+    pub was_zero_window_probe: bool,
+    /// Frame that first sent `last_ack`, and how often it was repeated since.
+    pub first_ack_frame: u64,
+    pub duplicate_acks: u32,
+    /// The peer's ACK of unseen data was told once; more of them are not told.
+    pub unseen_is_told: bool,
+    /// Since the peer's ACK of unseen data: the next duplicate ACK is the first again.
+    pub counts_anew: bool,
+    /// False from a lost segment to the peer's next ACK.
+    pub flight_is_known: bool,
+    pub unacknowledged: Unacknowledged,
+    /// Bytes in the SACK blocks of its last segment.
+    pub sacked_bytes: u32,
+    /// Payload since its last PSH.
+    pub push_bytes: u32,
+    pub was_push: bool,
+}
+
+impl Default for Sender {
+    fn default() -> Self {
+        Sender {
+            initial: None,
+            next: None,
+            next_frame: 0,
+            next_ns: 0,
+            contiguous: None,
+            last_ack: SeqNumber::default(),
+            last_has_ack: false,
+            last_ns: 0,
+            window: None,
+            scale: Scale::default(),
+            was_keep_alive: false,
+            was_zero_window_probe: false,
+            first_ack_frame: 0,
+            duplicate_acks: 0,
+            unseen_is_told: false,
+            counts_anew: false,
+            flight_is_known: true,
+            unacknowledged: Unacknowledged::default(),
+            sacked_bytes: 0,
+            push_bytes: 0,
+            was_push: false,
+        }
+    }
+}
+
+impl Sender {
+    /// Whether `seq` is the next number expected.
+    pub fn expects(&self, seq: SeqNumber) -> bool {
+        self.next == Some(seq)
+    }
+
+    /// What the last segment of this direction acknowledged, if it did.
+    pub fn acknowledged(&self) -> Option<SeqNumber> {
+        self.last_has_ack.then_some(self.last_ack)
+    }
+
+    /// Moves the highest numbers on.
+    pub fn advance(&mut self, seen: &Seen, row: &SegmentRow) {
+        if seen.occupies() {
+            self.unacknowledged.push(seen);
+        }
+        let end = seen.end();
+        // A zero window probe may be refused: it moves nothing on.
+        if row.is_zero_window_probe {
+            return;
+        }
+        if self.next.is_none_or(|next| end.is_after(next)) {
+            self.next = Some(end);
+            self.next_frame = seen.frame;
+            self.next_ns = seen.time_ns;
+        }
+        if self.contiguous.is_none_or(|at| at == seen.seq) {
+            self.contiguous = self.next;
+        }
+    }
+
+    /// Remembers what the next segment is compared with.
+    pub fn remember(&mut self, seen: &Seen, row: &SegmentRow) {
+        self.window = Some(seen.window);
+        self.last_ack = seen.ack;
+        self.last_has_ack = seen.has_any(flags::ACK);
+        self.last_ns = seen.time_ns;
+        self.was_keep_alive = row.is_keep_alive;
+        self.was_zero_window_probe = row.is_zero_window_probe;
+    }
+
+    /// The window that a segment announces; that of a SYN is never scaled (RFC 7323, section 2.2).
+    pub fn window_bytes(&self, seen: &Seen) -> u32 {
+        if seen.has_any(flags::SYN) {
+            u32::from(seen.window)
+        } else {
+            self.scale.scaled(seen.window)
+        }
+    }
+}
+
+/// Takes the initial numbers. True for a SYN-ACK with another one than its sender began with.
+pub fn begin(sender: &mut Sender, peer: &mut Sender, seen: &Seen) -> bool {
+    let is_syn = seen.has_any(flags::SYN);
+    let before = |number: SeqNumber| SeqNumber(number.0.wrapping_sub(1));
+    if seen.has_any(flags::ACK) {
+        peer.initial.get_or_insert(before(seen.ack));
+        if is_syn && sender.initial.is_some_and(|initial| initial != seen.seq) {
+            sender.initial = Some(seen.seq);
+            return true;
+        }
+    }
+    if is_syn && sender.initial == Some(seen.seq) && !seen.has_any(flags::ACK) {
+        // An RST may have been sent with the number that the peer acknowledged, ahead of all others.
+        sender.next = sender.contiguous;
+    }
+    let own = if is_syn { seen.seq } else { before(seen.seq) };
+    sender.initial.get_or_insert(own);
+    false
+}
+
+/// Takes the window scale option of a SYN: without one, neither direction scales.
+pub fn negotiate_scale(
+    sender: &mut Sender,
+    peer: &mut Sender,
+    option: Option<u8>,
+    is_syn_ack: bool,
+) {
+    match option {
+        Some(_) if is_syn_ack && peer.scale == Scale::Unused => sender.scale = Scale::Unused,
+        Some(shift) => sender.scale = Scale::Shift(shift),
+        None => {
+            sender.scale = Scale::Unused;
+            peer.scale = Scale::Unused;
+        }
+    }
+}

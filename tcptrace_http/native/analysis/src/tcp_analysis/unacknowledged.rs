@@ -1,0 +1,88 @@
+//! The segments of a direction that its peer has not acknowledged.
+
+use trace_model::rows::SegmentRow;
+use trace_model::SeqNumber;
+
+use super::Seen;
+
+/// Segments remembered, as many as Wireshark does: of a one-sided capture nothing is acknowledged.
+const SEGMENTS_MAX: usize = 10_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    frame: u64,
+    time_ns: i64,
+    seq: SeqNumber,
+    end: SeqNumber,
+}
+
+/// In the order they were sent; what is sent again is in it again.
+#[derive(Debug, Default)]
+pub struct Unacknowledged {
+    segments: Vec<Sent>,
+    /// Lowest and highest number of them.
+    bounds: Option<(SeqNumber, SeqNumber)>,
+}
+
+impl Unacknowledged {
+    pub fn push(&mut self, seen: &Seen) {
+        if self.segments.len() >= SEGMENTS_MAX {
+            return;
+        }
+        let sent = Sent {
+            frame: seen.frame,
+            time_ns: seen.time_ns,
+            seq: seen.seq,
+            end: seen.end(),
+        };
+        self.segments.push(sent);
+        self.bounds = Some(widened(self.bounds, sent));
+    }
+
+    /// Takes off what `ack` covers. The oldest segment that ends there is the one it answers.
+    pub fn acknowledge(&mut self, seen: &Seen, row: &mut SegmentRow) {
+        let ack = seen.ack;
+        if self.bounds.is_none_or(|(least, _)| !ack.is_after(least)) {
+            return;
+        }
+        if let Some(sent) = self.segments.iter().find(|sent| sent.end == ack) {
+            row.acks_frame = Some(sent.frame);
+            row.ack_rtt = Some(seen.time_ns.saturating_sub(sent.time_ns));
+        }
+        self.segments.retain(|sent| sent.end.is_after(ack));
+        self.bounds = None;
+        for sent in &mut self.segments {
+            if ack.is_after(sent.seq) {
+                sent.seq = ack;
+            }
+            self.bounds = Some(widened(self.bounds, *sent));
+        }
+    }
+
+    /// Frame and time of the oldest segment: what a retransmission is most likely to repeat.
+    pub fn oldest(&self) -> Option<(u64, i64)> {
+        self.segments.first().map(|sent| (sent.frame, sent.time_ns))
+    }
+
+    /// Numbers from the first byte that is not acknowledged to the last that was sent.
+    pub fn span(&self) -> u32 {
+        self.bounds
+            .map_or(0, |(least, most)| most.0.wrapping_sub(least.0))
+    }
+}
+
+fn widened(bounds: Option<(SeqNumber, SeqNumber)>, sent: Sent) -> (SeqNumber, SeqNumber) {
+    let (least, most) = bounds.unwrap_or((sent.seq, sent.end));
+    (
+        if least.is_after(sent.seq) {
+            sent.seq
+        } else {
+            least
+        },
+        if sent.end.is_after(most) {
+            sent.end
+        } else {
+            most
+        },
+    )
+}

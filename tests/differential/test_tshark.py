@@ -1,0 +1,67 @@
+"""Every segment is what tshark's TCP analysis says, and every transaction tshark's, or a reason says why not."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from differential.comparison import Tally, merged, reasons
+from differential.random_flows import random_capture
+from differential.report import compare_all
+from differential.tshark_peer import PEER, compare
+
+#: Reasons that random segments meet; others need a real file.
+_RANDOM_REASONS = frozenset(
+    (
+        "zero-duration",
+        "second-initial-number",
+        "flight-before-the-first-number",
+        "unseen-counted-as-duplicates",
+    )
+)
+
+
+def test_samples_are_what_tshark_says_without_exception(sample_traces):
+    total = merged(compare(path, path.name) for path in sorted(sample_traces.glob("*.pcap*")))[0]
+    assert total.examples == ()
+    assert total.disagreements == {}
+    assert total.compared["segments"] > 2000
+    assert total.compared["transactions"] > 200
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_segments_are_what_tshark_says(seed, tmp_path):
+    path = tmp_path / "random.pcap"
+    path.write_bytes(random_capture(seed))
+    found = compare(path, path.name)
+    assert found.examples == ()
+    assert set(found.disagreements) <= _RANDOM_REASONS
+    assert found.compared["segments"] == 40 * 60
+
+
+def test_a_cell_that_differs_without_a_reason_is_unexplained():
+    tally = Tally(PEER, "of_no_case.pcap")
+    tally.note("is_out_of_order", "frame 1", ours=True, theirs=False)
+    assert tally.finish().unexplained == 1
+
+
+def test_an_explanation_of_what_no_longer_differs_is_unexplained():
+    (path, _), _ = next(case for reason in reasons(PEER) for case in reason.cases.items())
+    assert Tally(PEER, path).finish().unexplained > 0
+
+
+def test_reasons_have_one_entry_with_an_explanation():
+    names = Counter(reason.reason for reason in reasons(PEER))
+    assert set(names.values()) == {1}
+    assert all(reason.explanation.strip() for reason in reasons(PEER))
+
+
+@pytest.mark.slow
+def test_captures_are_what_tshark_says_or_a_reason_says_why_not(captures):
+    total = compare_all(captures, (PEER,))[0]
+    assert total.examples == ()
+    assert total.unexplained == 0
+    # No reason is without an entry, and no entry without a case of it.
+    assert set(total.disagreements) == {reason.reason for reason in reasons(PEER)}
+    assert sum(total.disagreements.values()) < 0.002 * total.compared["cells"]
