@@ -2,8 +2,9 @@
 
 A peer is a function of a capture and its name (relative to the folder of captures) that gives a
 :class:`Comparison`; ``report.PEERS`` lists them. The reasons are entries ``[[peer]]`` of
-``disagreements.toml``. Most are rules in the code of the peer; an entry may have ``cases`` instead:
-how many cells of which column of which file it explains, no more and no fewer.
+``disagreements.toml`` (those of tcptrace ``[[tcptrace]]``). Most are rules in the code of the peer; an
+entry may have ``cases`` instead: how many cells of which column of which file it explains, no more and
+no fewer.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def reasons(peer: str) -> list[Reason]:
             entry["explanation"],
             {(path, name): n for path, cells in entry.get("cases", {}).items() for name, n in cells.items()},
         )
-        for entry in document.get("peer", [])
+        for entry in [*document.get("peer", []), *({"peer": peer} | one for one in document.get(peer, []))]
         if entry["peer"] == peer
     ]
 

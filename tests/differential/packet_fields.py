@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import tcptrace_http
 
+from .comparison import Comparison
 from .peers import DISSECTORS, Unreadable, records
 
 if TYPE_CHECKING:
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
 
     from .peers import Fields, Record
 
-__all__ = ["Outcome", "compare"]
+__all__ = ["PEER", "Outcome", "compare", "comparison"]
+
+PEER: Final = "dpkt and scapy"
 
 
 #: Where it is the peers that are wrong: file, columns, why.
@@ -45,6 +49,9 @@ class Outcome:
     records: int = 0
     compared: dict[str, int] = field(default_factory=lambda: dict.fromkeys(DISSECTORS, 0))
     differences: list[str] = field(default_factory=list)
+    #: Fields in which it is the peer that is wrong, by why.
+    limits: Counter[str] = field(default_factory=Counter)
+    fields: int = 0
 
 
 def compare(path: Path) -> Outcome:
@@ -83,11 +90,26 @@ def _compare_record(outcome: Outcome, record: Record, row: dict[str, Any]) -> No
 
 def _note(outcome: Outcome, peer: str, row: dict[str, Any], expected: Fields) -> None:
     for column, value in expected.items():
+        outcome.fields += 1
         found = row[column]
-        if found != value and not _is_a_peers_limit(outcome.path, column):
-            text = f"{outcome.path}: frame {row['frame']}: {column} {found!r}, {peer} {value!r}"
-            outcome.differences.append(text)
+        if found == value:
+            continue
+        limit = _limit_of_the_peer(outcome.path, column)
+        if limit is not None:
+            outcome.limits[limit] += 1
+            continue
+        text = f"{outcome.path}: frame {row['frame']}: {column} {found!r}, {peer} {value!r}"
+        outcome.differences.append(text)
 
 
-def _is_a_peers_limit(path: str, column: str) -> bool:
-    return any(fnmatch(path, f"*/{name}") and column in columns for name, columns, _ in PEER_LIMITS)
+def _limit_of_the_peer(path: str, column: str) -> str | None:
+    limits = (why for name, columns, why in PEER_LIMITS if fnmatch(path, f"*/{name}") and column in columns)
+    return next(limits, None)
+
+
+def comparison(path: Path, name: str) -> Comparison:
+    """The same as the report shows it."""
+    outcome = compare(path)
+    compared = {"files": 1, "packets": outcome.records, "cells": outcome.fields}
+    examples = tuple(f"{name}: {text}" for text in outcome.differences[:3])
+    return Comparison(PEER, compared, outcome.limits, len(outcome.differences), examples)

@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import tshark_peer
+from . import h11_peer, packet_fields, tcptrace_oracle, tshark_peer
 from .comparison import Comparison, merged, reasons
 
 if TYPE_CHECKING:
@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["PEERS", "captures_in", "compare_all", "main"]
 
 #: Every peer: what compares a capture (its path, its name in the folder) with it.
-PEERS: Final[dict[str, Callable[[Path, str], Comparison]]] = {tshark_peer.PEER: tshark_peer.compare}
+PEERS: Final[dict[str, Callable[[Path, str], Comparison]]] = {
+    tshark_peer.PEER: tshark_peer.compare,
+    tcptrace_oracle.PEER: tcptrace_oracle.compare,
+    h11_peer.PEER: h11_peer.compare,
+    packet_fields.PEER: packet_fields.comparison,
+}
 #: What lies beside captures; and the second capture of a connection, taken at the server.
 _NO_CAPTURES: Final = frozenset((".json", ".md", ".py", ".txt", ".toml"))
 #: Each runs a peer beside it: more would only wait for each other.
@@ -67,7 +72,7 @@ def _show(comparison: Comparison) -> None:
     explanations = {entry.reason: " ".join(entry.explanation.split()) for entry in reasons(comparison.peer)}
     print(f"  disagreements: {sum(comparison.disagreements.values()):,} cells")
     for reason, cells in sorted(comparison.disagreements.items(), key=lambda item: -item[1]):
-        print(f"    {cells:8,}  {reason}: {explanations.get(reason, 'NO ENTRY')}")
+        print(f"    {cells:8,}  {reason}: {explanations.get(reason, 'the limit of the peer that it names')}")
     print(f"  unexplained: {comparison.unexplained}")
     for text in comparison.examples:
         print(f"    {text}")

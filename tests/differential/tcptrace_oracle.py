@@ -13,16 +13,18 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
 
-from differential.tcptrace_faults import FAULTS, Cell
-from differential.tcptrace_model import PACKET_COLUMNS, Connection, connections
 from tcptrace_http.peers import peer
+
+from .comparison import Comparison
+from .tcptrace_faults import FAULTS, Cell
+from .tcptrace_model import PACKET_COLUMNS, Connection, connections
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
 
-__all__ = ["Verdict", "examine"]
+__all__ = ["PEER", "Verdict", "compare", "examine"]
 
 _COMMAND: Final = ("tcptrace", "-n", "-l", "-r", "-W", "--csv")
 _COLUMNS: Final = len(peer("tcptrace").fields)
@@ -34,6 +36,9 @@ _FACTS: Final = (
     *("total_packets", "actual_data_bytes", "ack_pkts_sent", "resets_sent", "truncated_data"),
     *("req_1323_ws/ts", "req_sack", "mss_requested", "sack_pkts_sent"),
 )
+
+
+PEER: Final = "tcptrace"
 
 
 @dataclass(slots=True)
@@ -67,6 +72,18 @@ def examine(path: Path, name: str) -> Verdict:
         else:
             _compare(verdict, row, connection, ours)
     return verdict
+
+
+def compare(path: Path, name: str) -> Comparison:
+    """The same as the report shows it; a flow that cannot be compared counts as one cell."""
+    verdict = examine(path, name)
+    return Comparison(
+        PEER,
+        {"files": 1, "flows": verdict.flows, "cells": verdict.cells},
+        verdict.explained + verdict.flows_apart,
+        len(verdict.unexplained),
+        tuple(verdict.unexplained[:3]),
+    )
 
 
 def _printed(path: Path) -> list[dict[str, str]] | None:
