@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -46,7 +45,9 @@ class Peer:
 @cache
 def peer(name: str) -> Peer:
     """The fields of one of ``PEERS``."""
+    # Each takes some milliseconds, and every start of the program imports this module.
     import tomllib
+    from importlib.resources import files
 
     document = tomllib.loads(files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     directions = document.get("directions", ())
