@@ -53,8 +53,11 @@ gen: build ## write the generated files anew
 	$(BIN)/python tests/generate/rows.py
 	$(BIN)/python tests/generate/readme.py
 
-bench: build ## speed and memory against tcptrace and tshark
-	$(BIN)/python tests/bench/bench.py
+# An editable installation starts slower than the one that users have.
+bench: ## speed and memory against tcptrace and tshark
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install --quiet --disable-pip-version-check .
+	.venv-bench/bin/python tests/bench/bench.py
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
 	command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
@@ -68,6 +71,6 @@ properties: build ## the property tests with many more examples, and new ones ea
 	$(BIN)/pytest tests/properties --hypothesis-profile=fuzz
 
 clean: ## remove what was built
-	rm -rf $(VENV) build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) .venv-bench build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 	find tcptrace_http -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -61,6 +61,8 @@ _VERSIONS: Final = {
 _ENVIRONMENT: Final = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 _HELP_RUNS: Final = 11
 _REPOSITORY: Final = Path(__file__).resolve().parents[2]
+# -P: what is installed, not what lies in this folder.
+_PYTHON: Final = (sys.executable, "-P", "-c")
 # What the core takes of a run, by one thread; start-up and output are left out.
 _NATIVE: Final = """
 import sys, time
@@ -135,7 +137,7 @@ def _table(recording: Recording, rounds: int) -> Iterator[str]:
 
 def _native_part(recording: Recording, rounds: int) -> str:
     """The native core alone beside the ceilings of ``analysis/examples/ceiling.rs``."""
-    native = [sys.executable, "-c", _NATIVE, recording.path]
+    native = [*_PYTHON, _NATIVE, recording.path]
     costs: dict[str, list[float]] = {"core": [], "bare": [], "one-shot": []}
     for _ in range(rounds):
         costs["core"].append(
@@ -165,7 +167,7 @@ def _scan_table(recording: Recording, rounds: int) -> Iterator[str]:
     yield ""
     yield "| scan | CPU s | wall s | thousand rows a CPU second | peak MB |"
     yield "|---|---|---|---|---|"
-    commands = {name: [sys.executable, "-c", _DRAIN, "{}", *arguments] for name, arguments in _SCANS.items()}
+    commands = {name: [*_PYTHON, _DRAIN, "{}", *arguments] for name, arguments in _SCANS.items()}
     for name, cost in _measure(recording, rounds, commands).items():
         rate = recording.packets / cost.cpu_s / 1000
         yield f"| {name} | {cost.cpu_s:.2f} | {cost.wall_s:.2f} | {rate:.0f} | {cost.peak_bytes / _MEGABYTE:.0f} |"

@@ -56,10 +56,12 @@ pub(super) fn request_line(bytes: &[u8]) -> StartLine {
     }
     let version_on = target_on.get(target + 1..).unwrap_or(&[]);
     if line.get(..method) == Some(b"PRI") && target_on.get(..target) == Some(b"*") {
-        return match matches_start(version_on, b"HTTP/2.0\r\n") {
-            StartLine::Whole => StartLine::Http2Preface,
-            other => other,
-        };
+        match matches_start(version_on, b"HTTP/2.0\r\n") {
+            StartLine::Whole => return StartLine::Http2Preface,
+            StartLine::Begun => return StartLine::Begun,
+            // Of HTTP/1.x it is a request with a method of that name.
+            StartLine::Absent | StartLine::Http2Preface => {}
+        }
     }
     version_and_line_end(version_on)
 }
@@ -228,6 +230,12 @@ mod tests {
             request_line(b"PRI * HTTP/2.0\r\n\r\nSM"),
             StartLine::Http2Preface
         );
+    }
+
+    #[test]
+    fn test_the_method_of_the_http_2_preface_is_any_method_in_http_1() {
+        assert_eq!(request_line(b"PRI * HT"), StartLine::Begun);
+        assert_eq!(request_line(b"PRI * HTTP/1.0\r\n"), StartLine::Whole);
     }
 
     #[test]
