@@ -6,13 +6,12 @@
 //! are shared out to several threads gives the very rows that one thread gives.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
 
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use trace_model::{AnomalyKind, IpAddress, Packet, Segment};
+use trace_model::{AnomalyKind, Packet, Segment};
 
-use crate::flow::{Endpoint, Flow};
+use crate::ends::{Endpoint, Key};
+use crate::flow::Flow;
 use crate::flow_row::flow_row;
 use crate::tables::Tables;
 
@@ -47,40 +46,6 @@ impl Share {
 
     fn has(self, partition: usize) -> bool {
         partition.checked_rem(self.count).unwrap_or(0) == self.index
-    }
-}
-
-/// The two endpoints, the lower one first, so that both directions have one key. Lower in what
-/// order does not matter, so the bytes are taken as the machine reads them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
-    low: u128,
-    high: u128,
-    ports: u32,
-    is_v6: bool,
-}
-
-impl Key {
-    /// The key, and whether the source is the lower endpoint.
-    #[inline]
-    fn new(source: Endpoint, destination: Endpoint) -> (Self, bool) {
-        let number = |address: IpAddress| u128::from_ne_bytes(address.octets);
-        let a = (number(source.address), source.port);
-        let b = (number(destination.address), destination.port);
-        let source_is_low = a <= b;
-        let (low, high) = if source_is_low { (a, b) } else { (b, a) };
-        let key = Key {
-            low: low.0,
-            high: high.0,
-            ports: (u32::from(low.1) << 16) | u32::from(high.1),
-            is_v6: source.address.is_v6,
-        };
-        (key, source_is_low)
-    }
-
-    /// Always the same: the partitions decide what is forgotten.
-    fn hash(&self) -> u64 {
-        FixedState::default().hash_one(self)
     }
 }
 

@@ -12,6 +12,7 @@
 mod anomalies;
 mod bounded;
 mod classify;
+mod ends;
 mod flights;
 mod flow;
 mod flow_row;

@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use trace_model::rows::ClosedBy;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
-use super::{Flow, Side};
+use super::Flow;
+use crate::ends::Side;
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::{End, Mark};
 use crate::tables::Tables;

@@ -2,7 +2,8 @@
 
 use trace_model::{AnomalyKind, Packet};
 
-use super::{Flow, Side};
+use super::Flow;
+use crate::ends::Side;
 use crate::http::Mark;
 use crate::tables::Tables;
 

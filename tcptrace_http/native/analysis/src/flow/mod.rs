@@ -7,11 +7,11 @@ mod sent;
 mod unacknowledged;
 
 use trace_model::rows::{ClosedBy, Direction, SegmentRow};
-use trace_model::{flags, IpAddress, Packet, Segment};
+use trace_model::{flags, Packet, Segment};
 
 use crate::classify::classify;
+use crate::ends::{Endpoint, Key, Side};
 use crate::flights::FlightTracker;
-use crate::flow_table::Key;
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
@@ -21,29 +21,6 @@ use crate::statistics::Statistics;
 use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
 use unacknowledged::Unacknowledged;
-
-/// An endpoint of a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Endpoint {
-    pub address: IpAddress,
-    pub port: u16,
-}
-
-/// Which of the two halves a segment belongs to: the one of the first packet's sender, or the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    First,
-    Second,
-}
-
-impl Side {
-    fn other(self) -> Side {
-        match self {
-            Side::First => Side::Second,
-            Side::Second => Side::First,
-        }
-    }
-}
 
 #[derive(Debug)]
 pub struct Flow {

@@ -3,7 +3,8 @@
 use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
-use super::{Flow, Side};
+use super::Flow;
+use crate::ends::Side;
 use crate::half::Half;
 use crate::http::{self, Connection, Mark};
 use crate::pauses::FinishedResponse;

@@ -2,8 +2,9 @@
 
 use trace_model::{flags, Packet, Segment};
 
-use super::{Flow, Side};
+use super::Flow;
 use crate::classify::Class;
+use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::half::Outstanding;
 use crate::pauses::{AckSeen, Path, ServerData};

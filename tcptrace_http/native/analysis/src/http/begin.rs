@@ -8,7 +8,8 @@ use super::framing::{self, Framing, MethodKind};
 use super::head::{Head, Start};
 use super::message::{Interim, Message};
 use super::pairing;
-use super::stream::{Role, State};
+use super::role::Role;
+use super::stream::State;
 use super::{Mark, Output};
 
 impl Connection {

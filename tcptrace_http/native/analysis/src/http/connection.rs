@@ -4,8 +4,9 @@ use trace_model::AnomalyKind;
 
 use super::message::Interim;
 use super::pairing::Pairing;
+use super::role::Role;
 use super::start_line::StartLine;
-use super::stream::{Body, Event, Reader, Role, State};
+use super::stream::{Body, Event, Reader, State};
 use super::{Direction, End, Mark, Output};
 
 /// Segments of a direction looked at before it is given up. A flow that was joined in the middle of

@@ -6,8 +6,8 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Status};
 
 use super::fields::{self, Fields, FramingFields};
+use super::role::Role;
 use super::start_line::{self, StartLine};
-use super::stream::Role;
 
 /// Longest request target kept; the byte counts are those of the wire all the same.
 const TARGET_KEPT_MAX: usize = 8 * 1024;

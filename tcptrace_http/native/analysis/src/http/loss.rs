@@ -6,7 +6,8 @@ use super::framing::{Framing, MethodKind};
 use super::head::Start;
 use super::message::Message;
 use super::pairing;
-use super::stream::{Role, Skipped, State};
+use super::role::Role;
+use super::stream::{Skipped, State};
 use super::{Mark, Output};
 
 impl Connection {

@@ -3,8 +3,17 @@
 use super::fields::{ContentLength, Fields};
 use super::framing::{self, Framing};
 use super::head::{Head, Start};
-use super::stream::Origin;
 use super::Mark;
+
+/// Where the message now being read began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Origin {
+    pub(super) start: u64,
+    pub(super) first: Mark,
+    pub(super) head_last: Mark,
+    /// What the segment of the first byte acknowledged of the other direction.
+    pub(super) peer_acked: Option<u64>,
+}
 
 /// One HTTP message as it stood on the wire. Offsets count the bytes of its direction from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -33,6 +33,7 @@ mod loss;
 mod message;
 mod pairing;
 mod resume;
+mod role;
 mod slot;
 mod start_line;
 mod stream;

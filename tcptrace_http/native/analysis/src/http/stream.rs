@@ -3,35 +3,14 @@
 use super::chunked::{ChunkedBody, Progress};
 use super::framing::Framing;
 use super::head::{self, Head, Parsed};
-use super::message::Message;
-use super::start_line::{self, StartLine};
+use super::message::{Message, Origin};
+use super::role::Role;
+use super::start_line::StartLine;
 use super::Mark;
 
 /// Longest head collected. The largest that common servers can be configured to accept is 64 KiB;
 /// four times that is no head any more.
 const HEAD_MAX: usize = 256 * 1024;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    Request,
-    Response,
-}
-
-impl Role {
-    pub(super) fn start_line(self, bytes: &[u8]) -> StartLine {
-        match self {
-            Role::Request => start_line::request_line(bytes),
-            Role::Response => start_line::status_line(bytes),
-        }
-    }
-
-    pub(super) fn opposite(self) -> Role {
-        match self {
-            Role::Request => Role::Response,
-            Role::Response => Role::Request,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Body {
@@ -52,16 +31,6 @@ pub(super) enum State {
     Held,
     /// No HTTP/1.x (any more), or ended.
     Opaque,
-}
-
-/// Where the message now being read began.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Origin {
-    pub(super) start: u64,
-    pub(super) first: Mark,
-    pub(super) head_last: Mark,
-    /// What the segment of the first byte acknowledged of the other direction.
-    pub(super) peer_acked: Option<u64>,
 }
 
 pub(super) enum Event {

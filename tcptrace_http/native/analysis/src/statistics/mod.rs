@@ -21,7 +21,7 @@ use trace_model::{Packet, Segment};
 
 use self::sender::{Seen, Sender};
 use crate::classify::Class;
-use crate::flow::Side;
+use crate::ends::Side;
 
 #[derive(Debug, Default)]
 pub struct Statistics {

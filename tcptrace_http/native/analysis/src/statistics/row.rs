@@ -4,7 +4,8 @@ use trace_model::rows::{DirectionStatistics, FlowStatisticsRow};
 
 use super::sender::Sender;
 use super::Statistics;
-use crate::flow::{Flow, Side};
+use crate::ends::Side;
+use crate::flow::Flow;
 use crate::half::Half;
 
 const NANOSECONDS: f64 = 1e9;

@@ -1,0 +1,65 @@
+//! The two ends of a connection: their addresses and ports, and what a flow is found by.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use trace_model::IpAddress;
+
+/// An endpoint of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    pub address: IpAddress,
+    pub port: u16,
+}
+
+/// Which of the two halves a segment belongs to: the one of the first packet's sender, or the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    First,
+    Second,
+}
+
+impl Side {
+    #[must_use]
+    pub fn other(self) -> Side {
+        match self {
+            Side::First => Side::Second,
+            Side::Second => Side::First,
+        }
+    }
+}
+
+/// The two endpoints, the lower one first, so that both directions have one key. Lower in what
+/// order does not matter, so the bytes are taken as the machine reads them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    low: u128,
+    high: u128,
+    ports: u32,
+    is_v6: bool,
+}
+
+impl Key {
+    /// The key, and whether the source is the lower endpoint.
+    #[inline]
+    pub fn new(source: Endpoint, destination: Endpoint) -> (Self, bool) {
+        let number = |address: IpAddress| u128::from_ne_bytes(address.octets);
+        let a = (number(source.address), source.port);
+        let b = (number(destination.address), destination.port);
+        let source_is_low = a <= b;
+        let (low, high) = if source_is_low { (a, b) } else { (b, a) };
+        let key = Key {
+            low: low.0,
+            high: high.0,
+            ports: (u32::from(low.1) << 16) | u32::from(high.1),
+            is_v6: source.address.is_v6,
+        };
+        (key, source_is_low)
+    }
+
+    /// Always the same: the partitions decide what is forgotten.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        FixedState::default().hash_one(self)
+    }
+}
