@@ -47,14 +47,15 @@ pub(super) fn parse(role: Role, bytes: &[u8]) -> Parsed {
         Role::Request => request(bytes),
         Role::Response => response(bytes),
     };
-    match at_once {
-        Ok(Status::Complete(head)) => Parsed::Whole(Box::new(head)),
-        Ok(Status::Partial) => match role.start_line(bytes) {
-            StartLine::Absent => Parsed::Malformed,
-            StartLine::Http2Preface => Parsed::Http2Preface,
-            StartLine::Begun | StartLine::Whole => Parsed::Partial,
-        },
-        Err(_) => leniently(role, bytes),
+    let Ok(status) = at_once else {
+        return leniently(role, bytes);
+    };
+    // The parser knows no limits of ours; where a head comes in pieces its start line is looked at first.
+    match (role.start_line(bytes), status) {
+        (StartLine::Absent, _) => Parsed::Malformed,
+        (StartLine::Http2Preface, _) => Parsed::Http2Preface,
+        (_, Status::Complete(head)) => Parsed::Whole(Box::new(head)),
+        (_, Status::Partial) => Parsed::Partial,
     }
 }
 
@@ -261,6 +262,14 @@ mod tests {
             Parsed::Whole(head) => Some(head),
             Parsed::Partial | Parsed::Malformed | Parsed::Http2Preface => None,
         }
+    }
+
+    #[test]
+    fn test_a_start_line_beyond_the_limits_is_none_though_the_parser_takes_it() {
+        let method = "A".repeat(65);
+        let request = format!("{method} / HTTP/1.1\r\n\r\n");
+        assert!(whole(Role::Request, request.as_bytes()).is_none());
+        assert!(whole(Role::Response, b"HTTP/1.1 000 OK\r\n\r\n").is_none());
     }
 
     #[test]
