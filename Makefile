@@ -11,11 +11,14 @@ RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --quiet
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http end_to_end
 FUZZ_FOUND := target/fuzz-corpus
+# Programs that the tests compare with or start; Debian's packages have the same names.
+TOOLS := tshark tcptrace tcpdump nginx zstd
+AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 # A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-all lint fmt gen bench fuzz properties clean
+.PHONY: help build tools test test-all lint fmt gen bench fuzz properties clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,11 +30,18 @@ $(VENV)/.installed: $(SOURCES)
 
 build: $(VENV)/.installed ## install the package with its tests' tools in .venv
 
-test: build ## the tests of every day: Rust, then Python
+tools: ## install from Debian what the tests compare with, where it is missing
+	@missing=; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	if [ -n "$$missing" ]; then \
+		$(AS_ROOT) apt-get update -qq && \
+		$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	fi
+
+test: build tools ## the tests of every day: Rust, then Python
 	$(RUST_TESTS)
 	$(BIN)/pytest -m "not slow"
 
-test-all: build ## every test, the slow ones too
+test-all: build tools ## every test, the slow ones too
 	$(RUST_TESTS)
 	$(BIN)/pytest
 
