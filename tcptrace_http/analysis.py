@@ -199,8 +199,9 @@ def analyze_in_batches(
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Iterator[Analysis]:
-    """Analyse a capture of any length in bounded memory: each analysis has the flows that were
-    finished since the one before, with all their rows; the last one has the rest.
+    """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
+    since the one before, with their findings, and the transactions of which nothing more is to be
+    judged; the last one has the rest. No row is in two of them.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """

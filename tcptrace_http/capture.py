@@ -54,8 +54,8 @@ CHUNK_BYTES: Final = 256 * 1024
 SHARED_CHUNK_BYTES: Final = 2 * 1024 * 1024
 # A smaller capture is read before a second thread has begun.
 SHARED_FROM_BYTES: Final = 32 * 1024 * 1024
-#: Rows of flows after which those that are final leave the core: some five megabytes.
-ROWS_IN_A_BATCH: Final = 16_384
+#: Rows after which those that are final leave the core: some ten megabytes.
+ROWS_IN_A_BATCH: Final = 24_576
 _MAGIC_BYTES: Final = 4
 _GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
@@ -82,7 +82,7 @@ class Strangeness:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Rows of a capture as the core gave them: all of them, or those of the flows finished by then."""
+    """Rows of a capture as the core gave them: all of them, or those that were final by then."""
 
     rows: native.Rows
     on_request: frozenset[str]
@@ -275,7 +275,7 @@ def batches(
     progress: Callable[[CaptureStream], None] | None = None,
     rows_in_a_batch: int | None = ROWS_IN_A_BATCH,
 ) -> Iterator[Decoded]:
-    """The rows of a capture, those of finished flows whenever there are many; at the end the rest.
+    """The rows of a capture, those that are final whenever there are many; at the end the rest.
 
     Memory is bounded by what is read between two batches, and by the flows that are open.
     """

@@ -51,7 +51,7 @@ def write(documents: Iterable[Iterable[bytes]], file: BinaryIO, *, is_one: bool)
 def document(batches: Iterable[Analysis]) -> Iterator[bytes]:
     """The object of one capture, part by part; all of the capture is read before the first part.
 
-    It comes as one analysis, or as several of which each holds the flows that were finished since the
+    It comes as one analysis, or as several of which each holds the rows that became final since the
     one before.
     """
     remaining = iter(batches)

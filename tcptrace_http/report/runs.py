@@ -1,8 +1,8 @@
-"""Rows by flow number, however many: sorted runs in a temporary file, merged when they are read.
+"""Rows in order, however many: sorted runs in a temporary file, merged when they are read.
 
-Each batch of finished flows is one run, in the order of their numbers. A flow is in one run only,
-and most flows of a run lie before those of the next, so that whole blocks of rows are copied; only
-where two runs overlap are rows looked at one by one.
+Each batch is one run, by the numbers of the flow and of the transaction. No row is in two of them, and
+most rows of a run lie before those of the next, so that whole blocks are copied; only where two runs
+overlap are rows looked at one by one.
 """
 
 from __future__ import annotations
@@ -19,21 +19,25 @@ __all__ = ["ROW_END", "Runs"]
 
 #: Between two rows. No row has a line feed inside: JSON writes them as an escape.
 ROW_END: Final = b",\n"
-#: Rows of a block; the numbers of its first and last flow are kept in memory.
+#: Rows of a block; of each only its length is kept in memory.
 ROWS_IN_A_BLOCK: Final = 256
 
 
-class _Block(NamedTuple):
-    """Rows of one run, by their first and last flow. Compared by these: a flow is in one run only."""
+#: Numbers of the flow and of the transaction; 0 where a row is a flow.
+_Place = tuple[int, int]
 
-    first_flow: int
-    last_flow: int
+
+class _Block(NamedTuple):
+    """Rows of one run, by the places of the first and the last. Compared by these: no two are the same."""
+
+    first: _Place
+    last: _Place
     run: int
     rows: bytes
 
 
 class Runs:
-    """Sorted runs of rows, each an object that starts with its flow number: ``{"flow":17,``."""
+    """Sorted runs of rows, each an object that starts with its place: ``{"flow":17,"index":3,``."""
 
     def __init__(self) -> None:
         import tempfile
@@ -56,7 +60,7 @@ class Runs:
             self._runs.append((start, lengths))
 
     def merged(self) -> Iterator[bytes]:
-        """All rows in the order of their flows, in pieces with ``ROW_END`` between them; once."""
+        """All rows in order, in pieces with ``ROW_END`` between them; once."""
         with self._file:
             self._file.flush()
             is_first = True
@@ -72,12 +76,12 @@ class Runs:
         heapq.heapify(heads)
         while heads:
             block = heads[0]
-            others_flow = min((head.first_flow for head in heads[1:3]), default=block.last_flow + 1)
-            if block.last_flow < others_flow:
+            others = min((head.first for head in heads[1:3]), default=None)
+            if others is None or block.last < others:
                 yield block.rows
                 _replace_head(heads, next(sources[block.run], None))
                 continue
-            before, after = _divided(block, others_flow)
+            before, after = _divided(block, others)
             yield before
             heapq.heapreplace(heads, after)
 
@@ -86,7 +90,7 @@ class Runs:
             rows = os.pread(self._file.fileno(), length, start)
             start += length
             last_row = rows.rfind(b"\n") + 1
-            yield _Block(_flow(rows, 0), _flow(rows, last_row), run, rows)
+            yield _Block(_place(rows, 0), _place(rows, last_row), run, rows)
 
 
 def _replace_head(heads: list[_Block], block: _Block | None) -> None:
@@ -96,16 +100,20 @@ def _replace_head(heads: list[_Block], block: _Block | None) -> None:
         heapq.heapreplace(heads, block)
 
 
-def _divided(block: _Block, flow: int) -> tuple[bytes, _Block]:
-    """The rows of a block before ``flow``, of which there are some, and a block of the others."""
+def _divided(block: _Block, place: _Place) -> tuple[bytes, _Block]:
+    """The rows of a block before ``place``, of which there are some, and a block of the others."""
     end = 0
-    while _flow(block.rows, end) < flow:
+    while _place(block.rows, end) < place:
         end = block.rows.index(b"\n", end) + 1
     rest = block.rows[end:]
-    return block.rows[: end - len(ROW_END)], block._replace(first_flow=_flow(rest, 0), rows=rest)
+    return block.rows[: end - len(ROW_END)], block._replace(first=_place(rest, 0), rows=rest)
 
 
-def _flow(rows: bytes, row: int) -> int:
-    """The flow number of the row that starts at ``row``."""
+def _place(rows: bytes, row: int) -> _Place:
+    """The place of the row that starts at ``row``."""
     start = row + len(b'{"flow":')
-    return int(rows[start : rows.index(b",", start)])
+    end = rows.index(b",", start)
+    index = end + len(b',"index":')
+    if rows[end:index] != b',"index":':
+        return int(rows[start:end]), 0
+    return int(rows[start:end]), int(rows[index : rows.index(b",", index)])

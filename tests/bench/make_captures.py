@@ -5,7 +5,7 @@ checks that it is there.
 
 - ``keep_alive.pcap``: about 1.2 GB; ten long connections, bodies of 1 MB.
 - ``short.pcap``: 20,000 connections of one request each, bodies of 10 kB.
-- ``keep_alive_tenth.pcap``: the first tenth of the first one, and ``keep_alive_tenth_tenfold.pcap``,
+- ``keep_alive_tenth.pcap``: as the first one, a tenth as long; and ``keep_alive_tenth_tenfold.pcap``,
   ``short_tenfold.pcap``: ten copies, one after the other, each with a client of its own. Memory must
   not grow with the length.
 """
@@ -98,7 +98,9 @@ def make_captures(folder: Path) -> list[Recording]:
     )
     # -r: a connection that is reset must not end the run.
     short = _kept(folder, "short") or _record(folder, "short", ["-r", "-n", "20000", "-c", "20"], "small")
-    tenth = _kept(folder, "keep_alive_tenth") or _tenth(folder, keep_alive)
+    tenth = _kept(folder, "keep_alive_tenth") or _record(
+        folder, "keep_alive_tenth", ["-k", "-n", "115", "-c", "10"], "large"
+    )
     return [keep_alive, short, *_with_tenfold(folder, tenth), *_with_tenfold(folder, short)[1:]]
 
 
@@ -128,17 +130,6 @@ def _note(folder: Path, name: str, path: Path) -> Recording:
     recording = Recording(name, str(path), packets, path.stat().st_size)
     (folder / f"{name}.json").write_text(json.dumps(asdict(recording)))
     return recording
-
-
-def _tenth(folder: Path, whole: Recording) -> Recording:
-    path = folder / f"{whole.name}_tenth.pcap"
-    end = next(offset for offset in _records(Path(whole.path)) if offset >= whole.bytes // 10)
-    with Path(whole.path).open("rb") as source, path.open("wb") as target:
-        remaining = end
-        while remaining and (chunk := source.read(min(remaining, 1 << 20))):
-            target.write(chunk)
-            remaining -= len(chunk)
-    return _note(folder, path.stem, path)
 
 
 def _with_tenfold(folder: Path, one: Recording) -> list[Recording]:

@@ -89,6 +89,20 @@ def test_a_document_made_in_batches_is_that_of_the_whole(tmp_path):
     assert document(path, 500) == whole_document(path)
 
 
+def test_transactions_of_a_flow_that_goes_on_leave_before_it_ends(tmp_path):
+    connection = Connection()
+    connection.open()
+    for number in range(2000):
+        connection.exchange(body=b"x" * (number % 50))
+    path = tmp_path / "long.pcap"
+    path.write_bytes(pcap(connection.records))
+    # A batch is taken after a chunk of the file at the earliest.
+    counts = [each.rows.count("transactions") for each in batches(path, rows_in_a_batch=300)]
+    assert len(counts) > 2
+    assert all(counts)
+    assert document(path, 300) == whole_document(path)
+
+
 @pytest.mark.parametrize("name", ["lan_hdrsep_small.pcap", "ssr_cubic_on.pcap", "fmt_pcapng.pcapng"])
 def test_findings_of_batches_are_those_of_the_whole(sample_traces, name):
     assert document(sample_traces / name, 1) == whole_document(sample_traces / name)

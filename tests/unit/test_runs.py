@@ -8,28 +8,34 @@ from hypothesis import strategies as st
 from tcptrace_http.report.runs import ROWS_IN_A_BLOCK, Runs
 
 
-def rendered(flows: list[int], first: int, count: int) -> bytes:
-    return b",\n".join(b'{"flow":%d,"n":%d}' % (flow, flow % 7) for flow in flows[first : first + count])
+def rendered(places: list[int], first: int, count: int) -> bytes:
+    """Rows of transactions, five a flow."""
+    rows = [b'{"flow":%d,"index":%d,"n":%d}' % (*divmod(place, 5), place % 7) for place in places]
+    return b",\n".join(rows[first : first + count])
 
 
 def merged(runs: list[list[int]]) -> bytes:
     made = Runs()
-    for flows in runs:
-        made.add(len(flows), partial(rendered, flows))
+    for places in runs:
+        made.add(len(places), partial(rendered, places))
     return b"".join(made.merged())
 
 
-@given(
-    st.dictionaries(
-        st.integers(0, 3000), st.tuples(st.integers(0, 5), st.integers(1, 4)), min_size=0, max_size=400
-    )
-)
-def test_rows_of_all_runs_come_in_the_order_of_their_flows(placed):
+@given(st.dictionaries(st.integers(0, 3000), st.integers(0, 5), max_size=400))
+def test_rows_of_all_runs_come_in_the_order_of_their_places(run_of):
     runs: list[list[int]] = [[] for _ in range(6)]
-    for flow, (run, copies) in sorted(placed.items()):
-        runs[run] += [flow] * copies
-    everything = sorted(flow for flows in runs for flow in flows)
+    for place, run in sorted(run_of.items()):
+        runs[run].append(place)
+    everything = sorted(run_of)
     assert merged(runs) == rendered(everything, 0, len(everything))
+
+
+def test_rows_of_flows_are_merged_too():
+    made = Runs()
+    for flows in ([0, 1, 4], [2, 3, 17]):
+        made.add(3, lambda first, count, flows=flows: b",\n".join(b'{"flow":%d,"client":"c"}' % f for f in flows))
+    found = b"".join(made.merged()).split(b",\n")
+    assert found == [b'{"flow":%d,"client":"c"}' % flow for flow in (0, 1, 2, 3, 4, 17)]
 
 
 def test_runs_of_many_blocks_that_overlap_at_the_ends_are_merged():

@@ -87,12 +87,14 @@ rows!(
 pub struct Bounded<T> {
     table: T,
     bytes: usize,
+    /// Of rows that were taken and are kept elsewhere.
+    bytes_behind: usize,
     left_out: u64,
 }
 
 impl<T: Rows> Bounded<T> {
     pub fn push(&mut self, row: &T::Row) {
-        if self.bytes > T::BYTES_MAX {
+        if self.bytes.saturating_add(self.bytes_behind) > T::BYTES_MAX {
             self.left_out = self.left_out.saturating_add(1);
             return;
         }
@@ -105,11 +107,22 @@ impl<T: Rows> Bounded<T> {
         self.table.len()
     }
 
+    /// Memory of the rows that there are.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes the rows that there are; there is room for as many again.
     #[must_use]
     pub fn take(&mut self) -> T {
         self.bytes = 0;
         std::mem::take(&mut self.table)
+    }
+
+    /// So many of the rows taken are kept elsewhere, and count as rows with short texts.
+    pub fn have_behind(&mut self, rows: usize) {
+        self.bytes_behind = rows.saturating_mul(size_of::<T::Row>());
     }
 
     /// What to say of rows that were left out.
@@ -123,5 +136,28 @@ impl<T: Rows> Bounded<T> {
                 T::BYTES_MAX >> 20
             )
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_beyond_the_limit_are_counted_and_those_kept_elsewhere_count() {
+        let limit = PausesTable::BYTES_MAX / size_of::<PauseRow>();
+        let mut pauses = Bounded::<PausesTable>::default();
+        pauses.have_behind(limit - 10);
+        for _ in 0..30 {
+            pauses.push(&PauseRow::default());
+        }
+        let left_out = 30 - pauses.len();
+        assert!(left_out > 0);
+        let said = pauses.complaint().unwrap_or_default();
+        assert!(said.starts_with(&format!("{left_out} more rows of pauses are not kept")));
+        assert_eq!(pauses.take().len() + left_out, 30);
+        pauses.have_behind(0);
+        pauses.push(&PauseRow::default());
+        assert_eq!(pauses.len(), 1);
     }
 }

@@ -37,7 +37,7 @@ pub struct Tables {
     left_behind: BTreeMap<&'static str, Columns>,
 }
 
-/// Rows that have left the tables: all those of flows that are finished, by table.
+/// Rows that have left the tables, by table.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub tables: BTreeMap<&'static str, Columns>,
@@ -48,6 +48,8 @@ pub struct Batch {
 #[derive(Debug, Default)]
 pub struct AnomaliesGiven(Vec<u64>);
 
+/// A transaction with a short target, or a flow.
+const ROW_BYTES: usize = 512;
 /// How often a row may be looked through while it waits for the end of its flow, on the average.
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
@@ -118,24 +120,24 @@ impl Tables {
         }
     }
 
-    /// How many rows came since [`Tables::take`], less a part of those that it left behind: it looks
-    /// through them again.
+    /// How many rows of ordinary length came since [`Tables::take`], less a part of those that it left
+    /// behind: it looks through them again.
     #[must_use]
     pub fn rows(&self) -> usize {
-        let rows = [
-            self.flows.len(),
-            self.transactions.len(),
-            self.pauses.len(),
-            self.flights.len(),
+        let bytes = [
+            self.flows.bytes(),
+            self.transactions.bytes(),
+            self.pauses.bytes(),
+            self.flights.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
-        rows.into_iter()
-            .fold(0, usize::saturating_add)
+        (bytes.into_iter().fold(0, usize::saturating_add) / ROW_BYTES)
             .saturating_sub(looked_through)
     }
 
-    /// Takes the rows of the flows that are finished.
+    /// Takes all rows of the flows that are finished, and those transactions of others of which
+    /// nothing more is to be judged.
     #[must_use]
     pub fn take(&mut self) -> Batch {
         let mut flows = self.flows.take().into_columns();
@@ -149,24 +151,71 @@ impl Tables {
             .iter()
             .copied()
             .collect();
-        let others = [
-            ("transactions", self.transactions.take().into_columns()),
-            ("pauses", self.pauses.take().into_columns()),
-            ("flights", self.flights.take().into_columns()),
-        ];
-        let mut tables = BTreeMap::from([("flows", flows)]);
-        for (name, rows) in others {
-            let mut all = self.left_behind.remove(name).unwrap_or_default();
-            all.append(rows);
-            let (taken, left) = all.divided_by("flow", |flow| finished.contains(&flow));
-            self.left_behind.insert(name, left);
-            tables.insert(name, taken);
-        }
+        let is_finished = |flow: u32, _| finished.contains(&flow);
+        let pauses = self.pauses.take().into_columns();
+        let pauses = self.divided("pauses", pauses, is_finished);
+        let flights = self.flights.take().into_columns();
+        let flights = self.divided("flights", flights, is_finished);
+        // A candidate is judged with its transaction, when the flow is finished.
+        let candidates: HashSet<(u32, u32)> = ["pauses", "flights"]
+            .into_iter()
+            .filter_map(|name| self.left_behind.get(name))
+            .flat_map(|rows| places(rows, "transaction"))
+            .collect();
+        let transactions = self.transactions.take().into_columns();
+        let transactions = self.divided("transactions", transactions, |flow, index| {
+            finished.contains(&flow) || !candidates.contains(&(flow, index))
+        });
+        self.count_left_behind();
+        let tables = BTreeMap::from([
+            ("flows", flows),
+            ("transactions", transactions),
+            ("pauses", pauses),
+            ("flights", flights),
+        ]);
         Batch {
             tables,
             anomalies: self.anomalies.take(),
         }
     }
+
+    /// Takes those rows of a table, and of those left behind before, for which `is_ripe` is true by
+    /// flow and number of the transaction. The others are left behind.
+    fn divided(
+        &mut self,
+        name: &'static str,
+        rows: Columns,
+        is_ripe: impl Fn(u32, u32) -> bool,
+    ) -> Columns {
+        let mut all = self.left_behind.remove(name).unwrap_or_default();
+        all.append(rows);
+        let number = OF_FLOWS
+            .iter()
+            .find(|(table, _)| *table == name)
+            .map_or("", |(_, number)| number);
+        let ripe: Vec<bool> = places(&all, number)
+            .map(|(flow, index)| is_ripe(flow, index))
+            .collect();
+        let (taken, left) = all.divided(|row| ripe.get(row) == Some(&true));
+        self.left_behind.insert(name, left);
+        taken
+    }
+
+    /// The limits of the tables hold for the rows that were left behind too.
+    fn count_left_behind(&mut self) {
+        let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
+        let [transactions, pauses, flights] = ["transactions", "pauses", "flights"].map(rows_of);
+        self.transactions.have_behind(transactions);
+        self.pauses.have_behind(pauses);
+        self.flights.have_behind(flights);
+    }
+}
+
+/// Flow and number of the transaction of each row.
+fn places<'a>(rows: &'a Columns, number: &str) -> impl Iterator<Item = (u32, u32)> + 'a {
+    let flows = rows.numbers("flow").unwrap_or_default().iter().copied();
+    let numbers = rows.numbers(number).unwrap_or_default().iter().copied();
+    flows.zip(numbers)
 }
 
 impl Batch {

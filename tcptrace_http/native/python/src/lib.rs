@@ -51,8 +51,8 @@ impl Request {
     }
 }
 
-/// Reads one capture: `feed` its bytes in order, then `finish`; `take` the rows of the flows that are
-/// finished whenever there are many, and those that are left at the end.
+/// Reads one capture: `feed` its bytes in order, then `finish`; `take` the rows that are final
+/// whenever there are many, and those that are left at the end.
 #[pyclass(module = "tcptrace_http._native")]
 struct Analyzer {
     shares: Shares,
@@ -122,12 +122,12 @@ impl Analyzer {
         py.detach(|| shares.finish()).map_err(|error| fault(&error))
     }
 
-    /// How many rows of flows there are; those of flows that are not finished are counted too.
+    /// How many rows of ordinary length there are to look through; some may not be final.
     fn pending_rows(&self) -> usize {
         self.shares.rows()
     }
 
-    /// Takes the rows of the flows that are finished; after `finish` these are all that are left.
+    /// Takes the rows that are final; after `finish` these are all that are left.
     fn take(&mut self, py: Python<'_>) -> Rows {
         let shares = &mut self.shares;
         let is_finished = self.is_finished;

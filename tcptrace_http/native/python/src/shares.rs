@@ -182,8 +182,8 @@ impl Shares {
         workers.filter_map(|worker| worker.sink.analyzer.as_ref())
     }
 
-    /// The rows of the flows that are finished; once the capture is over also the tables with a row
-    /// for each packet, in one piece.
+    /// The rows that are final; once the capture is over also the tables with a row for each packet,
+    /// in one piece.
     pub fn take(&mut self, is_finished: bool) -> BTreeMap<&'static str, Columns> {
         let mut whole = self.first.take();
         if self.threads.is_some() {

@@ -101,14 +101,11 @@ impl Columns {
         }
     }
 
-    /// The rows of which `is_chosen` is true by their value in a `u32` column, and the others.
+    /// The rows for which `is_chosen` is true, and the others.
     #[must_use]
-    pub fn divided_by(self, name: &str, is_chosen: impl Fn(u32) -> bool) -> (Columns, Columns) {
-        let Some(numbers) = self.numbers(name) else {
-            return (self, Columns::default());
-        };
-        let (chosen, others): (Vec<usize>, Vec<usize>) = (0..self.rows)
-            .partition(|row| numbers.get(*row).is_some_and(|number| is_chosen(*number)));
+    pub fn divided(self, is_chosen: impl Fn(usize) -> bool) -> (Columns, Columns) {
+        let (chosen, others): (Vec<usize>, Vec<usize>) =
+            (0..self.rows).partition(|row| is_chosen(*row));
         if others.is_empty() {
             return (self, Columns::default());
         }
@@ -251,7 +248,7 @@ mod tests {
     #[test]
     fn the_two_parts_of_a_divided_table_make_it_whole_again() {
         let whole = table(&[(0, "a"), (1, "bb"), (0, "c"), (2, "")]);
-        let (mut chosen, others) = whole.divided_by("flow", |flow| flow != 0);
+        let (mut chosen, others) = whole.divided(|row| row % 2 == 1);
         assert_eq!(chosen, table(&[(1, "bb"), (2, "")]));
         assert_eq!(others, table(&[(0, "a"), (0, "c")]));
         chosen.append(others);
