@@ -185,9 +185,9 @@ def analyze(
     """Analyse a capture file, or ``-`` for standard input.
 
     ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
-    ``jobs`` is the number of threads that share a large capture, by default one for each core; the
-    rows are the same for any number. Without ``statistics``, which cost some time, ``flows`` lacks the
-    columns that are statistics (``schema.Column.is_statistic``).
+    ``jobs`` is the number of threads for a large capture, by default one for each core: one reads ahead,
+    the others share the flows. The rows are the same for any number. Without ``statistics``, which cost
+    some time, ``flows`` lacks the columns that are statistics (``schema.Column.is_statistic``).
     """
     on_request = ON_REQUEST.intersection(tables)
     return Analysis(decode(path, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress))

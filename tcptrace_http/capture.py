@@ -50,8 +50,8 @@ STANDARD_INPUT: Final = "-"
 
 # Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
 CHUNK_BYTES: Final = 256 * 1024
-# Threads that share a capture wait for each other after every chunk, so theirs are larger.
-SHARED_CHUNK_BYTES: Final = 2 * 1024 * 1024
+# Threads that wait for each other after every chunk get larger ones.
+SHARED_CHUNK_BYTES: Final = 1024 * 1024
 # A smaller capture is read before a second thread has begun.
 SHARED_FROM_BYTES: Final = 32 * 1024 * 1024
 #: Rows after which those that are final leave the core: some ten megabytes.
@@ -280,14 +280,14 @@ def batches(
     Memory is bounded by what is read between two batches, and by the flows that are open.
     """
     with CaptureStream(os.fspath(path)) as stream:
-        threads = 1 if on_request else _threads(stream, jobs)
+        jobs = 1 if on_request else _jobs(stream, jobs)
         core = native.Analyzer(
             packets="packets" in on_request,
             segments="segments" in on_request,
             statistics=statistics,
-            threads=threads,
+            threads=max(1, jobs - 1),
         )
-        for _ in _fed(core, stream, threads=threads):
+        for _ in _fed(core, stream, ahead=jobs > 1):
             if progress is not None:
                 progress(stream)
             if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
@@ -296,8 +296,10 @@ def batches(
         yield Decoded(core.take(), on_request, statistics, provenance, tuple(stream.strangeness))
 
 
-def _threads(stream: CaptureStream, jobs: int | None) -> int:
-    """The threads that a capture is worth: one for a small one, and for a pipe, which may be slow."""
+def _jobs(stream: CaptureStream, jobs: int | None) -> int:
+    """The threads that a capture is worth, one of which reads ahead: a single one for a small capture,
+    and for a pipe, which may be slow.
+    """
     if stream.total is None or stream.total < SHARED_FROM_BYTES:
         return 1
     return jobs if jobs is not None else cores()
@@ -337,11 +339,11 @@ def blocks(
                 yield block
 
 
-def _fed(core: native.Analyzer, stream: CaptureStream, *, threads: int = 1) -> Iterator[None]:
+def _fed(core: native.Analyzer, stream: CaptureStream, *, ahead: bool = False) -> Iterator[None]:
     """Feed a whole capture to the core, with a stop after every chunk and one when it is finished."""
-    chunk_bytes = SHARED_CHUNK_BYTES if threads > 1 else CHUNK_BYTES
+    chunk_bytes = SHARED_CHUNK_BYTES if ahead else CHUNK_BYTES
     try:
-        for chunk in stream.chunks(chunk_bytes=chunk_bytes, ahead=threads > 1):
+        for chunk in stream.chunks(chunk_bytes=chunk_bytes, ahead=ahead):
             core.feed(chunk)
             yield
         core.finish()

@@ -56,8 +56,8 @@ _TABLE_OF_STATISTICS: Final = "flows"
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Threads for a large capture, or captures read at once. The rows are the same for any number."
-    " Default: one for each core.",
+    help="Threads for a large capture (one reads ahead, the others share the flows), or captures read at"
+    " once. The rows are the same for any number. Default: one for each core.",
 )
 @click.option("--quiet", is_flag=True, help="No progress and no notices on standard error.")
 def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
