@@ -197,7 +197,7 @@ def test_two_scans_join_and_many_are_collected_together(chunks):
         eager.segments.filter(BYTES > 0).select("frame", "seq"), on="frame"
     )
     assert_frame_equal(joined.sort("frame").collect(), expected.sort("frame"))
-    # More of them than there are threads: none may wait for another (pola-rs/polars issue 24963).
+    # More of them than there are threads: none may wait for another (pola-rs/polars#24963).
     collected = pl.collect_all([segments.filter(least < FRAME).select("frame") for least in range(32)])
     assert [frame.height for frame in collected] == [250 - least for least in range(32)]
 

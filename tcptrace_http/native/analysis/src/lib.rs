@@ -4,8 +4,12 @@
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
 //! ([`reassembly`]) and hands it to [`http`]. Two trackers follow the server's data for what the
-//! detectors read: [`pauses`] and [`flights`]. What flows keep for later
-//! is bounded together ([`held`]), and so are the rows ([`bounded`]).
+//! detectors read: [`pauses`] and [`flights`]. Only when they are asked for are there [`statistics`] of
+//! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
+//!
+//! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
+//! together ([`held`]), and so are the rows ([`bounded`]); the flow table is in partitions that several
+//! analyzers can share ([`Share`]).
 
 #![forbid(unsafe_code)]
 
