@@ -106,19 +106,30 @@ class Analysis:
 
     @cached_property
     def waits(self) -> pl.DataFrame:
-        """One row an interval of a transaction whose cause is known."""
+        """One row an interval of a transaction with one cause; they sum to its elapsed time."""
         if self.has_candidates:
             from tcptrace_http.waits import waits
 
-            return self._chosen("waits", lambda: waits(self.findings))
+            return self._chosen("waits", lambda: waits(self._shaping_findings))
         return empty_frame(TABLES["waits"])
+
+    @cached_property
+    def _shaping_findings(self) -> pl.DataFrame:
+        """The findings that the waits take their stalls from."""
+        from tcptrace_http.detectors import shaping_findings
+
+        return shaping_findings(self._judged_tables())
 
     def _judge(self) -> pl.DataFrame:
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
-        from tcptrace_http.detectors import findings
+        from tcptrace_http.detectors import findings_of_waits, in_order
 
-        return findings({name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES})
+        of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
+        return in_order([self._shaping_findings, of_waits])
+
+    def _judged_tables(self) -> dict[str, pl.DataFrame]:
+        return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}
 
     def _native(self, name: str) -> pl.DataFrame:
         if name in ON_REQUEST - self._decoded.on_request:

@@ -65,6 +65,29 @@ ANOMALY_KINDS: Final = {
 
 #: What the time of a wait was spent on, and what that means.
 CAUSES: Final = {
+    "setup.handshake": "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5)",
+    "setup.syn_retransmission": "A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5)",
+    "request.send": "First to last byte of the request on its way: the client was sending",
+    "server.think": "The request was there, the path's round trip is taken off: the server worked on it",
+    "server.data_unavailable": (
+        "Inside a response the server sent nothing although windows and ACKs let it: the application had"
+        " no data ready"
+    ),
+    "client.think": "The connection was the client's to use, and it did not: before or within a request",
+    "client.not_reading": "The client's receive buffer was full or nearly so: its application did not read",
+    "client.head_of_line": "A pipelined request waited behind the response to an earlier one",
+    "client.delayed_ack": (
+        "The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing"
+    ),
+    "send_limited.slow_start": "The congestion window was used up while it still grew (RFC 5681, section 3.1)",
+    "send_limited.cwnd": "The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd)",
+    "send_limited.receive_window": "The window that the client offered was used up (RFC 4898, SndLimTransRwin)",
+    "send_limited.zero_window": "The client offered no window at all (RFC 9293, section 3.8.6)",
+    "send_limited.send_buffer": (
+        "Flights of one size without loss, below the receive window: the sender kept no more in flight"
+        " (RFC 4898, SndLimTransSnd)"
+    ),
+    "send_limited.bottleneck": "Data came in the pace of the path's slowest link, or of its sender",
     "stall.nagle_delayed_ack": (
         "Data was ready but held by the sender (Nagle's algorithm or a window of one short and one"
         " full segment) until the receiver's delayed ACK came (RFC 896; RFC 1122, 4.2.3.2)"
@@ -73,9 +96,25 @@ CAUSES: Final = {
         "Data was ready but held by Nagle's algorithm for one ordinary round trip: the ACK that"
         " released it was not delayed (RFC 896)"
     ),
+    "stall.delayed_ack_first_segment": (
+        "A window of one segment waited for the delayed ACK of its only segment (RFC 1122, 4.2.3.2; RFC 6928)"
+    ),
+    "stall.cork_timeout": "Data was held by TCP_CORK or MSG_MORE until its timer of 200 ms ran out (tcp(7))",
     "stall.slow_start_restart": (
         "Round trips spent opening the congestion window again after an idle period (RFC 5681, section 4.1)"
     ),
+    "stall.retransmission_timeout": "Lost data was sent again when the retransmission timer ran out (RFC 6298)",
+    "stall.tail_loss": (
+        "The last data of a flight was lost: nothing behind it told of that, so a timer had to (RFC 8985, 7)"
+    ),
+    "stall.fast_recovery": "Lost data was sent again after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675)",
+    "stall.persist": "The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1)",
+    "network.propagation": "The least round trip of the path, where nothing else was going on",
+    "network.queueing": "Round trip over the least of the path: packets stood in a queue",
+    "network.reordering": "Data came late because it was overtaken on the path",
+    "close": "The response ends with its connection: its last byte to the FIN or RST",
+    "unexplained": "Time that the rules give no cause: please report it",
+    "unobserved": "Time about which this capture can show nothing: a direction, the path or bytes are missing",
 }
 
 
@@ -479,7 +518,8 @@ _FLIGHTS: Final = Table(
 
 _WAITS: Final = Table(
     "waits",
-    "One row an interval of a transaction whose cause is known.",
+    "One row an interval of a transaction with one cause. The waits of a transaction follow each other"
+    " without a gap from its start_time to its end_time: they sum to its elapsed time to the nanosecond.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction number on the flow"),
@@ -499,14 +539,14 @@ _FINDINGS: Final = Table(
     _columns(
         ("detector", "str*", "Name of the detector"),
         ("severity", "enum:SEVERITIES*", "error: time observably lost; warning: less; info: structure"),
-        ("flow", "u32*", "Flow number"),
-        ("transaction", "u32*", "Transaction number on the flow"),
-        ("first_frame", "u64*", "First frame of the evidence"),
-        ("last_frame", "u64*", "Last frame of the evidence"),
-        ("start", "time*", "When the data could have been sent"),
-        ("lost", "duration*", "By how much the transaction would have been shorter"),
+        ("flow", "u32?*", "Flow number; null where it is about the whole capture"),
+        ("transaction", "u32?*", "Transaction number on the flow; null where it is about the flow or several"),
+        ("first_frame", "u64?*", "First frame of the evidence"),
+        ("last_frame", "u64?*", "Last frame of the evidence"),
+        ("start", "time?*", "When the lost time began: for held data, when it could have been sent"),
+        ("lost", "duration*", "By how much the transaction would have been shorter; 0 for structure alone"),
         ("confidence", "f64*", "0 to 1"),
-        ("cause", "enum:CAUSES*", "What the lost time was spent on"),
+        ("cause", "enum:CAUSES?*", "What the lost time was spent on; null for structure alone"),
         ("summary", "str*", "What happened, in a sentence"),
         ("evidence", "str*", "Frames and figures"),
         ("remedy", "str*", "What to change"),

@@ -10,13 +10,14 @@ from tcptrace_http.detectors import (
     slow_start_restart,
 )
 from tcptrace_http.detectors._detector import Detector, as_findings, detector
+from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import polars as pl
 
-__all__ = ["DETECTORS", "Detector", "findings", "in_order"]
+__all__ = ["DETECTORS", "Detector", "findings_of_waits", "in_order", "shaping_findings"]
 
 DETECTORS: Final = {
     found.name: found
@@ -24,18 +25,34 @@ DETECTORS: Final = {
 }
 
 
-def findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """What all detectors find, the greatest loss first.
+def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """What those detectors find that judge from the native tables; the waits take their stalls from it.
 
-    ``tables`` holds the frames ``flows``, ``transactions``, ``pauses`` and ``flights``; the result
-    has the columns of ``schema.TABLES["findings", "in_order"]``.
+    ``tables`` holds ``flows``, ``transactions`` and what the detectors read. A detector is passed over
+    where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    return in_order([as_findings(each, tables).collect() for each in DETECTORS.values()])
+    return _findings(tables, (each for each in DETECTORS.values() if not each.reads_waits))
+
+
+def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """What those detectors find that read the finished ``waits``; else as :func:`shaping_findings`."""
+    return _findings(tables, (each for each in DETECTORS.values() if each.reads_waits))
+
+
+def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector]) -> pl.DataFrame:
+    import polars as pl
+
+    has_rows = {name for name, frame in tables.items() if not frame.is_empty()}
+    found = [as_findings(each, tables) for each in detectors if has_rows.intersection(each.reads)]
+    if not found:
+        return pl.DataFrame(schema=polars_schema(TABLES["findings"]))
+    return in_order(pl.collect_all(found))
 
 
 def in_order(found: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """All these findings, the greatest loss first."""
     import polars as pl
 
-    order = ["lost", "flow", "transaction", "first_frame"]
-    return pl.concat(found).sort(order, descending=[True, False, False, False], maintain_order=True)
+    order = ["lost", "flow", "transaction", "first_frame", "detector"]
+    descending = [True, False, False, False, False]
+    return pl.concat(found).sort(order, descending=descending, nulls_last=True, maintain_order=True)

@@ -29,12 +29,21 @@ class Detector:
     """A named pathology: how to find it, and what there is to say about it.
 
     ``find`` gives, per finding, the columns of the findings table that are its own: flow,
-    transaction, first_frame, last_frame, start, lost, confidence, cause, summary, evidence, remedy.
+    transaction, first_frame, last_frame, start, lost, confidence, cause, summary, evidence, remedy;
+    and ``severity`` where it is another than the time lost makes it (``info`` for structure alone).
     """
 
     name: str
     find: Find
     doc: str
+    #: The tables whose rows may become findings: it is not run where all of them are empty. One that
+    #: reads ``waits`` runs after those that do not, whose findings give the waits their stalls.
+    reads: tuple[str, ...]
+
+    @property
+    def reads_waits(self) -> bool:
+        """Whether it needs the finished waits, and so cannot be one that shapes them."""
+        return "waits" in self.reads
 
     @property
     def reference(self) -> str:
@@ -46,7 +55,7 @@ class Detector:
 def detector(module: ModuleType) -> Detector:
     """The detector of a module: named after its file, documented by its docstring."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
-    return Detector(name, module.find, inspect.getdoc(module) or "")
+    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS)
 
 
 def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
@@ -65,12 +74,13 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
     is_error = (pl.col("lost") >= ERROR_LOST_MIN) & (
         pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
     )
+    found = detector.find(tables)
+    own = ["severity"] if "severity" in found.collect_schema() else []
     return (
-        detector.find(tables)
-        .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
+        found.join(transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False)
         .with_columns(
             detector=pl.lit(detector.name),
-            severity=pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning")),
+            severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
             reference=pl.lit(detector.reference),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in schema.items())

@@ -32,7 +32,7 @@ RFC 896; G. Minshall, draft-minshall-nagle-01.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
 
@@ -42,7 +42,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["find"]
+__all__ = ["READS", "find"]
+
+READS: Final = ("pauses",)
 
 REMEDY = (
     "Set TCP_NODELAY on persistent connections, or write the whole response in one call"

@@ -33,7 +33,7 @@ RFC 896; RFC 1122, section 4.2.3.2.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
 
@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["find"]
+__all__ = ["READS", "find"]
+
+READS: Final = ("pauses",)
 
 REMEDY = (
     "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["find"]
+__all__ = ["READS", "find"]
+
+READS: Final = ("flights",)
 
 #: Linux restarts after its retransmission timeout: the round trip and at least 200 ms.
 IDLE_OVER_RTT_NS: Final = 200_000_000
