@@ -12,6 +12,8 @@ const AGE_SLACK_NS: i64 = 100_000_000;
 const RELEASE_MAX_NS: i64 = 3_000_000;
 /// ... and on a long path by a share of it, for round trips vary.
 const RELEASE_RTT_SHARE: i64 = 8;
+/// ACKs this close together let data go together.
+const TOGETHER_NS: i64 = 1_000_000;
 
 /// An ACK that acknowledged something new, or moved the window.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +85,13 @@ impl Acks {
         };
         let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
         let follows = distance(ack) <= slack;
-        let known = if follows { at.checked_sub(1) } else { before };
+        let known = if follows {
+            let earlier = ack.time_ns.saturating_sub(TOGETHER_NS);
+            let earlier = self.ring.partition_point(|ack| ack.time_ns <= earlier);
+            earlier.min(at).checked_sub(1)
+        } else {
+            before
+        };
         let Some(known) = known.and_then(|at| self.ring.get(at)) else {
             return if follows {
                 Released::ByAck

@@ -119,6 +119,8 @@ pub struct Waits {
     server_acks: Acks,
     /// When the client had the response before.
     previous_end: Option<Moment>,
+    /// Who sent data last.
+    server_spoke: bool,
 }
 
 impl Waits {
@@ -139,6 +141,15 @@ impl Waits {
             client_acks: Acks::default(),
             server_acks: Acks::default(),
             previous_end: None,
+            server_spoke: !is_request,
+        }
+    }
+
+    fn timeline(&mut self, from_server: bool) -> &mut Timeline {
+        if from_server {
+            &mut self.responses
+        } else {
+            &mut self.requests
         }
     }
 
@@ -151,6 +162,9 @@ impl Waits {
             is_full: sent.is_full,
             opens_hole: sent.opens_hole,
         };
+        if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
+            self.timeline(from_server).begins();
+        }
         if from_server {
             self.responses
                 .new_data(data, path.of_responses(), &self.client_acks);

@@ -24,6 +24,8 @@ const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
 const TIMEOUT_MIN_NS: i64 = 200_000_000;
+/// What fills a hole in less than this part of a round trip was overtaken, not sent again.
+const REORDERED_SHARE: (i64, i64) = (9, 10);
 /// Identifications that were skipped by more are no count of lost packets.
 const SKIPPED_AT_MOST: u32 = 64;
 /// The field of the IPv4 header has 16 bits.
@@ -182,6 +184,11 @@ impl Timeline {
         self.last_identification = Some(identification);
     }
 
+    /// The other direction has spoken: what comes is another message.
+    pub(super) fn begins(&mut self) {
+        self.flights.begins();
+    }
+
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let cause = self.wait_before(data, route, acks);
@@ -254,7 +261,7 @@ impl Timeline {
     /// if anything is still missing.
     pub(super) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         self.flights.had_loss();
-        let cause = self.repair(data);
+        let cause = self.repair(data, route.rtt_ns());
         self.sent = Some((data.at, false));
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
@@ -278,10 +285,18 @@ impl Timeline {
 
     /// How the sender learnt that data was lost (TAPO's stall tree, CoNEXT 2015): the last of a flight has
     /// nothing behind it that would tell; a sender whose timer must run out is silent until then.
-    fn repair(&mut self, data: Resent) -> Cause {
+    fn repair(&mut self, data: Resent, rtt_ns: i64) -> Cause {
         let sent_ns = self.sent.map_or(data.at.time_ns, |(sent, _)| sent.time_ns);
         let silence = data.at.time_ns.saturating_sub(sent_ns);
-        if data.is_out_of_order {
+        // What was sent again came at least a round trip after what told of the loss.
+        let opened_ns = self
+            .pending
+            .front()
+            .map_or(sent_ns, |first| first.at.time_ns);
+        let waited = data.at.time_ns.saturating_sub(opened_ns);
+        if data.is_out_of_order
+            && waited.saturating_mul(REORDERED_SHARE.1) < rtt_ns.saturating_mul(REORDERED_SHARE.0)
+        {
             return Cause::NetworkReordering;
         }
         let goes_on = self
@@ -313,24 +328,36 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
-        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
-        let (segments, newest) = covered.fold((0_u32, None), |(segments, _), sent| {
-            (
-                segments.saturating_add(sent.segments),
-                Some(sent.at.time_ns),
-            )
-        });
-        let Some(newest) = newest else { return };
-        let arrived = newest.saturating_add(route.to_receiver_ns);
-        let expected = self.came.map_or(arrived, |came| {
-            came.time_ns
-                .saturating_add(self.pace.of(segments))
-                .max(arrived)
-        });
-        let delay = at.time_ns.saturating_sub(expected);
-        let is_delayed = segments < DELAYED_ACK_SEGMENTS && delay >= DELAYED_ACK_MIN_NS;
-        let time_ns = if is_delayed { expected } else { at.time_ns };
-        self.settle(acked, Moment { time_ns, ..at }, route);
+        self.settle_by_ack(at, acked, route);
+    }
+
+    /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
+    /// came in the pace of the path. What was lost on the way was there no sooner than the ACK tells.
+    fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
+        let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
+        let segments = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.segments));
+        let was_repaired = covered().any(|sent| sent.stall.is_some());
+        while let Some(data) = self.pending.front().copied() {
+            if data.end > acked {
+                return;
+            }
+            self.pending.pop_front();
+            let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
+            let arrived = data.at.time_ns.saturating_add(route.to_receiver_ns);
+            let expected = self.came.map_or(arrived, |came| {
+                came.time_ns
+                    .saturating_add(self.pace.of(data.segments))
+                    .max(arrived)
+            });
+            let delay = at.time_ns.saturating_sub(expected);
+            let is_delayed = segments < DELAYED_ACK_SEGMENTS && delay >= DELAYED_ACK_MIN_NS;
+            let time_ns = if was_repaired || (is_newest && !is_delayed) {
+                at.time_ns
+            } else {
+                expected.min(at.time_ns)
+            };
+            self.append(data, time_ns, route);
+        }
     }
 
     /// The receiver has all data up to `end`.
