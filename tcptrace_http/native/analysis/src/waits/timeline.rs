@@ -154,6 +154,7 @@ pub(super) struct Timeline {
     last_identification: Option<u32>,
     counted: u32,
     skipped: u32,
+    counts_are_shared: bool,
 }
 
 impl Timeline {
@@ -177,6 +178,7 @@ impl Timeline {
             last_identification: None,
             counted: 0,
             skipped: 0,
+            counts_are_shared: false,
         }
     }
 
@@ -189,6 +191,7 @@ impl Timeline {
                 1 => self.counted = self.counted.saturating_add(1),
                 2..=SKIPPED_AT_MOST if self.counted >= COUNTED_MIN => {
                     self.skipped = self.skipped.saturating_add(step.saturating_sub(1));
+                    self.counted = 0;
                 }
                 _ => self.counted = 0,
             }
@@ -204,6 +207,9 @@ impl Timeline {
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let cause = self.wait_before(data, route, acks);
+        // Passed over although nothing was lost: the host counts all its packets together.
+        let is_shared = self.skipped > 0 && cause.is_none() && !data.opens_hole;
+        self.counts_are_shared |= is_shared;
         self.skipped = 0;
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
@@ -265,7 +271,9 @@ impl Timeline {
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
-            (Released::ByNone, _) if self.skipped > 0 => (Cause::StallTailLoss, INFERRED),
+            (Released::ByNone, _) if self.skipped > 0 && !self.counts_are_shared => {
+                (Cause::StallTailLoss, INFERRED)
+            }
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
             (Released::ByAck | Released::ByNone, _) => (self.words.idle, INFERRED),
         }
