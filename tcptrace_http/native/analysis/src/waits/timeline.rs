@@ -98,8 +98,8 @@ struct Pending {
     cause: Option<(Cause, f64)>,
     /// From when on the window was open, although the sender learnt it by a probe only.
     persists_from_ns: Option<i64>,
-    /// It was lost, and this brought it.
-    stall: Option<Cause>,
+    /// It was lost: how that was noticed, and the frame in which it was sent again.
+    stall: Option<(Cause, u64)>,
 }
 
 /// An interval between two segments.
@@ -305,7 +305,7 @@ impl Timeline {
         self.sent = Some((data.at, true));
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
-            lost.stall.get_or_insert(cause);
+            lost.stall.get_or_insert((cause, data.at.frame));
             if self.settles_by_ack {
                 return;
             }
@@ -446,10 +446,10 @@ impl Timeline {
             end
         };
         self.plain(data, came, until, route);
-        if let Some(cause) = data.stall {
+        if let Some((cause, frame)) = data.stall {
             self.push(Piece {
                 start: until,
-                end,
+                end: Moment { frame, ..end },
                 cause,
                 confidence: SEEN,
             });
