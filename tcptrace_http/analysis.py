@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "flaws")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -37,6 +37,7 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "flaws": ("flow",),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -88,6 +89,11 @@ class Analysis:
     def flights(self) -> pl.DataFrame:
         """One row a response after an idle period."""
         return self._native("flights")
+
+    @cached_property
+    def flaws(self) -> pl.DataFrame:
+        """One row a flow and a way in which its capture falls short of what was on the wire."""
+        return self._native("flaws")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:

@@ -7,6 +7,7 @@ use crate::classify::Class;
 use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::half::Outstanding;
+use crate::holes::Hole;
 use crate::pauses::{AckSeen, Path, ServerData};
 use crate::tables::Tables;
 
@@ -95,7 +96,11 @@ impl Flow {
                 row,
             });
             if class.gap_before_bytes > 0 {
-                sender.holes.add(sender.next, start);
+                sender.holes.add(Hole {
+                    start: sender.next,
+                    end: start,
+                    frame: Some(packet.frame),
+                });
             }
             sender.unique_bytes = sender
                 .unique_bytes
@@ -138,8 +143,9 @@ impl Flow {
             self.pauses.retransmission();
             return;
         }
+        let acked = self.server_half().acked;
         self.segment_size
-            .data(segment.payload_bytes, self.server_half().acked, start);
+            .data(packet.frame, segment.payload_bytes, acked, start);
         if !self.is_http {
             return;
         }
