@@ -33,6 +33,7 @@ impl Flow {
             .saturating_add(i64::from(segment.has(flags::SYN)))
             .saturating_sub(1);
         if segment.payload_bytes > 0 && !segment.has(flags::RST) {
+            self.cut.note(packet.frame, segment);
             let piece = Piece {
                 offset: payload_start,
                 length: segment.payload_bytes,
