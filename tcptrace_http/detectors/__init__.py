@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
+    delayed_ack_first_segment,
+    nagle_delayed_ack,
+    nagle_hold,
     odd_short_final_segment,
     short_initial_segment,
     slow_start_restart,
@@ -21,7 +24,17 @@ __all__ = ["DETECTORS", "Detector", "findings_of_waits", "in_order", "shaping_fi
 
 DETECTORS: Final = {
     found.name: found
-    for found in map(detector, (short_initial_segment, odd_short_final_segment, slow_start_restart))
+    for found in map(
+        detector,
+        (
+            short_initial_segment,
+            odd_short_final_segment,
+            nagle_delayed_ack,
+            nagle_hold,
+            delayed_ack_first_segment,
+            slow_start_restart,
+        ),
+    )
 }
 
 

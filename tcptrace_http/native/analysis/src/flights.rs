@@ -7,7 +7,7 @@
 use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
-use crate::pauses::FinishedResponse;
+use crate::pauses::FinishedMessage;
 
 /// Shorter idle periods restart nothing: the retransmission timeout is at least this long in any
 /// stack in use (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
@@ -110,7 +110,7 @@ impl FlightTracker {
     /// A response is complete: the burst after an idle period in it becomes a row.
     pub fn response_ends(
         &mut self,
-        response: FinishedResponse,
+        response: FinishedMessage,
         rtt_ns: Option<i64>,
         rows: &mut Bounded<FlightsTable>,
     ) {
@@ -164,7 +164,7 @@ impl Flight {
 }
 
 impl AfterIdle {
-    fn row(&self, response: FinishedResponse, rtt: i64, tracker: &FlightTracker) -> FlightRow {
+    fn row(&self, response: FinishedMessage, rtt: i64, tracker: &FlightTracker) -> FlightRow {
         let start = self.flights.first().map_or(0, |flight| flight.start_ns);
         let since = |time: i64| u64::try_from(time.saturating_sub(start)).unwrap_or(0);
         FlightRow {

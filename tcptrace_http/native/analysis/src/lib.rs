@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod anomalies;
+mod bottleneck;
 mod bounded;
 mod classify;
 mod ends;

@@ -1597,6 +1597,8 @@ pub struct FlowRow {
     pub super_segments: u64,
     /// Short segments the server sent while a short one was unacknowledged.
     pub nagle_disproofs: u32,
+    /// Short segments the client sent while a short one was unacknowledged.
+    pub client_nagle_disproofs: u32,
     /// Who ended the flow first.
     pub closed_by: ClosedBy,
     /// HTTP/1.x was found on it.
@@ -1652,6 +1654,7 @@ pub struct FlowsTable {
     initial_window_segments_validity: Vec<bool>,
     super_segments: Vec<u64>,
     nagle_disproofs: Vec<u32>,
+    client_nagle_disproofs: Vec<u32>,
     closed_by: Vec<u8>,
     is_http: Vec<bool>,
 }
@@ -1724,6 +1727,7 @@ impl FlowsTable {
             .push(row.initial_window_segments.is_some());
         self.super_segments.push(row.super_segments);
         self.nagle_disproofs.push(row.nagle_disproofs);
+        self.client_nagle_disproofs.push(row.client_nagle_disproofs);
         self.closed_by.push(row.closed_by as u8);
         self.is_http.push(row.is_http);
     }
@@ -1952,6 +1956,12 @@ impl FlowsTable {
                     name: "nagle_disproofs",
                     json_name: None,
                     values: Values::U32(self.nagle_disproofs),
+                    validity: None,
+                },
+                Column {
+                    name: "client_nagle_disproofs",
+                    json_name: None,
+                    values: Values::U32(self.client_nagle_disproofs),
                     validity: None,
                 },
                 Column {
@@ -3963,13 +3973,15 @@ impl TransactionsTable {
         }
     }
 }
-/// One row a pause inside a response that an ACK may have ended. Pauses while losses were repaired, and those that no ACK ended, are not here.
+/// One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired, and those that no ACK ended, are not here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PauseRow {
     /// Flow number.
     pub flow: u32,
-    /// Transaction whose response paused.
+    /// Transaction whose request or response paused.
     pub transaction: u32,
+    /// Whose data paused: the client's request or the server's response.
+    pub direction: Direction,
     /// Data segment before the pause.
     pub previous_frame: u64,
     /// Its time.
@@ -3982,45 +3994,45 @@ pub struct PauseRow {
     pub released_time: i64,
     /// Its payload.
     pub released_bytes: u32,
-    /// Where in the response it starts.
+    /// Where in the message it starts.
     pub released_offset: u64,
-    /// It carries the response's last byte.
-    pub ends_response: bool,
+    /// It carries the message's last byte.
+    pub ends_message: bool,
     /// ACK that released it: the one whose distance is nearest to the path's.
     pub ack_frame: u64,
     /// Time of that ACK.
     pub ack_time: i64,
-    /// Last data it covers to the ACK, less the path to the client and back.
+    /// Last data it covers to the ACK, less the path to the receiver and back.
     pub ack_delay: i64,
-    /// ACK to the released segment, less the path to the server and back.
+    /// ACK to the released segment, less the path to the sender and back.
     pub ack_to_release: i64,
     /// Bytes that no ACK before it had acknowledged.
     pub newly_acked_bytes: u64,
     /// The ACK covers all that was outstanding.
     pub ack_covers_all: bool,
-    /// When the released data could have left: in the pace of the data before.
+    /// When the released data could have left and not queued: in the pace of the data before, and when the path had drained of it.
     pub could_send_time: i64,
     /// Payload of a full segment on this flow.
     pub segment_bytes: u32,
-    /// Payload of the response's first segment.
+    /// Payload of the message's first segment.
     pub opening_bytes: u32,
-    /// Start line and fields of the response.
+    /// Start line and fields of the message.
     pub head_bytes: u64,
     /// Latest short segment that the ACK acknowledges.
     pub short_frame: Option<u64>,
-    /// Where it starts, from the start of the response.
+    /// Where it starts, from the start of the message.
     pub short_offset: Option<i64>,
     /// Its payload.
     pub short_bytes: Option<u32>,
-    /// Short segments of the response up to the released one.
+    /// Short segments of the message up to the released one.
     pub short_segments: u32,
     /// Segments unacknowledged when the pause began.
     pub outstanding_segments: u32,
     /// Bytes unacknowledged when the pause began.
     pub outstanding_bytes: u64,
-    /// Window the client offered at the end of the pause.
+    /// Window the receiver offered at the end of the pause.
     pub receive_window: u64,
-    /// Most bytes in flight on the flow before the pause.
+    /// Most bytes of that direction in flight before the pause.
     pub largest_flight_bytes: u64,
     /// As in flows, known at that time.
     pub server_path_rtt: Option<i64>,
@@ -4033,6 +4045,7 @@ pub struct PausesTable {
     rows: usize,
     flow: Vec<u32>,
     transaction: Vec<u32>,
+    direction: Vec<u8>,
     previous_frame: Vec<u64>,
     previous_time: Vec<i64>,
     previous_bytes: Vec<u32>,
@@ -4040,7 +4053,7 @@ pub struct PausesTable {
     released_time: Vec<i64>,
     released_bytes: Vec<u32>,
     released_offset: Vec<u64>,
-    ends_response: Vec<bool>,
+    ends_message: Vec<bool>,
     ack_frame: Vec<u64>,
     ack_time: Vec<i64>,
     ack_delay: Vec<i64>,
@@ -4080,6 +4093,7 @@ impl PausesTable {
         self.rows = self.rows.saturating_add(1);
         self.flow.push(row.flow);
         self.transaction.push(row.transaction);
+        self.direction.push(row.direction as u8);
         self.previous_frame.push(row.previous_frame);
         self.previous_time.push(row.previous_time);
         self.previous_bytes.push(row.previous_bytes);
@@ -4087,7 +4101,7 @@ impl PausesTable {
         self.released_time.push(row.released_time);
         self.released_bytes.push(row.released_bytes);
         self.released_offset.push(row.released_offset);
-        self.ends_response.push(row.ends_response);
+        self.ends_message.push(row.ends_message);
         self.ack_frame.push(row.ack_frame);
         self.ack_time.push(row.ack_time);
         self.ack_delay.push(row.ack_delay);
@@ -4136,6 +4150,12 @@ impl PausesTable {
                     validity: None,
                 },
                 Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: None,
+                },
+                Column {
                     name: "previous_frame",
                     json_name: None,
                     values: Values::U64(self.previous_frame),
@@ -4178,9 +4198,9 @@ impl PausesTable {
                     validity: None,
                 },
                 Column {
-                    name: "ends_response",
+                    name: "ends_message",
                     json_name: None,
-                    values: Values::Bool(self.ends_response),
+                    values: Values::Bool(self.ends_message),
                     validity: None,
                 },
                 Column {

@@ -139,10 +139,18 @@ impl Flow {
             return;
         }
         self.http = None;
-        self.pauses.release();
+        self.release_pauses();
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
         self.second.outstanding = VecDeque::new();
+    }
+
+    /// Gives back what is remembered of both directions' data.
+    pub(super) fn release_pauses(&mut self) {
+        self.pauses.release();
+        if let Some(pauses) = self.request_pauses.as_mut() {
+            pauses.release();
+        }
     }
 
     pub(super) fn end_direction(&mut self, side: Side, end: End, mark: Mark, tables: &mut Tables) {

@@ -26,6 +26,9 @@ impl Flow {
             self.first.held_bytes(),
             self.second.held_bytes(),
             self.pauses.held_bytes(),
+            self.request_pauses
+                .as_ref()
+                .map_or(0, |pauses| pauses.held_bytes()),
             self.unacknowledged.held_bytes(),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);
@@ -85,7 +88,7 @@ impl Flow {
         }
         self.collect(tables);
         self.unacknowledged.flush(&mut tables.transactions);
-        self.pauses.release();
+        self.release_pauses();
         self.first.outstanding.clear();
         self.second.outstanding.clear();
     }

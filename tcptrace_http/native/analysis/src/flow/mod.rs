@@ -51,6 +51,8 @@ pub struct Flow {
     tcp_analysis: Option<Box<TcpAnalysis>>,
     /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
     pub pauses: Box<PauseTracker>,
+    /// Of the client's data, once there is any.
+    pub request_pauses: Option<Box<PauseTracker>>,
     pub flights: FlightTracker,
     pub is_http: bool,
     http: Option<Box<Connection>>,
@@ -62,6 +64,8 @@ pub struct Flow {
     held_bytes: u64,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
+    /// The same of the client's data.
+    request_recovery_until: i64,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -108,6 +112,7 @@ impl Flow {
             reuses_ports: false,
             tcp_analysis: None,
             pauses: Box::default(),
+            request_pauses: None,
             flights: FlightTracker::default(),
             is_http: false,
             http: None,
@@ -116,6 +121,7 @@ impl Flow {
             unacknowledged: Unacknowledged::default(),
             held_bytes: 0,
             recovery_until: 0,
+            request_recovery_until: 0,
             statistics: None,
         }
     }
@@ -314,6 +320,7 @@ impl Flow {
             self.client = client;
             self.http = None;
             *self.pauses = PauseTracker::default();
+            self.request_pauses = None;
             self.flights = FlightTracker::default();
         }
     }
