@@ -35,6 +35,9 @@ HOLD_SLACK_NS: Final = 500_000
 #: An ACK later than this was delayed. Receivers use 10 ms (tuned), 40 (Linux) or 200 (BSD); an ACK
 #: that is not delayed leaves within the time in which a host is scheduled.
 DELAYED_ACK_MIN: Final = timedelta(milliseconds=8)
+#: On a long path with many ACKs one of them is always near. In the middle of a message a hold without a
+#: delayed ACK must last this share of the round trip that it is.
+MIDDLE_RTT_SHARE_MIN: Final = 0.5
 #: On a flow that shows this many holds in that pace Nagle's algorithm is at work, and a busy host
 #: may take longer now and then.
 HOLDS_MIN: Final = 5
@@ -73,7 +76,11 @@ def held(
 
     pauses = tables["pauses"].lazy()
     flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn")
-    servers = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "server_software")
+    transactions = (
+        tables["transactions"]
+        .lazy()
+        .select("flow", pl.col("index").alias("transaction"), "server_software", "interim_responses")
+    )
 
     def ns(name: str) -> pl.Expr:
         return pl.col(name).dt.total_nanoseconds()
@@ -130,7 +137,9 @@ def held(
         .join(flows, on="flow", how="left", maintain_order="left")
         .filter(follows_ack)
         .filter(is_stall | is_hold)
-        .join(servers, on=["flow", "transaction"], how="left", maintain_order="left")
+        .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
+        # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
+        .filter((pl.col("direction") != FROM_CLIENT) | (pl.col("interim_responses").fill_null(0) == 0))
         .with_columns(
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )
@@ -168,6 +177,10 @@ def owner() -> pl.Expr:
         pl.col("released_offset") <= pl.col("previous_bytes")
     )
     is_stall = pl.col("cause") == "stall.nagle_delayed_ack"
+    rtt = pl.col("server_path_rtt").dt.total_nanoseconds().fill_null(0) + pl.col(
+        "client_path_rtt"
+    ).dt.total_nanoseconds().fill_null(0)
+    takes_round_trip = pl.col("lost").dt.total_nanoseconds() >= rtt * MIDDLE_RTT_SHARE_MIN
     return (
         pl.when(had_window_of_one & is_stall & is_first_alone)
         .then(pl.lit("delayed-ack-first-segment"))
@@ -177,9 +190,10 @@ def owner() -> pl.Expr:
         .then(pl.lit("short-initial-segment"))
         .when(is_response & pl.col("ends_message") & released_is_short & ~opens_with_head_alone)
         .then(pl.lit("odd-short-final-segment"))
-        .when(is_stall)
+        .when(is_stall & released_is_short)
         .then(pl.lit("nagle-delayed-ack"))
-        .otherwise(pl.lit("nagle-hold"))
+        .when(takes_round_trip & released_is_short)
+        .then(pl.lit("nagle-hold"))
     )
 
 

@@ -8,8 +8,11 @@ A line is a segment::
 shows them (S F P R, ``.`` for a lone ACK); sequence numbers relative to the initial ones, as are
 acknowledgments; then the window and the options in ``<>``: ``mss N``, ``sackOK``, ``ts``,
 ``wscale N``. What the payload says stands in ``{}``: ``{GET /path}`` is a request head that fills the
-segment, ``{200 head=H body=B}`` a response head of H bytes (default: the whole segment) that announces
-a body of B bytes. All other payload is body. A line that starts with ``#`` is a remark.
+segment, ``{POST /path length=N}`` one that announces a body of N bytes; ``{GET-first /path head=H}`` is as
+much of a request head of H bytes as fills the segment, and ``{rest head=H of=K}`` the end of that head after
+its first K bytes. ``{200 head=H body=B}`` is a response head of H bytes (default: the whole segment) that
+announces a body of B bytes, and ``{100 head=H}`` an interim one. All other payload is body. A line that
+starts with ``#`` is a remark.
 """
 
 from __future__ import annotations
@@ -121,12 +124,17 @@ def payload(segment: Segment) -> bytes:
         return b"x" * segment.length
     first, *rest = segment.payload.split()
     given = dict(part.split("=") for part in rest if "=" in part)
+    head_bytes = int(given.get("head", segment.length))
+    if first in {"GET-first", "rest"}:
+        head = padded(["GET /split HTTP/1.1", "Host: h"], head_bytes)
+        start = int(given.get("of", 0))
+        return head[start : start + segment.length]
     if first.isdigit():
-        head_bytes = int(given.get("head", segment.length))
-        lines = [f"HTTP/1.1 {first} Fine", f"Content-Length: {given['body']}"]
+        lines = [f"HTTP/1.1 {first} Fine"]
+        lines += [f"Content-Length: {given['body']}"] if "body" in given else []
     else:
-        head_bytes = segment.length
         lines = [f"{first} {rest[0]} HTTP/1.1", "Host: h"]
+        lines += [f"Content-Length: {given['length']}"] if "length" in given else []
     head = padded(lines, head_bytes)
     if len(head) > segment.length:
         raise ValueError(f"the head does not fit in {segment.length} bytes: {segment}")
