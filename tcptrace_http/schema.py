@@ -483,8 +483,10 @@ _PAUSES: Final = Table(
         (
             "could_send_time",
             "time",
-            "When the released data could have left and not queued: in the pace of the data before, and when the"
-            " path had drained of it",
+            (
+                "When the released data could have left and not queued: in the pace of the data before, and when"
+                " the path had drained of it"
+            ),
         ),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
         ("opening_bytes", "u32", "Payload of the message's first segment"),
@@ -504,11 +506,12 @@ _PAUSES: Final = Table(
 
 _FLIGHTS: Final = Table(
     "flights",
-    "One row a response sent after the server had been idle: in which flights it came.",
+    "One row a response sent after the server had been idle, or in flights that did not grow although nothing"
+    " was lost: in which flights it came.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction of the response"),
-        ("idle", "duration", "Server's data before the response to the first of the response"),
+        ("idle", "duration", "Server's data before the response to the first of the response; 0: not idle"),
         ("start", "time", "Time of the response's first segment"),
         ("rtt", "duration", "Round trip of the whole path"),
         ("flight_segments", "list_u32", "Segments of each flight"),
@@ -518,8 +521,45 @@ _FLIGHTS: Final = Table(
         ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
         ("initial_window_segments", "u32", "First flight of the flow"),
         ("receive_window_segments", "u32", "Least window the client offered, in segments"),
+        ("acks", "u32", "ACKs of the client for new data, since the response before was complete"),
+        ("stretch_acks", "u32", "Of these, ACKs for more than two full segments (RFC 2525, section 2.13)"),
         ("retransmissions", "u32", "Segments resent during the response"),
         ("earlier_retransmissions", "u32", "Segments resent on the flow before it"),
+    ),
+)
+
+_SEGMENTATION: Final = Table(
+    "segmentation",
+    "One row a message that was cut into segments in a notable way: with short ones before its last (a"
+    " response with two), a request with a pause inside, a response whose short end came some 200 ms after"
+    " its full segments.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction of the message"),
+        ("direction", "enum:DIRECTIONS", "Whether it is the client's request or the server's response"),
+        ("first_frame", "u64", "Segment it starts in"),
+        ("first_time", "time", "Its time"),
+        ("message_bytes", "u64", "The message as sent"),
+        ("head_bytes", "u64", "Its start line and fields"),
+        ("segments", "u32", "Segments of it, those merged by offload counted one by one"),
+        ("unfilled_segments", "u32", "Of these, short ones before the last"),
+        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
+        ("opening_bytes", "u32", "Its part of the segment it starts in"),
+        ("pause", "duration?", "Longest time between two of its segments, if 1 ms and nothing was sent again"),
+        ("pause_start", "time?", "When it began"),
+        ("pause_previous_frame", "u64?", "Segment before it"),
+        ("pause_released_frame", "u64?", "Segment after it"),
+        ("pause_released_bytes", "u32?", "Payload of that"),
+        ("pause_offset", "u64?", "Where in the message that starts"),
+        ("pause_segments_before", "u32?", "Segments of the message before it"),
+        (
+            "pause_since_ack",
+            "duration?",
+            (
+                "ACK of all that had been sent to the segment after it, less the path; null if something was"
+                " outstanding"
+            ),
+        ),
     ),
 )
 
@@ -583,6 +623,7 @@ TABLES: Final = {
         _TRANSACTIONS,
         _PAUSES,
         _FLIGHTS,
+        _SEGMENTATION,
         _WAITS,
         _FINDINGS,
         _ANOMALIES,

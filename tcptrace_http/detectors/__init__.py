@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
+    cork_timeout,
     delayed_ack_first_segment,
     nagle_delayed_ack,
     nagle_hold,
     odd_short_final_segment,
     short_initial_segment,
     slow_start_restart,
+    small_send_buffer,
+    split_request,
+    stretch_ack,
+    unfilled_segments,
 )
 from tcptrace_http.detectors._detector import Detector, as_findings, detector
 from tcptrace_http.schema import TABLES, polars_schema
@@ -33,6 +38,11 @@ DETECTORS: Final = {
             nagle_hold,
             delayed_ack_first_segment,
             slow_start_restart,
+            small_send_buffer,
+            stretch_ack,
+            cork_timeout,
+            split_request,
+            unfilled_segments,
         ),
     )
 }

@@ -47,8 +47,8 @@ __all__ = ["READS", "find"]
 READS: Final = ("pauses",)
 
 REMEDY: Final = (
-    "Let the sender begin with at least two segments, today ten (RFC 6928; Linux: ip route change ... initcwnd 10),"
-    " and keep its window when idle (net.ipv4.tcp_slow_start_after_idle=0)"
+    "Let the sender begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
+    " initcwnd 10), and keep its window when idle (net.ipv4.tcp_slow_start_after_idle=0)"
 )
 #: A short segment behind the only full one is held by an old Nagle's algorithm as well as by a window of one.
 CONFIDENCE_OF_FULL: Final = 0.9

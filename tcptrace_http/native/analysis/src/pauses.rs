@@ -10,11 +10,12 @@
 
 use std::collections::VecDeque;
 
-use trace_model::rows::{Direction, PauseRow, PausesTable};
+use trace_model::rows::{Direction, PauseRow, PausesTable, SegmentationTable};
 
 use crate::bottleneck::Bottleneck;
 use crate::bounded::Bounded;
 use crate::half::Acknowledged;
+use crate::segmentation::{Counted, Lull, Segmented};
 
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
@@ -114,7 +115,12 @@ struct ShortSegment {
 struct Opening {
     message_start: u64,
     end: u64,
-    shorts_before: u32,
+    frame: u64,
+    time_ns: i64,
+    /// Of the direction, up to the segment before.
+    counted: Counted,
+    /// The longest pause since, if nothing was sent again meanwhile.
+    lull: Option<Lull>,
 }
 
 /// A pause whose message is not complete yet; offsets are still those of the stream.
@@ -147,7 +153,8 @@ pub struct PauseTracker {
     acks: VecDeque<PeerAck>,
     openings: VecDeque<Opening>,
     open: Vec<OpenPause>,
-    short_count: u32,
+    counted: Counted,
+    segment_bytes: u32,
     largest_flight_bytes: u64,
     link: Bottleneck,
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
@@ -240,9 +247,8 @@ impl PauseTracker {
     /// New data was sent.
     pub fn sent(&mut self, data: SentData, path: &Path, flight_bytes: u64) {
         let is_short = path.is_short(data.bytes);
-        if is_short {
-            self.short_count = self.short_count.saturating_add(1);
-        }
+        self.segment_bytes = path.segment_bytes;
+        self.counted.add(data.bytes, path.segment_bytes, is_short);
         if let Some(previous) = self.previous {
             let gap = data.time_ns.saturating_sub(previous.time_ns);
             let least = if is_short {
@@ -255,6 +261,9 @@ impl PauseTracker {
             if may_be_inside && self.open.len() < OPEN_PAUSES_MAX {
                 self.consider(previous, data, is_short, path);
             }
+            if gap >= PAUSE_MIN_NS {
+                self.note_lull(previous, data, path);
+            }
             self.spacing_ns = gap.max(0);
             self.was_disturbed = false;
         }
@@ -263,8 +272,7 @@ impl PauseTracker {
         }
         self.previous = Some(data);
         let is_alone = flight_bytes <= u64::from(data.bytes);
-        self.link
-            .sent(data.start, data.end, data.time_ns, is_alone);
+        self.link.sent(data.start, data.end, data.time_ns, is_alone);
         self.largest_flight_bytes = self.largest_flight_bytes.max(flight_bytes);
     }
 
@@ -272,22 +280,26 @@ impl PauseTracker {
     pub fn message_opens(&mut self, message_start: u64) {
         let Some(data) = self.previous else { return };
         self.spacing_ns = 0;
-        let last_is_short = self
-            .shorts
-            .back()
-            .is_some_and(|short| short.frame == data.frame);
         if self.openings.len() >= OPENINGS_MAX {
             self.openings.pop_front();
         }
         self.openings.push_back(Opening {
             message_start,
             end: data.end,
-            shorts_before: self.short_count.saturating_sub(u32::from(last_is_short)),
+            frame: data.frame,
+            time_ns: data.time_ns,
+            counted: self.counted.before_last(),
+            lull: None,
         });
     }
 
     /// A message is complete: its pauses become rows.
-    pub fn message_ends(&mut self, message: FinishedMessage, rows: &mut Bounded<PausesTable>) {
+    pub fn message_ends(
+        &mut self,
+        message: FinishedMessage,
+        rows: &mut Bounded<PausesTable>,
+        segmented: &mut Bounded<SegmentationTable>,
+    ) {
         let FinishedMessage { start, end, .. } = message;
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
@@ -297,6 +309,24 @@ impl PauseTracker {
             opening = (first.message_start == start).then_some(first);
             self.openings.pop_front();
         }
+        if let Some(opening) = opening {
+            // What was sent since belongs to the messages after it.
+            let counted = match self.openings.front() {
+                Some(next) => next.counted,
+                None => self.counted,
+            };
+            let found = Segmented {
+                opening_frame: opening.frame,
+                opening_time_ns: opening.time_ns,
+                opening_bytes: opening.end.saturating_sub(opening.message_start),
+                counted: counted.since(opening.counted),
+                lull: opening.lull,
+                segment_bytes: self.segment_bytes,
+            };
+            if found.is_notable(&message) {
+                segmented.push(&found.row(&message));
+            }
+        }
         for pause in self.open.extract_if(.., |pause| pause.released_start < end) {
             let Some(opening) = opening else { continue };
             // The time before a message is not a pause inside it.
@@ -305,6 +335,35 @@ impl PauseTracker {
             }
             rows.push(&pause.into_row(opening, message));
         }
+    }
+
+    /// Keeps the pause before `data` if it is the longest of the message that is being sent.
+    fn note_lull(&mut self, previous: SentData, data: SentData, path: &Path) {
+        let gap = data.time_ns.saturating_sub(previous.time_ns);
+        let Some(opening) = self.openings.back_mut() else {
+            return;
+        };
+        let is_longest = opening.lull.is_none_or(|lull| gap > lull.length_ns);
+        if !is_longest || self.was_disturbed || path.in_loss_recovery {
+            return;
+        }
+        let last_ack = self.acks.back();
+        let is_acked = last_ack.is_some_and(|ack| ack.after >= previous.end);
+        let since_ack_ns = last_ack.filter(|_| is_acked).map(|ack| {
+            data.time_ns
+                .saturating_sub(ack.time_ns)
+                .saturating_sub(path.sender_rtt_ns.unwrap_or(0))
+        });
+        opening.lull = Some(Lull {
+            start_ns: previous.time_ns,
+            length_ns: gap,
+            previous_frame: previous.frame,
+            released_frame: data.frame,
+            released_bytes: data.bytes,
+            released_start: data.start,
+            since_ack_ns,
+            segments_before: self.counted.before_last().since(opening.counted).segments,
+        });
     }
 
     fn note_short(&mut self, data: SentData) {
@@ -440,7 +499,7 @@ impl PauseTracker {
             released_start: data.start,
             released_end: data.end,
             short_start: short.map(|short| short.start),
-            shorts: self.short_count,
+            shorts: self.counted.shorts,
             row,
         });
     }
@@ -462,7 +521,7 @@ impl OpenPause {
             ends_message: self.released_end >= message.end,
             opening_bytes: u32::try_from(opening.end.saturating_sub(start)).unwrap_or(u32::MAX),
             short_offset: self.short_start.and_then(relative),
-            short_segments: self.shorts.saturating_sub(opening.shorts_before),
+            short_segments: self.shorts.saturating_sub(opening.counted.shorts),
             head_bytes: message.head_bytes,
             direction: message.direction,
             server_path_rtt,

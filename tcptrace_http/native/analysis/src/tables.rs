@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, SegmentationTable,
+    TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -20,6 +21,7 @@ pub struct Tables {
     pub transactions: Bounded<TransactionsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
+    pub segmentation: Bounded<SegmentationTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -54,11 +56,12 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 4] = [
+const OF_FLOWS: [(&str, &str); 5] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
+    ("segmentation", "transaction"),
 ];
 
 impl Tables {
@@ -80,6 +83,7 @@ impl Tables {
         self.transactions = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
+        self.segmentation = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -107,6 +111,7 @@ impl Tables {
             self.transactions.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
+            self.segmentation.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -129,6 +134,7 @@ impl Tables {
             self.transactions.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
+            self.segmentation.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -156,8 +162,10 @@ impl Tables {
         let pauses = self.divided("pauses", pauses, is_finished);
         let flights = self.flights.take().into_columns();
         let flights = self.divided("flights", flights, is_finished);
+        let segmentation = self.segmentation.take().into_columns();
+        let segmentation = self.divided("segmentation", segmentation, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
-        let candidates: HashSet<(u32, u32)> = ["pauses", "flights"]
+        let candidates: HashSet<(u32, u32)> = ["pauses", "flights", "segmentation"]
             .into_iter()
             .filter_map(|name| self.left_behind.get(name))
             .flat_map(|rows| places(rows, "transaction"))
@@ -172,6 +180,7 @@ impl Tables {
             ("transactions", transactions),
             ("pauses", pauses),
             ("flights", flights),
+            ("segmentation", segmentation),
         ]);
         Batch {
             tables,
@@ -204,10 +213,12 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, pauses, flights] = ["transactions", "pauses", "flights"].map(rows_of);
+        let [transactions, pauses, flights, segmentation] =
+            ["transactions", "pauses", "flights", "segmentation"].map(rows_of);
         self.transactions.have_behind(transactions);
         self.pauses.have_behind(pauses);
         self.flights.have_behind(flights);
+        self.segmentation.have_behind(segmentation);
     }
 }
 

@@ -4327,14 +4327,14 @@ impl PausesTable {
         }
     }
 }
-/// One row a response sent after the server had been idle: in which flights it came.
+/// One row a response sent after the server had been idle, or in flights that did not grow although nothing was lost: in which flights it came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlightRow {
     /// Flow number.
     pub flow: u32,
     /// Transaction of the response.
     pub transaction: u32,
-    /// Server's data before the response to the first of the response.
+    /// Server's data before the response to the first of the response; 0: not idle.
     pub idle: i64,
     /// Time of the response's first segment.
     pub start: i64,
@@ -4354,6 +4354,10 @@ pub struct FlightRow {
     pub initial_window_segments: u32,
     /// Least window the client offered, in segments.
     pub receive_window_segments: u32,
+    /// ACKs of the client for new data, since the response before was complete.
+    pub acks: u32,
+    /// Of these, ACKs for more than two full segments (RFC 2525, section 2.13).
+    pub stretch_acks: u32,
     /// Segments resent during the response.
     pub retransmissions: u32,
     /// Segments resent on the flow before it.
@@ -4375,6 +4379,8 @@ pub struct FlightsTable {
     earlier_flight_segments: Vec<u32>,
     initial_window_segments: Vec<u32>,
     receive_window_segments: Vec<u32>,
+    acks: Vec<u32>,
+    stretch_acks: Vec<u32>,
     retransmissions: Vec<u32>,
     earlier_retransmissions: Vec<u32>,
 }
@@ -4404,6 +4410,8 @@ impl FlightsTable {
             .push(row.initial_window_segments);
         self.receive_window_segments
             .push(row.receive_window_segments);
+        self.acks.push(row.acks);
+        self.stretch_acks.push(row.stretch_acks);
         self.retransmissions.push(row.retransmissions);
         self.earlier_retransmissions
             .push(row.earlier_retransmissions);
@@ -4486,6 +4494,18 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
+                    name: "acks",
+                    json_name: None,
+                    values: Values::U32(self.acks),
+                    validity: None,
+                },
+                Column {
+                    name: "stretch_acks",
+                    json_name: None,
+                    values: Values::U32(self.stretch_acks),
+                    validity: None,
+                },
+                Column {
                     name: "retransmissions",
                     json_name: None,
                     values: Values::U32(self.retransmissions),
@@ -4496,6 +4516,252 @@ impl FlightsTable {
                     json_name: None,
                     values: Values::U32(self.earlier_retransmissions),
                     validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a message that was cut into segments in a notable way: with short ones before its last (a response with two), a request with a pause inside, a response whose short end came some 200 ms after its full segments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SegmentationRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction of the message.
+    pub transaction: u32,
+    /// Whether it is the client's request or the server's response.
+    pub direction: Direction,
+    /// Segment it starts in.
+    pub first_frame: u64,
+    /// Its time.
+    pub first_time: i64,
+    /// The message as sent.
+    pub message_bytes: u64,
+    /// Its start line and fields.
+    pub head_bytes: u64,
+    /// Segments of it, those merged by offload counted one by one.
+    pub segments: u32,
+    /// Of these, short ones before the last.
+    pub unfilled_segments: u32,
+    /// Payload of a full segment on this flow.
+    pub segment_bytes: u32,
+    /// Its part of the segment it starts in.
+    pub opening_bytes: u32,
+    /// Longest time between two of its segments, if 1 ms and nothing was sent again.
+    pub pause: Option<i64>,
+    /// When it began.
+    pub pause_start: Option<i64>,
+    /// Segment before it.
+    pub pause_previous_frame: Option<u64>,
+    /// Segment after it.
+    pub pause_released_frame: Option<u64>,
+    /// Payload of that.
+    pub pause_released_bytes: Option<u32>,
+    /// Where in the message that starts.
+    pub pause_offset: Option<u64>,
+    /// Segments of the message before it.
+    pub pause_segments_before: Option<u32>,
+    /// ACK of all that had been sent to the segment after it, less the path; null if something was outstanding.
+    pub pause_since_ack: Option<i64>,
+}
+/// Gathers [`SegmentationRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SegmentationTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    direction: Vec<u8>,
+    first_frame: Vec<u64>,
+    first_time: Vec<i64>,
+    message_bytes: Vec<u64>,
+    head_bytes: Vec<u64>,
+    segments: Vec<u32>,
+    unfilled_segments: Vec<u32>,
+    segment_bytes: Vec<u32>,
+    opening_bytes: Vec<u32>,
+    pause: Vec<i64>,
+    pause_validity: Vec<bool>,
+    pause_start: Vec<i64>,
+    pause_start_validity: Vec<bool>,
+    pause_previous_frame: Vec<u64>,
+    pause_previous_frame_validity: Vec<bool>,
+    pause_released_frame: Vec<u64>,
+    pause_released_frame_validity: Vec<bool>,
+    pause_released_bytes: Vec<u32>,
+    pause_released_bytes_validity: Vec<bool>,
+    pause_offset: Vec<u64>,
+    pause_offset_validity: Vec<bool>,
+    pause_segments_before: Vec<u32>,
+    pause_segments_before_validity: Vec<bool>,
+    pause_since_ack: Vec<i64>,
+    pause_since_ack_validity: Vec<bool>,
+}
+impl SegmentationTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &SegmentationRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.direction.push(row.direction as u8);
+        self.first_frame.push(row.first_frame);
+        self.first_time.push(row.first_time);
+        self.message_bytes.push(row.message_bytes);
+        self.head_bytes.push(row.head_bytes);
+        self.segments.push(row.segments);
+        self.unfilled_segments.push(row.unfilled_segments);
+        self.segment_bytes.push(row.segment_bytes);
+        self.opening_bytes.push(row.opening_bytes);
+        self.pause.push(row.pause.unwrap_or_default());
+        self.pause_validity.push(row.pause.is_some());
+        self.pause_start.push(row.pause_start.unwrap_or_default());
+        self.pause_start_validity.push(row.pause_start.is_some());
+        self.pause_previous_frame
+            .push(row.pause_previous_frame.unwrap_or_default());
+        self.pause_previous_frame_validity
+            .push(row.pause_previous_frame.is_some());
+        self.pause_released_frame
+            .push(row.pause_released_frame.unwrap_or_default());
+        self.pause_released_frame_validity
+            .push(row.pause_released_frame.is_some());
+        self.pause_released_bytes
+            .push(row.pause_released_bytes.unwrap_or_default());
+        self.pause_released_bytes_validity
+            .push(row.pause_released_bytes.is_some());
+        self.pause_offset.push(row.pause_offset.unwrap_or_default());
+        self.pause_offset_validity.push(row.pause_offset.is_some());
+        self.pause_segments_before
+            .push(row.pause_segments_before.unwrap_or_default());
+        self.pause_segments_before_validity
+            .push(row.pause_segments_before.is_some());
+        self.pause_since_ack
+            .push(row.pause_since_ack.unwrap_or_default());
+        self.pause_since_ack_validity
+            .push(row.pause_since_ack.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "first_time",
+                    json_name: None,
+                    values: Values::Time(self.first_time),
+                    validity: None,
+                },
+                Column {
+                    name: "message_bytes",
+                    json_name: None,
+                    values: Values::U64(self.message_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "head_bytes",
+                    json_name: None,
+                    values: Values::U64(self.head_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "segments",
+                    json_name: None,
+                    values: Values::U32(self.segments),
+                    validity: None,
+                },
+                Column {
+                    name: "unfilled_segments",
+                    json_name: None,
+                    values: Values::U32(self.unfilled_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "segment_bytes",
+                    json_name: None,
+                    values: Values::U32(self.segment_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "opening_bytes",
+                    json_name: None,
+                    values: Values::U32(self.opening_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "pause",
+                    json_name: None,
+                    values: Values::Duration(self.pause),
+                    validity: Some(self.pause_validity),
+                },
+                Column {
+                    name: "pause_start",
+                    json_name: None,
+                    values: Values::Time(self.pause_start),
+                    validity: Some(self.pause_start_validity),
+                },
+                Column {
+                    name: "pause_previous_frame",
+                    json_name: None,
+                    values: Values::U64(self.pause_previous_frame),
+                    validity: Some(self.pause_previous_frame_validity),
+                },
+                Column {
+                    name: "pause_released_frame",
+                    json_name: None,
+                    values: Values::U64(self.pause_released_frame),
+                    validity: Some(self.pause_released_frame_validity),
+                },
+                Column {
+                    name: "pause_released_bytes",
+                    json_name: None,
+                    values: Values::U32(self.pause_released_bytes),
+                    validity: Some(self.pause_released_bytes_validity),
+                },
+                Column {
+                    name: "pause_offset",
+                    json_name: None,
+                    values: Values::U64(self.pause_offset),
+                    validity: Some(self.pause_offset_validity),
+                },
+                Column {
+                    name: "pause_segments_before",
+                    json_name: None,
+                    values: Values::U32(self.pause_segments_before),
+                    validity: Some(self.pause_segments_before_validity),
+                },
+                Column {
+                    name: "pause_since_ack",
+                    json_name: None,
+                    values: Values::Duration(self.pause_since_ack),
+                    validity: Some(self.pause_since_ack_validity),
                 },
             ],
         }

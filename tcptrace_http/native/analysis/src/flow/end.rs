@@ -148,6 +148,7 @@ impl Flow {
     /// Gives back what is remembered of both directions' data.
     pub(super) fn release_pauses(&mut self) {
         self.pauses.release();
+        self.flights.release();
         if let Some(pauses) = self.request_pauses.as_mut() {
             pauses.release();
         }

@@ -29,6 +29,7 @@ impl Flow {
             self.request_pauses
                 .as_ref()
                 .map_or(0, |pauses| pauses.held_bytes()),
+            self.flights.held_bytes(),
             self.unacknowledged.held_bytes(),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);

@@ -201,10 +201,11 @@ impl Flow {
         let request = framed(&transaction.request, Direction::ClientToServer);
         let response = framed(&transaction.response, Direction::ServerToClient);
         if let Some((request, pauses)) = request.zip(self.request_pauses.as_mut()) {
-            pauses.message_ends(request, &mut tables.pauses);
+            pauses.message_ends(request, &mut tables.pauses, &mut tables.segmentation);
         }
         if let Some(response) = response {
-            self.pauses.message_ends(response, &mut tables.pauses);
+            self.pauses
+                .message_ends(response, &mut tables.pauses, &mut tables.segmentation);
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
         }

@@ -64,6 +64,9 @@ impl Flow {
         if self.is_http {
             let path = self.path();
             self.pauses.acknowledged(seen, &path);
+            let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
+            let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
+            self.flights.acknowledged(newly_acked, path.segment_bytes);
             self.flush_acknowledged(packet, ack, tables);
         }
     }
