@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import FROM_CLIENT, held
+from tcptrace_http.detectors._held import FROM_CLIENT, LOST_MIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["READS", "find"]
 
-READS: Final = ("segmentation", "pauses")
+READS: Final = ("segmentation",)
 
 #: A shorter pause is a busy host (measured: 5.5 ms between two writes that followed each other).
 PAUSE_MIN_NS: Final = 10_000_000
@@ -73,17 +73,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, pieces_min: int = PIECES_MIN) ->
     """Requests that came in pieces; see :class:`Detector`."""
     import polars as pl
 
-    key = ["flow", "transaction"]
     split = _split(tables)
-    nagle = held(tables).filter(pl.col("direction") == FROM_CLIENT).select(*key).unique()
-    window = split.filter(pl.col("is_window")).with_columns(cause=pl.lit("send_limited.slow_start"))
-    paused = (
-        split.filter(pl.col("is_pause"), ~pl.col("is_window"))
-        .join(nagle, on=key, how="anti", maintain_order="left")
-        .with_columns(cause=pl.lit("client.think"))
-    )
-    cost = pl.concat([window, paused])
-    told = pl.concat([cost.select("flow"), nagle.select("flow")]).unique()
+    cost = split.filter(pl.col("is_window") | pl.col("is_pause"))
+    told = split.filter(pl.col("is_window") | pl.col("is_pause") | pl.col("is_held")).select("flow").unique()
     in_pieces = split.filter(pl.col("unfilled_segments") > 0, pl.col("extra_segments") > 0)
     habit = (
         in_pieces.join(told, on="flow", how="anti", maintain_order="left")
@@ -135,6 +127,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .filter(pl.col("interim_responses").fill_null(0) == 0, ~awaits_continue.fill_null(value=False))
         .with_columns(
             is_window=is_window.fill_null(value=False),
+            is_held=follows_ack & (pl.col("pause") >= LOST_MIN),
             is_pause=is_of_head & ends_write & (ns("pause") >= PAUSE_MIN_NS) & ~follows_ack,
             extra_segments=pl.col("segments").cast(pl.Int64)
             - ((pl.col("message_bytes") + full - 1) // full).cast(pl.Int64),
@@ -160,7 +153,7 @@ def _costing(cost: pl.LazyFrame) -> pl.LazyFrame:
     return cost.select(
         "flow",
         "transaction",
-        "cause",
+        cause=pl.when(is_window).then(pl.lit("send_limited.slow_start")).otherwise(pl.lit("client.think")),
         start=pl.col("pause_start"),
         lost=pl.col("pause"),
         first_frame=pl.col("pause_previous_frame"),
