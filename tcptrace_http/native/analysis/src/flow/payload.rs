@@ -156,6 +156,9 @@ impl Flow {
         self.note_openings(opened_before, opened);
         if both_opaque {
             self.is_opaque = true;
+            if let Some(pauses) = self.request_pauses.as_mut() {
+                pauses.release();
+            }
             self.first.reassembler = Reassembler::default();
             self.second.reassembler = Reassembler::default();
         } else {
