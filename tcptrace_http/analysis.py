@@ -1,7 +1,7 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
 The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
+of ``CANDIDATE_TABLES``: where all of them are empty there is no candidate, ``findings`` and ``waits``
 are empty, and polars need not be imported at all. On a clean capture that import would cost more
 than the analysis of a hundred thousand packets.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights", "flaws")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "segmentation", "flaws")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -38,6 +38,7 @@ _KEYS: Final = {
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
     "flaws": ("flow",),
+    "segmentation": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -82,13 +83,18 @@ class Analysis:
 
     @cached_property
     def pauses(self) -> pl.DataFrame:
-        """One row a pause inside a response."""
+        """One row a pause inside a message."""
         return self._native("pauses")
 
     @cached_property
     def flights(self) -> pl.DataFrame:
-        """One row a response after an idle period."""
+        """One row a response after an idle period, or in flights that did not grow."""
         return self._native("flights")
+
+    @cached_property
+    def segmentation(self) -> pl.DataFrame:
+        """One row a message that was cut into segments in a notable way."""
+        return self._native("segmentation")
 
     @cached_property
     def flaws(self) -> pl.DataFrame:

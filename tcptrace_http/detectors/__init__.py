@@ -6,13 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
     capture_gap,
+    cork_timeout,
+    delayed_ack_first_segment,
     mid_stream_start,
+    nagle_delayed_ack,
+    nagle_hold,
     odd_short_final_segment,
     one_sided_capture,
     segmentation_offload,
     short_initial_segment,
     slow_start_restart,
+    small_send_buffer,
+    split_request,
+    stretch_ack,
     truncated_payload,
+    unfilled_segments,
 )
 from tcptrace_http.detectors._capture import grouped
 from tcptrace_http.detectors._detector import NEEDS, Detector, as_findings, detector
@@ -44,7 +52,15 @@ DETECTORS: Final = {
         (
             short_initial_segment,
             odd_short_final_segment,
+            nagle_delayed_ack,
+            nagle_hold,
+            delayed_ack_first_segment,
             slow_start_restart,
+            small_send_buffer,
+            stretch_ack,
+            cork_timeout,
+            split_request,
+            unfilled_segments,
             # Those that judge the capture itself.
             one_sided_capture,
             mid_stream_start,

@@ -6,7 +6,7 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     FlawRow, FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable,
-    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -69,6 +69,13 @@ rows!(
 );
 rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
+rows!(
+    SegmentationTable,
+    SegmentationRow,
+    "segmentation",
+    CANDIDATES_BYTES_MAX,
+    |_| 0
+);
 rows!(
     FlightsTable,
     FlightRow,

@@ -163,10 +163,11 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, flaws, anomalies] = &first;
+    let [flows, transactions, pauses, flights, segmentation, flaws, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
-    check_candidates(pauses, flights, transactions);
+    check_candidates([pauses, flights, segmentation], transactions);
+    check_pauses(pauses);
     check_flaws(flaws, flows);
     check_anomalies(anomalies, flows, &whole.provenance);
     if let Some(rows) = rows {
@@ -175,12 +176,13 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 6] {
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 7] {
     [
         "flows",
         "transactions",
         "pauses",
         "flights",
+        "segmentation",
         "flaws",
         "anomalies",
     ]
@@ -241,7 +243,7 @@ fn check_transactions(transactions: &View, flows: &View, provenance: &Provenance
     }
 }
 
-fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
+fn check_candidates(candidates: [&View; 3], transactions: &View) {
     let keys: std::collections::BTreeSet<(i128, i128)> = (0..transactions.0.rows)
         .map(|row| {
             (
@@ -250,7 +252,7 @@ fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
             )
         })
         .collect();
-    for table in [pauses, flights] {
+    for table in candidates {
         for row in 0..table.0.rows {
             let key = (
                 table.certain("flow", row),
@@ -259,6 +261,9 @@ fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
             assert!(keys.contains(&key), "a candidate belongs to a transaction");
         }
     }
+}
+
+fn check_pauses(pauses: &View) {
     for row in 0..pauses.0.rows {
         pauses.assert_ascending(&["previous_frame", "released_frame"], row);
         pauses.assert_ascending(&["ack_frame", "released_frame"], row);

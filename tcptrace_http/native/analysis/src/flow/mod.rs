@@ -54,6 +54,8 @@ pub struct Flow {
     tcp_analysis: Option<Box<TcpAnalysis>>,
     /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
     pub pauses: Box<PauseTracker>,
+    /// Of the client's data, once there is any.
+    pub request_pauses: Option<Box<PauseTracker>>,
     pub flights: FlightTracker,
     pub is_http: bool,
     http: Option<Box<Connection>>,
@@ -70,6 +72,8 @@ pub struct Flow {
     pub cut: Cut,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
+    /// The same of the client's data.
+    request_recovery_until: i64,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -117,6 +121,7 @@ impl Flow {
             reuses_ports: false,
             tcp_analysis: None,
             pauses: Box::default(),
+            request_pauses: None,
             flights: FlightTracker::default(),
             is_http: false,
             http: None,
@@ -128,6 +133,7 @@ impl Flow {
             held_bytes: 0,
             cut: Cut::default(),
             recovery_until: 0,
+            request_recovery_until: 0,
             statistics: None,
         }
     }
@@ -333,6 +339,7 @@ impl Flow {
             self.http = None;
             self.waits = None;
             *self.pauses = PauseTracker::default();
+            self.request_pauses = None;
             self.flights = FlightTracker::default();
         }
     }
