@@ -1,7 +1,7 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
 The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
+of ``CANDIDATE_TABLES``: where all are empty there is no candidate, ``findings`` and ``waits``
 are empty, and polars need not be imported at all. On a clean capture that import would cost more
 than the analysis of a hundred thousand packets.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "recoveries")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -37,6 +37,7 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "recoveries": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -88,6 +89,11 @@ class Analysis:
     def flights(self) -> pl.DataFrame:
         """One row a response after an idle period."""
         return self._native("flights")
+
+    @cached_property
+    def recoveries(self) -> pl.DataFrame:
+        """One row a time that a stream was held up: losses, reordering, closed windows."""
+        return self._native("recoveries")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:

@@ -5,8 +5,8 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, TransactionRow,
-    TransactionsTable,
+    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, RecoveriesTable,
+    RecoveryRow, TransactionRow, TransactionsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -68,6 +68,13 @@ rows!(
     }
 );
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
+rows!(
+    RecoveriesTable,
+    RecoveryRow,
+    "recoveries",
+    CANDIDATES_BYTES_MAX,
+    |_| 0
+);
 rows!(
     FlightsTable,
     FlightRow,

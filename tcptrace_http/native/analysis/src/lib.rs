@@ -4,7 +4,8 @@
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
 //! ([`reassembly`]) and hands it to [`http`]. Two trackers follow the server's data for what the
-//! detectors read: [`pauses`] and [`flights`]. Only when they are asked for are there [`statistics`] of
+//! detectors read: [`pauses`] and [`flights`]; [`recoveries`] follows losses and closed windows of both
+//! directions. Only when they are asked for are there [`statistics`] of
 //! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
 //!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
@@ -25,12 +26,14 @@ mod half;
 mod held;
 mod holes;
 pub mod http;
+mod numbering;
 mod observation;
 mod orientation;
 mod pauses;
 /// Public for tests/fuzz only.
 #[doc(hidden)]
 pub mod reassembly;
+mod recoveries;
 mod segment_size;
 mod segments;
 mod statistics;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, RecoveriesTable, TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -20,6 +20,7 @@ pub struct Tables {
     pub transactions: Bounded<TransactionsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
+    pub recoveries: Bounded<RecoveriesTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -54,11 +55,12 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 4] = [
+const OF_FLOWS: [(&str, &str); 5] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
+    ("recoveries", "transaction"),
 ];
 
 impl Tables {
@@ -80,6 +82,7 @@ impl Tables {
         self.transactions = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
+        self.recoveries = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -107,6 +110,7 @@ impl Tables {
             self.transactions.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
+            self.recoveries.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -129,6 +133,7 @@ impl Tables {
             self.transactions.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
+            self.recoveries.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -156,8 +161,10 @@ impl Tables {
         let pauses = self.divided("pauses", pauses, is_finished);
         let flights = self.flights.take().into_columns();
         let flights = self.divided("flights", flights, is_finished);
+        let recoveries = self.recoveries.take().into_columns();
+        let recoveries = self.divided("recoveries", recoveries, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
-        let candidates: HashSet<(u32, u32)> = ["pauses", "flights"]
+        let candidates: HashSet<(u32, u32)> = ["pauses", "flights", "recoveries"]
             .into_iter()
             .filter_map(|name| self.left_behind.get(name))
             .flat_map(|rows| places(rows, "transaction"))
@@ -172,6 +179,7 @@ impl Tables {
             ("transactions", transactions),
             ("pauses", pauses),
             ("flights", flights),
+            ("recoveries", recoveries),
         ]);
         Batch {
             tables,
@@ -204,10 +212,12 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, pauses, flights] = ["transactions", "pauses", "flights"].map(rows_of);
+        let [transactions, pauses, flights, recoveries] =
+            ["transactions", "pauses", "flights", "recoveries"].map(rows_of);
         self.transactions.have_behind(transactions);
         self.pauses.have_behind(pauses);
         self.flights.have_behind(flights);
+        self.recoveries.have_behind(recoveries);
     }
 }
 

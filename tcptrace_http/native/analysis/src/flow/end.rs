@@ -172,6 +172,8 @@ impl Flow {
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.http = None;
         self.unacknowledged.flush(&mut tables.transactions);
+        self.write_recoveries(self.end_ns, true, tables);
+        self.recoveries = None;
         self.release_held(tables);
         if !self.client_half().has_syn && !self.server_half().has_syn {
             let detail = "the handshake was not captured".to_owned();

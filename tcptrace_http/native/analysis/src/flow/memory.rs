@@ -27,6 +27,7 @@ impl Flow {
             self.second.held_bytes(),
             self.pauses.held_bytes(),
             self.unacknowledged.held_bytes(),
+            self.recoveries.as_ref().map_or(0, |it| it.held_bytes()),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);
         tables.held.change(self.held_bytes, now);
@@ -85,6 +86,8 @@ impl Flow {
         }
         self.collect(tables);
         self.unacknowledged.flush(&mut tables.transactions);
+        self.write_recoveries(self.end_ns, true, tables);
+        self.recoveries = None;
         self.pauses.release();
         self.first.outstanding.clear();
         self.second.outstanding.clear();

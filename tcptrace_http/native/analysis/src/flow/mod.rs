@@ -3,6 +3,7 @@
 mod end;
 mod memory;
 mod payload;
+mod recover;
 mod sent;
 mod unacknowledged;
 
@@ -16,6 +17,7 @@ use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
+use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
@@ -62,6 +64,8 @@ pub struct Flow {
     held_bytes: u64,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
+    /// Losses and closed windows, once there is one.
+    recoveries: Option<Box<Recoveries>>,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -116,6 +120,7 @@ impl Flow {
             unacknowledged: Unacknowledged::default(),
             held_bytes: 0,
             recovery_until: 0,
+            recoveries: None,
             statistics: None,
         }
     }
@@ -232,6 +237,7 @@ impl Flow {
         if let Some(statistics) = self.statistics.as_mut() {
             statistics.segment(side, packet, segment, (start, ack, window), &class);
         }
+        self.recover(side, packet, segment, (start, ack, window), &class, tables);
         let row = tables.segments.as_ref().map(|rows| {
             let mut row = SegmentRow {
                 frame: packet.frame,

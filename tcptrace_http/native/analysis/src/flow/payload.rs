@@ -3,6 +3,7 @@
 use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
+use super::recover::span_of;
 use super::Flow;
 use crate::ends::Side;
 use crate::half::Half;
@@ -175,10 +176,12 @@ impl Flow {
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
         }
+        let request = span_of(index, transaction.request.as_deref());
+        let response = span_of(index, transaction.response.as_deref());
+        self.place_recoveries(request, response);
         let row = transaction_row(self.number, index, transaction);
-        let response_end = response.map(|response| response.end);
         self.unacknowledged
-            .push(row, response_end, &mut tables.transactions);
+            .push(row, request, response, &mut tables.transactions);
     }
 
     /// Writes the transactions whose last byte is now acknowledged.
@@ -188,8 +191,7 @@ impl Flow {
         ack: i64,
         tables: &mut Tables,
     ) {
-        let acked = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
         self.unacknowledged
-            .acknowledged(packet, acked, &mut tables.transactions);
+            .acknowledged(packet, ack, &mut tables.transactions);
     }
 }

@@ -90,6 +90,7 @@ impl Flow {
             }
             sender.outstanding.push_back(Outstanding {
                 end,
+                frame: packet.frame,
                 time_ns: packet.time_ns,
                 is_ambiguous: class.gap_before_bytes > 0,
                 row,

@@ -6,6 +6,7 @@ use trace_model::rows::TransactionRow;
 use trace_model::Packet;
 
 use crate::bounded::{Bounded, Rows};
+use crate::recoveries::Span;
 use trace_model::rows::TransactionsTable;
 
 /// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
@@ -14,7 +15,8 @@ const UNACKNOWLEDGED_MAX: usize = 1024;
 #[derive(Debug)]
 struct Waiting {
     row: TransactionRow,
-    response_end: Option<u64>,
+    request: Option<Span>,
+    response: Option<Span>,
 }
 
 #[derive(Debug, Default)]
@@ -33,26 +35,31 @@ impl Unacknowledged {
     pub(super) fn push(
         &mut self,
         row: TransactionRow,
-        response_end: Option<u64>,
+        request: Option<Span>,
+        response: Option<Span>,
         rows: &mut Bounded<TransactionsTable>,
     ) {
         self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
-        self.queue.push_back(Waiting { row, response_end });
+        self.queue.push_back(Waiting {
+            row,
+            request,
+            response,
+        });
         if self.queue.len() > UNACKNOWLEDGED_MAX {
             self.pop(rows);
         }
     }
 
-    /// Writes the transactions whose last byte is acknowledged, now that `acked` bytes of the server are.
+    /// Writes the transactions whose last byte is acknowledged, now that the server's data up to `ack` is.
     pub(super) fn acknowledged(
         &mut self,
         packet: &Packet<'_>,
-        acked: u64,
+        ack: i64,
         rows: &mut Bounded<TransactionsTable>,
     ) {
         while let Some(front) = self.queue.front_mut() {
-            match front.response_end {
-                Some(end) if end > acked => return,
+            match front.response {
+                Some(response) if response.end > ack => return,
                 Some(_) => {
                     front.row.last_ack_frame = Some(packet.frame);
                     front.row.last_ack_time = Some(packet.time_ns);
@@ -61,6 +68,19 @@ impl Unacknowledged {
             }
             self.pop(rows);
         }
+    }
+
+    /// The message that has the offset: a request, or else a response.
+    pub(super) fn span_at(&self, is_request: bool, offset: i64) -> Option<Span> {
+        let spans = self.queue.iter().rev().filter_map(|waiting| {
+            if is_request {
+                waiting.request
+            } else {
+                waiting.response
+            }
+        });
+        let mut spans = spans.filter(|span| (span.start..span.end).contains(&offset));
+        spans.next()
     }
 
     /// Writes all of them, and gives the memory back.
