@@ -6,8 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
     odd_short_final_segment,
+    reordering,
+    retransmission_timeout,
     short_initial_segment,
     slow_start_restart,
+    spurious_retransmission,
+    syn_retransmission,
+    tail_loss,
+    zero_window,
 )
 from tcptrace_http.detectors._detector import Detector, as_findings, detector
 from tcptrace_http.schema import TABLES, polars_schema
@@ -21,7 +27,20 @@ __all__ = ["DETECTORS", "Detector", "findings_of_waits", "in_order", "shaping_fi
 
 DETECTORS: Final = {
     found.name: found
-    for found in map(detector, (short_initial_segment, odd_short_final_segment, slow_start_restart))
+    for found in map(
+        detector,
+        (
+            short_initial_segment,
+            odd_short_final_segment,
+            slow_start_restart,
+            tail_loss,
+            retransmission_timeout,
+            spurious_retransmission,
+            reordering,
+            syn_retransmission,
+            zero_window,
+        ),
+    )
 }
 
 
