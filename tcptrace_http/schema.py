@@ -22,6 +22,7 @@ __all__ = [
     "HTTP_VERSIONS",
     "OBSERVATION_POINTS",
     "ON_REQUEST",
+    "QUEUE_MEASURES",
     "RECOVERY_KINDS",
     "SCHEMA_VERSION",
     "SEVERITIES",
@@ -139,6 +140,12 @@ SPURIOUS_EVIDENCE: Final = {
     "timestamps": "The ACK for it echoes a timestamp from before it was sent again (Eifel, RFC 3522)",
     "original_arrived": "The original came by after its copy: it had been overtaken (by its IPv4 identification)",
     "early_ack": "The ACK for it came sooner than what was sent again can have reached the receiver",
+}
+
+#: How the delay of a queue was measured.
+QUEUE_MEASURES: Final = {
+    "one_way": "The packets' times against their sender's timestamps (RFC 7323, RFC 6817)",
+    "round_trip": "Round trips against the least of the path",
 }
 
 
@@ -582,6 +589,25 @@ _RECOVERIES: Final = Table(
     ),
 )
 
+_QUEUES: Final = Table(
+    "queues",
+    "One row a response whose packets stood in a queue for longer than the path takes, and 50 ms at least.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction of the response"),
+        ("first_frame", "u64", "First packet of the response whose delay is known"),
+        ("start", "time", "Its time"),
+        ("first_delay", "duration", "Its delay, over the least of the flow"),
+        ("most_frame", "u64", "Packet with the longest delay"),
+        ("most_delay", "duration", "Its delay"),
+        ("mean_delay", "duration", "Mean delay of the response's packets"),
+        ("last_delay", "duration", "Delay of the last one"),
+        ("samples", "u64", "Packets whose delay is known"),
+        ("measured_by", "enum:QUEUE_MEASURES", "How the delays were measured"),
+        ("rtt", "duration", "Least round trip of the path"),
+    ),
+)
+
 _WAITS: Final = Table(
     "waits",
     "One row an interval of a transaction with one cause. The waits of a transaction follow each other"
@@ -642,6 +668,7 @@ TABLES: Final = {
         _PAUSES,
         _FLIGHTS,
         _RECOVERIES,
+        _QUEUES,
         _WAITS,
         _FINDINGS,
         _ANOMALIES,

@@ -44,7 +44,7 @@ def rows(content: bytes, *, threads: int, chunk_bytes: int) -> list[object]:
         core.feed(content[start : start + chunk_bytes])
     core.finish()
     taken = core.take()
-    counts = [taken.count(table) for table in ("pauses", "flights", "recoveries")]
+    counts = [taken.count(table) for table in ("pauses", "flights", "recoveries", "queues")]
     return [core.provenance(), *counts, *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON)]
 
 

@@ -5,8 +5,8 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, RecoveriesTable,
-    RecoveryRow, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, QueueRow, QueuesTable,
+    RecoveriesTable, RecoveryRow, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -68,6 +68,7 @@ rows!(
     }
 );
 rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
+rows!(QueuesTable, QueueRow, "queues", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     RecoveriesTable,

@@ -6,6 +6,7 @@ use trace_model::{Segment, SeqNumber};
 
 use crate::holes::Holes;
 use crate::numbering::Numbering;
+use crate::queues::SenderClock;
 use crate::reassembly::Reassembler;
 
 /// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
@@ -69,6 +70,7 @@ pub struct Half {
     pub last_packet_ns: i64,
     pub last_data: Option<(u64, i64)>,
     pub numbering: Numbering,
+    pub clock: SenderClock,
     /// Packets that were numbered and never came by, since the last one with payload.
     pub skipped_identifications: u32,
     pub outstanding: VecDeque<Outstanding>,

@@ -30,6 +30,7 @@ mod numbering;
 mod observation;
 mod orientation;
 mod pauses;
+mod queues;
 /// Public for tests/fuzz only.
 #[doc(hidden)]
 pub mod reassembly;

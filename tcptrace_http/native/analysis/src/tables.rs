@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, RecoveriesTable, TransactionsTable,
-    WaitsTable,
+    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, QueuesTable, RecoveriesTable,
+    TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -23,6 +23,7 @@ pub struct Tables {
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
     pub recoveries: Bounded<RecoveriesTable>,
+    pub queues: Bounded<QueuesTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -57,13 +58,14 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 6] = [
+const OF_FLOWS: [(&str, &str); 7] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
     ("recoveries", "transaction"),
+    ("queues", "transaction"),
 ];
 
 impl Tables {
@@ -87,6 +89,7 @@ impl Tables {
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
         self.recoveries = Bounded::default();
+        self.queues = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -116,6 +119,7 @@ impl Tables {
             self.pauses.complaint(),
             self.flights.complaint(),
             self.recoveries.complaint(),
+            self.queues.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -140,6 +144,7 @@ impl Tables {
             self.pauses.bytes(),
             self.flights.bytes(),
             self.recoveries.bytes(),
+            self.queues.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -169,8 +174,10 @@ impl Tables {
         let flights = self.divided("flights", flights, is_finished);
         let recoveries = self.recoveries.take().into_columns();
         let recoveries = self.divided("recoveries", recoveries, is_finished);
+        let queues = self.queues.take().into_columns();
+        let queues = self.divided("queues", queues, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
-        let candidates: HashSet<(u32, u32)> = ["pauses", "flights", "recoveries"]
+        let candidates: HashSet<(u32, u32)> = ["pauses", "flights", "recoveries", "queues"]
             .into_iter()
             .filter_map(|name| self.left_behind.get(name))
             .flat_map(|rows| places(rows, "transaction"))
@@ -190,6 +197,7 @@ impl Tables {
             ("pauses", pauses),
             ("flights", flights),
             ("recoveries", recoveries),
+            ("queues", queues),
         ]);
         Batch {
             tables,
@@ -222,13 +230,21 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, waits, pauses, flights, recoveries] =
-            ["transactions", "waits", "pauses", "flights", "recoveries"].map(rows_of);
+        let [transactions, waits, pauses, flights, recoveries, queues] = [
+            "transactions",
+            "waits",
+            "pauses",
+            "flights",
+            "recoveries",
+            "queues",
+        ]
+        .map(rows_of);
         self.transactions.have_behind(transactions);
         self.waits.have_behind(waits);
         self.pauses.have_behind(pauses);
         self.flights.have_behind(flights);
         self.recoveries.have_behind(recoveries);
+        self.queues.have_behind(queues);
     }
 }
 

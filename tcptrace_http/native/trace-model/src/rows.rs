@@ -260,6 +260,22 @@ impl ObservationPoint {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum QueueMeasure {
+    /// The packets' times against their sender's timestamps (RFC 7323, RFC 6817).
+    #[default]
+    OneWay,
+    /// Round trips against the least of the path.
+    RoundTrip,
+}
+impl QueueMeasure {
+    pub const WORDS: &'static [&'static str] = &["one_way", "round_trip"];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum RecoveryKind {
     /// Data was sent again, and nothing seen tells why.
     #[default]
@@ -4978,6 +4994,156 @@ impl RecoveriesTable {
                     name: "confidence",
                     json_name: None,
                     values: Values::F64(self.confidence),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a response whose packets stood in a queue for longer than the path takes, and 50 ms at least.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction of the response.
+    pub transaction: u32,
+    /// First packet of the response whose delay is known.
+    pub first_frame: u64,
+    /// Its time.
+    pub start: i64,
+    /// Its delay, over the least of the flow.
+    pub first_delay: i64,
+    /// Packet with the longest delay.
+    pub most_frame: u64,
+    /// Its delay.
+    pub most_delay: i64,
+    /// Mean delay of the response's packets.
+    pub mean_delay: i64,
+    /// Delay of the last one.
+    pub last_delay: i64,
+    /// Packets whose delay is known.
+    pub samples: u64,
+    /// How the delays were measured.
+    pub measured_by: QueueMeasure,
+    /// Least round trip of the path.
+    pub rtt: i64,
+}
+/// Gathers [`QueueRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueuesTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    first_frame: Vec<u64>,
+    start: Vec<i64>,
+    first_delay: Vec<i64>,
+    most_frame: Vec<u64>,
+    most_delay: Vec<i64>,
+    mean_delay: Vec<i64>,
+    last_delay: Vec<i64>,
+    samples: Vec<u64>,
+    measured_by: Vec<u8>,
+    rtt: Vec<i64>,
+}
+impl QueuesTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &QueueRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.first_frame.push(row.first_frame);
+        self.start.push(row.start);
+        self.first_delay.push(row.first_delay);
+        self.most_frame.push(row.most_frame);
+        self.most_delay.push(row.most_delay);
+        self.mean_delay.push(row.mean_delay);
+        self.last_delay.push(row.last_delay);
+        self.samples.push(row.samples);
+        self.measured_by.push(row.measured_by as u8);
+        self.rtt.push(row.rtt);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: None,
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "first_delay",
+                    json_name: None,
+                    values: Values::Duration(self.first_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "most_frame",
+                    json_name: None,
+                    values: Values::U64(self.most_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "most_delay",
+                    json_name: None,
+                    values: Values::Duration(self.most_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "mean_delay",
+                    json_name: None,
+                    values: Values::Duration(self.mean_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "last_delay",
+                    json_name: None,
+                    values: Values::Duration(self.last_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "samples",
+                    json_name: None,
+                    values: Values::U64(self.samples),
+                    validity: None,
+                },
+                Column {
+                    name: "measured_by",
+                    json_name: None,
+                    values: Values::Enum(self.measured_by, QueueMeasure::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "rtt",
+                    json_name: None,
+                    values: Values::Duration(self.rtt),
                     validity: None,
                 },
             ],

@@ -17,6 +17,7 @@ use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
+use crate::queues::Queues;
 use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
@@ -70,6 +71,7 @@ pub struct Flow {
     recovery_until: i64,
     /// Losses and closed windows, once there is one.
     recoveries: Option<Box<Recoveries>>,
+    queues: Queues,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -127,6 +129,7 @@ impl Flow {
             held_bytes: 0,
             recovery_until: 0,
             recoveries: None,
+            queues: Queues::default(),
             statistics: None,
         }
     }

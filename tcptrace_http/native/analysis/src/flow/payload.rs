@@ -192,6 +192,8 @@ impl Flow {
             }
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
+            self.queues
+                .response_ends(response, self.path_rtt_ns(), &mut tables.queues);
         }
         let request = span_of(index, transaction.request.as_deref());
         let response = span_of(index, transaction.response.as_deref());

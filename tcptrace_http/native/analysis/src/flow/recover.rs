@@ -26,6 +26,7 @@ impl Flow {
         tables: &mut Tables,
     ) -> Option<RecoveryKind> {
         let is_late = self.number_packet(side, packet, segment);
+        let queue_ns = self.note_lateness(side, packet, segment);
         let (start, ack, window) = place;
         let sender = self.half(side);
         let is_silent = sender.skipped_identifications > 0 && {
@@ -41,7 +42,7 @@ impl Flow {
         let mut kind = None;
         if is_trouble || self.recoveries.is_some() {
             let sent = self.sent(side, packet, segment, start, class, is_late);
-            let known = self.known(side, packet.time_ns, start);
+            let known = self.known(side, packet.time_ns, start, queue_ns);
             let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
             let is_copy = !class.is_new && self.half(side).is_copy(sent.end, packet.time_ns);
             let recoveries = self.recoveries.get_or_insert_default();
@@ -78,6 +79,21 @@ impl Flow {
         step.is_late
     }
 
+    /// How long the packet stood in a queue, by its sender's clock; 0 if that is not known.
+    #[inline]
+    fn note_lateness(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> i64 {
+        let from_server = side != self.client;
+        let Some(stamps) = segment.options.timestamps else {
+            return 0;
+        };
+        let (sender, _) = self.halves(side);
+        let lateness = sender.clock.lateness_ns(packet.time_ns, stamps.value);
+        if let Some(lateness) = lateness.filter(|_| from_server && segment.payload_bytes > 0) {
+            self.queues.data(packet.frame, packet.time_ns, lateness);
+        }
+        lateness.unwrap_or(0)
+    }
+
     fn sent(
         &self,
         side: Side,
@@ -96,6 +112,7 @@ impl Flow {
             end: start.saturating_add(i64::from(segment.sequence_length())),
             payload_bytes: segment.payload_bytes,
             is_syn: segment.has(flags::SYN),
+            is_syn_ack: segment.has(flags::SYN | flags::ACK),
             class: *class,
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
@@ -105,11 +122,14 @@ impl Flow {
     }
 
     /// What is known of data of `side` that starts at offset `start`.
-    fn known(&self, side: Side, time_ns: i64, start: i64) -> Known {
+    fn known(&self, side: Side, time_ns: i64, start: i64, queue_ns: i64) -> Known {
         let (sender, peer) = (self.half(side), self.half(side.other()));
         let to_sender = peer.path_rtt_ns;
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
-        let since_heard = time_ns.saturating_sub(asked(peer.last_packet_ns));
+        // What stood in a queue was sent earlier.
+        let since_heard = time_ns
+            .saturating_sub(asked(peer.last_packet_ns))
+            .saturating_sub(queue_ns);
         let is_outstanding = start >= sender.acked && start < sender.next;
         let at = sender.outstanding.partition_point(|sent| sent.end <= start);
         let original = sender.outstanding.get(at).filter(|_| is_outstanding);

@@ -72,7 +72,22 @@ impl Flow {
                 outstanding_bytes,
             };
             self.pauses.client_ack(seen, server_path);
+            self.note_round_trip(packet, ack, packet.time_ns.saturating_sub(covered_ns));
             self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// The server's data up to `ack` took so long to be acknowledged; a repair may have taken part of it.
+    fn note_round_trip(&mut self, packet: &Packet<'_>, ack: i64, elapsed_ns: i64) {
+        let server = self.server_half();
+        let Some(least) = server.path_rtt_ns else {
+            return;
+        };
+        if server.acked >= self.recovery_until {
+            let end = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
+            let delay = elapsed_ns.saturating_sub(least);
+            self.queues
+                .acknowledged(end, packet.frame, packet.time_ns, delay);
         }
     }
 

@@ -29,6 +29,8 @@ pub struct Episode {
     is_judged: bool,
     /// From the first resending to that ACK.
     answered_after_ns: Option<i64>,
+    /// A SYN-ACK that was answered when it was sent again.
+    was_answered: bool,
     pub is_placed: bool,
 }
 
@@ -43,6 +45,7 @@ impl Episode {
             timestamp: sent.timestamp,
             is_judged: !has_original || is_acked,
             answered_after_ns: None,
+            was_answered: is_acked && sent.is_syn_ack,
             is_placed: false,
             row: RecoveryRow {
                 spurious_by: if is_acked {
@@ -72,6 +75,7 @@ impl Episode {
             timestamp: None,
             is_judged: true,
             answered_after_ns: None,
+            was_answered: false,
             is_placed: false,
             row,
         }
@@ -147,7 +151,9 @@ impl Episode {
                 .zip(rtt_ns)
                 .is_some_and(|(elapsed, rtt)| elapsed < rtt.saturating_mul(3) / 4);
             row.rtt = rtt_ns;
-            row.spurious_by = if is_early {
+            row.spurious_by = if self.was_answered {
+                SpuriousEvidence::Acknowledged
+            } else if is_early {
                 SpuriousEvidence::EarlyAck
             } else {
                 SpuriousEvidence::None

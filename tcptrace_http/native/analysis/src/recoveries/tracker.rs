@@ -38,6 +38,8 @@ pub struct Sent {
     pub end: i64,
     pub payload_bytes: u32,
     pub is_syn: bool,
+    /// Answers a SYN.
+    pub is_syn_ack: bool,
     pub class: Class,
     pub timestamp: Option<u32>,
     pub identification: u32,
