@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
     odd_short_final_segment,
+    queueing_delay,
+    receive_window_limit,
     reordering,
     retransmission_timeout,
     short_initial_segment,
+    slow_server,
     slow_start_restart,
     spurious_retransmission,
     syn_retransmission,
@@ -39,6 +42,9 @@ DETECTORS: Final = {
             reordering,
             syn_retransmission,
             zero_window,
+            receive_window_limit,
+            queueing_delay,
+            slow_server,
         ),
     )
 }

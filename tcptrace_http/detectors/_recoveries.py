@@ -29,8 +29,6 @@ def ns(name: str) -> pl.Expr:
 
 def ms(name: str) -> pl.Expr:
     """A duration in milliseconds, for a text."""
-    import polars as pl
-
     return (ns(name) / 1e6).round(1)
 
 

@@ -79,7 +79,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         last_frame="latest",
         cause=pl.lit("stall.retransmission_timeout"),
         summary=pl.format(
-            "the {} stood still for {} ms until the retransmission timer of the {} ran out, after {} duplicate ACKs",
+            "the {} stood still for {} ms until the timer of the {} ran out, though {} duplicate ACKs had told it",
             "what",
             ms("silence"),
             "who",

@@ -64,7 +64,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, probes_min: int = PROBES_MIN) ->
     kind = pl.col("kind").cast(pl.String)
     by = pl.col("spurious_by").cast(pl.String)
     is_response = pl.col("direction").cast(pl.String) == "server_to_client"
-    is_probe = (kind == "tail_loss_probe") | ((kind == "tail_loss") & (pl.col("resent_segments") == 1))
+    is_probe = kind == "tail_loss_probe"
     return (
         tables["recoveries"]
         .lazy()

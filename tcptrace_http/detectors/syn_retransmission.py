@@ -55,7 +55,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     """HTTP connections set up late by a SYN sent again; see :class:`Detector`."""
     import polars as pl
 
-    flows = tables["flows"].lazy().filter("is_http").select("flow", "initial_rtt", "client", "server", "server_port")
+    flows = (
+        tables["flows"].lazy().filter("is_http").select("flow", "initial_rtt", "client", "server", "server_port")
+    )
     is_client = pl.col("direction").cast(pl.String) == "client_to_server"
     # The round trip of the handshake counts from the last SYN: of the client, if it sent one again.
     handshake = pl.when(is_client).then(ns("initial_rtt")).otherwise(ns("rtt"))
@@ -65,6 +67,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .lazy()
         .filter(pl.col("kind").cast(pl.String) == "syn_retransmission")
         .join(flows, on="flow", how="inner", maintain_order="left")
+        # A SYN that was on its way still may have been answered late; a SYN-ACK that was answered, not.
+        .filter(is_client | (pl.col("spurious_by").cast(pl.String) == "none"))
         .with_columns(lost=lost.cast(pl.Duration("ns")))
         # Both ends may have sent theirs again: who was late longer counts.
         .sort("flow", "lost", descending=[False, True], maintain_order=True)

@@ -73,15 +73,9 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .lazy()
         .filter(kind.is_in(["tail_loss", "tail_loss_probe"]))
         .filter(pl.col("spurious_by").cast(pl.String) == "none")
-        .with_columns(
-            lost=lost.cast(pl.Duration("ns")), by_timer=(lost - probe).clip(0).cast(pl.Duration("ns"))
-        )
+        .with_columns(lost=lost.cast(pl.Duration("ns")), by_timer=(lost - probe).clip(0).cast(pl.Duration("ns")))
     )
-    how = (
-        pl.when(kind == "tail_loss_probe")
-        .then(pl.lit("a probe after"))
-        .otherwise(pl.lit("the retransmission timer after"))
-    )
+    how = pl.when(kind == "tail_loss_probe").then(pl.lit("a probe after")).otherwise(pl.lit("a timer after"))
     seen = (
         pl.when(pl.col("original_frame").is_not_null())
         .then(pl.format("frame {} was sent again in frame {}", "original_frame", "resent_frame"))

@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPARED", "analysed", "rows", "written"]
 
-COMPARED: Final = ("flows", "segments", "transactions", "pauses", "flights", "recoveries", "queues", "findings", "anomalies")
+COMPARED: Final = (
+    "flows",
+    "segments",
+    "transactions",
+    "pauses",
+    "flights",
+    "recoveries",
+    "queues",
+    "findings",
+    "anomalies",
+)
 #: Sentences with frames and times in them.
 _PROSE: Final = frozenset({"summary", "evidence"})
 _TIME, _DURATION = "time", "duration"

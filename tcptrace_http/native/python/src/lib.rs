@@ -195,17 +195,19 @@ impl Rows {
     fn has_wait(&self, cause: &str, at_least_ns: i64) -> PyResult<bool> {
         let waits = self.columns("waits")?;
         let values = |name| waits.column(name).map(|column| &column.values);
-        let (Some(Values::Enum(causes, words)), Some(Values::Time(starts)), Some(Values::Time(ends))) =
-            (values("cause"), values("start"), values("end"))
+        let (
+            Some(Values::Enum(causes, words)),
+            Some(Values::Time(starts)),
+            Some(Values::Time(ends)),
+        ) = (values("cause"), values("start"), values("end"))
         else {
             return Ok(false);
         };
         let code = words.iter().position(|word| *word == cause);
         let is_long = |start: &i64, end: &i64| end.saturating_sub(*start) >= at_least_ns;
         let mut rows = causes.iter().zip(starts.iter().zip(ends));
-        Ok(rows.any(|(cause, (start, end))| {
-            Some(usize::from(*cause)) == code && is_long(start, end)
-        }))
+        Ok(rows
+            .any(|(cause, (start, end))| Some(usize::from(*cause)) == code && is_long(start, end)))
     }
 
     /// A table by the Arrow PyCapsule interface. Times are int64 nanoseconds, enums their codes.
