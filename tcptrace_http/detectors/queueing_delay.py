@@ -12,8 +12,9 @@ behind it waits as long as the buffer holds: a click takes half a second on a pa
 
 Evidence
 --------
-Near the client: the arrival of the packets against their sender's timestamps. Near the server: round
-trips against the least of the path. What was lost is counted only where the response's first packet
+Near the client: the arrival of the packets against their sender's timestamps; a flow on which a packet
+comes sooner after its request than its delay allows has another clock, and is left out. Near the
+server: round trips against the least of the path. What was lost is counted only where the response's first packet
 met the queue: its delay, once. A queue that grew behind the first packet is the response's own; it cost
 this response nothing, and the finding is about structure.
 
@@ -65,16 +66,26 @@ def find(
     import polars as pl
 
     transactions = (
-        tables["transactions"].lazy().select("flow", "response_first_frame", transaction=pl.col("index"))
+        tables["transactions"]
+        .lazy()
+        .select(
+            "flow",
+            "response_first_frame",
+            transaction=pl.col("index"),
+            answered=pl.col("response_first_time") - pl.col("request_last_time"),
+        )
     )
     # Of the first packet, if its delay is known: it did not stand behind its own response.
     is_first = pl.col("first_frame") == pl.col("response_first_frame")
+    # A packet that stood in a queue comes late after its request; else its sender has another clock.
+    is_consistent = (~is_first | (pl.col("answered") >= pl.col("first_delay"))).fill_null(True).all().over("flow")
     met = is_first & (pl.col("first_delay") >= delay_min) & (pl.col("measured_by").cast(pl.String) == "one_way")
     return (
         tables["queues"]
         .lazy()
-        .filter(pl.col("mean_delay") >= delay_min, ns("mean_delay") >= rtt_share_min * ns("rtt"))
         .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
+        .filter(is_consistent)
+        .filter(pl.col("mean_delay") >= delay_min, ns("mean_delay") >= rtt_share_min * ns("rtt"))
         .with_columns(
             lost=pl.when(met).then("first_delay").otherwise(pl.lit(0).cast(pl.Duration("ns"))),
             met=met,

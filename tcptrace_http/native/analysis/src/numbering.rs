@@ -16,6 +16,7 @@ pub struct Numbering {
     expected: Option<u16>,
     steps: u32,
     other_steps: u32,
+    is_shared: bool,
 }
 
 /// What the number of a packet tells.
@@ -66,11 +67,16 @@ impl Numbering {
         }
     }
 
-    /// Whether the sender counts its packets.
+    /// Numbers were passed over though nothing was lost: the host counts all its packets together.
+    pub fn is_shared(&mut self) {
+        self.is_shared = true;
+    }
+
+    /// Whether the sender counts the packets of this connection.
     #[must_use]
     pub fn counts(&self) -> bool {
         let others = self.other_steps.saturating_mul(OTHER_STEPS_SHARE);
-        self.steps >= STEPS_MIN && others <= self.steps
+        !self.is_shared && self.steps >= STEPS_MIN && others <= self.steps
     }
 }
 

@@ -33,6 +33,11 @@ impl Flow {
             let last_ns = sender.last_data.map_or(i64::MIN, |(_, time_ns)| time_ns);
             packet.time_ns.saturating_sub(last_ns) >= SILENCE_MIN_NS
         };
+        let is_dense = sender.skipped_identifications > 0 && !is_silent;
+        if is_dense && class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0 {
+            let (sender, _) = self.halves(side);
+            sender.numbering.is_shared();
+        }
         let is_trouble = class.is_retransmission
             || class.is_out_of_order
             || class.is_zero_window

@@ -6,8 +6,12 @@ use super::tracker::{Known, Sent};
 use super::Heard;
 
 /// The ACK for what was sent again tells that the original had arrived, if it comes within this part
-/// of the least round trip.
-const EARLY_DENOMINATOR: i64 = 2;
+/// of the least round trip; a tenth is for the noise of hosts.
+const EARLY_NUMERATOR: i64 = 9;
+const EARLY_DENOMINATOR: i64 = 10;
+
+/// Confidence of a loss that only the numbering of packets showed, when that turns out to be another.
+const DOUBTED: f64 = 0.2;
 
 /// What a transaction's message takes of a stream, in offsets of the half.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +118,7 @@ impl Episode {
         self.answered_after_ns = Some(elapsed);
         let is_early = heard
             .receiver_path_ns
-            .is_some_and(|rtt| elapsed < rtt / EARLY_DENOMINATOR);
+            .is_some_and(|rtt| elapsed < rtt.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR);
         if echo.zip(self.timestamp).is_some_and(is_older) {
             self.row.spurious_by = SpuriousEvidence::Timestamps;
         } else if is_early {
@@ -136,6 +140,14 @@ impl Episode {
         let is_first = block.0 < self.first.1 && self.first.0 < block.1;
         if is_first && self.row.spurious_by == SpuriousEvidence::None {
             self.row.spurious_by = evidence;
+        }
+    }
+
+    /// Its sender does not count its packets as was thought.
+    pub fn doubt_numbering(&mut self) {
+        let is_inferred = self.row.was_tail && self.row.original_frame.is_none();
+        if is_inferred {
+            self.row.confidence = self.row.confidence.min(DOUBTED);
         }
     }
 

@@ -29,6 +29,12 @@ const OVERTAKEN_DENOMINATOR: i64 = 10;
 /// ... and where no round trip is known, within this (Wireshark's limit, see `classify`).
 const OVERTAKEN_NS: i64 = 3_000_000;
 
+/// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
+/// packets together.
+const FAR_MIN_NS: i64 = 1_000_000;
+/// More packets at the end of a flight are not lost at once.
+const LOST_TAIL_MAX: u32 = 64;
+
 /// A segment that takes sequence numbers, before it moves the state of its direction on.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
@@ -89,6 +95,9 @@ pub struct Tracker {
     /// The furthest number that a SACK block reported.
     sacked: i64,
     window: Option<ClosedWindow>,
+    /// Numbers were passed over though no timer can have run out: the host counts all its packets
+    /// together, and what they seemed to tell is not known.
+    counts_are_shared: bool,
 }
 
 impl Tracker {
@@ -142,7 +151,12 @@ impl Tracker {
             });
         }
         let missing = gap.div_ceil(known.segment_bytes.max(1));
-        let is_resent = known.is_after_a_timer(sent) && sent.skipped_identifications > missing;
+        let skips = sent.skipped_identifications > missing;
+        self.counts_are_shared |= skips && gap == 0 && !known.is_after_a_timer(sent);
+        let may_be_lost = !self.counts_are_shared
+            && sent.skipped_identifications <= LOST_TAIL_MAX.saturating_add(missing)
+            && known.sender_path_ns >= Some(FAR_MIN_NS);
+        let is_resent = skips && may_be_lost && known.is_after_a_timer(sent);
         is_resent.then(|| {
             let told = Told {
                 waited_ns: known.waited(sent),
@@ -375,6 +389,9 @@ impl Tracker {
             }
             episodes.extend(self.recent.pop_front());
         }
+        if self.counts_are_shared {
+            episodes.iter_mut().for_each(Episode::doubt_numbering);
+        }
         episodes
     }
 
@@ -426,7 +443,7 @@ impl Known {
             && self.asked_ns > self.last_data.map(|(_, time_ns)| time_ns);
         let confidence = match kind {
             RecoveryKind::Unknown => 0.3,
-            _ if may_be_an_ack => 0.6,
+            _ if may_be_an_ack => 0.4,
             _ if self.original.is_some() => 0.95,
             _ => 0.9,
         };
