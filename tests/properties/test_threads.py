@@ -10,7 +10,7 @@ from captures import Connection, pcap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptrace_http.analysis import Analysis, analyze
+from tcptrace_http.analysis import CANDIDATE_TABLES, Analysis, analyze
 from tcptrace_http.capture import batches
 from tcptrace_http.report import json
 from tcptrace_http.trace import native
@@ -44,7 +44,7 @@ def rows(content: bytes, *, threads: int, chunk_bytes: int) -> list[object]:
         core.feed(content[start : start + chunk_bytes])
     core.finish()
     taken = core.take()
-    counts = [taken.count(table) for table in ("pauses", "flights", "segmentation", "flaws")]
+    counts = [taken.count(table) for table in CANDIDATE_TABLES]
     return [core.provenance(), *counts, *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON)]
 
 
