@@ -53,7 +53,11 @@ pub struct Batch {
 
 /// The anomalies given out so far, by kind.
 #[derive(Debug, Default)]
-pub struct AnomaliesGiven(Vec<u64>);
+pub struct AnomaliesGiven {
+    counts: Vec<u64>,
+    /// It was said how many were left out.
+    said_left_out: bool,
+}
 
 /// A transaction with a short target, or a flow.
 const ROW_BYTES: usize = 512;
@@ -297,8 +301,10 @@ impl Batch {
                 tables.insert(name, columns.sorted_by("flow", minor));
             }
         }
-        let mut anomalies = self.anomalies.into_table(&mut given.0);
-        if let Some(counts) = counts {
+        let mut anomalies = self.anomalies.into_table(&mut given.counts);
+        let is_new =
+            counts.is_some() && !std::mem::replace(&mut given.said_left_out, counts.is_some());
+        if let Some(counts) = counts.filter(|_| is_new) {
             push_left_out(counts, &mut anomalies);
         }
         tables.insert("anomalies", anomalies.into_columns());
