@@ -1,7 +1,7 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
 The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
+of ``CANDIDATE_TABLES``: where all are empty there is no candidate, ``findings`` and ``waits``
 are empty, and polars need not be imported at all. On a clean capture that import would cost more
 than the analysis of a hundred thousand packets.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "bodies", "redirects", "expectations")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -37,6 +37,9 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "bodies": ("flow", "transaction"),
+    "redirects": ("flow", "transaction"),
+    "expectations": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -88,6 +91,21 @@ class Analysis:
     def flights(self) -> pl.DataFrame:
         """One row a response after an idle period."""
         return self._native("flights")
+
+    @cached_property
+    def bodies(self) -> pl.DataFrame:
+        """One row a body that was fetched before, or that a coder would have made smaller."""
+        return self._native("bodies")
+
+    @cached_property
+    def redirects(self) -> pl.DataFrame:
+        """One row a redirect that the client followed."""
+        return self._native("redirects")
+
+    @cached_property
+    def expectations(self) -> pl.DataFrame:
+        """One row a request whose body waited for 100 (Continue)."""
+        return self._native("expectations")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:
@@ -212,7 +230,8 @@ def analyze_in_batches(
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
-    judged; the last one has the rest. No row is in two of them.
+    judged; the last one has the rest. No row is in two of them. What is judged over several flows
+    (``bodies``, ``redirects``, ``expectations``) is in the last one whole, though the flows it is about may have left before.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """

@@ -5,7 +5,8 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, TransactionRow,
+    BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, FlightRow, FlightsTable, FlowRow,
+    FlowsTable, PauseRow, PausesTable, RedirectRow, RedirectsTable, TransactionRow,
     TransactionsTable,
 };
 
@@ -62,6 +63,12 @@ rows!(
             &row.content_type,
             &row.content_encoding,
             &row.server_software,
+            &row.location,
+            &row.etag,
+            &row.last_modified,
+            &row.cache_control,
+            &row.vary,
+            &row.accept_encoding,
         ];
         let lengths = texts.into_iter().flatten().map(String::len);
         lengths.fold(0, usize::saturating_add)
@@ -76,6 +83,58 @@ rows!(
     |row| {
         // Four lists of as many entries, three of them of eight bytes.
         row.flight_segments.len().saturating_mul(28)
+    }
+);
+
+rows!(
+    BodiesTable,
+    BodyRow,
+    "bodies",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let texts = [
+            &row.content_type,
+            &row.content_encoding,
+            &row.accept_encoding,
+            &row.previous_cache_control,
+            &row.twin_url,
+        ];
+        let lengths = texts.into_iter().flatten().map(String::len);
+        let always = [row.client.len(), row.host.len(), row.target.len()];
+        lengths.chain(always).fold(0, usize::saturating_add)
+    }
+);
+rows!(
+    RedirectsTable,
+    RedirectRow,
+    "redirects",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let texts = [
+            &row.client,
+            &row.method,
+            &row.host,
+            &row.target,
+            &row.next_host,
+            &row.next_target,
+        ];
+        texts
+            .into_iter()
+            .map(String::len)
+            .fold(0, usize::saturating_add)
+    }
+);
+rows!(
+    ExpectationsTable,
+    ExpectationRow,
+    "expectations",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let texts = [&row.client, &row.host, &row.target, &row.method];
+        texts
+            .into_iter()
+            .map(String::len)
+            .fold(0, usize::saturating_add)
     }
 );
 

@@ -17,6 +17,7 @@ mod anomalies;
 mod bounded;
 mod classify;
 mod ends;
+mod exchange;
 mod flights;
 mod flow;
 mod flow_row;
@@ -25,6 +26,7 @@ mod half;
 mod held;
 mod holes;
 pub mod http;
+mod objects;
 mod observation;
 mod orientation;
 mod pauses;
@@ -44,8 +46,10 @@ mod flow_tests;
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
+pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
+pub use crate::objects::Objects;
 pub use crate::segments::Segments;
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
 
@@ -56,6 +60,8 @@ pub struct Options {
     pub segments: Option<Segments>,
     /// The statistics of flows.
     pub statistics: bool,
+    /// The exchanges, which [`Objects`] judges together.
+    pub exchanges: bool,
     /// Which of the flows are looked at; all other packets are passed over.
     pub share: Share,
 }
@@ -72,7 +78,12 @@ impl Analyzer {
     pub fn new(options: Options) -> Self {
         Analyzer {
             flow_table: FlowTable::new(options.share),
-            tables: Tables::new(options.segments, options.statistics, options.share.count),
+            tables: Tables::new(
+                options.segments,
+                options.statistics,
+                options.exchanges,
+                options.share.count,
+            ),
         }
     }
 

@@ -10,6 +10,7 @@ use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
 use crate::bounded::Bounded;
+use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::http::Output;
 use crate::segments::Segments;
@@ -29,6 +30,8 @@ pub struct Tables {
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
     pub flow_starts: Vec<u64>,
+    /// The finished exchanges since this was last taken, kept only where somebody takes them.
+    pub exchanges: Option<Vec<Exchange>>,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
     /// What all flows hold for later.
@@ -63,12 +66,18 @@ const OF_FLOWS: [(&str, &str); 4] = [
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
-    /// of flows. `shares` is how many have a part of the flows each.
+    /// of flows, `exchanges` that exchanges are handed on. `shares` is how many have a part of the flows each.
     #[must_use]
-    pub fn new(segments: Option<Segments>, statistics: bool, shares: usize) -> Self {
+    pub fn new(
+        segments: Option<Segments>,
+        statistics: bool,
+        exchanges: bool,
+        shares: usize,
+    ) -> Self {
         Tables {
             segments,
             held: Held::of_one(shares),
+            exchanges: exchanges.then(Vec::new),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
         }

@@ -1,10 +1,11 @@
 //! Payload on its way to HTTP, and what comes back from there.
 
-use trace_model::rows::Direction;
+use trace_model::rows::{Direction, TransactionRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::Flow;
 use crate::ends::Side;
+use crate::exchange::{Exchange, Noted};
 use crate::half::Half;
 use crate::http::{self, Connection, Mark};
 use crate::pauses::FinishedResponse;
@@ -62,7 +63,9 @@ impl Flow {
     ) {
         let direction = self.direction_of(side);
         let opened_before = self.http.as_ref().and_then(|http| http.response_start());
-        let mut connection = self.http.take().unwrap_or_else(|| self.new_connection());
+        let looks_at_bodies = tables.exchanges.is_some();
+        let connection = self.http.take();
+        let mut connection = connection.unwrap_or_else(|| self.new_connection(looks_at_bodies));
         let output = &mut tables.http_output;
         let (sender, _) = self.halves(side);
         let gaps_before = sender.reassembler.gap_bytes;
@@ -106,12 +109,17 @@ impl Flow {
         self.after_delivery(connection, opened_before, tables);
     }
 
-    fn new_connection(&self) -> Box<Connection> {
+    fn new_connection(&self, looks_at_bodies: bool) -> Box<Connection> {
         let is_unread = |half: &Half| half.has_syn && half.reassembler.delivered() == 0;
-        Box::new(if is_unread(&self.first) && is_unread(&self.second) {
+        let connection = if is_unread(&self.first) && is_unread(&self.second) {
             Connection::from_its_beginning()
         } else {
             Connection::new()
+        };
+        Box::new(if looks_at_bodies {
+            connection.looking_at_bodies()
+        } else {
+            connection
         })
     }
 
@@ -157,7 +165,7 @@ impl Flow {
         tables.http_output = output;
     }
 
-    pub(super) fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
+    pub(super) fn finished(&mut self, mut transaction: http::Transaction, tables: &mut Tables) {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
         let response = transaction
@@ -175,10 +183,34 @@ impl Flow {
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
         }
+        let noted = tables
+            .exchanges
+            .is_some()
+            .then(|| Noted::of(&mut transaction));
         let row = transaction_row(self.number, index, transaction);
+        if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
+            exchanges.extend(self.exchange(tables.last_frame, &row, noted));
+        }
         let response_end = response.map(|response| response.end);
         self.unacknowledged
             .push(row, response_end, &mut tables.transactions);
+    }
+
+    /// The transaction as one of all that the clients asked for, if its request is known.
+    fn exchange(&self, frame: u64, row: &TransactionRow, noted: Noted) -> Option<Exchange> {
+        row.target.as_ref()?;
+        let (client, server) = self.client_and_server();
+        Some(Exchange {
+            frame,
+            client: client.address,
+            server: server.address,
+            opened_ns: self.syn_ns.filter(|_| row.index == 0),
+            rtt_ns: self.path_rtt_ns(),
+            server_path_rtt_ns: self.client_half().path_rtt_ns,
+            segment_bytes: self.segment_size.full(),
+            noted,
+            row: row.clone(),
+        })
     }
 
     /// Writes the transactions whose last byte is now acknowledged.
