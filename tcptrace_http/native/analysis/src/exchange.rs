@@ -5,20 +5,37 @@ use trace_model::IpAddress;
 
 use crate::http::{Mark, Transaction};
 
-/// A transaction whose request is known, and what its row does not say.
+/// A smaller body comes in one segment with its head, as an answer without a body does: the payload
+/// of a segment on Ethernet.
+const BODY_BYTES_MIN: u64 = 1460;
+
+/// A transaction whose request is known: of most of them no more than what was asked for, and when.
 #[derive(Debug)]
 pub struct Exchange {
     /// The packet at which it was finished: by it exchanges of several flows are put in order.
     pub frame: u64,
+    pub flow: u32,
+    pub transaction: u32,
     pub client: IpAddress,
     pub server: IpAddress,
+    pub host: Option<String>,
+    pub target: String,
+    pub request_frame: u64,
+    pub request_time: i64,
     /// Time of the SYN, of the first transaction of a flow.
     pub opened_ns: Option<i64>,
+    pub details: Option<Box<Details>>,
+}
+
+/// All there is to say of a transaction that may be judged.
+#[derive(Debug)]
+pub struct Details {
+    /// Its flow has the number of one share.
+    pub row: TransactionRow,
     pub rtt_ns: Option<i64>,
     pub server_path_rtt_ns: Option<i64>,
     pub segment_bytes: u32,
     pub noted: Noted,
-    pub row: TransactionRow,
 }
 
 /// What is taken from the messages of a transaction before they become a row.
@@ -48,4 +65,21 @@ impl Noted {
             text: body.and_then(|body| body.text.take()),
         }
     }
+}
+
+/// Whether a response sends the client elsewhere (RFC 9110, section 15.4).
+pub fn is_redirect(row: &TransactionRow) -> bool {
+    matches!(row.status, Some(301 | 302 | 303 | 307 | 308)) && row.location.is_some()
+}
+
+/// Whether a response is a whole object that the client might have had in its cache.
+pub fn is_object(row: &TransactionRow) -> bool {
+    row.body_digest.is_some()
+        && row.response_body_bytes >= Some(BODY_BYTES_MIN)
+        && row.method.as_deref() == Some("GET")
+}
+
+/// Whether more is to be known of it than its URL.
+pub fn is_notable(row: &TransactionRow) -> bool {
+    row.expects_continue || is_redirect(row) || is_object(row)
 }

@@ -270,10 +270,10 @@ impl Shares {
             let exchanges = analyzer.and_then(|it| it.tables.exchanges.as_mut());
             let numbers = &worker.numbers;
             for mut exchange in exchanges.into_iter().flat_map(std::mem::take) {
-                let place = usize::try_from(exchange.row.flow).unwrap_or(usize::MAX);
+                let place = usize::try_from(exchange.flow).unwrap_or(usize::MAX);
                 // One thread numbers the flows as they are.
                 let number = numbers.get(place).copied();
-                exchange.row.flow = number.unwrap_or(exchange.row.flow);
+                exchange.flow = number.unwrap_or(exchange.flow);
                 all.push(exchange);
             }
         }

@@ -5,7 +5,7 @@ use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::Flow;
 use crate::ends::Side;
-use crate::exchange::{Exchange, Noted};
+use crate::exchange::{is_notable, Details, Exchange, Noted};
 use crate::half::Half;
 use crate::http::{self, Connection, Mark};
 use crate::pauses::FinishedResponse;
@@ -198,18 +198,26 @@ impl Flow {
 
     /// The transaction as one of all that the clients asked for, if its request is known.
     fn exchange(&self, frame: u64, row: &TransactionRow, noted: Noted) -> Option<Exchange> {
-        row.target.as_ref()?;
         let (client, server) = self.client_and_server();
-        Some(Exchange {
-            frame,
-            client: client.address,
-            server: server.address,
-            opened_ns: self.syn_ns.filter(|_| row.index == 0),
+        let details = is_notable(row).then(|| Details {
+            row: row.clone(),
             rtt_ns: self.path_rtt_ns(),
             server_path_rtt_ns: self.client_half().path_rtt_ns,
             segment_bytes: self.segment_size.full(),
             noted,
-            row: row.clone(),
+        });
+        Some(Exchange {
+            frame,
+            flow: row.flow,
+            transaction: row.index,
+            client: client.address,
+            server: server.address,
+            host: row.host.clone(),
+            target: row.target.clone()?,
+            request_frame: row.request_frame?,
+            request_time: row.request_time?,
+            opened_ns: self.syn_ns.filter(|_| row.index == 0),
+            details: details.map(Box::new),
         })
     }
 

@@ -20,7 +20,7 @@ use trace_model::rows::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::bounded::Bounded;
-use crate::exchange::Exchange;
+use crate::exchange::{is_object, is_redirect, Details, Exchange};
 use measured::Measured;
 use texts::Texts;
 use url::Url;
@@ -30,9 +30,6 @@ use url::Url;
 const REMEMBERED_MAX: usize = 65_536;
 /// Of a URL that is remembered to be shown.
 const SHOWN_BYTES_MAX: usize = 256;
-/// A smaller body comes in one segment with its head, as an answer without a body does: the payload
-/// of a segment on Ethernet.
-const BODY_BYTES_MIN: u64 = 1460;
 /// A client that follows a redirect does so at once: after a name lookup, and a handshake that may
 /// have lost its SYN (one second, RFC 6298, section 2.1).
 const FOLLOWED_WITHIN_NS: i64 = 2_000_000_000;
@@ -96,7 +93,7 @@ impl Objects {
     /// Takes the next exchanges of all analyzers, which follow those taken before. Their flows have
     /// the numbers of the capture.
     pub fn take(&mut self, mut exchanges: Vec<Exchange>) {
-        exchanges.sort_by_key(|it| (it.frame, it.row.flow, it.row.index));
+        exchanges.sort_by_key(|it| (it.frame, it.flow, it.transaction));
         for exchange in exchanges {
             self.note(exchange);
         }
@@ -122,40 +119,32 @@ impl Objects {
         complaints.into_iter().flatten().collect()
     }
 
-    fn note(&mut self, exchange: Exchange) {
-        let row = &exchange.row;
-        if row.expects_continue {
-            if let Some(row) = expectation(&exchange) {
+    fn note(&mut self, mut exchange: Exchange) {
+        let details = exchange.details.take();
+        if details.is_none() && self.awaited.is_empty() {
+            return;
+        }
+        let url = Url::of(&exchange);
+        let followed = self.follow(&exchange, &url);
+        let Some(details) = details else { return };
+        if details.row.expects_continue {
+            if let Some(row) = expectation(&exchange, &url, &details) {
                 self.expectations.push(&row);
             }
         }
-        let is_redirect =
-            matches!(row.status, Some(301 | 302 | 303 | 307 | 308)) && row.location.is_some();
-        let is_object = row.status == Some(200)
-            && row.body_digest.is_some()
-            && row.response_body_bytes >= Some(BODY_BYTES_MIN)
-            && row.method.as_deref() == Some("GET");
-        if !is_redirect && !is_object && self.awaited.is_empty() {
-            return;
+        if is_redirect(&details.row) {
+            self.await_request(&exchange, &url, &details.row, followed);
         }
-        let Some(url) = Url::of(&exchange) else {
-            return;
-        };
-        let followed = self.follow(&exchange, &url);
-        if is_redirect {
-            self.await_request(&exchange, &url, followed);
-        }
-        if is_object {
-            self.object(exchange, &url);
+        if is_object(&details.row) {
+            self.object(&exchange, &url, *details);
         }
     }
 
     /// Makes a row of the redirect that this request follows, and gives where its chain began.
     fn follow(&mut self, exchange: &Exchange, url: &Url) -> Option<(u32, u32)> {
-        let row = &exchange.row;
         let key = key(exchange, url.text().as_bytes());
         let redirect = self.awaited.peek(&key)?;
-        let (frame, time) = (row.request_frame?, row.request_time?);
+        let time = exchange.request_time;
         if time < redirect.response_first_ns {
             return None;
         }
@@ -163,22 +152,27 @@ impl Objects {
         if time.saturating_sub(found.response_last_time) > FOLLOWED_WITHIN_NS {
             return None;
         }
-        found.next_flow = row.flow;
-        found.next_transaction = row.index;
+        found.next_flow = exchange.flow;
+        found.next_transaction = exchange.transaction;
         found.next_host.clone_from(&url.host);
         found.next_target.clone_from(&url.target);
-        found.next_request_frame = frame;
+        found.next_request_frame = exchange.request_frame;
         found.next_opened_time = exchange.opened_ns;
         found.next_request_time = time;
         self.redirects.push(&found);
         Some((found.first_flow, found.first_transaction))
     }
 
-    fn await_request(&mut self, exchange: &Exchange, url: &Url, followed: Option<(u32, u32)>) {
-        let row = &exchange.row;
+    fn await_request(
+        &mut self,
+        exchange: &Exchange,
+        url: &Url,
+        row: &TransactionRow,
+        followed: Option<(u32, u32)>,
+    ) {
         let location = row.location.as_deref().unwrap_or_default();
-        let (Some(next), Some(waiting)) = (url.joined(location), redirect(exchange, url, followed))
-        else {
+        let waiting = redirect(exchange, url, row, followed);
+        let (Some(next), Some(waiting)) = (url.joined(location), waiting) else {
             return;
         };
         remember(
@@ -189,13 +183,13 @@ impl Objects {
     }
 
     /// Compares a body with those that the client had before.
-    fn object(&mut self, exchange: Exchange, url: &Url) {
-        let Some(mut found) = body(&exchange, url) else {
+    fn object(&mut self, exchange: &Exchange, url: &Url, details: Details) {
+        let Some(mut found) = body(exchange, url, &details) else {
             return;
         };
-        let text = exchange.noted.text.as_deref();
+        let text = details.noted.text.as_deref();
         let coding = found.content_encoding.as_deref().unwrap_or_default();
-        let by_url = key(&exchange, format!("{}\0{coding}", url.text()).as_bytes());
+        let by_url = key(exchange, format!("{}\0{coding}", url.text()).as_bytes());
         let digest = found.body_digest.to_le_bytes();
         let by_body = key(
             &exchange,
@@ -228,12 +222,12 @@ impl Objects {
         if is_notable {
             self.bodies.push(&found);
         }
-        let seen = |shown| Seen::of(&exchange.row, &found, by_url, shown);
+        let seen = |shown| Seen::of(&details.row, &found, by_url, shown);
         if !self.by_body.contains(&by_body) {
             remember(&mut self.by_body, by_body, seen(url.shown()));
         }
         remember(&mut self.by_url, by_url, seen(String::new()));
-        if let Some(text) = exchange.noted.text {
+        if let Some(text) = details.noted.text {
             self.texts.put(by_url, text);
         }
     }
@@ -242,8 +236,8 @@ impl Objects {
 impl Seen {
     fn of(row: &TransactionRow, body: &BodyRow, url: u64, shown: String) -> Seen {
         Seen {
-            flow: row.flow,
-            transaction: row.index,
+            flow: body.flow,
+            transaction: body.transaction,
             frame: body.response_last_frame,
             time_ns: body.response_last_time,
             digest: body.body_digest,
@@ -293,17 +287,17 @@ fn cut(text: &str) -> String {
 }
 
 /// The columns that a body has by itself.
-fn body(exchange: &Exchange, url: &Url) -> Option<BodyRow> {
-    let row = &exchange.row;
+fn body(exchange: &Exchange, url: &Url, details: &Details) -> Option<BodyRow> {
+    let row = &details.row;
     Some(BodyRow {
-        flow: row.flow,
-        transaction: row.index,
+        flow: exchange.flow,
+        transaction: exchange.transaction,
         client: exchange.client.text(),
         host: url.host.clone(),
         target: url.target.clone(),
-        request_frame: row.request_frame?,
+        request_frame: exchange.request_frame,
         response_last_frame: row.response_last_frame?,
-        request_time: row.request_time?,
+        request_time: exchange.request_time,
         response_first_time: row.response_first_time?,
         response_last_time: row.response_last_time?,
         response_header_bytes: row.response_header_bytes?,
@@ -313,28 +307,32 @@ fn body(exchange: &Exchange, url: &Url) -> Option<BodyRow> {
         accept_encoding: row.accept_encoding.clone(),
         is_conditional: row.is_conditional,
         body_digest: row.body_digest?,
-        rtt: exchange.rtt_ns,
-        segment_bytes: exchange.segment_bytes,
+        rtt: details.rtt_ns,
+        segment_bytes: details.segment_bytes,
         ..BodyRow::default()
     })
 }
 
-fn redirect(exchange: &Exchange, url: &Url, followed: Option<(u32, u32)>) -> Option<Redirect> {
-    let row = &exchange.row;
-    let (first_flow, first_transaction) = followed.unwrap_or((row.flow, row.index));
+fn redirect(
+    exchange: &Exchange,
+    url: &Url,
+    row: &TransactionRow,
+    followed: Option<(u32, u32)>,
+) -> Option<Redirect> {
+    let (first_flow, first_transaction) = followed.unwrap_or((exchange.flow, exchange.transaction));
     Some(Redirect {
         response_first_ns: row.response_first_time?,
         row: RedirectRow {
-            flow: row.flow,
-            transaction: row.index,
+            flow: exchange.flow,
+            transaction: exchange.transaction,
             client: exchange.client.text(),
             method: row.method.clone()?,
             status: row.status?,
             host: url.host.clone(),
             target: url.target.clone(),
-            request_frame: row.request_frame?,
+            request_frame: exchange.request_frame,
             opened_time: exchange.opened_ns,
-            request_time: row.request_time?,
+            request_time: exchange.request_time,
             response_last_time: row.response_last_time?,
             first_flow,
             first_transaction,
@@ -344,19 +342,18 @@ fn redirect(exchange: &Exchange, url: &Url, followed: Option<(u32, u32)>) -> Opt
 }
 
 /// The row of a request whose body came a while after its head.
-fn expectation(exchange: &Exchange) -> Option<ExpectationRow> {
-    let (row, noted) = (&exchange.row, &exchange.noted);
+fn expectation(exchange: &Exchange, url: &Url, details: &Details) -> Option<ExpectationRow> {
+    let (row, noted) = (&details.row, &details.noted);
     let (head, body) = (noted.head_last?, noted.body_first?);
     if body.time_ns.saturating_sub(head.time_ns) < CONTINUE_WAIT_MIN_NS {
         return None;
     }
-    let url = Url::of(exchange)?;
     Some(ExpectationRow {
-        flow: row.flow,
-        transaction: row.index,
+        flow: exchange.flow,
+        transaction: exchange.transaction,
         client: exchange.client.text(),
-        host: url.host,
-        target: url.target,
+        host: url.host.clone(),
+        target: url.target.clone(),
         method: row.method.clone()?,
         status: row.status,
         head_frame: head.frame,
@@ -368,7 +365,7 @@ fn expectation(exchange: &Exchange) -> Option<ExpectationRow> {
         continue_time: noted.continue_first.map(|it| it.time_ns),
         final_time: row.response_first_time,
         end_time: row.response_last_time,
-        rtt: exchange.rtt_ns,
-        server_path_rtt: exchange.server_path_rtt_ns,
+        rtt: details.rtt_ns,
+        server_path_rtt: details.server_path_rtt_ns,
     })
 }

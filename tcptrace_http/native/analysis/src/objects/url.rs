@@ -10,18 +10,17 @@ pub(super) struct Url {
 }
 
 impl Url {
-    pub(super) fn of(exchange: &Exchange) -> Option<Url> {
-        let row = &exchange.row;
-        let host = match row.host.as_deref() {
+    pub(super) fn of(exchange: &Exchange) -> Url {
+        let host = match exchange.host.as_deref() {
             Some(host) if !host.is_empty() => host.to_owned(),
             _ => exchange.server.text(),
         };
-        let target = row.target.as_deref()?;
+        let target = exchange.target.as_str();
         let target = match target.split_once("://") {
             Some((_, rest)) if !target.starts_with('/') => path_of(rest),
             _ => target.to_owned(),
         };
-        Some(Url::new(&host, &target))
+        Url::new(&host, &target)
     }
 
     fn new(host: &str, target: &str) -> Url {
