@@ -231,7 +231,8 @@ def analyze_in_batches(
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
     judged; the last one has the rest. No row is in two of them. What is judged over several flows
-    (``bodies``, ``redirects``, ``expectations``) is in the last one whole, though the flows it is about may have left before.
+    (``bodies``, ``redirects``, ``expectations``) is whole in the last one, though the flows it is about may
+    have left before.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """

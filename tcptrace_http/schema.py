@@ -466,7 +466,7 @@ _TRANSACTIONS: Final = Table(
         (
             "body_digest",
             "u64?",
-            "XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: as xxhsum -H3 prints it",
+            "XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: see xxhsum -H3",
         ),
         ("interim_responses", "u32", "1xx responses before the final one"),
         ("reused_connection", "bool", "An earlier transaction ran on the flow"),
@@ -560,6 +560,11 @@ _BODIES: Final = Table(
         ("body_digest", "u64", "As in transactions"),
         ("rtt", "duration?", "Round trip of the whole path, known at that time"),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
+        (
+            "transfer",
+            "duration",
+            "First to last byte of the response; of a pause over 30 ms no more than one and a half round trips",
+        ),
         ("gzip_bytes", "u64?", "What gzip -6 makes of a body that was sent as it is, if it is text"),
         ("zstd_bytes", "u64?", "What zstd -3 makes of it"),
         ("previous_flow", "u32?", "Flow of the client's latest 200 with the same URL and Content-Encoding"),

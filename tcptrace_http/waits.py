@@ -23,6 +23,7 @@ def waits(findings: pl.DataFrame) -> pl.DataFrame:
     schema = polars_schema(TABLES["waits"])
     return (
         findings.lazy()
+        .filter(pl.col("cause").is_not_null())
         .with_columns(end=pl.col("start") + pl.col("lost"))
         .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
         .sort("flow", "transaction", "start")

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
+    delta_eligible_repeat,
+    duplicate_object,
+    expect_continue_wait,
     odd_short_final_segment,
+    redirect_chain,
     short_initial_segment,
     slow_start_restart,
+    uncompressed_text,
+    unconditional_repeat,
 )
 from tcptrace_http.detectors._detector import Detector, as_findings, detector
 from tcptrace_http.schema import TABLES, polars_schema
@@ -21,7 +27,20 @@ __all__ = ["DETECTORS", "Detector", "findings_of_waits", "in_order", "shaping_fi
 
 DETECTORS: Final = {
     found.name: found
-    for found in map(detector, (short_initial_segment, odd_short_final_segment, slow_start_restart))
+    for found in map(
+        detector,
+        (
+            short_initial_segment,
+            odd_short_final_segment,
+            slow_start_restart,
+            unconditional_repeat,
+            duplicate_object,
+            delta_eligible_repeat,
+            uncompressed_text,
+            redirect_chain,
+            expect_continue_wait,
+        ),
+    )
 }
 
 

@@ -10,12 +10,18 @@ acknowledgments; then the window and the options in ``<>``: ``mss N``, ``sackOK`
 ``wscale N``. What the payload says stands in ``{}``: ``{GET /path}`` is a request head that fills the
 segment, ``{200 head=H body=B}`` a response head of H bytes (default: the whole segment) that announces
 a body of B bytes. All other payload is body. A line that starts with ``#`` is a remark.
+
+Behind these words stand fields of the head, by the short names in ``FIELDS``: ``{200 head=300 body=9000
+etag="1" type=text/html}``; a value has no spaces. ``text=NAME`` fills the body with text, the same for
+the same name; ``text=NAME.2`` is that text with one line changed. Any other payload differs from byte to
+byte and from response to response.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import sha256
 
 import dpkt
 
@@ -29,6 +35,19 @@ LINE = re.compile(
     r"(?: (?P<start>\d+):\d+\((?P<length>\d+)\))?(?: ack (?P<ack>\d+))? win (?P<window>\d+)"
     r"(?: <(?P<options>[^>]*)>)?(?: \{(?P<payload>[^}]*)\})?$"
 )
+
+
+FIELDS = {
+    "accept": "Accept-Encoding",
+    "match": "If-None-Match",
+    "expect": "Expect",
+    "etag": "ETag",
+    "modified": "Last-Modified",
+    "cache": "Cache-Control",
+    "type": "Content-Type",
+    "coding": "Content-Encoding",
+    "location": "Location",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +95,41 @@ def parse(script: str) -> list[Segment]:
 
 def records(script: str) -> list[tuple[int, bytes]]:
     """(time in nanoseconds, Ethernet frame) for each segment of a script."""
-    return [(segment.time_ns, frame(segment)) for segment in parse(script)]
+    segments = parse(script)
+    texts = [text for segment in segments if (text := body_text(segment))]
+    return [(segment.time_ns, frame(segment, texts)) for segment in segments]
 
 
-def frame(segment: Segment) -> bytes:
+#: Sender, where in its stream, and what.
+Text = tuple[str, int, bytes]
+
+
+def body_text(segment: Segment) -> Text | None:
+    """The text of the body whose head stands in the segment, if the script names one."""
+    given = dict(part.split("=", 1) for part in segment.payload.split() if "=" in part)
+    if "text" not in given:
+        return None
+    name, _, variant = given["text"].partition(".")
+    step = int.from_bytes(name.encode(), "big")
+    lines = (f"<li id={number}>{name} {number * step % 10007}</li>\n" for number in range(int(given["body"])))
+    text = "".join(lines)[: int(given["body"])]
+    changed = text if not variant else f"<!-- {variant} -->{text[len(variant) + 9 :]}"
+    return segment.sender, segment.start + int(given.get("head", segment.length)), changed.encode()
+
+
+def body_bytes(segment: Segment, start: int, texts: list[Text]) -> bytes:
+    """What the segment carries from stream offset ``start`` on."""
+    end = segment.start + segment.length
+    for sender, at, text in texts:
+        if sender == segment.sender and at <= start < min(end, at + len(text)):
+            found = text[start - at : end - at]
+            return found + body_bytes(segment, start + len(found), texts)
+    # Digests of the offset: nothing repeats within a script, and no coder makes it smaller.
+    blocks = (sha256(block.to_bytes(8, "big")).digest() for block in range(start // 32, end // 32 + 1))
+    return b"".join(blocks)[start % 32 :][: end - start]
+
+
+def frame(segment: Segment, texts: list[Text]) -> bytes:
     receiver = "S" if segment.sender == "C" else "C"
     is_syn = "S" in segment.flags
     flags = sum(FLAGS[flag] for flag in segment.flags) | (0x10 if segment.ack is not None else 0)
@@ -91,7 +141,7 @@ def frame(segment: Segment) -> bytes:
         flags=flags,
         win=segment.window,
         opts=options(segment.options),
-        data=payload(segment),
+        data=payload(segment, texts),
     )
     tcp.off = (20 + len(tcp.opts)) // 4
     ip = dpkt.ip.IP(src=ADDRESS[segment.sender], dst=ADDRESS[receiver], p=6, ttl=64, data=tcp)
@@ -116,21 +166,24 @@ def options(text: str) -> bytes:
     return made + b"\x01" * (-len(made) % 4)
 
 
-def payload(segment: Segment) -> bytes:
+def payload(segment: Segment, texts: list[Text]) -> bytes:
     if not segment.payload:
-        return b"x" * segment.length
+        return body_bytes(segment, segment.start, texts)
     first, *rest = segment.payload.split()
-    given = dict(part.split("=") for part in rest if "=" in part)
+    given = dict(part.split("=", 1) for part in rest if "=" in part)
+    fields = [f"{FIELDS[name]}: {value}" for name, value in given.items() if name in FIELDS]
     if first.isdigit():
         head_bytes = int(given.get("head", segment.length))
-        lines = [f"HTTP/1.1 {first} Fine", f"Content-Length: {given['body']}"]
+        length = [f"Content-Length: {given['body']}"] if "body" in given else []
+        lines = [f"HTTP/1.1 {first} Fine", *length, *fields]
     else:
         head_bytes = segment.length
-        lines = [f"{first} {rest[0]} HTTP/1.1", "Host: h"]
+        length = [f"Content-Length: {given['body']}"] if "body" in given else []
+        lines = [f"{first} {rest[0]} HTTP/1.1", f"Host: {given.get('host', 'h')}", *length, *fields]
     head = padded(lines, head_bytes)
     if len(head) > segment.length:
         raise ValueError(f"the head does not fit in {segment.length} bytes: {segment}")
-    return head + b"x" * (segment.length - len(head))
+    return head + body_bytes(segment, segment.start + len(head), texts)
 
 
 def padded(lines: list[str], length: int) -> bytes:

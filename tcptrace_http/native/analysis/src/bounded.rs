@@ -1,7 +1,7 @@
 //! Tables that take rows until their memory is used up, and then only count them.
 //!
-//! Rows are what is asked for, so their memory must grow with what there is to tell: some 250 bytes
-//! a flow and 350 a transaction. The limits are for captures made to have millions of them.
+//! Rows are what is asked for, so their memory must grow with what there is to tell: some 300 bytes
+//! a flow and 700 a transaction. The limits are for captures made to have millions of them.
 
 use trace_model::column::Columns;
 use trace_model::rows::{
@@ -10,7 +10,7 @@ use trace_model::rows::{
     TransactionsTable,
 };
 
-/// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
+/// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
 /// it may take twice that.
 const TABLE_BYTES_MAX: usize = 1 << 30;
 /// A finding may come of each row; with its text and evidence it takes ten times the memory.

@@ -46,6 +46,8 @@ pub struct Noted {
     pub continue_first: Option<Mark>,
     /// The body of the response, if it is short and text.
     pub text: Option<Vec<u8>>,
+    /// Nanoseconds of each pause between two segments of that body.
+    pub pauses_ns: Vec<i64>,
 }
 
 impl Noted {
@@ -55,6 +57,9 @@ impl Noted {
             .response
             .as_mut()
             .and_then(|response| response.body.as_mut());
+        let (text, pauses_ns) = body.map_or((None, Vec::new()), |body| {
+            (body.text.take(), std::mem::take(&mut body.pauses_ns))
+        });
         Noted {
             head_last: request.map(|request| request.head_last),
             body_first: request.and_then(|request| request.body_first),
@@ -62,7 +67,8 @@ impl Noted {
                 .interim
                 .filter(|interim| interim.status == 100)
                 .map(|interim| interim.first),
-            text: body.and_then(|body| body.text.take()),
+            text,
+            pauses_ns,
         }
     }
 }

@@ -7,6 +7,8 @@
 //! detectors read: [`pauses`] and [`flights`]. Only when they are asked for are there [`statistics`] of
 //! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
 //!
+//! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
+//!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
 //! together ([`held`]), and so are the rows ([`bounded`]); the flow table is in partitions that several
 //! analyzers can share ([`Share`]).

@@ -52,7 +52,7 @@ pub struct Batch {
 pub struct AnomaliesGiven(Vec<u64>);
 
 /// A transaction with a short target, or a flow.
-const ROW_BYTES: usize = 512;
+const ROW_BYTES: usize = 704;
 /// How often a row may be looked through while it waits for the end of its flow, on the average.
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 

@@ -3623,7 +3623,7 @@ pub struct TransactionRow {
     pub request_body_time: Option<i64>,
     /// Time of the first byte of a 100 response.
     pub continue_time: Option<i64>,
-    /// XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: as xxhsum -H3 prints it.
+    /// XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: see xxhsum -H3.
     pub body_digest: Option<u64>,
     /// 1xx responses before the final one.
     pub interim_responses: u32,
@@ -4701,6 +4701,8 @@ pub struct BodyRow {
     pub rtt: Option<i64>,
     /// Payload of a full segment on this flow.
     pub segment_bytes: u32,
+    /// First to last byte of the response; of a pause over 30 ms no more than one and a half round trips.
+    pub transfer: i64,
     /// What gzip -6 makes of a body that was sent as it is, if it is text.
     pub gzip_bytes: Option<u64>,
     /// What zstd -3 makes of it.
@@ -4757,6 +4759,7 @@ pub struct BodiesTable {
     rtt: Vec<i64>,
     rtt_validity: Vec<bool>,
     segment_bytes: Vec<u32>,
+    transfer: Vec<i64>,
     gzip_bytes: Vec<u64>,
     gzip_bytes_validity: Vec<bool>,
     zstd_bytes: Vec<u64>,
@@ -4825,6 +4828,7 @@ impl BodiesTable {
         self.rtt.push(row.rtt.unwrap_or_default());
         self.rtt_validity.push(row.rtt.is_some());
         self.segment_bytes.push(row.segment_bytes);
+        self.transfer.push(row.transfer);
         self.gzip_bytes.push(row.gzip_bytes.unwrap_or_default());
         self.gzip_bytes_validity.push(row.gzip_bytes.is_some());
         self.zstd_bytes.push(row.zstd_bytes.unwrap_or_default());
@@ -4990,6 +4994,12 @@ impl BodiesTable {
                     name: "segment_bytes",
                     json_name: None,
                     values: Values::U32(self.segment_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "transfer",
+                    json_name: None,
+                    values: Values::Duration(self.transfer),
                     validity: None,
                 },
                 Column {

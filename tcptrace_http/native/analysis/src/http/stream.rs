@@ -124,6 +124,9 @@ impl Reader {
             State::Idle => self.between(bytes, mark, peer_acked),
             State::Head => self.head(bytes, mark),
             State::Body(body) => {
+                if let Some(kept) = &mut self.kept {
+                    kept.segment(mark);
+                }
                 let result = body.advance(bytes, self.kept.as_deref_mut());
                 if let Some(message) = &mut self.message {
                     message.last = message.last.later(mark);

@@ -192,7 +192,7 @@ impl Objects {
         let by_url = key(exchange, format!("{}\0{coding}", url.text()).as_bytes());
         let digest = found.body_digest.to_le_bytes();
         let by_body = key(
-            &exchange,
+            exchange,
             &[digest, found.body_bytes.to_le_bytes()].concat(),
         );
         let is_before = |seen: &&Seen| seen.time_ns <= found.request_time;
@@ -207,7 +207,8 @@ impl Objects {
             .filter(|it| it.digest != found.body_digest)
             .and_then(|_| Some((self.texts.get(by_url)?, text?)))
             .and_then(|(before, now)| self.measured.delta(coding, before, now));
-        let is_notable = previous.is_some() || twin.is_some() || sizes.is_some();
+        let is_unchanged = previous.is_some_and(|it| it.digest == found.body_digest);
+        let is_notable = is_unchanged || delta.is_some() || twin.is_some() || sizes.is_some();
         if let Some(previous) = previous {
             previous.tell_as_previous(&mut found);
         }
@@ -309,8 +310,24 @@ fn body(exchange: &Exchange, url: &Url, details: &Details) -> Option<BodyRow> {
         body_digest: row.body_digest?,
         rtt: details.rtt_ns,
         segment_bytes: details.segment_bytes,
+        transfer: transfer_ns(row, details)?,
         ..BodyRow::default()
     })
+}
+
+/// First to last byte of a response, of each pause no more than a round trip and a half.
+fn transfer_ns(row: &TransactionRow, details: &Details) -> Option<i64> {
+    let took = row
+        .response_last_time?
+        .saturating_sub(row.response_first_time?);
+    let rtt = details.rtt_ns.unwrap_or(0);
+    let of_pace = rtt.saturating_add(rtt / 2);
+    let beyond = details.noted.pauses_ns.iter();
+    let beyond = beyond.map(|pause| pause.saturating_sub(of_pace).max(0));
+    Some(
+        took.saturating_sub(beyond.fold(0, i64::saturating_add))
+            .max(0),
+    )
 }
 
 fn redirect(
