@@ -575,7 +575,7 @@ _BODIES: Final = Table(
         ("previous_cache_control", "str?", "Its Cache-Control"),
         ("is_unchanged", "bool?", "Its body was the same"),
         ("delta_bytes", "u64?", "What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842)"),
-        ("twin_flow", "u32?", "Flow of the client's latest 200 with the same body and another URL"),
+        ("twin_flow", "u32?", "Flow of the client's first 200 with the same body, if it had another URL"),
         ("twin_transaction", "u32?", "Its transaction"),
         ("twin_frame", "u64?", "Frame that completed it"),
         ("twin_url", "str?", "Its host and target, cut at 256 bytes"),

@@ -39,7 +39,6 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.detectors._objects import (
     REDUNDANT_BYTES_MIN,
     REDUNDANT_TIME_MIN,
-    kilobytes,
     milliseconds,
     of_several,
     severity,
@@ -103,12 +102,12 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.8),
             summary=pl.format(
-                "{} was fetched {} times again with small changes: {} kB were sent, the differences are {} kB;"
+                "{} was fetched {} times again with small changes: {} bytes were sent, the differences are {} bytes;"
                 " {} ms",
                 shown("host", "target"),
                 "times",
-                kilobytes(pl.col("body_bytes")),
-                kilobytes(pl.col("delta_bytes")),
+                "body_bytes",
+                "delta_bytes",
                 milliseconds("lost"),
             ).str.replace(" 1 times again", " once again", literal=True),
             evidence=pl.format(

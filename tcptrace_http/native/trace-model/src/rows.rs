@@ -4723,7 +4723,7 @@ pub struct BodyRow {
     pub is_unchanged: Option<bool>,
     /// What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842).
     pub delta_bytes: Option<u64>,
-    /// Flow of the client's latest 200 with the same body and another URL.
+    /// Flow of the client's first 200 with the same body, if it had another URL.
     pub twin_flow: Option<u32>,
     /// Its transaction.
     pub twin_transaction: Option<u32>,

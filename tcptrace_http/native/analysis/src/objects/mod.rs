@@ -191,10 +191,7 @@ impl Objects {
         let coding = found.content_encoding.as_deref().unwrap_or_default();
         let by_url = key(exchange, format!("{}\0{coding}", url.text()).as_bytes());
         let digest = found.body_digest.to_le_bytes();
-        let by_body = key(
-            exchange,
-            &[digest, found.body_bytes.to_le_bytes()].concat(),
-        );
+        let by_body = key(exchange, &[digest, found.body_bytes.to_le_bytes()].concat());
         let is_before = |seen: &&Seen| seen.time_ns <= found.request_time;
         let previous = self.by_url.peek(&by_url).filter(is_before);
         let twin = self.by_body.get(&by_body).filter(is_before);
