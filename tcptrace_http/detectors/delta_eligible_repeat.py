@@ -102,7 +102,7 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.8),
             summary=pl.format(
-                "{} was fetched {} times again with small changes: {} bytes were sent, the differences are {} bytes;"
+                "{} was fetched {} times again with small changes: {} bytes were sent, the differences are {};"
                 " {} ms",
                 shown("host", "target"),
                 "times",

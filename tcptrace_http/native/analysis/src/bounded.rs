@@ -7,7 +7,7 @@ use trace_model::column::Columns;
 use trace_model::rows::{
     BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, FlightRow, FlightsTable, FlowRow,
     FlowsTable, PauseRow, PausesTable, RedirectRow, RedirectsTable, TransactionRow,
-    TransactionsTable,
+    TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -74,6 +74,7 @@ rows!(
         lengths.fold(0, usize::saturating_add)
     }
 );
+rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     FlightsTable,
