@@ -578,13 +578,13 @@ _BODIES: Final = Table(
         ("previous_frame", "u64?", "Frame that completed it; null if this request was sent before that"),
         ("previous_time", "time?", "Time it was complete"),
         ("previous_has_validator", "bool?", "It had an ETag or Last-Modified"),
-        ("previous_cache_control", "str?", "Its Cache-Control"),
+        ("previous_no_store", "bool?", "Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5)"),
         ("is_unchanged", "bool?", "Its body was the same"),
         ("delta_bytes", "u64?", "What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842)"),
         ("twin_flow", "u32?", "Flow of the client's first 200 with the same body, if it had another URL"),
         ("twin_transaction", "u32?", "Its transaction"),
         ("twin_frame", "u64?", "Frame that completed it"),
-        ("twin_url", "str?", "Its host and target, cut at 256 bytes"),
+        ("twin_url", "str?", "Its host and target, cut at 128 characters"),
     ),
 )
 

@@ -75,7 +75,7 @@ def find(
     """URLs fetched again with a small change; see :class:`Detector`."""
     import polars as pl
 
-    may_store = ~pl.col("previous_cache_control").fill_null("").str.contains("(?i)no-store")
+    may_store = ~pl.col("previous_no_store")
     packed = pl.min_horizontal("body_bytes", "gzip_bytes", "zstd_bytes")
     changed = (
         tables["bodies"]

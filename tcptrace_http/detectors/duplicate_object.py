@@ -74,7 +74,7 @@ def find(
     import polars as pl
 
     is_same = pl.col("is_unchanged").fill_null(value=False)
-    may_store = ~pl.col("previous_cache_control").fill_null("").str.contains("(?i)no-store")
+    may_store = ~pl.col("previous_no_store")
     bodies = (
         tables["bodies"]
         .lazy()

@@ -70,7 +70,7 @@ def find(
     """URLs fetched again unchanged without a condition; see :class:`Detector`."""
     import polars as pl
 
-    may_store = ~pl.col("previous_cache_control").fill_null("").str.contains("(?i)no-store")
+    may_store = ~pl.col("previous_no_store")
     repeats = (
         tables["bodies"]
         .lazy()

@@ -97,7 +97,6 @@ rows!(
             &row.content_type,
             &row.content_encoding,
             &row.accept_encoding,
-            &row.previous_cache_control,
             &row.twin_url,
         ];
         let lengths = texts.into_iter().flatten().map(String::len);

@@ -4840,8 +4840,8 @@ pub struct BodyRow {
     pub previous_time: Option<i64>,
     /// It had an ETag or Last-Modified.
     pub previous_has_validator: Option<bool>,
-    /// Its Cache-Control.
-    pub previous_cache_control: Option<String>,
+    /// Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5).
+    pub previous_no_store: Option<bool>,
     /// Its body was the same.
     pub is_unchanged: Option<bool>,
     /// What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842).
@@ -4852,7 +4852,7 @@ pub struct BodyRow {
     pub twin_transaction: Option<u32>,
     /// Frame that completed it.
     pub twin_frame: Option<u64>,
-    /// Its host and target, cut at 256 bytes.
+    /// Its host and target, cut at 128 characters.
     pub twin_url: Option<String>,
 }
 /// Gathers [`BodyRow`]s by column.
@@ -4897,8 +4897,8 @@ pub struct BodiesTable {
     previous_time_validity: Vec<bool>,
     previous_has_validator: Vec<bool>,
     previous_has_validator_validity: Vec<bool>,
-    previous_cache_control: Lists<u8>,
-    previous_cache_control_validity: Vec<bool>,
+    previous_no_store: Vec<bool>,
+    previous_no_store_validity: Vec<bool>,
     is_unchanged: Vec<bool>,
     is_unchanged_validity: Vec<bool>,
     delta_bytes: Vec<u64>,
@@ -4976,14 +4976,10 @@ impl BodiesTable {
             .push(row.previous_has_validator.unwrap_or_default());
         self.previous_has_validator_validity
             .push(row.previous_has_validator.is_some());
-        self.previous_cache_control.push(
-            row.previous_cache_control
-                .as_deref()
-                .unwrap_or("")
-                .as_bytes(),
-        );
-        self.previous_cache_control_validity
-            .push(row.previous_cache_control.is_some());
+        self.previous_no_store
+            .push(row.previous_no_store.unwrap_or_default());
+        self.previous_no_store_validity
+            .push(row.previous_no_store.is_some());
         self.is_unchanged.push(row.is_unchanged.unwrap_or_default());
         self.is_unchanged_validity.push(row.is_unchanged.is_some());
         self.delta_bytes.push(row.delta_bytes.unwrap_or_default());
@@ -5168,10 +5164,10 @@ impl BodiesTable {
                     validity: Some(self.previous_has_validator_validity),
                 },
                 Column {
-                    name: "previous_cache_control",
+                    name: "previous_no_store",
                     json_name: None,
-                    values: Values::Text(self.previous_cache_control),
-                    validity: Some(self.previous_cache_control_validity),
+                    values: Values::Bool(self.previous_no_store),
+                    validity: Some(self.previous_no_store_validity),
                 },
                 Column {
                     name: "is_unchanged",

@@ -25,11 +25,13 @@ use measured::Measured;
 use texts::Texts;
 use url::Url;
 
-/// URLs, bodies and redirects that are remembered, some 300 bytes each: more than a person or a
-/// program asks for before it asks for one of them again.
-const REMEMBERED_MAX: usize = 65_536;
-/// Of a URL that is remembered to be shown.
-const SHOWN_BYTES_MAX: usize = 256;
+/// URLs and bodies that are remembered, some 200 bytes each: more than a person or a program asks for
+/// before it asks for one of them again.
+const REMEMBERED_MAX: usize = 32_768;
+/// Redirects that wait to be followed, with their URLs: many more than clients follow within two seconds.
+const REDIRECTS_MAX: usize = 1024;
+/// Characters of a URL that is remembered to be shown.
+const SHOWN_MAX: usize = 128;
 /// A client that follows a redirect does so at once: after a name lookup, and a handshake that may
 /// have lost its SYN (one second, RFC 6298, section 2.1).
 const FOLLOWED_WITHIN_NS: i64 = 2_000_000_000;
@@ -46,7 +48,7 @@ struct Seen {
     digest: u64,
     body_bytes: u64,
     has_validator: bool,
-    cache_control: Option<String>,
+    no_store: bool,
     /// By which URL, and its text.
     url: u64,
     shown: String,
@@ -179,6 +181,7 @@ impl Objects {
             &mut self.awaited,
             key(exchange, next.text().as_bytes()),
             waiting,
+            REDIRECTS_MAX,
         );
     }
 
@@ -222,9 +225,19 @@ impl Objects {
         }
         let seen = |shown| Seen::of(&details.row, &found, by_url, shown);
         if !self.by_body.contains(&by_body) {
-            remember(&mut self.by_body, by_body, seen(url.shown()));
+            remember(
+                &mut self.by_body,
+                by_body,
+                seen(url.shown()),
+                REMEMBERED_MAX,
+            );
         }
-        remember(&mut self.by_url, by_url, seen(String::new()));
+        remember(
+            &mut self.by_url,
+            by_url,
+            seen(String::new()),
+            REMEMBERED_MAX,
+        );
         if let Some(text) = details.noted.text {
             self.texts.put(by_url, text);
         }
@@ -241,7 +254,7 @@ impl Seen {
             digest: body.body_digest,
             body_bytes: body.body_bytes,
             has_validator: row.etag.is_some() || row.last_modified.is_some(),
-            cache_control: row.cache_control.as_deref().map(cut),
+            no_store: row.cache_control.as_deref().is_some_and(forbids_to_store),
             url,
             shown,
         }
@@ -253,7 +266,7 @@ impl Seen {
         row.previous_frame = Some(self.frame);
         row.previous_time = Some(self.time_ns);
         row.previous_has_validator = Some(self.has_validator);
-        row.previous_cache_control.clone_from(&self.cache_control);
+        row.previous_no_store = Some(self.no_store);
         row.is_unchanged =
             Some(self.digest == row.body_digest && self.body_bytes == row.body_bytes);
     }
@@ -272,16 +285,22 @@ fn key(exchange: &Exchange, what: &[u8]) -> u64 {
     xxh3_64(&[client.as_slice(), what].concat())
 }
 
-fn remember<T>(memory: &mut LruCache<u64, T>, key: u64, value: T) {
+fn remember<T>(memory: &mut LruCache<u64, T>, key: u64, value: T, most: usize) {
     memory.put(key, value);
-    if memory.len() > REMEMBERED_MAX {
+    if memory.len() > most {
         memory.pop_lru();
     }
 }
 
+/// Whether Cache-Control has `no-store` (RFC 9111, section 5.2.2.5).
+fn forbids_to_store(cache_control: &str) -> bool {
+    let mut directives = cache_control.split(',');
+    directives.any(|it| it.trim().eq_ignore_ascii_case("no-store"))
+}
+
 /// The start of a text that is remembered only to be shown.
 fn cut(text: &str) -> String {
-    text.chars().take(SHOWN_BYTES_MAX).collect()
+    text.chars().take(SHOWN_MAX).collect()
 }
 
 /// The columns that a body has by itself.
