@@ -210,3 +210,29 @@ def test_findings_of_batches_are_those_of_the_whole_though_flows_left_before(tmp
     whole = tcptrace_http.analyze(path, statistics=False)
     assert {"unconditional-repeat", "redirect-chain"} <= set(whole.findings["detector"])
     assert document(in_batches) == document([whole])
+
+
+def test_what_curl_asked_of_nginx_is_told_apart(sample_traces):
+    analysis = tcptrace_http.analyze(sample_traces / "objects_nginx_curl.pcap")
+    redirects = analysis.redirects.select("target", "next_host", "next_target", "first_flow").rows()
+    assert redirects == [
+        ("/old", "a.example", "/old2", 6),
+        ("/old2", "a.example", "/page.html", 6),
+        ("/other", "b.example", "/page.html", 7),
+        ("/d", "a.example", "/d/", 9),
+    ]
+    repeats = analysis.bodies.filter("is_unchanged")
+    assert repeats.select("target", "previous_has_validator").rows() == [
+        ("/rand.bin", True),
+        ("/noval/rand.bin", False),
+    ]
+    # The third time curl asked with the ETag, and got a 304.
+    asked = analysis.transactions.filter(target="/rand.bin").select("status", "is_conditional").rows()
+    assert asked == [(200, False), (200, False), (304, True)]
+    (changed,) = analysis.bodies.filter(~pl.col("is_unchanged")).iter_rows(named=True)
+    assert (changed["target"], changed["content_encoding"]) == ("/page.html", "gzip")
+    assert changed["delta_bytes"] < 60 < changed["body_bytes"]
+    # nginx did not compress /plain/: it is as long as the others, which curl asked for without gzip.
+    uncompressed = analysis.bodies.filter(target="/plain/page.html").row(0, named=True)
+    assert uncompressed["accept_encoding"] == "deflate, gzip, br, zstd"
+    assert uncompressed["zstd_bytes"] < uncompressed["gzip_bytes"] < uncompressed["body_bytes"] / 3
