@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 #: A larger difference is no small change, and plain compression comes near it.
 DELTA_SHARE_MAX: Final = 0.5

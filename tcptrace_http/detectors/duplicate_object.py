@@ -51,9 +51,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 ONE_URL: Final = (
     "Serve the object under one URL, and link to that: no session or cache-buster in the query, one host, one path"

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("expectations",)
+NEEDS: Final = ("both_directions", "whole_payload")
 
 #: Less is what a server may take to look at a head.
 LOST_MIN: Final = timedelta(milliseconds=5)

@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("redirects",)
+NEEDS: Final = ("both_directions", "whole_payload")
 
 #: So many in a row are a chain, wherever they lead.
 CHAIN_MIN: Final = 2
@@ -101,7 +102,8 @@ def find(
             frames=("first_frame", "next_frame"),
             extra=(pl.col("redirects").first(), pl.col("frames").first()),
         )
-        .with_columns(transaction=pl.when(pl.col("redirects") == 1).then("transaction"))
+        # The time is not that of one transaction.
+        .with_columns(transaction=pl.lit(None, pl.UInt32))
         .with_columns(
             severity=severity(),
             confidence=pl.lit(0.95),

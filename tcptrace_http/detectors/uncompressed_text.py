@@ -52,9 +52,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 #: Less than one segment on Ethernet saves no packet.
 SAVED_BYTES_MIN: Final = 1460

@@ -50,9 +50,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 REMEDY: Final = (
     "Let the client keep the object and ask with If-None-Match or If-Modified-Since (a browser's cache,"

@@ -5,9 +5,9 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, FlightRow, FlightsTable, FlowRow,
-    FlowsTable, PauseRow, PausesTable, RedirectRow, RedirectsTable, TransactionRow,
-    TransactionsTable, WaitRow, WaitsTable,
+    BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, FlawRow, FlawsTable, FlightRow,
+    FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, RedirectRow, RedirectsTable,
+    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -137,6 +137,7 @@ rows!(
             .fold(0, usize::saturating_add)
     }
 );
+rows!(FlawsTable, FlawRow, "flaws", CANDIDATES_BYTES_MAX, |_| 0);
 
 #[derive(Debug, Default)]
 pub struct Bounded<T> {

@@ -20,6 +20,7 @@ mod bounded;
 mod classify;
 mod ends;
 mod exchange;
+mod flaws;
 mod flights;
 mod flow;
 mod flow_row;

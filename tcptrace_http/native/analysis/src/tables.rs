@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable, WaitsTable,
+    FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+    WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -22,6 +23,8 @@ pub struct Tables {
     pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
+    /// Their rows come with that of their flow.
+    pub flaws: Bounded<FlawsTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -58,12 +61,13 @@ const ROW_BYTES: usize = 704;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 5] = [
+const OF_FLOWS: [(&str, &str); 6] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
+    ("flaws", "flow"),
 ];
 
 impl Tables {
@@ -92,6 +96,7 @@ impl Tables {
         self.waits = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
+        self.flaws = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -120,6 +125,7 @@ impl Tables {
             self.waits.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
+            self.flaws.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -143,6 +149,7 @@ impl Tables {
             self.waits.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
+            self.flaws.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -190,6 +197,7 @@ impl Tables {
             ("waits", waits),
             ("pauses", pauses),
             ("flights", flights),
+            ("flaws", self.flaws.take().into_columns()),
         ]);
         Batch {
             tables,
