@@ -28,7 +28,11 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights", "segmentation", "flaws", "recoveries", "queues")
+CANDIDATE_TABLES: Final = (
+    *("pauses", "flights", "segmentation", "recoveries", "queues"),
+    *("bodies", "redirects", "expectations"),
+    "flaws",
+)
 #: Waits that are candidates by themselves if they last so long: less is no finding of any detector.
 CANDIDATE_WAITS_NS: Final = {
     "server.think": 200_000_000,
@@ -42,6 +46,9 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "bodies": ("flow", "transaction"),
+    "redirects": ("flow", "transaction"),
+    "expectations": ("flow", "transaction"),
     "flaws": ("flow",),
     "segmentation": ("flow", "transaction"),
     "recoveries": ("flow", "transaction"),
@@ -102,6 +109,21 @@ class Analysis:
     def segmentation(self) -> pl.DataFrame:
         """One row a message that was cut into segments in a notable way."""
         return self._native("segmentation")
+
+    @cached_property
+    def bodies(self) -> pl.DataFrame:
+        """One row a body that was fetched before, or that a coder would have made smaller."""
+        return self._native("bodies")
+
+    @cached_property
+    def redirects(self) -> pl.DataFrame:
+        """One row a redirect that the client followed."""
+        return self._native("redirects")
+
+    @cached_property
+    def expectations(self) -> pl.DataFrame:
+        """One row a request whose body waited for 100 (Continue)."""
+        return self._native("expectations")
 
     @cached_property
     def flaws(self) -> pl.DataFrame:
@@ -302,7 +324,9 @@ def analyze_in_batches(
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
-    judged; the last one has the rest. No row is in two of them.
+    judged; the last one has the rest. No row is in two of them. What is judged over several flows
+    (``bodies``, ``redirects``, ``expectations``) is whole in the last one, though the flows it is about may
+    have left before.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """

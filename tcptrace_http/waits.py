@@ -53,10 +53,12 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
         .select(*_KEY, "last_frame", "lost", stall="cause", certainty="confidence")
     )
     length = pl.col("end") - pl.col("start")
-    # The pace of the data and the wait behind it end in the same frame; the wait is the later one.
-    is_last = pl.col("start") == pl.col("start").max().over(*_KEY, "last_frame")
+    # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest.
+    longest = pl.col("start").sort_by(length).last().over(*_KEY, "last_frame")
     joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
-        lost=pl.when(is_last, pl.col("lost").is_not_null()).then(pl.min_horizontal("lost", length))
+        lost=pl.when(pl.col("start") == longest, pl.col("lost").is_not_null()).then(
+            pl.min_horizontal("lost", length)
+        )
     )
     is_held = pl.col("lost").is_not_null()
     border = pl.col("end") - pl.col("lost")

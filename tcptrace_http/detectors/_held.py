@@ -79,7 +79,7 @@ def held(
     transactions = (
         tables["transactions"]
         .lazy()
-        .select("flow", pl.col("index").alias("transaction"), "server_software", "interim_responses")
+        .select("flow", pl.col("index").alias("transaction"), "server_software", "expects_continue")
     )
 
     def ns(name: str) -> pl.Expr:
@@ -139,7 +139,7 @@ def held(
         .filter(is_stall | is_hold)
         .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
         # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
-        .filter((pl.col("direction") != FROM_CLIENT) | (pl.col("interim_responses").fill_null(0) == 0))
+        .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("expects_continue").fill_null(value=False)))
         .with_columns(
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )

@@ -56,8 +56,6 @@ RTT_MIN_NS: Final = 4_000_000
 WRITE_SHARE_MAX: Final = 0.8
 #: A window is two segments at least (RFC 5681, section 3.1).
 WINDOW_SEGMENTS_MIN: Final = 2
-#: Clients that were promised no answer to Expect: 100-continue send the body after a second.
-EXPECT_TIMEOUT_NS: Final = 900_000_000
 #: Data that follows an ACK by less than this, or this share of the round trip, may have been released by it.
 RELEASE_MAX_NS: Final = 6_000_000
 RELEASE_RTT_SHARE: Final = 0.1
@@ -102,7 +100,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         return pl.col(name).dt.total_nanoseconds().fill_null(0)
 
     flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
-    asked = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "interim_responses")
+    asked = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "expects_continue")
     rtt = ns("server_path_rtt") + ns("client_path_rtt")
     full = pl.col("segment_bytes").cast(pl.UInt64)
     # What follows the head is an upload, which takes the time that it takes.
@@ -118,14 +116,13 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     follows_ack = pl.col("pause_since_ack").is_not_null() & (
         ns("pause_since_ack").abs() <= pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE)
     )
-    awaits_continue = (pl.col("pause_offset") == pl.col("head_bytes")) & (ns("pause") >= EXPECT_TIMEOUT_NS)
     return (
         tables["segmentation"]
         .lazy()
         .filter(pl.col("direction") == FROM_CLIENT)
         .join(flows, on="flow", how="left", maintain_order="left")
         .join(asked, on=["flow", "transaction"], how="left", maintain_order="left")
-        .filter(pl.col("interim_responses").fill_null(0) == 0, ~awaits_continue.fill_null(value=False))
+        .filter(~pl.col("expects_continue").fill_null(value=False))
         .with_columns(
             is_window=is_window.fill_null(value=False),
             is_held=follows_ack & (pl.col("pause") >= LOST_MIN),

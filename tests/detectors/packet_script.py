@@ -27,7 +27,8 @@ In this order, with what is optional in brackets:
     IP identification, zero without it. So many bytes of the payload were captured, the snapshot
     length cut off the rest.
 ``[{…}]``
-    What the payload says. All other payload is filler.
+    What the payload says. All other payload is filler: bytes that no coder makes smaller, and that
+    are the same nowhere else in the script.
 
 The payload is a list of messages, one after the other, with `` ; `` between them. It may go on in the
 segments that follow, and what is sent again says what it said the first time.
@@ -38,7 +39,8 @@ segments that follow, and what is sent again says what it said the first time.
     (100-continue), ``host=NAME`` (default h).
 ``200`` (any status)
     A response head, followed by: ``body=N`` (Content-Length), ``chunked=500,300`` (the sizes of the
-    chunks; the last chunk follows them), ``type=text/html``, ``encoding=gzip``, ``etag=TAG``,
+    chunks; the last chunk follows them), ``text=NAME`` (a body of text, the same for the same name;
+    ``NAME.2`` is that text with its first line changed), ``type=text/html``, ``encoding=gzip``, ``etag=TAG``,
     ``location=URL``, ``cookie=N`` (Set-Cookie), ``server=NAME``. It has a body unless its status has
     none (1xx, 204, 304); without ``body`` or ``chunked`` that must be until ``close``.
 both
@@ -58,6 +60,7 @@ import re
 import shlex
 import struct
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 import dpkt
 
@@ -119,12 +122,13 @@ class Segment:
 class Stream:
     """What one end of a connection has sent: where it has got to, and what its messages say."""
 
+    name: str
     next: int = 1
     said: dict[int, bytes] = field(default_factory=dict)
 
     def payload(self, start: int, length: int) -> bytes:
         """The bytes from ``start``: what was said of them, else filler."""
-        made = bytearray(b"x" * length)
+        made = bytearray(filler(self.name, start, length))
         for place, text in self.said.items():
             first, last = max(place, start), min(place + len(text), start + length)
             if first < last:
@@ -147,7 +151,8 @@ def segment(line: str, streams: dict[tuple[str, str], Stream]) -> Segment:
     found = LINE.fullmatch(line)
     if found is None or {found["sender"][0], found["receiver"][0]} != {"C", "S"}:
         raise ValueError(f"not a segment: {line!r}")
-    stream = streams.setdefault((found["sender"], found["receiver"]), Stream())
+    ends = (found["sender"], found["receiver"])
+    stream = streams.setdefault(ends, Stream(" ".join(ends)))
     is_syn = "S" in found["flags"]
     start = int(found["start"]) if found["start"] else 0 if is_syn else stream.next
     length = int(found["length"] or 0)
@@ -156,7 +161,7 @@ def segment(line: str, streams: dict[tuple[str, str], Stream]) -> Segment:
     # Payload of a SYN (TCP fast open) follows the number that the SYN takes.
     data = start + is_syn
     if found["payload"] is not None:
-        stream.said[data] = messages(found["payload"], length)
+        stream.said[data] = messages(found["payload"], length, f"{stream.name} {data}")
     if found["captured"] and int(found["captured"]) > length:
         raise ValueError(f"more captured than sent: {line!r}")
     end = data + length + ("F" in found["flags"])
@@ -256,8 +261,27 @@ def option(text: str, peer_initial: int) -> bytes:
     return made
 
 
-def messages(text: str, length: int) -> bytes:
-    """The bytes of the messages in a payload; the head of a lone message fills ``length`` bytes."""
+def filler(name: str, start: int, length: int) -> bytes:
+    """Bytes from ``start`` of an endless stream of digests, another one for each name."""
+    blocks = range(start // 32, (start + length) // 32 + 1)
+    made = b"".join(sha256(f"{name} {block}".encode()).digest() for block in blocks)
+    return made[start % 32 :][:length]
+
+
+def html(name: str, length: int) -> bytes:
+    """So many bytes of text: lines that differ by their numbers."""
+    page, _, variant = name.partition(".")
+    step = int.from_bytes(page.encode(), "big")
+    # No line is shorter than a byte.
+    lines = "".join(f"<li id={number}>{page} {number * step % 10007}</li>\n" for number in range(length))
+    comment = f"<!-- {variant} -->" if variant else ""
+    return (comment + lines[len(comment) :])[:length].encode()
+
+
+def messages(text: str, length: int, place: str) -> bytes:
+    """The bytes of the messages in a payload, which stands at ``place``; the head of a lone message fills
+    ``length`` bytes.
+    """
     parts: list[list[str]] = [[]]
     for word in shlex.split(text):
         if word == ";":
@@ -265,16 +289,16 @@ def messages(text: str, length: int) -> bytes:
         else:
             parts[-1].append(word)
     fills = length if len(parts) == 1 else None
-    return b"".join(message(words, fills) for words in parts)
+    return b"".join(message(words, fills, f"{place} {part}") for part, words in enumerate(parts))
 
 
-def message(words: list[str], fills: int | None) -> bytes:
-    """Head and framing of one message, its body as filler."""
+def message(words: list[str], fills: int | None, place: str) -> bytes:
+    """Head and framing of one message, its body as text or filler."""
     if not words:
         raise ValueError("an empty message")
     first, *rest = words
     if first.startswith("filler="):
-        return b"x" * int(first.removeprefix("filler="))
+        return filler(place, 0, int(first.removeprefix("filler=")))
     given = dict(word.split("=", 1) for word in rest if "=" in word)
     is_response = first.isdigit()
     flags = [word for word in rest if "=" not in word]
@@ -283,6 +307,7 @@ def message(words: list[str], fills: int | None) -> bytes:
         raise ValueError(f"neither a request nor a response: {words}")
     version = f"HTTP/{given.pop('version', '1.1')}"
     head_bytes, body, chunks = given.pop("head", None), given.pop("body", None), given.pop("chunked", None)
+    text = given.pop("text", None)
     lines = (
         [f"{version} {first} Fine"]
         if is_response
@@ -299,8 +324,9 @@ def message(words: list[str], fills: int | None) -> bytes:
     if fills is not None and head_bytes is None and len(head) > fills:
         raise ValueError(f"the head does not fit in {fills} bytes: {words}")
     if chunks is not None:
-        return head + b"".join(chunk(int(size)) for size in [*chunks.split(","), "0"])
-    return head + b"x" * int(body or 0)
+        sizes = [int(size) for size in [*chunks.split(","), "0"]]
+        return head + b"".join(chunk(size, filler(f"{place} {at}", 0, size)) for at, size in enumerate(sizes))
+    return head + (html(text, int(body or 0)) if text else filler(place, 0, int(body or 0)))
 
 
 def framing(status: int, body: str | None, chunks: str | None, *, closes: bool) -> list[str]:
@@ -333,9 +359,9 @@ def fields(given: dict[str, str], flags: list[str], *, is_response: bool) -> lis
     return made
 
 
-def chunk(size: int) -> bytes:
+def chunk(size: int, data: bytes) -> bytes:
     """A chunk of a body (RFC 9112, section 7.1); that of no bytes is the last."""
-    return f"{size:x}\r\n".encode() + b"x" * size + b"\r\n"
+    return f"{size:x}\r\n".encode() + data + b"\r\n"
 
 
 def padded(lines: list[str], length: int | None) -> bytes:

@@ -199,6 +199,48 @@ def stalls(count: int) -> Iterator[bytes]:
         server += 4
 
 
+def texts(count: int) -> Iterator[bytes]:
+    """Pages of text, each with another URL of 8 kB and another body, and each fetched twice."""
+    writer = Writer()
+    yield writer.handshake(0)
+    client = server = ISN + 1
+    for number in range(count):
+        for version in range(2):
+            body = b"%08d %d\n" % (number, version) * 5000
+            request = b"GET /%08d%s HTTP/1.1\r\n\r\n" % (number, b"x" * 8000)
+            head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body)
+            yield writer.tcp(0, CLIENT, client, server, PSH | ACK, request)
+            client += len(request)
+            yield writer.tcp(0, SERVER, server, client, PSH | ACK, head + body)
+            server += len(head) + len(body)
+
+
+def texts_on_many_flows(count: int) -> Iterator[bytes]:
+    """Almost 1 MiB of text that never ends, on each of many flows."""
+    writer = Writer()
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\nfffff0\r\n"
+    for flow in range(count):
+        yield writer.handshake(flow)
+        seq = ISN + 1
+        for payload in (head, *[b"x" * LONGEST] * 15):
+            yield writer.tcp(flow, SERVER, seq, ISN + 1, PSH | ACK, payload)
+            seq += len(payload)
+
+
+def redirects(count: int) -> Iterator[bytes]:
+    """Redirects from and to long URLs, none of which is followed."""
+    writer = Writer()
+    yield writer.handshake(0)
+    client = server = ISN + 1
+    for number in range(count):
+        request = b"GET /%08d%s HTTP/1.1\r\n\r\n" % (number, b"x" * 8000)
+        response = b"HTTP/1.1 302 F\r\nContent-Length: 0\r\nLocation: /y%08d%s\r\n\r\n" % (number, b"x" * 8000)
+        yield writer.tcp(0, CLIENT, client, server, PSH | ACK, request)
+        client += len(request)
+        yield writer.tcp(0, SERVER, server, client, PSH | ACK, response)
+        server += len(response)
+
+
 def fragments(count: int) -> Iterator[bytes]:
     """First fragments of datagrams of which no other part comes."""
     writer = Writer()

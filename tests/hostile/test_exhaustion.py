@@ -82,6 +82,10 @@ CASES: Final = {
     "unacknowledged_on_many_flows": Case(made.unacknowledged_on_many_flows, 64_000, 6_400_000, 96, HELD_MIB),
     "tiny_transactions": Case(made.tiny_transactions, 20_000, 3_000_000),
     "stalls": Case(made.stalls, 1000, 200_000, 300, 1400, LIMIT),
+    # Texts that are remembered and measured, rows of them with long URLs, and the findings of these.
+    "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),
+    "texts_on_many_flows": Case(made.texts_on_many_flows, 20, 1000, BASE_MIB + 64, HELD_MIB, LIMIT),
+    "redirects": Case(made.redirects, 2000, 50_000, NOTHING_KEPT_MIB + 64, LONG_ROWS_MIB),
     "fragments": Case(made.fragments, 20_000, 1_000_000, kinds=frozenset({"incomplete_fragments"})),
     "anomalies": Case(made.anomalies, 20_000, 2_000_000, kinds=frozenset({"truncated_packet", "time_backwards"})),
     "pcapng_interfaces": Case(made.pcapng_interfaces, 100_000, 5_000_000, kinds=LIMIT),

@@ -1,16 +1,17 @@
 //! Tables that take rows until their memory is used up, and then only count them.
 //!
-//! Rows are what is asked for, so their memory must grow with what there is to tell: some 250 bytes
-//! a flow and 350 a transaction. The limits are for captures made to have millions of them.
+//! Rows are what is asked for, so their memory must grow with what there is to tell: some 300 bytes
+//! a flow and 700 a transaction. The limits are for captures made to have millions of them.
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlawRow, FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable,
-    QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, SegmentationRow, SegmentationTable,
+    BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, FlawRow, FlawsTable, FlightRow,
+    FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, QueueRow, QueuesTable,
+    RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow, SegmentationTable,
     TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
-/// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
+/// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
 /// it may take twice that.
 const TABLE_BYTES_MAX: usize = 1 << 30;
 /// A finding may come of each row; with its text and evidence it takes ten times the memory.
@@ -63,6 +64,12 @@ rows!(
             &row.content_type,
             &row.content_encoding,
             &row.server_software,
+            &row.location,
+            &row.etag,
+            &row.last_modified,
+            &row.cache_control,
+            &row.vary,
+            &row.accept_encoding,
         ];
         let lengths = texts.into_iter().flatten().map(String::len);
         lengths.fold(0, usize::saturating_add)
@@ -96,6 +103,56 @@ rows!(
     }
 );
 
+rows!(
+    BodiesTable,
+    BodyRow,
+    "bodies",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let texts = [
+            &row.content_type,
+            &row.content_encoding,
+            &row.accept_encoding,
+            &row.twin_url,
+        ];
+        let lengths = texts.into_iter().flatten().map(String::len);
+        let always = [row.client.len(), row.host.len(), row.target.len()];
+        lengths.chain(always).fold(0, usize::saturating_add)
+    }
+);
+rows!(
+    RedirectsTable,
+    RedirectRow,
+    "redirects",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let texts = [
+            &row.client,
+            &row.method,
+            &row.host,
+            &row.target,
+            &row.next_host,
+            &row.next_target,
+        ];
+        texts
+            .into_iter()
+            .map(String::len)
+            .fold(0, usize::saturating_add)
+    }
+);
+rows!(
+    ExpectationsTable,
+    ExpectationRow,
+    "expectations",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let texts = [&row.client, &row.host, &row.target, &row.method];
+        texts
+            .into_iter()
+            .map(String::len)
+            .fold(0, usize::saturating_add)
+    }
+);
 rows!(FlawsTable, FlawRow, "flaws", CANDIDATES_BYTES_MAX, |_| 0);
 
 #[derive(Debug, Default)]

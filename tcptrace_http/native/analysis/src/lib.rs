@@ -8,6 +8,8 @@
 //! [`queues`]. Only when they are asked for are there [`statistics`] of
 //! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
 //!
+//! Finished transactions are handed on as [`exchange`]s, which [`objects`] judges over all flows.
+//!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
 //! together ([`held`]), and so are the rows ([`bounded`]); the flow table is in partitions that several
 //! analyzers can share ([`Share`]).
@@ -19,6 +21,7 @@ mod bottleneck;
 mod bounded;
 mod classify;
 mod ends;
+mod exchange;
 mod flaws;
 mod flights;
 mod flow;
@@ -29,6 +32,7 @@ mod held;
 mod holes;
 pub mod http;
 mod numbering;
+mod objects;
 mod observation;
 mod orientation;
 mod pauses;
@@ -52,8 +56,10 @@ mod flow_tests;
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
+pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
+pub use crate::objects::Objects;
 pub use crate::segments::Segments;
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
 
@@ -64,6 +70,8 @@ pub struct Options {
     pub segments: Option<Segments>,
     /// The statistics of flows.
     pub statistics: bool,
+    /// The exchanges, which [`Objects`] judges together.
+    pub exchanges: bool,
     /// Which of the flows are looked at; all other packets are passed over.
     pub share: Share,
 }
@@ -80,7 +88,12 @@ impl Analyzer {
     pub fn new(options: Options) -> Self {
         Analyzer {
             flow_table: FlowTable::new(options.share),
-            tables: Tables::new(options.segments, options.statistics, options.share.count),
+            tables: Tables::new(
+                options.segments,
+                options.statistics,
+                options.exchanges,
+                options.share.count,
+            ),
         }
     }
 

@@ -11,6 +11,7 @@ use trace_model::{Anomaly, AnomalyKind};
 
 use crate::anomalies::{push_left_out, Anomalies};
 use crate::bounded::Bounded;
+use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::http::Output;
 use crate::segments::Segments;
@@ -36,6 +37,8 @@ pub struct Tables {
     /// Frame of the first packet of each flow that was opened since this was last taken. Kept only
     /// where the flows are shared out, to number them anew.
     pub flow_starts: Vec<u64>,
+    /// The finished exchanges since this was last taken, kept only where somebody takes them.
+    pub exchanges: Option<Vec<Exchange>>,
     /// Where HTTP hands out what it finds; empty between two packets.
     pub(crate) http_output: Output,
     /// What all flows hold for later.
@@ -60,7 +63,7 @@ pub struct AnomaliesGiven {
 }
 
 /// A transaction with a short target, or a flow.
-const ROW_BYTES: usize = 512;
+const ROW_BYTES: usize = 704;
 /// How often a row may be looked through while it waits for the end of its flow, on the average.
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
@@ -82,12 +85,18 @@ const CANDIDATES: &[&str] = &["pauses", "flights", "segmentation", "recoveries",
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
-    /// of flows. `shares` is how many have a part of the flows each.
+    /// of flows, `exchanges` that exchanges are handed on. `shares` is how many have a part of the flows each.
     #[must_use]
-    pub fn new(segments: Option<Segments>, statistics: bool, shares: usize) -> Self {
+    pub fn new(
+        segments: Option<Segments>,
+        statistics: bool,
+        exchanges: bool,
+        shares: usize,
+    ) -> Self {
         Tables {
             segments,
             held: Held::of_one(shares),
+            exchanges: exchanges.then(Vec::new),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
         }

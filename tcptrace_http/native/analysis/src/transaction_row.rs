@@ -18,6 +18,10 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
         version: either.map_or(HttpVersion::default(), |it| version(it.minor_version)),
         missing_bytes: missing(transaction.request.as_deref())
             .saturating_add(missing(transaction.response.as_deref())),
+        continue_time: transaction
+            .interim
+            .filter(|interim| interim.status == 100)
+            .map(|interim| interim.first.time_ns),
         interim_responses: transaction.interim.map_or(0, |interim| interim.count),
         reused_connection: index > 0,
         pipelined: transaction.pipelined,
@@ -50,6 +54,12 @@ impl Halves for TransactionRow {
         self.request_last_time = Some(request.last.time_ns);
         self.request_header_bytes = Some(request.header_bytes);
         self.request_body_bytes = Some(request.body_bytes);
+        self.request_body_time = request.body_first.map(|first| first.time_ns);
+        self.accept_encoding = request.fields.accept_encoding.map(String::from);
+        self.is_conditional = request.fields.is_conditional;
+        self.expects_continue = request.fields.expects_continue;
+        self.request_close = request.has_close;
+        self.request_keep_alive = request.has_keep_alive;
     }
 
     fn take_response(&mut self, response: Message) {
@@ -69,6 +79,14 @@ impl Halves for TransactionRow {
         self.content_type = response.fields.content_type.map(String::from);
         self.content_encoding = response.fields.content_encoding.map(String::from);
         self.server_software = response.fields.server.map(String::from);
+        self.location = response.fields.location.map(String::from);
+        self.etag = response.fields.etag.map(String::from);
+        self.last_modified = response.fields.last_modified.map(String::from);
+        self.cache_control = response.fields.cache_control.map(String::from);
+        self.vary = response.fields.vary.map(String::from);
+        self.response_close = response.has_close;
+        self.response_keep_alive = response.has_keep_alive;
+        self.body_digest = response.body.map(|body| body.digest);
     }
 }
 

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::BooleanBuilder;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::{Float64Type, Int64Type, UInt16Type, UInt32Type, UInt64Type, UInt8Type};
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, LargeListArray, LargeStringArray, PrimitiveArray,
-    RecordBatch, RecordBatchIterator,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, LargeListArray, LargeStringArray,
+    PrimitiveArray, RecordBatch, RecordBatchIterator,
 };
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, Field, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -73,11 +72,7 @@ fn array(values: Values, nulls: Option<NullBuffer>) -> Result<ArrayRef, ArrowErr
             primitive::<Int64Type>(values, nulls)
         }
         Values::F64(values) => primitive::<Float64Type>(values, nulls),
-        Values::Bool(values) => {
-            let mut builder = BooleanBuilder::with_capacity(values.len());
-            builder.append_slice(&values);
-            Arc::new(builder.finish())
-        }
+        Values::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(values), nulls)),
         // The words are the schema's: only the codes travel.
         Values::Enum(codes, _) => primitive::<UInt8Type>(codes, nulls),
         Values::Text(text) => {

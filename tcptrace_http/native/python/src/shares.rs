@@ -11,12 +11,12 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::PyResult;
 use rayon::prelude::{IntoParallelRefMutIterator, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Options, Segments, Share};
+use tcptrace_analysis::{Analyzer, AnomaliesGiven, Batch, Objects, Options, Segments, Share};
 use tcptrace_capture::{CaptureError, Decoder, Provenance};
 use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::PacketsTable;
-use trace_model::{Anomaly, Packet, PacketSink};
+use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
 use crate::packets;
 
@@ -77,6 +77,7 @@ impl Worker {
                     Analyzer::new(Options {
                         segments: wanted.segments,
                         statistics: wanted.statistics,
+                        exchanges: wanted.others,
                         share,
                     })
                 }),
@@ -118,6 +119,8 @@ pub struct Shares {
     threads: Option<ThreadPool>,
     next_number: u32,
     anomalies_given: AnomaliesGiven,
+    /// What is judged over all flows, in one thread.
+    objects: Objects,
     /// What is left of the tables in blocks once the capture is over.
     blocks_left: BTreeMap<&'static str, VecDeque<Columns>>,
 }
@@ -152,6 +155,7 @@ impl Shares {
             threads,
             next_number: 0,
             anomalies_given: AnomaliesGiven::default(),
+            objects: Objects::default(),
             blocks_left: BTreeMap::new(),
         })
     }
@@ -159,12 +163,15 @@ impl Shares {
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), CaptureError> {
         let result = self.each(|worker| worker.feed(bytes));
         self.number_flows();
+        self.take_exchanges();
         result
     }
 
     pub fn finish(&mut self) -> Result<(), CaptureError> {
         let result = self.each(Worker::finish);
         self.number_flows();
+        self.take_exchanges();
+        self.complain();
         result
     }
 
@@ -182,8 +189,8 @@ impl Shares {
         workers.filter_map(|worker| worker.sink.analyzer.as_ref())
     }
 
-    /// The rows that are final; once the capture is over also the tables with a row for each packet,
-    /// in one piece.
+    /// The rows that are final; once the capture is over also those that are judged over all flows, and
+    /// the tables with a row for each packet in one piece.
     pub fn take(&mut self, is_finished: bool) -> BTreeMap<&'static str, Columns> {
         let mut whole = self.first.take();
         if self.threads.is_some() {
@@ -196,6 +203,12 @@ impl Shares {
         }
         let counts = is_finished.then(|| self.anomaly_counts());
         let mut tables = whole.into_columns(&mut self.anomalies_given, counts.as_deref());
+        let judged_together = if is_finished {
+            self.objects.tables()
+        } else {
+            Objects::default().tables()
+        };
+        tables.extend(judged_together);
         if is_finished {
             for (name, blocks) in self.rest_in_blocks() {
                 let mut all = Columns::default();
@@ -246,6 +259,41 @@ impl Shares {
             }
         }
         counts
+    }
+
+    /// Hands the exchanges that were finished since the last time on to be judged together.
+    fn take_exchanges(&mut self) {
+        let mut all = Vec::new();
+        let workers = std::iter::once(&mut self.first).chain(&mut self.others);
+        for worker in workers {
+            let analyzer = worker.sink.analyzer.as_mut();
+            let exchanges = analyzer.and_then(|it| it.tables.exchanges.as_mut());
+            let numbers = &worker.numbers;
+            for mut exchange in exchanges.into_iter().flat_map(std::mem::take) {
+                let place = usize::try_from(exchange.flow).unwrap_or(usize::MAX);
+                // One thread numbers the flows as they are.
+                let number = numbers.get(place).copied();
+                exchange.flow = number.unwrap_or(exchange.flow);
+                all.push(exchange);
+            }
+        }
+        self.objects.take(all);
+    }
+
+    /// Says what was left out of what is judged over all flows.
+    fn complain(&mut self) {
+        let Some(analyzer) = self.first.sink.analyzer.as_mut() else {
+            return;
+        };
+        for detail in self.objects.complaints() {
+            analyzer.tables.push_anomaly(Anomaly {
+                kind: AnomalyKind::LimitReached,
+                frame: None,
+                flow: None,
+                offset: None,
+                detail,
+            });
+        }
     }
 
     /// Runs `work` for all workers. They read the same bytes, so that one fails as the others do.

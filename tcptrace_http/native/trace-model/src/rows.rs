@@ -3827,6 +3827,36 @@ pub struct TransactionRow {
     pub content_encoding: Option<String>,
     /// Server field of the response.
     pub server_software: Option<String>,
+    /// Location of the response.
+    pub location: Option<String>,
+    /// ETag of the response (RFC 9110, section 8.8.3).
+    pub etag: Option<String>,
+    /// Last-Modified of the response (RFC 9110, section 8.8.2).
+    pub last_modified: Option<String>,
+    /// Cache-Control of the response; several fields are one list (RFC 9111, 5.2).
+    pub cache_control: Option<String>,
+    /// Vary of the response.
+    pub vary: Option<String>,
+    /// Accept-Encoding of the request.
+    pub accept_encoding: Option<String>,
+    /// The request has If-None-Match or If-Modified-Since (RFC 9110, section 13.1).
+    pub is_conditional: bool,
+    /// Connection of the request has close (RFC 9112, section 9.6).
+    pub request_close: bool,
+    /// Connection of the request has keep-alive.
+    pub request_keep_alive: bool,
+    /// Connection of the response has close.
+    pub response_close: bool,
+    /// Connection of the response has keep-alive.
+    pub response_keep_alive: bool,
+    /// Expect of the request is 100-continue (RFC 9110, section 10.1.1).
+    pub expects_continue: bool,
+    /// Time of the first byte of the request's body.
+    pub request_body_time: Option<i64>,
+    /// Time of the first byte of a 100 response.
+    pub continue_time: Option<i64>,
+    /// XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: see xxhsum -H3.
+    pub body_digest: Option<u64>,
     /// 1xx responses before the final one.
     pub interim_responses: u32,
     /// An earlier transaction ran on the flow.
@@ -3893,6 +3923,30 @@ pub struct TransactionsTable {
     content_encoding_validity: Vec<bool>,
     server_software: Lists<u8>,
     server_software_validity: Vec<bool>,
+    location: Lists<u8>,
+    location_validity: Vec<bool>,
+    etag: Lists<u8>,
+    etag_validity: Vec<bool>,
+    last_modified: Lists<u8>,
+    last_modified_validity: Vec<bool>,
+    cache_control: Lists<u8>,
+    cache_control_validity: Vec<bool>,
+    vary: Lists<u8>,
+    vary_validity: Vec<bool>,
+    accept_encoding: Lists<u8>,
+    accept_encoding_validity: Vec<bool>,
+    is_conditional: Vec<bool>,
+    request_close: Vec<bool>,
+    request_keep_alive: Vec<bool>,
+    response_close: Vec<bool>,
+    response_keep_alive: Vec<bool>,
+    expects_continue: Vec<bool>,
+    request_body_time: Vec<i64>,
+    request_body_time_validity: Vec<bool>,
+    continue_time: Vec<i64>,
+    continue_time_validity: Vec<bool>,
+    body_digest: Vec<u64>,
+    body_digest_validity: Vec<bool>,
     interim_responses: Vec<u32>,
     reused_connection: Vec<bool>,
     pipelined: Vec<bool>,
@@ -3998,6 +4052,41 @@ impl TransactionsTable {
             .push(row.server_software.as_deref().unwrap_or("").as_bytes());
         self.server_software_validity
             .push(row.server_software.is_some());
+        self.location
+            .push(row.location.as_deref().unwrap_or("").as_bytes());
+        self.location_validity.push(row.location.is_some());
+        self.etag.push(row.etag.as_deref().unwrap_or("").as_bytes());
+        self.etag_validity.push(row.etag.is_some());
+        self.last_modified
+            .push(row.last_modified.as_deref().unwrap_or("").as_bytes());
+        self.last_modified_validity
+            .push(row.last_modified.is_some());
+        self.cache_control
+            .push(row.cache_control.as_deref().unwrap_or("").as_bytes());
+        self.cache_control_validity
+            .push(row.cache_control.is_some());
+        self.vary.push(row.vary.as_deref().unwrap_or("").as_bytes());
+        self.vary_validity.push(row.vary.is_some());
+        self.accept_encoding
+            .push(row.accept_encoding.as_deref().unwrap_or("").as_bytes());
+        self.accept_encoding_validity
+            .push(row.accept_encoding.is_some());
+        self.is_conditional.push(row.is_conditional);
+        self.request_close.push(row.request_close);
+        self.request_keep_alive.push(row.request_keep_alive);
+        self.response_close.push(row.response_close);
+        self.response_keep_alive.push(row.response_keep_alive);
+        self.expects_continue.push(row.expects_continue);
+        self.request_body_time
+            .push(row.request_body_time.unwrap_or_default());
+        self.request_body_time_validity
+            .push(row.request_body_time.is_some());
+        self.continue_time
+            .push(row.continue_time.unwrap_or_default());
+        self.continue_time_validity
+            .push(row.continue_time.is_some());
+        self.body_digest.push(row.body_digest.unwrap_or_default());
+        self.body_digest_validity.push(row.body_digest.is_some());
         self.interim_responses.push(row.interim_responses);
         self.reused_connection.push(row.reused_connection);
         self.pipelined.push(row.pipelined);
@@ -4176,6 +4265,96 @@ impl TransactionsTable {
                     json_name: None,
                     values: Values::Text(self.server_software),
                     validity: Some(self.server_software_validity),
+                },
+                Column {
+                    name: "location",
+                    json_name: None,
+                    values: Values::Text(self.location),
+                    validity: Some(self.location_validity),
+                },
+                Column {
+                    name: "etag",
+                    json_name: None,
+                    values: Values::Text(self.etag),
+                    validity: Some(self.etag_validity),
+                },
+                Column {
+                    name: "last_modified",
+                    json_name: None,
+                    values: Values::Text(self.last_modified),
+                    validity: Some(self.last_modified_validity),
+                },
+                Column {
+                    name: "cache_control",
+                    json_name: None,
+                    values: Values::Text(self.cache_control),
+                    validity: Some(self.cache_control_validity),
+                },
+                Column {
+                    name: "vary",
+                    json_name: None,
+                    values: Values::Text(self.vary),
+                    validity: Some(self.vary_validity),
+                },
+                Column {
+                    name: "accept_encoding",
+                    json_name: None,
+                    values: Values::Text(self.accept_encoding),
+                    validity: Some(self.accept_encoding_validity),
+                },
+                Column {
+                    name: "is_conditional",
+                    json_name: None,
+                    values: Values::Bool(self.is_conditional),
+                    validity: None,
+                },
+                Column {
+                    name: "request_close",
+                    json_name: None,
+                    values: Values::Bool(self.request_close),
+                    validity: None,
+                },
+                Column {
+                    name: "request_keep_alive",
+                    json_name: None,
+                    values: Values::Bool(self.request_keep_alive),
+                    validity: None,
+                },
+                Column {
+                    name: "response_close",
+                    json_name: None,
+                    values: Values::Bool(self.response_close),
+                    validity: None,
+                },
+                Column {
+                    name: "response_keep_alive",
+                    json_name: None,
+                    values: Values::Bool(self.response_keep_alive),
+                    validity: None,
+                },
+                Column {
+                    name: "expects_continue",
+                    json_name: None,
+                    values: Values::Bool(self.expects_continue),
+                    validity: None,
+                },
+                Column {
+                    name: "request_body_time",
+                    json_name: None,
+                    values: Values::Time(self.request_body_time),
+                    validity: Some(self.request_body_time_validity),
+                },
+                Column {
+                    name: "continue_time",
+                    json_name: None,
+                    values: Values::Time(self.continue_time),
+                    validity: Some(self.continue_time_validity),
+                },
+                Column {
+                    name: "body_digest",
+                    json_name: None,
+                    values: Values::U64(self.body_digest),
+                    validity: Some(self.body_digest_validity),
                 },
                 Column {
                     name: "interim_responses",
@@ -4754,6 +4933,898 @@ impl FlightsTable {
                     json_name: None,
                     values: Values::U32(self.earlier_retransmissions),
                     validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a whole 200 response to GET whose body is over a segment, if there is something to judge: the client had fetched the URL or the same body before, or it is text that was sent uncompressed. A row tells all that is judged, for its transaction may have left with an earlier batch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BodyRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction number on the flow.
+    pub transaction: u32,
+    /// Address of the client.
+    pub client: String,
+    /// Host of the URL, else the address of the server.
+    pub host: String,
+    /// Path and query of the URL.
+    pub target: String,
+    /// As in transactions, like the columns up to body_digest.
+    pub request_frame: u64,
+    /// Frame that completed the response.
+    pub response_last_frame: u64,
+    /// Time of the request's first byte.
+    pub request_time: i64,
+    /// Time of the response's first byte.
+    pub response_first_time: i64,
+    /// Time the response was complete.
+    pub response_last_time: i64,
+    /// Start line and fields of the response.
+    pub response_header_bytes: u64,
+    /// Body of the response, framing removed, not decoded.
+    pub body_bytes: u64,
+    /// Content-Type of the response.
+    pub content_type: Option<String>,
+    /// Content-Encoding of the response.
+    pub content_encoding: Option<String>,
+    /// Accept-Encoding of the request.
+    pub accept_encoding: Option<String>,
+    /// The request has If-None-Match or If-Modified-Since.
+    pub is_conditional: bool,
+    /// As in transactions.
+    pub body_digest: u64,
+    /// Round trip of the whole path, known at that time.
+    pub rtt: Option<i64>,
+    /// Payload of a full segment on this flow.
+    pub segment_bytes: u32,
+    /// First to last byte of the response; of a pause over 30 ms no more than one and a half round trips.
+    pub transfer: i64,
+    /// What gzip -6 makes of a body that was sent as it is, if it is text.
+    pub gzip_bytes: Option<u64>,
+    /// What zstd -3 makes of it.
+    pub zstd_bytes: Option<u64>,
+    /// Flow of the client's latest 200 with the same URL and Content-Encoding.
+    pub previous_flow: Option<u32>,
+    /// Its transaction.
+    pub previous_transaction: Option<u32>,
+    /// Frame that completed it; null if this request was sent before that.
+    pub previous_frame: Option<u64>,
+    /// Time it was complete.
+    pub previous_time: Option<i64>,
+    /// It had an ETag or Last-Modified.
+    pub previous_has_validator: Option<bool>,
+    /// Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5).
+    pub previous_no_store: Option<bool>,
+    /// Its body was the same.
+    pub is_unchanged: Option<bool>,
+    /// What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842).
+    pub delta_bytes: Option<u64>,
+    /// Flow of the client's first 200 with the same body, if it had another URL.
+    pub twin_flow: Option<u32>,
+    /// Its transaction.
+    pub twin_transaction: Option<u32>,
+    /// Frame that completed it.
+    pub twin_frame: Option<u64>,
+    /// Its host and target, cut at 128 characters.
+    pub twin_url: Option<String>,
+}
+/// Gathers [`BodyRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BodiesTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    client: Lists<u8>,
+    host: Lists<u8>,
+    target: Lists<u8>,
+    request_frame: Vec<u64>,
+    response_last_frame: Vec<u64>,
+    request_time: Vec<i64>,
+    response_first_time: Vec<i64>,
+    response_last_time: Vec<i64>,
+    response_header_bytes: Vec<u64>,
+    body_bytes: Vec<u64>,
+    content_type: Lists<u8>,
+    content_type_validity: Vec<bool>,
+    content_encoding: Lists<u8>,
+    content_encoding_validity: Vec<bool>,
+    accept_encoding: Lists<u8>,
+    accept_encoding_validity: Vec<bool>,
+    is_conditional: Vec<bool>,
+    body_digest: Vec<u64>,
+    rtt: Vec<i64>,
+    rtt_validity: Vec<bool>,
+    segment_bytes: Vec<u32>,
+    transfer: Vec<i64>,
+    gzip_bytes: Vec<u64>,
+    gzip_bytes_validity: Vec<bool>,
+    zstd_bytes: Vec<u64>,
+    zstd_bytes_validity: Vec<bool>,
+    previous_flow: Vec<u32>,
+    previous_flow_validity: Vec<bool>,
+    previous_transaction: Vec<u32>,
+    previous_transaction_validity: Vec<bool>,
+    previous_frame: Vec<u64>,
+    previous_frame_validity: Vec<bool>,
+    previous_time: Vec<i64>,
+    previous_time_validity: Vec<bool>,
+    previous_has_validator: Vec<bool>,
+    previous_has_validator_validity: Vec<bool>,
+    previous_no_store: Vec<bool>,
+    previous_no_store_validity: Vec<bool>,
+    is_unchanged: Vec<bool>,
+    is_unchanged_validity: Vec<bool>,
+    delta_bytes: Vec<u64>,
+    delta_bytes_validity: Vec<bool>,
+    twin_flow: Vec<u32>,
+    twin_flow_validity: Vec<bool>,
+    twin_transaction: Vec<u32>,
+    twin_transaction_validity: Vec<bool>,
+    twin_frame: Vec<u64>,
+    twin_frame_validity: Vec<bool>,
+    twin_url: Lists<u8>,
+    twin_url_validity: Vec<bool>,
+}
+impl BodiesTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &BodyRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.client.push(row.client.as_bytes());
+        self.host.push(row.host.as_bytes());
+        self.target.push(row.target.as_bytes());
+        self.request_frame.push(row.request_frame);
+        self.response_last_frame.push(row.response_last_frame);
+        self.request_time.push(row.request_time);
+        self.response_first_time.push(row.response_first_time);
+        self.response_last_time.push(row.response_last_time);
+        self.response_header_bytes.push(row.response_header_bytes);
+        self.body_bytes.push(row.body_bytes);
+        self.content_type
+            .push(row.content_type.as_deref().unwrap_or("").as_bytes());
+        self.content_type_validity.push(row.content_type.is_some());
+        self.content_encoding
+            .push(row.content_encoding.as_deref().unwrap_or("").as_bytes());
+        self.content_encoding_validity
+            .push(row.content_encoding.is_some());
+        self.accept_encoding
+            .push(row.accept_encoding.as_deref().unwrap_or("").as_bytes());
+        self.accept_encoding_validity
+            .push(row.accept_encoding.is_some());
+        self.is_conditional.push(row.is_conditional);
+        self.body_digest.push(row.body_digest);
+        self.rtt.push(row.rtt.unwrap_or_default());
+        self.rtt_validity.push(row.rtt.is_some());
+        self.segment_bytes.push(row.segment_bytes);
+        self.transfer.push(row.transfer);
+        self.gzip_bytes.push(row.gzip_bytes.unwrap_or_default());
+        self.gzip_bytes_validity.push(row.gzip_bytes.is_some());
+        self.zstd_bytes.push(row.zstd_bytes.unwrap_or_default());
+        self.zstd_bytes_validity.push(row.zstd_bytes.is_some());
+        self.previous_flow
+            .push(row.previous_flow.unwrap_or_default());
+        self.previous_flow_validity
+            .push(row.previous_flow.is_some());
+        self.previous_transaction
+            .push(row.previous_transaction.unwrap_or_default());
+        self.previous_transaction_validity
+            .push(row.previous_transaction.is_some());
+        self.previous_frame
+            .push(row.previous_frame.unwrap_or_default());
+        self.previous_frame_validity
+            .push(row.previous_frame.is_some());
+        self.previous_time
+            .push(row.previous_time.unwrap_or_default());
+        self.previous_time_validity
+            .push(row.previous_time.is_some());
+        self.previous_has_validator
+            .push(row.previous_has_validator.unwrap_or_default());
+        self.previous_has_validator_validity
+            .push(row.previous_has_validator.is_some());
+        self.previous_no_store
+            .push(row.previous_no_store.unwrap_or_default());
+        self.previous_no_store_validity
+            .push(row.previous_no_store.is_some());
+        self.is_unchanged.push(row.is_unchanged.unwrap_or_default());
+        self.is_unchanged_validity.push(row.is_unchanged.is_some());
+        self.delta_bytes.push(row.delta_bytes.unwrap_or_default());
+        self.delta_bytes_validity.push(row.delta_bytes.is_some());
+        self.twin_flow.push(row.twin_flow.unwrap_or_default());
+        self.twin_flow_validity.push(row.twin_flow.is_some());
+        self.twin_transaction
+            .push(row.twin_transaction.unwrap_or_default());
+        self.twin_transaction_validity
+            .push(row.twin_transaction.is_some());
+        self.twin_frame.push(row.twin_frame.unwrap_or_default());
+        self.twin_frame_validity.push(row.twin_frame.is_some());
+        self.twin_url
+            .push(row.twin_url.as_deref().unwrap_or("").as_bytes());
+        self.twin_url_validity.push(row.twin_url.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "client",
+                    json_name: None,
+                    values: Values::Text(self.client),
+                    validity: None,
+                },
+                Column {
+                    name: "host",
+                    json_name: None,
+                    values: Values::Text(self.host),
+                    validity: None,
+                },
+                Column {
+                    name: "target",
+                    json_name: None,
+                    values: Values::Text(self.target),
+                    validity: None,
+                },
+                Column {
+                    name: "request_frame",
+                    json_name: None,
+                    values: Values::U64(self.request_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "response_last_frame",
+                    json_name: None,
+                    values: Values::U64(self.response_last_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "request_time",
+                    json_name: None,
+                    values: Values::Time(self.request_time),
+                    validity: None,
+                },
+                Column {
+                    name: "response_first_time",
+                    json_name: None,
+                    values: Values::Time(self.response_first_time),
+                    validity: None,
+                },
+                Column {
+                    name: "response_last_time",
+                    json_name: None,
+                    values: Values::Time(self.response_last_time),
+                    validity: None,
+                },
+                Column {
+                    name: "response_header_bytes",
+                    json_name: None,
+                    values: Values::U64(self.response_header_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "body_bytes",
+                    json_name: None,
+                    values: Values::U64(self.body_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "content_type",
+                    json_name: None,
+                    values: Values::Text(self.content_type),
+                    validity: Some(self.content_type_validity),
+                },
+                Column {
+                    name: "content_encoding",
+                    json_name: None,
+                    values: Values::Text(self.content_encoding),
+                    validity: Some(self.content_encoding_validity),
+                },
+                Column {
+                    name: "accept_encoding",
+                    json_name: None,
+                    values: Values::Text(self.accept_encoding),
+                    validity: Some(self.accept_encoding_validity),
+                },
+                Column {
+                    name: "is_conditional",
+                    json_name: None,
+                    values: Values::Bool(self.is_conditional),
+                    validity: None,
+                },
+                Column {
+                    name: "body_digest",
+                    json_name: None,
+                    values: Values::U64(self.body_digest),
+                    validity: None,
+                },
+                Column {
+                    name: "rtt",
+                    json_name: None,
+                    values: Values::Duration(self.rtt),
+                    validity: Some(self.rtt_validity),
+                },
+                Column {
+                    name: "segment_bytes",
+                    json_name: None,
+                    values: Values::U32(self.segment_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "transfer",
+                    json_name: None,
+                    values: Values::Duration(self.transfer),
+                    validity: None,
+                },
+                Column {
+                    name: "gzip_bytes",
+                    json_name: None,
+                    values: Values::U64(self.gzip_bytes),
+                    validity: Some(self.gzip_bytes_validity),
+                },
+                Column {
+                    name: "zstd_bytes",
+                    json_name: None,
+                    values: Values::U64(self.zstd_bytes),
+                    validity: Some(self.zstd_bytes_validity),
+                },
+                Column {
+                    name: "previous_flow",
+                    json_name: None,
+                    values: Values::U32(self.previous_flow),
+                    validity: Some(self.previous_flow_validity),
+                },
+                Column {
+                    name: "previous_transaction",
+                    json_name: None,
+                    values: Values::U32(self.previous_transaction),
+                    validity: Some(self.previous_transaction_validity),
+                },
+                Column {
+                    name: "previous_frame",
+                    json_name: None,
+                    values: Values::U64(self.previous_frame),
+                    validity: Some(self.previous_frame_validity),
+                },
+                Column {
+                    name: "previous_time",
+                    json_name: None,
+                    values: Values::Time(self.previous_time),
+                    validity: Some(self.previous_time_validity),
+                },
+                Column {
+                    name: "previous_has_validator",
+                    json_name: None,
+                    values: Values::Bool(self.previous_has_validator),
+                    validity: Some(self.previous_has_validator_validity),
+                },
+                Column {
+                    name: "previous_no_store",
+                    json_name: None,
+                    values: Values::Bool(self.previous_no_store),
+                    validity: Some(self.previous_no_store_validity),
+                },
+                Column {
+                    name: "is_unchanged",
+                    json_name: None,
+                    values: Values::Bool(self.is_unchanged),
+                    validity: Some(self.is_unchanged_validity),
+                },
+                Column {
+                    name: "delta_bytes",
+                    json_name: None,
+                    values: Values::U64(self.delta_bytes),
+                    validity: Some(self.delta_bytes_validity),
+                },
+                Column {
+                    name: "twin_flow",
+                    json_name: None,
+                    values: Values::U32(self.twin_flow),
+                    validity: Some(self.twin_flow_validity),
+                },
+                Column {
+                    name: "twin_transaction",
+                    json_name: None,
+                    values: Values::U32(self.twin_transaction),
+                    validity: Some(self.twin_transaction_validity),
+                },
+                Column {
+                    name: "twin_frame",
+                    json_name: None,
+                    values: Values::U64(self.twin_frame),
+                    validity: Some(self.twin_frame_validity),
+                },
+                Column {
+                    name: "twin_url",
+                    json_name: None,
+                    values: Values::Text(self.twin_url),
+                    validity: Some(self.twin_url_validity),
+                },
+            ],
+        }
+    }
+}
+/// One row a redirect (RFC 9110, section 15.4) that the client followed at once: its next GET or HEAD of the URL in Location.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RedirectRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction of the redirect.
+    pub transaction: u32,
+    /// Address of the client.
+    pub client: String,
+    /// Method of the request that was redirected.
+    pub method: String,
+    /// Status code of the redirect.
+    pub status: u16,
+    /// Host of the URL that was redirected, else the address of the server.
+    pub host: String,
+    /// Path and query of that URL.
+    pub target: String,
+    /// Frame of the request's first byte.
+    pub request_frame: u64,
+    /// Start of the connection, if this is the first transaction on it.
+    pub opened_time: Option<i64>,
+    /// Time of the request's first byte.
+    pub request_time: i64,
+    /// Time the redirect was complete.
+    pub response_last_time: i64,
+    /// Flow of the redirect that the chain began with.
+    pub first_flow: u32,
+    /// Its transaction.
+    pub first_transaction: u32,
+    /// Flow of the request that followed.
+    pub next_flow: u32,
+    /// Its transaction.
+    pub next_transaction: u32,
+    /// Host of its URL.
+    pub next_host: String,
+    /// Path and query of its URL.
+    pub next_target: String,
+    /// Frame of its first byte.
+    pub next_request_frame: u64,
+    /// Start of its connection, if it is the first transaction on it.
+    pub next_opened_time: Option<i64>,
+    /// Time of its first byte.
+    pub next_request_time: i64,
+}
+/// Gathers [`RedirectRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RedirectsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    client: Lists<u8>,
+    method: Lists<u8>,
+    status: Vec<u16>,
+    host: Lists<u8>,
+    target: Lists<u8>,
+    request_frame: Vec<u64>,
+    opened_time: Vec<i64>,
+    opened_time_validity: Vec<bool>,
+    request_time: Vec<i64>,
+    response_last_time: Vec<i64>,
+    first_flow: Vec<u32>,
+    first_transaction: Vec<u32>,
+    next_flow: Vec<u32>,
+    next_transaction: Vec<u32>,
+    next_host: Lists<u8>,
+    next_target: Lists<u8>,
+    next_request_frame: Vec<u64>,
+    next_opened_time: Vec<i64>,
+    next_opened_time_validity: Vec<bool>,
+    next_request_time: Vec<i64>,
+}
+impl RedirectsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &RedirectRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.client.push(row.client.as_bytes());
+        self.method.push(row.method.as_bytes());
+        self.status.push(row.status);
+        self.host.push(row.host.as_bytes());
+        self.target.push(row.target.as_bytes());
+        self.request_frame.push(row.request_frame);
+        self.opened_time.push(row.opened_time.unwrap_or_default());
+        self.opened_time_validity.push(row.opened_time.is_some());
+        self.request_time.push(row.request_time);
+        self.response_last_time.push(row.response_last_time);
+        self.first_flow.push(row.first_flow);
+        self.first_transaction.push(row.first_transaction);
+        self.next_flow.push(row.next_flow);
+        self.next_transaction.push(row.next_transaction);
+        self.next_host.push(row.next_host.as_bytes());
+        self.next_target.push(row.next_target.as_bytes());
+        self.next_request_frame.push(row.next_request_frame);
+        self.next_opened_time
+            .push(row.next_opened_time.unwrap_or_default());
+        self.next_opened_time_validity
+            .push(row.next_opened_time.is_some());
+        self.next_request_time.push(row.next_request_time);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "client",
+                    json_name: None,
+                    values: Values::Text(self.client),
+                    validity: None,
+                },
+                Column {
+                    name: "method",
+                    json_name: None,
+                    values: Values::Text(self.method),
+                    validity: None,
+                },
+                Column {
+                    name: "status",
+                    json_name: None,
+                    values: Values::U16(self.status),
+                    validity: None,
+                },
+                Column {
+                    name: "host",
+                    json_name: None,
+                    values: Values::Text(self.host),
+                    validity: None,
+                },
+                Column {
+                    name: "target",
+                    json_name: None,
+                    values: Values::Text(self.target),
+                    validity: None,
+                },
+                Column {
+                    name: "request_frame",
+                    json_name: None,
+                    values: Values::U64(self.request_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "opened_time",
+                    json_name: None,
+                    values: Values::Time(self.opened_time),
+                    validity: Some(self.opened_time_validity),
+                },
+                Column {
+                    name: "request_time",
+                    json_name: None,
+                    values: Values::Time(self.request_time),
+                    validity: None,
+                },
+                Column {
+                    name: "response_last_time",
+                    json_name: None,
+                    values: Values::Time(self.response_last_time),
+                    validity: None,
+                },
+                Column {
+                    name: "first_flow",
+                    json_name: None,
+                    values: Values::U32(self.first_flow),
+                    validity: None,
+                },
+                Column {
+                    name: "first_transaction",
+                    json_name: None,
+                    values: Values::U32(self.first_transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "next_flow",
+                    json_name: None,
+                    values: Values::U32(self.next_flow),
+                    validity: None,
+                },
+                Column {
+                    name: "next_transaction",
+                    json_name: None,
+                    values: Values::U32(self.next_transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "next_host",
+                    json_name: None,
+                    values: Values::Text(self.next_host),
+                    validity: None,
+                },
+                Column {
+                    name: "next_target",
+                    json_name: None,
+                    values: Values::Text(self.next_target),
+                    validity: None,
+                },
+                Column {
+                    name: "next_request_frame",
+                    json_name: None,
+                    values: Values::U64(self.next_request_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "next_opened_time",
+                    json_name: None,
+                    values: Values::Time(self.next_opened_time),
+                    validity: Some(self.next_opened_time_validity),
+                },
+                Column {
+                    name: "next_request_time",
+                    json_name: None,
+                    values: Values::Time(self.next_request_time),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a request with Expect: 100-continue whose body came a while after its head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExpectationRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction number on the flow.
+    pub transaction: u32,
+    /// Address of the client.
+    pub client: String,
+    /// Host of the URL, else the address of the server.
+    pub host: String,
+    /// Path and query of the URL.
+    pub target: String,
+    /// Request method.
+    pub method: String,
+    /// Status code of the final response.
+    pub status: Option<u16>,
+    /// Frame that completed the head.
+    pub head_frame: u64,
+    /// Its time.
+    pub head_time: i64,
+    /// Frame of the body's first byte.
+    pub body_frame: u64,
+    /// Its time.
+    pub body_time: i64,
+    /// Body of the request, framing removed.
+    pub body_bytes: u64,
+    /// Frame of the 100 response's first byte.
+    pub continue_frame: Option<u64>,
+    /// Its time.
+    pub continue_time: Option<i64>,
+    /// Time of the final response's first byte.
+    pub final_time: Option<i64>,
+    /// Time the final response was complete.
+    pub end_time: Option<i64>,
+    /// Round trip of the whole path.
+    pub rtt: Option<i64>,
+    /// As in flows.
+    pub server_path_rtt: Option<i64>,
+}
+/// Gathers [`ExpectationRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExpectationsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    client: Lists<u8>,
+    host: Lists<u8>,
+    target: Lists<u8>,
+    method: Lists<u8>,
+    status: Vec<u16>,
+    status_validity: Vec<bool>,
+    head_frame: Vec<u64>,
+    head_time: Vec<i64>,
+    body_frame: Vec<u64>,
+    body_time: Vec<i64>,
+    body_bytes: Vec<u64>,
+    continue_frame: Vec<u64>,
+    continue_frame_validity: Vec<bool>,
+    continue_time: Vec<i64>,
+    continue_time_validity: Vec<bool>,
+    final_time: Vec<i64>,
+    final_time_validity: Vec<bool>,
+    end_time: Vec<i64>,
+    end_time_validity: Vec<bool>,
+    rtt: Vec<i64>,
+    rtt_validity: Vec<bool>,
+    server_path_rtt: Vec<i64>,
+    server_path_rtt_validity: Vec<bool>,
+}
+impl ExpectationsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &ExpectationRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.client.push(row.client.as_bytes());
+        self.host.push(row.host.as_bytes());
+        self.target.push(row.target.as_bytes());
+        self.method.push(row.method.as_bytes());
+        self.status.push(row.status.unwrap_or_default());
+        self.status_validity.push(row.status.is_some());
+        self.head_frame.push(row.head_frame);
+        self.head_time.push(row.head_time);
+        self.body_frame.push(row.body_frame);
+        self.body_time.push(row.body_time);
+        self.body_bytes.push(row.body_bytes);
+        self.continue_frame
+            .push(row.continue_frame.unwrap_or_default());
+        self.continue_frame_validity
+            .push(row.continue_frame.is_some());
+        self.continue_time
+            .push(row.continue_time.unwrap_or_default());
+        self.continue_time_validity
+            .push(row.continue_time.is_some());
+        self.final_time.push(row.final_time.unwrap_or_default());
+        self.final_time_validity.push(row.final_time.is_some());
+        self.end_time.push(row.end_time.unwrap_or_default());
+        self.end_time_validity.push(row.end_time.is_some());
+        self.rtt.push(row.rtt.unwrap_or_default());
+        self.rtt_validity.push(row.rtt.is_some());
+        self.server_path_rtt
+            .push(row.server_path_rtt.unwrap_or_default());
+        self.server_path_rtt_validity
+            .push(row.server_path_rtt.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "client",
+                    json_name: None,
+                    values: Values::Text(self.client),
+                    validity: None,
+                },
+                Column {
+                    name: "host",
+                    json_name: None,
+                    values: Values::Text(self.host),
+                    validity: None,
+                },
+                Column {
+                    name: "target",
+                    json_name: None,
+                    values: Values::Text(self.target),
+                    validity: None,
+                },
+                Column {
+                    name: "method",
+                    json_name: None,
+                    values: Values::Text(self.method),
+                    validity: None,
+                },
+                Column {
+                    name: "status",
+                    json_name: None,
+                    values: Values::U16(self.status),
+                    validity: Some(self.status_validity),
+                },
+                Column {
+                    name: "head_frame",
+                    json_name: None,
+                    values: Values::U64(self.head_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "head_time",
+                    json_name: None,
+                    values: Values::Time(self.head_time),
+                    validity: None,
+                },
+                Column {
+                    name: "body_frame",
+                    json_name: None,
+                    values: Values::U64(self.body_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "body_time",
+                    json_name: None,
+                    values: Values::Time(self.body_time),
+                    validity: None,
+                },
+                Column {
+                    name: "body_bytes",
+                    json_name: None,
+                    values: Values::U64(self.body_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "continue_frame",
+                    json_name: None,
+                    values: Values::U64(self.continue_frame),
+                    validity: Some(self.continue_frame_validity),
+                },
+                Column {
+                    name: "continue_time",
+                    json_name: None,
+                    values: Values::Time(self.continue_time),
+                    validity: Some(self.continue_time_validity),
+                },
+                Column {
+                    name: "final_time",
+                    json_name: None,
+                    values: Values::Time(self.final_time),
+                    validity: Some(self.final_time_validity),
+                },
+                Column {
+                    name: "end_time",
+                    json_name: None,
+                    values: Values::Time(self.end_time),
+                    validity: Some(self.end_time_validity),
+                },
+                Column {
+                    name: "rtt",
+                    json_name: None,
+                    values: Values::Duration(self.rtt),
+                    validity: Some(self.rtt_validity),
+                },
+                Column {
+                    name: "server_path_rtt",
+                    json_name: None,
+                    values: Values::Duration(self.server_path_rtt),
+                    validity: Some(self.server_path_rtt_validity),
                 },
             ],
         }

@@ -1,12 +1,13 @@
 //! Payload on its way to HTTP, and what comes back from there.
 
-use trace_model::rows::Direction;
+use trace_model::rows::{Direction, TransactionRow};
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
 use super::recover::span_of;
 use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::ends::Side;
+use crate::exchange::{is_notable, Details, Exchange, Noted};
 use crate::half::Half;
 use crate::http::{self, Connection, Mark, Message};
 use crate::pauses::FinishedMessage;
@@ -82,7 +83,9 @@ impl Flow {
     ) {
         let direction = self.direction_of(side);
         let opened_before = Opened::of(self.http.as_deref());
-        let mut connection = self.http.take().unwrap_or_else(|| self.new_connection());
+        let looks_at_bodies = tables.exchanges.is_some();
+        let connection = self.http.take();
+        let mut connection = connection.unwrap_or_else(|| self.new_connection(looks_at_bodies));
         let output = &mut tables.http_output;
         let (sender, _) = self.halves(side);
         let gaps_before = sender.reassembler.gap_bytes;
@@ -126,12 +129,17 @@ impl Flow {
         self.after_delivery(connection, opened_before, (direction, mark), tables);
     }
 
-    fn new_connection(&self) -> Box<Connection> {
+    fn new_connection(&self, looks_at_bodies: bool) -> Box<Connection> {
         let is_unread = |half: &Half| half.has_syn && half.reassembler.delivered() == 0;
-        Box::new(if is_unread(&self.first) && is_unread(&self.second) {
+        let connection = if is_unread(&self.first) && is_unread(&self.second) {
             Connection::from_its_beginning()
         } else {
             Connection::new()
+        };
+        Box::new(if looks_at_bodies {
+            connection.looking_at_bodies()
+        } else {
+            connection
         })
     }
 
@@ -214,7 +222,7 @@ impl Flow {
         tables.http_output = output;
     }
 
-    pub(super) fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
+    pub(super) fn finished(&mut self, mut transaction: http::Transaction, tables: &mut Tables) {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
         let flow = self.number;
@@ -247,7 +255,14 @@ impl Flow {
         let request = span_of(index, transaction.request.as_deref());
         let response = span_of(index, transaction.response.as_deref());
         self.place_recoveries(request, response);
+        let noted = tables
+            .exchanges
+            .is_some()
+            .then(|| Noted::of(&mut transaction));
         let row = transaction_row(self.number, index, transaction);
+        if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
+            exchanges.extend(self.exchange(tables.last_frame, &row, noted));
+        }
         if let Some(oldest) = self.unacknowledged.push(row, request, response) {
             self.write(oldest, tables);
         }
@@ -270,6 +285,31 @@ impl Flow {
             tables.waits.push(&wait);
         }
         tables.transactions.push(&row);
+    }
+
+    /// The transaction as one of all that the clients asked for, if its request is known.
+    fn exchange(&self, frame: u64, row: &TransactionRow, noted: Noted) -> Option<Exchange> {
+        let (client, server) = self.client_and_server();
+        let details = is_notable(row).then(|| Details {
+            row: row.clone(),
+            rtt_ns: self.path_rtt_ns(),
+            server_path_rtt_ns: self.client_half().path_rtt_ns,
+            segment_bytes: self.segment_size.full(),
+            noted,
+        });
+        Some(Exchange {
+            frame,
+            flow: row.flow,
+            transaction: row.index,
+            client: client.address,
+            server: server.address,
+            host: row.host.clone(),
+            target: row.target.clone()?,
+            request_frame: row.request_frame?,
+            request_time: row.request_time?,
+            opened_ns: self.syn_ns.filter(|_| row.index == 0),
+            details: details.map(Box::new),
+        })
     }
 
     /// Writes the transactions whose last byte is now acknowledged.

@@ -57,6 +57,13 @@ impl Connection {
         }
     }
 
+    /// As before, but the bodies of responses are looked at too.
+    #[must_use]
+    pub fn looking_at_bodies(mut self) -> Self {
+        self.responses.looks_at_bodies = true;
+        self
+    }
+
     /// The next bytes of a direction: the payload of one segment, from stream offset `offset` on
     /// (the first payload byte of the direction is 0). `peer_acked` is how many bytes of the other
     /// direction that segment acknowledged. Bytes before those already given are ignored; a jump
@@ -218,6 +225,7 @@ impl Connection {
                 self.lose(role, out);
             }
         }
+        self.responses.give_up_body();
         self.pairing.hand_out_and_lose_order(out);
     }
 
@@ -287,6 +295,8 @@ impl Connection {
         std::mem::swap(&mut self.requests, &mut self.responses);
         self.requests.role = Role::Request;
         self.responses.role = Role::Response;
+        self.responses.looks_at_bodies = self.requests.looks_at_bodies;
+        self.requests.looks_at_bodies = false;
         self.pairing = Pairing::default();
         if matches!(self.responses.state, State::Searching) {
             self.pairing.lost_responses(out);

@@ -13,6 +13,17 @@ pub struct Fields {
     pub content_type: Option<Box<str>>,
     pub content_encoding: Option<Box<str>>,
     pub server: Option<Box<str>>,
+    pub location: Option<Box<str>>,
+    pub etag: Option<Box<str>>,
+    pub last_modified: Option<Box<str>>,
+    /// Lists: the values of several fields, comma-separated (RFC 9110, section 5.3).
+    pub cache_control: Option<Box<str>>,
+    pub vary: Option<Box<str>>,
+    pub accept_encoding: Option<Box<str>>,
+    /// If-None-Match or If-Modified-Since is there (RFC 9110, section 13.1).
+    pub is_conditional: bool,
+    /// Expect is 100-continue (RFC 9110, section 10.1.1).
+    pub expects_continue: bool,
     /// The field `Upgrade` is there (RFC 9110, section 7.8).
     pub has_upgrade: bool,
 }
@@ -64,15 +75,36 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
     // The length of the name first: most fields of a head are none of these.
     let slot = match header.name.len() {
         4 if is("host") => &mut fields.host,
+        4 if is("etag") => &mut fields.etag,
+        4 if is("vary") => return add(&mut fields.vary, header.value),
+        6 if is("expect") => {
+            fields.expects_continue |= header
+                .value
+                .trim_ascii()
+                .eq_ignore_ascii_case(b"100-continue");
+            return;
+        }
         6 if is("server") => &mut fields.server,
         7 if is("upgrade") => {
             fields.has_upgrade = true;
             return;
         }
+        8 if is("location") => &mut fields.location,
         10 if is("connection") => return read_connection(header.value, framing),
         12 if is("content-type") => &mut fields.content_type,
+        13 if is("last-modified") => &mut fields.last_modified,
+        13 if is("cache-control") => return add(&mut fields.cache_control, header.value),
+        13 if is("if-none-match") => {
+            fields.is_conditional = true;
+            return;
+        }
         14 if is("content-length") => return read_content_length(header.value, framing),
+        15 if is("accept-encoding") => return add(&mut fields.accept_encoding, header.value),
         16 if is("content-encoding") => &mut fields.content_encoding,
+        17 if is("if-modified-since") => {
+            fields.is_conditional = true;
+            return;
+        }
         17 if is("transfer-encoding") => return read_transfer_encoding(header.value, framing),
         _ => return,
     };
@@ -80,6 +112,16 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
     if slot.is_none() {
         *slot = Some(text(header.value.trim_ascii(), VALUE_MAX));
     }
+}
+
+/// Adds a field to those of its name before it: together they are one list (RFC 9110, section 5.3).
+fn add(slot: &mut Option<Box<str>>, value: &[u8]) {
+    let more = text(value.trim_ascii(), VALUE_MAX);
+    *slot = Some(match slot.take() {
+        None => more,
+        Some(before) if before.len().saturating_add(more.len()) > VALUE_MAX => before,
+        Some(before) => format!("{before}, {more}").into(),
+    });
 }
 
 /// Bytes as text, cut at `limit` bytes; line ends and the white space after them, which are folds,
@@ -231,6 +273,30 @@ mod tests {
             ])
             .chunked_repeated
         );
+    }
+
+    #[test]
+    fn test_several_fields_are_one_list_and_validators_are_noticed() {
+        let of = |pairs: &[(&str, &str)]| {
+            let headers: Vec<Header<'_>> = pairs
+                .iter()
+                .map(|(name, value)| Header {
+                    name,
+                    value: value.as_bytes(),
+                })
+                .collect();
+            read(&headers).0
+        };
+        let fields = of(&[
+            ("Cache-Control", "private"),
+            ("cache-control", "max-age=3 "),
+        ]);
+        assert_eq!(fields.cache_control.as_deref(), Some("private, max-age=3"));
+        assert!(of(&[("If-None-Match", "\"x\"")]).is_conditional);
+        assert!(of(&[("if-modified-since", "x")]).is_conditional);
+        assert!(!of(&[("If-Match", "x"), ("If-Range", "x")]).is_conditional);
+        assert!(of(&[("Expect", " 100-Continue")]).expects_continue);
+        assert!(!of(&[("Expect", "200-ok")]).expects_continue);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is handed out: messages and the transactions they make.
 
+use super::body::Body;
 use super::fields::{ContentLength, Fields};
 use super::framing::{self, Framing};
 use super::head::{Head, Start};
@@ -43,6 +44,10 @@ pub struct Message {
     /// The body on the wire, with chunked framing and trailers; missing bytes count.
     pub body_wire_bytes: u64,
     pub content_length: Option<u64>,
+    /// The packet that carried the first byte of its body.
+    pub body_first: Option<Mark>,
+    /// Of a whole 200 response, if bodies are looked at.
+    pub body: Option<Body>,
     pub framing: Framing,
     /// The end was reached as the framing defines it; bytes may be missing all the same.
     pub complete: bool,
@@ -51,6 +56,9 @@ pub struct Message {
     pub missing_bytes: u64,
     /// Whether the connection is meant to go on after it (RFC 9112, section 9.3).
     pub keep_alive: bool,
+    /// The options of its Connection field (RFC 9110, section 7.6.1).
+    pub has_close: bool,
+    pub has_keep_alive: bool,
 }
 
 impl Message {
@@ -78,11 +86,15 @@ impl Message {
                 ContentLength::Bytes(bytes) => Some(bytes),
                 ContentLength::Absent | ContentLength::Invalid => None,
             },
+            body_first: None,
+            body: None,
             framing,
             complete: false,
             missing_bytes: 0,
             keep_alive: framing != Framing::UntilClose
                 && framing::keep_alive(&head.framing, head.minor_version),
+            has_close: head.framing.connection_close,
+            has_keep_alive: head.framing.connection_keep_alive,
         })
     }
 
@@ -96,9 +108,19 @@ impl Message {
             &fields.content_type,
             &fields.content_encoding,
             &fields.server,
+            &fields.location,
+            &fields.etag,
+            &fields.last_modified,
+            &fields.cache_control,
+            &fields.vary,
+            &fields.accept_encoding,
         ];
         let text_bytes = texts.into_iter().flatten().map(|text| text.len());
-        text_bytes.fold(size_of::<Message>(), usize::saturating_add) as u64
+        let body_bytes = self.body.as_ref().map_or(0, Body::held_bytes);
+        text_bytes.fold(
+            size_of::<Message>().saturating_add(body_bytes),
+            usize::saturating_add,
+        ) as u64
     }
 
     #[must_use]

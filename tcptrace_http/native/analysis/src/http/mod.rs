@@ -22,6 +22,7 @@
 //! marker only on evidence, never by counting alone.
 
 mod begin;
+mod body;
 mod chunked;
 mod connection;
 mod evidence;
@@ -49,6 +50,7 @@ mod robustness_tests;
 #[cfg(test)]
 mod script;
 
+pub use body::Body;
 pub use connection::Connection;
 pub use fields::Fields;
 pub use framing::Framing;

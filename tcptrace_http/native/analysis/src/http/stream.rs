@@ -1,5 +1,6 @@
 //! One direction: from its bytes to heads and ends of messages.
 
+use super::body::Keeper;
 use super::chunked::{ChunkedBody, Progress};
 use super::framing::Framing;
 use super::head::{self, Head, Parsed};
@@ -67,6 +68,9 @@ pub(super) struct Reader {
     start_line_is_whole: bool,
     /// The message whose body is being read.
     pub(super) message: Option<Box<Message>>,
+    /// Whether the bodies of responses are looked at; and what is kept of the one being read.
+    pub(super) looks_at_bodies: bool,
+    kept: Option<Box<Keeper>>,
     /// Memory that it takes.
     message_bytes: u64,
     /// The body was framed without knowing the request.
@@ -90,6 +94,8 @@ impl Reader {
             buffer: Vec::new(),
             start_line_is_whole: false,
             message: None,
+            looks_at_bodies: false,
+            kept: None,
             message_bytes: 0,
             is_guess: false,
             broke_off: false,
@@ -101,8 +107,10 @@ impl Reader {
 
     /// Memory that the head so far and the message take.
     pub(super) fn held_bytes(&self) -> u64 {
+        let kept_bytes = self.kept.as_ref().map_or(0, |kept| kept.held_bytes());
         self.message_bytes
             .saturating_add(self.buffer.capacity() as u64)
+            .saturating_add(kept_bytes)
     }
 
     /// Takes bytes up to the next event and says how many those were.
@@ -116,9 +124,13 @@ impl Reader {
             State::Idle => self.between(bytes, mark, peer_acked),
             State::Head => self.head(bytes, mark),
             State::Body(body) => {
-                let result = body.advance(bytes);
+                if let Some(kept) = &mut self.kept {
+                    kept.segment(mark);
+                }
+                let result = body.advance(bytes, self.kept.as_deref_mut());
                 if let Some(message) = &mut self.message {
                     message.last = message.last.later(mark);
+                    message.body_first.get_or_insert(mark);
                 }
                 result
             }
@@ -205,6 +217,9 @@ impl Reader {
             Framing::NoBody | Framing::Tunnel | Framing::Unknown => None,
         };
         self.message_bytes = message.held_bytes();
+        self.kept = (self.looks_at_bodies && body.is_some())
+            .then(|| Keeper::for_body_of(&message))
+            .flatten();
         self.message = Some(message);
         self.state = body.map_or(State::Idle, State::Body);
         body.is_some()
@@ -224,6 +239,10 @@ impl Reader {
             State::Body(Body::Chunked(body)) => body.data_bytes,
             _ => message.body_wire_bytes,
         };
+        let kept = self.kept.take();
+        if complete && message.missing_bytes == 0 {
+            message.body = kept.map(|kept| kept.into_body());
+        }
         self.state = State::Idle;
         self.is_guess = false;
         self.broke_off = !complete;
@@ -239,6 +258,7 @@ impl Reader {
         if let Some(message) = &mut self.message {
             message.missing_bytes = message.missing_bytes.saturating_add(used);
         }
+        self.kept = None;
         self.next = self.next.saturating_add(used);
         (used, skipped)
     }
@@ -246,6 +266,11 @@ impl Reader {
     /// The head so far as a head, where its rest is missing.
     pub(super) fn broken_off_head(&mut self) -> Option<Box<Head>> {
         head::parse_broken_off(self.role, &std::mem::take(&mut self.buffer))
+    }
+
+    /// Forgets what it keeps of the body.
+    pub(super) fn give_up_body(&mut self) {
+        self.kept = None;
     }
 
     pub(super) fn search(&mut self) {
@@ -260,7 +285,12 @@ impl Reader {
 }
 
 impl Body {
-    fn advance(&mut self, bytes: &[u8]) -> (usize, Event) {
+    fn advance(&mut self, bytes: &[u8], mut kept: Option<&mut Keeper>) -> (usize, Event) {
+        let mut keep = |bytes: &[u8]| {
+            if let Some(kept) = kept.as_deref_mut() {
+                kept.data(bytes);
+            }
+        };
         match self {
             Body::Length { remaining } => {
                 let here = (*remaining).min(bytes.len() as u64);
@@ -271,14 +301,18 @@ impl Body {
                     Event::More
                 };
                 // `here` is at most the length of a slice.
+                keep(bytes.get(..here as usize).unwrap_or(&[]));
                 (here as usize, event)
             }
-            Body::Chunked(body) => match body.advance(bytes) {
+            Body::Chunked(body) => match body.advance(bytes, keep) {
                 (used, Progress::More) => (used, Event::More),
                 (used, Progress::Done) => (used, Event::Finished),
                 (used, Progress::Malformed(what)) => (used, Event::Malformed(what)),
             },
-            Body::UntilClose => (bytes.len(), Event::More),
+            Body::UntilClose => {
+                keep(bytes);
+                (bytes.len(), Event::More)
+            }
         }
     }
 

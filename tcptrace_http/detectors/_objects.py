@@ -1,0 +1,136 @@
+"""What the detectors of objects have in common: the time that bytes took, and one finding for several."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+__all__ = [
+    "REDUNDANT_BYTES_MIN",
+    "REDUNDANT_TIME_MIN",
+    "kilobytes",
+    "milliseconds",
+    "of_several",
+    "severity",
+    "shown",
+    "time_of_bytes",
+]
+
+#: Fewer bytes fit the initial window of ten segments (RFC 6928): without them no round trip is saved.
+REDUNDANT_BYTES_MIN: Final = 14_600
+#: Less time is within what two fetches of the same thing differ by.
+REDUNDANT_TIME_MIN: Final = timedelta(milliseconds=1)
+#: As for all findings: less than this, or than this share of what it took, is no error.
+_ERROR_LOST_MIN: Final = timedelta(milliseconds=5)
+_ERROR_SHARE_MIN: Final = 0.05
+#: Segments of the initial window (RFC 6928).
+_INITIAL_WINDOW: Final = 10
+#: A transfer is slow start's if it took so many of the round trips that slow start needs: acknowledgments
+#: are delayed, and the last flight comes at once.
+_SLOW_START_LEAST: Final = 0.75
+_SLOW_START_MOST: Final = 1.5
+#: Of a URL in a sentence.
+_URL_CHARACTERS_MAX: Final = 100
+#: A round trip below this is no part of the time that a response takes.
+_ROUND_TRIP_MIN: Final = timedelta(milliseconds=2)
+
+
+def time_of_bytes(saved: pl.Expr) -> pl.Expr:
+    """By how much a response had been shorter with ``saved`` bytes less: at its own rate, or in the round
+    trips that slow start needs for the one and the other where these are what it took.
+    """
+    import polars as pl
+
+    size = (pl.col("response_header_bytes") + pl.col("body_bytes")).cast(pl.Float64)
+    segment = pl.col("segment_bytes").cast(pl.Float64)
+    took = pl.col("transfer").dt.total_nanoseconds()
+    rtt = pl.col("rtt").dt.total_nanoseconds()
+
+    def rounds(bytes_: pl.Expr) -> pl.Expr:
+        segments = (bytes_ / segment).ceil().clip(1)
+        return ((segments - 1) / _INITIAL_WINDOW + 1).log(2).floor()
+
+    needed = rounds(size)
+    is_slow_start = (
+        (pl.col("rtt") >= _ROUND_TRIP_MIN)
+        & (needed >= 1)
+        & took.is_between(_SLOW_START_LEAST * needed * rtt, _SLOW_START_MOST * needed * rtt)
+    )
+    # The first segment is there when the time begins to count.
+    at_its_rate = took * (saved / (size - segment).clip(1)).clip(0, 1)
+    lost = (
+        pl.when(is_slow_start)
+        .then(pl.min_horizontal((needed - rounds(size - saved)) * rtt, took))
+        .otherwise(at_its_rate)
+    )
+    return lost.fill_nan(0).fill_null(0).cast(pl.Int64).cast(pl.Duration("ns"))
+
+
+def of_several(
+    rows: pl.LazyFrame, by: Sequence[str], *, frames: tuple[str, str], extra: Sequence[pl.Expr] = ()
+) -> pl.LazyFrame:
+    """One row for the rows that agree in ``by``: their number ``times``, the sum of ``lost`` and of
+    ``elapsed``, and the place that they share, if they share one. ``frames`` are the columns of the
+    first and the last frame.
+    """
+    import polars as pl
+
+    def shared(name: str) -> pl.Expr:
+        return pl.when(pl.len() == 1).then(pl.col(name).first())
+
+    first, last = frames
+    return rows.group_by(by, maintain_order=True).agg(
+        *extra,
+        flow=pl.when(pl.col("flow").n_unique() == 1).then(pl.col("flow").first()),
+        transaction=shared("transaction"),
+        first_frame=pl.col(first).min(),
+        last_frame=pl.col(last).max(),
+        start=shared("response_first_time"),
+        times=pl.len(),
+        lost=pl.col("lost").sum(),
+        elapsed=pl.col("elapsed").sum(),
+        cause=pl.lit(None, pl.String),
+    )
+
+
+def severity() -> pl.Expr:
+    """As for all findings, of transactions that may be several; nothing notable lost is ``info``."""
+    import polars as pl
+
+    is_error = (pl.col("lost") >= _ERROR_LOST_MIN) & (
+        pl.col("lost").dt.total_nanoseconds() >= _ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
+    )
+    return (
+        pl.when(pl.col("lost") < REDUNDANT_TIME_MIN)
+        .then(pl.lit("info"))
+        .when(is_error)
+        .then(pl.lit("error"))
+        .otherwise(pl.lit("warning"))
+    )
+
+
+def milliseconds(name: str) -> pl.Expr:
+    """A duration in milliseconds, to be read."""
+    import polars as pl
+
+    return (pl.col(name).dt.total_nanoseconds() / 1e6).round(1)
+
+
+def shown(*url: str) -> pl.Expr:
+    """A URL of these columns for a sentence: cut, if it is long."""
+    import polars as pl
+
+    whole = pl.concat_str(url)
+    is_long = whole.str.len_chars() > _URL_CHARACTERS_MAX
+    cut = pl.format("{}…", whole.str.slice(0, _URL_CHARACTERS_MAX))
+    return pl.when(is_long).then(cut).otherwise(whole)
+
+
+def kilobytes(bytes_: pl.Expr) -> pl.Expr:
+    """Bytes in kB, to be read."""
+    return (bytes_ / 1000).round(1)

@@ -1,0 +1,120 @@
+"""An object was fetched again after a small change, and all of it was sent.
+
+What it does
+------------
+Finds URLs whose text a client fetched again, changed so little that the difference is a small part of what
+was sent. The difference is measured, not guessed: zstd with the earlier body as its prefix.
+
+Why it is bad
+-------------
+Pages and answers of an API mostly repeat what the client already has. Mogul and others found deltas a
+tenth of the size of the responses that they replace. On a long path the bytes cost round trips of
+slow start as well.
+
+Evidence
+--------
+Both bodies as they were framed, gzip and zstd codings unpacked, and the size that zstd -3 makes of the
+later one with the earlier one as prefix: what ``zstd --patch-from`` and the content coding dcz write. Lost
+is the time of the bytes that the delta would have saved over the best plain coding that was measured, at the
+response's own rate, or in the round trips of slow start where these are what it took. Not said where the
+earlier response forbids to store it (no-store), where a body is over 1 MiB or not text, where the delta is more
+than half of it, nor where all that is saved at one URL fits the initial window and took no time.
+
+Fix
+---
+Compression Dictionary Transport: ``Use-As-Dictionary`` on the response, then ``Content-Encoding: dcz`` or
+``dcb`` to clients that offer it (Chrome and Edge from 130 on; Cloudflare and Fastly pass it on). Where that is
+too much, move what changes into a response of its own.
+
+Reference
+---------
+RFC 9842; RFC 3229; J. C. Mogul, F. Douglis, A. Feldmann, B. Krishnamurthy, Potential benefits of delta encoding
+and data compression for HTTP, 1997.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._objects import (
+    REDUNDANT_BYTES_MIN,
+    REDUNDANT_TIME_MIN,
+    milliseconds,
+    of_several,
+    severity,
+    shown,
+    time_of_bytes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+
+#: A larger difference is no small change, and plain compression comes near it.
+DELTA_SHARE_MAX: Final = 0.5
+
+REMEDY: Final = (
+    "Offer the response as a dictionary (Use-As-Dictionary, RFC 9842) and send the next one as dcz or dcb to"
+    " clients that take it; or move what changes into a response of its own"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    delta_share_max: float = DELTA_SHARE_MAX,
+    redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
+    redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
+) -> pl.LazyFrame:
+    """URLs fetched again with a small change; see :class:`Detector`."""
+    import polars as pl
+
+    may_store = ~pl.col("previous_no_store")
+    packed = pl.min_horizontal("body_bytes", "gzip_bytes", "zstd_bytes")
+    changed = (
+        tables["bodies"]
+        .lazy()
+        .filter(pl.col("delta_bytes") <= delta_share_max * packed, may_store)
+        .with_columns(saved=packed - pl.col("delta_bytes"))
+        .with_columns(
+            lost=time_of_bytes(pl.col("saved")),
+            elapsed=pl.col("response_last_time") - pl.col("request_time"),
+        )
+    )
+    return (
+        of_several(
+            changed,
+            ("client", "host", "target"),
+            frames=("previous_frame", "response_last_frame"),
+            extra=(
+                pl.col("body_bytes", "saved", "delta_bytes").sum(),
+                pl.col("request_frame").alias("request_frames"),
+            ),
+        )
+        .filter((pl.col("saved") >= redundant_bytes_min) | (pl.col("lost") >= redundant_time_min))
+        .with_columns(
+            severity=severity(),
+            confidence=pl.lit(0.8),
+            summary=pl.format(
+                "{} was fetched {} times again with small changes: {} bytes were sent, the differences are {};"
+                " {} ms",
+                shown("host", "target"),
+                "times",
+                "body_bytes",
+                "delta_bytes",
+                milliseconds("lost"),
+            ).str.replace(" 1 times again", " once again", literal=True),
+            evidence=pl.format(
+                "requests in frames {}; measured with zstd -3 and the response before as prefix",
+                pl.col("request_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

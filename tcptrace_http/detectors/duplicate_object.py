@@ -1,0 +1,135 @@
+"""The same body was fetched more than once, under several URLs or without a validator.
+
+What it does
+------------
+Finds bodies that one client fetched under more than one URL, and URLs whose unchanged body it fetched
+again because no response had a validator to ask with.
+
+Why it is bad
+-------------
+Caches find objects by URL and keep them fresh by validators. The same bytes under another URL (a session
+or cache-buster in the query, two host names, a missing canonical path), or without ETag and
+Last-Modified, can only be sent again.
+
+Evidence
+--------
+The digests (XXH3) and lengths of whole bodies, as they were framed. Under several URLs the first fetch was
+complete before the later was asked for. Lost is the time from the first to the last byte of the later
+responses, without stalls, for asking may still be needed. One finding a body, or a URL, and client. Not said
+of a body that fits in one segment, of one that Cache-Control forbids to store (no-store), nor where the
+repeats together fit the initial window and took no time.
+
+Fix
+---
+One object, one URL: serve it from one host and path and link to that, put versions in the path and no
+session in the query. Send ETag or Last-Modified (nginx ``etag on``, Apache ``FileETag``, an ``ETag``
+middleware such as Django's ConditionalGetMiddleware or Express' ``etag``).
+
+Reference
+---------
+RFC 9111, section 2 (cache key) and 4.3; RFC 9110, section 8.8; J. C. Mogul and others, Potential benefits of
+delta encoding and data compression for HTTP, 1997.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._objects import (
+    REDUNDANT_BYTES_MIN,
+    REDUNDANT_TIME_MIN,
+    kilobytes,
+    milliseconds,
+    of_several,
+    severity,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+
+ONE_URL: Final = (
+    "Serve the object under one URL, and link to that: no session or cache-buster in the query, one host, one path"
+)
+VALIDATOR: Final = (
+    "Send a validator, ETag or Last-Modified (nginx etag on, Apache FileETag, Django ConditionalGetMiddleware),"
+    " and Cache-Control: max-age"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
+    redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
+) -> pl.LazyFrame:
+    """Bodies fetched under several URLs or without a validator; see :class:`Detector`."""
+    import polars as pl
+
+    is_same = pl.col("is_unchanged").fill_null(value=False)
+    may_store = ~pl.col("previous_no_store")
+    bodies = (
+        tables["bodies"]
+        .lazy()
+        .with_columns(
+            lost=pl.col("transfer"),
+            elapsed=pl.col("response_last_time") - pl.col("request_time"),
+            url=shown("host", "target"),
+        )
+    )
+    twins = of_several(
+        bodies.filter(pl.col("twin_url").is_not_null(), ~is_same),
+        ("client", "body_digest", "body_bytes"),
+        frames=("twin_frame", "response_last_frame"),
+        extra=_told("twin_url"),
+    ).with_columns(
+        how=pl.format("{} under {}", shown("first_url"), pl.col("urls").list.head(3).list.join(", ")),
+        remedy=pl.lit(ONE_URL),
+    )
+    unvalidated = of_several(
+        bodies.filter(is_same, ~pl.col("previous_has_validator"), may_store),
+        ("client", "url"),
+        frames=("previous_frame", "response_last_frame"),
+        extra=(*_told("url"), pl.col("body_bytes").first()),
+    ).with_columns(how=pl.format("{} without ETag or Last-Modified", shown("first_url")), remedy=pl.lit(VALIDATOR))
+    return (
+        pl.concat([twins, unvalidated], how="diagonal")
+        .filter((pl.col("sent_bytes") >= redundant_bytes_min) | (pl.col("lost") >= redundant_time_min))
+        .with_columns(
+            severity=severity(),
+            confidence=pl.lit(0.9),
+            summary=pl.format(
+                "the {} bytes of {} were fetched {} times again: {} kB, in {} ms",
+                "body_bytes",
+                "how",
+                "times",
+                kilobytes(pl.col("sent_bytes")),
+                milliseconds("lost"),
+            ).str.replace(" 1 times again", " once again", literal=True),
+            evidence=pl.format(
+                "frames {}; body {} (XXH3)",
+                pl.col("request_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),
+                "digest",
+            ),
+        )
+    )
+
+
+def _told(first_url: str) -> tuple[pl.Expr, ...]:
+    import polars as pl
+
+    return (
+        pl.col(first_url).first().alias("first_url"),
+        pl.col("url").unique(maintain_order=True).alias("urls"),
+        pl.col("request_frame").alias("request_frames"),
+        pl.col("body_bytes").sum().alias("sent_bytes"),
+        pl.col("body_digest").first().alias("digest"),
+    )

@@ -1,0 +1,125 @@
+"""A client held its request's body for a 100 (Continue) that came late or never.
+
+What it does
+------------
+Finds requests with ``Expect: 100-continue`` whose body came long after their head: the client waited for the
+server's leave, and got it late, or gave up waiting.
+
+Why it is bad
+-------------
+A server that does not know the expectation says nothing until it has the body, and the client does not send the
+body until it has heard something: both wait until the client's timer runs out (one second in curl, 350 ms in
+.NET). Even answered at once the expectation costs a round trip.
+
+Evidence
+--------
+The time from the end of the head to the first byte of the body. Where a 100 came before the body, a round trip
+of the path is taken off: the least that the expectation costs by itself. Where none came, all of it was lost.
+Not said where the server had answered finally before the body (the expectation did what it is for), nor of
+less than some milliseconds. One finding a URL and client.
+
+Fix
+---
+Server: answer ``100 Continue`` as soon as the head is accepted (nginx, Apache and Node do; a handler that
+authenticates first is late). Client: leave the field out for bodies of ordinary size (curl
+``-H 'Expect:'`` or ``--expect100-timeout``; .NET ``ExpectContinue = false``; Apache HttpClient
+``setExpectContinueEnabled(false)``).
+
+Reference
+---------
+RFC 9110, section 10.1.1; curl's EXPECT100_TIMEOUT_MS.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._objects import milliseconds, of_several, severity, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("expectations",)
+NEEDS: Final = ("both_directions", "whole_payload")
+
+#: Less is what a server may take to look at a head.
+LOST_MIN: Final = timedelta(milliseconds=5)
+#: A round trip varies; less than this part of it over the least one is no wait for the server.
+ROUND_TRIP_SHARE: Final = 0.5
+
+REMEDY_NEVER: Final = (
+    "Let the server answer 100 Continue (RFC 9110, section 10.1.1), or the client leave Expect out"
+    " (curl -H 'Expect:', .NET ExpectContinue = false)"
+)
+REMEDY_LATE: Final = (
+    "Let the server answer 100 Continue as soon as it has the head, before slow work such as authentication,"
+    " or the client leave Expect out (curl -H 'Expect:')"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    lost_min: timedelta = LOST_MIN,
+    round_trip_share: float = ROUND_TRIP_SHARE,
+) -> pl.LazyFrame:
+    """Bodies that waited for 100 (Continue); see :class:`Detector`."""
+    import polars as pl
+
+    waited = pl.col("body_time") - pl.col("head_time")
+    was_told = (pl.col("continue_time") <= pl.col("body_time")).fill_null(value=False)
+    was_answered = (pl.col("final_time") <= pl.col("body_time")).fill_null(value=False)
+    lost = pl.when("was_told").then(waited - pl.col("rtt")).otherwise(waited)
+    varies = pl.when("was_told").then(pl.col("rtt").dt.total_nanoseconds() * round_trip_share).otherwise(0)
+    waits = (
+        tables["expectations"]
+        .lazy()
+        .with_columns(was_told=was_told)
+        .filter(~was_answered)
+        .with_columns(
+            lost=lost,
+            elapsed=pl.coalesce("end_time", "body_time") - pl.col("head_time"),
+            response_first_time=pl.col("head_time"),
+        )
+        .filter(pl.col("lost") >= lost_min, pl.col("lost").dt.total_nanoseconds() >= varies)
+    )
+    return (
+        of_several(
+            waits,
+            ("client", "host", "target", "was_told"),
+            frames=("head_frame", "body_frame"),
+            extra=(
+                pl.col("method").first(),
+                pl.col("body_bytes").sum(),
+                pl.col("head_frame").alias("head_frames"),
+                pl.col("body_frame").alias("body_frames"),
+            ),
+        )
+        .with_columns(
+            severity=severity(),
+            confidence=pl.when("was_told").then(0.85).otherwise(0.95),
+            how=pl.when("was_told").then(pl.lit("came late")).otherwise(pl.lit("never came")),
+            remedy=pl.when("was_told").then(pl.lit(REMEDY_LATE)).otherwise(pl.lit(REMEDY_NEVER)),
+        )
+        .with_columns(
+            summary=pl.format(
+                "{} times the body of {} {} waited for a 100 (Continue) that {}: {} ms",
+                "times",
+                "method",
+                shown("host", "target"),
+                "how",
+                milliseconds("lost"),
+            ).str.replace("^1 times", "once"),
+            evidence=pl.format(
+                "heads end in frames {}, bodies begin in frames {}; {} bytes",
+                pl.col("head_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),
+                pl.col("body_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),
+                "body_bytes",
+            ),
+        )
+    )

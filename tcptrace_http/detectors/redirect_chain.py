@@ -1,0 +1,126 @@
+"""A client was sent from URL to URL before it got what it had asked for.
+
+What it does
+------------
+Finds redirects that a client followed: two or more in a row, or a single one that a correct link would have
+made unnecessary, to another host or only to add or take a slash.
+
+Why it is bad
+-------------
+Each redirect costs a round trip and the server's time, and one to another host a name lookup and a
+handshake more, before the first byte of the page is even asked for. Nothing of it can go on at the same time.
+
+Evidence
+--------
+Location of the redirect, resolved against its URL, is the URL of the client's next request, sent within two
+seconds. Lost is the time from the start of the first request to that of the last, or from its SYN to the SYN
+of the last one's connection where that was opened only then: one connection had been needed anyway. One
+finding a chain and client. Not said of a single redirect within a host (a login, the page of a language), nor
+of the answer to a form (POST, redirect, GET). A redirect to https is not followed here: what comes next is
+encrypted.
+
+Fix
+---
+Link to the final URL; redirect from any form of it in one step (nginx: one ``return 301
+https://example.org$request_uri`` for all names and schemes; Apache: one ``Redirect permanent``). For https:
+``Strict-Transport-Security`` with ``includeSubDomains`` and ``preload``. A permanent redirect (301, 308) with
+``Cache-Control: max-age`` is asked for only once.
+
+Reference
+---------
+RFC 9110, section 15.4; RFC 3986, section 5; RFC 6797; web.dev, Avoid multiple page redirects.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._objects import milliseconds, of_several, severity, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("redirects",)
+NEEDS: Final = ("both_directions", "whole_payload")
+
+#: So many in a row are a chain, wherever they lead.
+CHAIN_MIN: Final = 2
+#: Less is what a redirect takes on the host itself.
+LOST_MIN: Final = timedelta(milliseconds=1)
+
+REMEDY: Final = (
+    "Link to the last URL, and redirect to it in one step from every other form of it (nginx return 301, Apache"
+    " Redirect permanent); let permanent redirects be cached (Cache-Control: max-age)"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame], *, chain_min: int = CHAIN_MIN, lost_min: timedelta = LOST_MIN
+) -> pl.LazyFrame:
+    """Redirects in a row, and single ones that a correct link avoids; see :class:`Detector`."""
+    import polars as pl
+
+    answers_form = (pl.col("method") == "POST") & pl.col("status").is_in([301, 302, 303])
+    slashed = pl.format("{}/", "target") == pl.col("next_target")
+    unslashed = pl.format("{}/", "next_target") == pl.col("target")
+    hop = pl.format("{} {}", "status", shown("host", "target"))
+    chains = (
+        tables["redirects"]
+        .lazy()
+        .filter(~answers_form)
+        .sort("request_time", maintain_order=True)
+        .group_by("first_flow", "first_transaction", maintain_order=True)
+        .agg(
+            pl.col("client", "flow", "transaction", "opened_time", "request_time").first(),
+            pl.col("next_opened_time", "next_request_time", "next_host", "next_target").last(),
+            first_frame=pl.col("request_frame").first(),
+            next_frame=pl.col("next_request_frame").last(),
+            frames=pl.col("request_frame"),
+            hops=hop.implode().list.join(", "),
+            redirects=pl.len(),
+            redirected=pl.col("response_last_time").last(),
+            leads_elsewhere=(pl.col("host") != pl.col("next_host")).any(),
+            is_slash=(slashed | unslashed).any(),
+        )
+    )
+    is_new = pl.col("next_opened_time") >= pl.col("redirected")
+    start = pl.when(is_new).then(pl.coalesce("opened_time", "request_time")).otherwise("request_time")
+    end = pl.when(is_new).then("next_opened_time").otherwise("next_request_time")
+    return (
+        chains.filter((pl.col("redirects") >= chain_min) | pl.col("leads_elsewhere") | pl.col("is_slash"))
+        .with_columns(start=start, lost=end - start, elapsed=end - start, last=shown("next_host", "next_target"))
+        .filter(pl.col("lost") >= lost_min)
+        .with_columns(response_first_time="start")
+        .pipe(
+            of_several,
+            ("client", "hops", "last"),
+            frames=("first_frame", "next_frame"),
+            extra=(pl.col("redirects").first(), pl.col("frames").first()),
+        )
+        # The time is not that of one transaction.
+        .with_columns(transaction=pl.lit(None, pl.UInt32))
+        .with_columns(
+            severity=severity(),
+            confidence=pl.lit(0.95),
+            summary=pl.format(
+                "{} redirects before {} was asked for, {} times: {} ms",
+                "redirects",
+                "last",
+                "times",
+                milliseconds("lost"),
+            )
+            .str.replace("^1 redirects", "a redirect")
+            .str.replace(", 1 times", "", literal=True),
+            evidence=pl.format(
+                "{}; requests in frames {}",
+                "hops",
+                pl.col("frames").cast(pl.List(pl.String)).list.join(", "),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

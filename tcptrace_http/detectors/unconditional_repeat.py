@@ -1,0 +1,113 @@
+"""The same object was fetched again unchanged, where a conditional request would have brought a 304.
+
+What it does
+------------
+Finds URLs whose unchanged body a client fetched again with a plain GET, although the response before
+had a validator (ETag or Last-Modified).
+
+Why it is bad
+-------------
+With If-None-Match or If-Modified-Since the server would have answered 304 (Not Modified): a head, and
+nothing to wait for behind it. The whole body crossed the path a second time instead, and on a long path
+every doubling of the congestion window that it needs is a round trip.
+
+Evidence
+--------
+Both bodies are whole and have the same digest and length, the earlier one was complete before the later
+request was sent, and Cache-Control did not forbid to store it (no-store). Lost is the time from the
+first to the last byte of the response, without stalls: a 304 would have come with the first. One finding
+a URL and client. Not said of a body that fits in one segment, nor where all repeats of the URL together fit the
+initial window and took no time. Several programs behind one address (a NAT, a proxy) count as one client.
+
+Fix
+---
+Give the client a cache: any browser's, ``requests-cache`` or ``hishel`` for Python, ``proxy_cache`` with
+``proxy_cache_revalidate on`` in nginx. On the server ``Cache-Control: max-age`` (nginx ``expires``, Apache
+``ExpiresActive``) saves even the question; ``no-store`` without need prevents both.
+
+Reference
+---------
+RFC 9110, section 13 (conditional requests); RFC 9111, section 4.3; RFC 6928.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._objects import (
+    REDUNDANT_BYTES_MIN,
+    REDUNDANT_TIME_MIN,
+    kilobytes,
+    milliseconds,
+    of_several,
+    severity,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("bodies",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+
+REMEDY: Final = (
+    "Let the client keep the object and ask with If-None-Match or If-Modified-Since (a browser's cache,"
+    " requests-cache, nginx proxy_cache_revalidate on); on the server Cache-Control: max-age (nginx expires)"
+    " saves even the question"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    redundant_bytes_min: int = REDUNDANT_BYTES_MIN,
+    redundant_time_min: timedelta = REDUNDANT_TIME_MIN,
+) -> pl.LazyFrame:
+    """URLs fetched again unchanged without a condition; see :class:`Detector`."""
+    import polars as pl
+
+    may_store = ~pl.col("previous_no_store")
+    repeats = (
+        tables["bodies"]
+        .lazy()
+        .filter("is_unchanged", "previous_has_validator", ~pl.col("is_conditional"), may_store)
+        .with_columns(lost=pl.col("transfer"), elapsed=pl.col("response_last_time") - pl.col("request_time"))
+    )
+    return (
+        of_several(
+            repeats,
+            ("client", "host", "target"),
+            frames=("previous_frame", "response_last_frame"),
+            extra=(
+                pl.col("body_bytes").sum(),
+                pl.col("request_frame").alias("request_frames"),
+                pl.col("previous_flow").first(),
+                pl.col("previous_transaction").first(),
+            ),
+        )
+        .filter((pl.col("body_bytes") >= redundant_bytes_min) | (pl.col("lost") >= redundant_time_min))
+        .with_columns(
+            severity=severity(),
+            confidence=pl.lit(0.9),
+            summary=pl.format(
+                "{} was fetched {} times again, unchanged and without If-None-Match or If-Modified-Since:"
+                " {} kB that a 304 would have saved, in {} ms",
+                shown("host", "target"),
+                "times",
+                kilobytes(pl.col("body_bytes")),
+                milliseconds("lost"),
+            ).str.replace(" 1 times again", " once again", literal=True),
+            evidence=pl.format(
+                "first fetched as transaction {} of flow {}; again in frames {}",
+                "previous_transaction",
+                "previous_flow",
+                pl.col("request_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

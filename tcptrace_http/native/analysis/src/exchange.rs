@@ -1,0 +1,91 @@
+//! A finished transaction as it is handed on to be judged together with those of all other flows.
+
+use trace_model::rows::TransactionRow;
+use trace_model::IpAddress;
+
+use crate::http::{Mark, Transaction};
+
+/// A smaller body comes in one segment with its head, as an answer without a body does: the payload
+/// of a segment on Ethernet.
+const BODY_BYTES_MIN: u64 = 1460;
+
+/// A transaction whose request is known: of most of them no more than what was asked for, and when.
+#[derive(Debug)]
+pub struct Exchange {
+    /// The packet at which it was finished: by it exchanges of several flows are put in order.
+    pub frame: u64,
+    pub flow: u32,
+    pub transaction: u32,
+    pub client: IpAddress,
+    pub server: IpAddress,
+    pub host: Option<String>,
+    pub target: String,
+    pub request_frame: u64,
+    pub request_time: i64,
+    /// Time of the SYN, of the first transaction of a flow.
+    pub opened_ns: Option<i64>,
+    pub details: Option<Box<Details>>,
+}
+
+/// All there is to say of a transaction that may be judged.
+#[derive(Debug)]
+pub struct Details {
+    /// Its flow has the number of one share.
+    pub row: TransactionRow,
+    pub rtt_ns: Option<i64>,
+    pub server_path_rtt_ns: Option<i64>,
+    pub segment_bytes: u32,
+    pub noted: Noted,
+}
+
+/// What is taken from the messages of a transaction before they become a row.
+#[derive(Debug, Default)]
+pub struct Noted {
+    pub head_last: Option<Mark>,
+    pub body_first: Option<Mark>,
+    pub continue_first: Option<Mark>,
+    /// The body of the response, if it is short and text.
+    pub text: Option<Vec<u8>>,
+    /// Nanoseconds of each pause between two segments of that body.
+    pub pauses_ns: Vec<i64>,
+}
+
+impl Noted {
+    pub(crate) fn of(transaction: &mut Transaction) -> Noted {
+        let request = transaction.request.as_deref();
+        let body = transaction
+            .response
+            .as_mut()
+            .and_then(|response| response.body.as_mut());
+        let (text, pauses_ns) = body.map_or((None, Vec::new()), |body| {
+            (body.text.take(), std::mem::take(&mut body.pauses_ns))
+        });
+        Noted {
+            head_last: request.map(|request| request.head_last),
+            body_first: request.and_then(|request| request.body_first),
+            continue_first: transaction
+                .interim
+                .filter(|interim| interim.status == 100)
+                .map(|interim| interim.first),
+            text,
+            pauses_ns,
+        }
+    }
+}
+
+/// Whether a response sends the client elsewhere (RFC 9110, section 15.4).
+pub fn is_redirect(row: &TransactionRow) -> bool {
+    matches!(row.status, Some(301 | 302 | 303 | 307 | 308)) && row.location.is_some()
+}
+
+/// Whether a response is a whole object that the client might have had in its cache.
+pub fn is_object(row: &TransactionRow) -> bool {
+    row.body_digest.is_some()
+        && row.response_body_bytes >= Some(BODY_BYTES_MIN)
+        && row.method.as_deref() == Some("GET")
+}
+
+/// Whether more is to be known of it than its URL.
+pub fn is_notable(row: &TransactionRow) -> bool {
+    row.expects_continue || is_redirect(row) || is_object(row)
+}

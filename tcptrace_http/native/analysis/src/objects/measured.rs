@@ -1,0 +1,186 @@
+//! What real coders make of a text: gzip and zstd as servers use them, and zstd with an earlier text.
+//!
+//! Level 6 is what `gzip` does unless told otherwise, and level 3 what `zstd` does. Servers that
+//! compress as they answer use lower levels, those that do so beforehand higher ones. The delta is
+//! that of `zstd --patch-from` and of the content coding dcz (RFC 9842).
+
+use std::io::{Read, Write};
+
+use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
+use flate2::Compression;
+use lru::LruCache;
+use zstd::zstd_safe::{compress_bound, CCtx, CParameter};
+
+/// Bytes of a capture that are given to coders, half a second of work; later texts are not measured.
+const MEASURED_BYTES_MAX: usize = 32 << 20;
+/// Sizes that are remembered, to measure no text twice.
+const SIZES_MAX: usize = 8192;
+/// A text that unpacks to more is not compared: as long as one that was sent as it is.
+const DECODED_BYTES_MAX: usize = 1 << 20;
+const GZIP_LEVEL: u32 = 6;
+const ZSTD_LEVEL: i32 = 3;
+/// Both texts lie within one window: twice that of the longest.
+const DELTA_WINDOW_LOG: u32 = 21;
+
+#[derive(Debug)]
+pub(super) struct Measured {
+    sizes: LruCache<u64, (u64, u64)>,
+    bytes: usize,
+}
+
+impl Default for Measured {
+    fn default() -> Self {
+        Measured {
+            sizes: LruCache::unbounded(),
+            bytes: 0,
+        }
+    }
+}
+
+impl Measured {
+    /// What gzip and zstd make of a text; None if too much was measured already.
+    pub(super) fn compressed(&mut self, digest: u64, text: &[u8]) -> Option<(u64, u64)> {
+        if let Some(sizes) = self.sizes.get(&digest) {
+            return Some(*sizes);
+        }
+        self.spend(text.len())?;
+        let sizes = (gzip_bytes(text)?, zstd_bytes(&[], text)?);
+        self.sizes.put(digest, sizes);
+        if self.sizes.len() > SIZES_MAX {
+            self.sizes.pop_lru();
+        }
+        Some(sizes)
+    }
+
+    /// The size of the difference between two texts that came with this content coding; None if they
+    /// cannot be read, or too much was measured already.
+    pub(super) fn delta(&mut self, coding: &str, before: &[u8], now: &[u8]) -> Option<u64> {
+        self.spend(before.len().saturating_add(now.len()))?;
+        if matches!(coding, "" | "identity") {
+            return zstd_bytes(before, now);
+        }
+        let (before, now) = (decoded(coding, before)?, decoded(coding, now)?);
+        self.spend(before.len().saturating_add(now.len()))?;
+        zstd_bytes(&before, &now)
+    }
+
+    fn spend(&mut self, bytes: usize) -> Option<()> {
+        let sum = self.bytes.saturating_add(bytes);
+        if sum > MEASURED_BYTES_MAX {
+            return None;
+        }
+        self.bytes = sum;
+        Some(())
+    }
+}
+
+/// Counts what is written.
+#[derive(Default)]
+struct Count(u64);
+
+impl Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 = self.0.saturating_add(bytes.len() as u64);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn gzip_bytes(text: &[u8]) -> Option<u64> {
+    let mut encoder = GzEncoder::new(Count::default(), Compression::new(GZIP_LEVEL));
+    encoder.write_all(text).ok()?;
+    encoder.finish().ok().map(|count| count.0)
+}
+
+/// A zstd frame of `text`, whose reader has `prefix` already.
+fn zstd_bytes(prefix: &[u8], text: &[u8]) -> Option<u64> {
+    let mut context = CCtx::create();
+    let level = CParameter::CompressionLevel(ZSTD_LEVEL);
+    context.set_parameter(level).ok()?;
+    if !prefix.is_empty() {
+        let window = CParameter::WindowLog(DELTA_WINDOW_LOG);
+        context.set_parameter(window).ok()?;
+        context.ref_prefix(prefix).ok()?;
+    }
+    let mut frame = Vec::with_capacity(compress_bound(text.len()));
+    let bytes = context.compress2(&mut frame, text).ok()?;
+    Some(bytes as u64)
+}
+
+fn decoded(coding: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+    let most = DECODED_BYTES_MAX as u64;
+    let mut text = Vec::new();
+    let read = match coding.trim().to_ascii_lowercase().as_str() {
+        "gzip" | "x-gzip" => MultiGzDecoder::new(bytes)
+            .take(most.saturating_add(1))
+            .read_to_end(&mut text),
+        "zstd" => zstd::stream::read::Decoder::new(bytes)
+            .ok()?
+            .take(most.saturating_add(1))
+            .read_to_end(&mut text),
+        _ => return None,
+    };
+    read.ok().filter(|_| text.len() <= DECODED_BYTES_MAX)?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: usize) -> Vec<u8> {
+        let line = |number: usize| format!("<li id=\"{}\">{}</li>\n", number, number * 7919);
+        (0..lines).map(line).collect::<String>().into_bytes()
+    }
+
+    fn packed(text: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::new(GZIP_LEVEL));
+        encoder.write_all(text).unwrap_or_default();
+        encoder.finish().unwrap_or_default()
+    }
+
+    #[test]
+    fn test_text_is_measured_once_and_until_the_bound() {
+        let mut measured = Measured::default();
+        let sizes = measured.compressed(1, &text(1000));
+        assert!(sizes.is_some_and(|(gzip, zstd)| gzip < 10_000 && zstd < 10_000));
+        let spent = measured.bytes;
+        assert_eq!(measured.compressed(1, &text(1000)), sizes);
+        assert_eq!(measured.bytes, spent);
+        measured.bytes = MEASURED_BYTES_MAX;
+        assert_eq!(measured.compressed(1, &text(1000)), sizes);
+        assert_eq!(measured.compressed(2, &text(1000)), None);
+    }
+
+    #[test]
+    fn test_a_small_change_is_a_small_delta_packed_or_not() {
+        let (before, now) = (
+            text(3000),
+            [
+                text(1500),
+                b"new".to_vec(),
+                text(3000)[text(1500).len()..].to_vec(),
+            ]
+            .concat(),
+        );
+        let mut measured = Measured::default();
+        let plain = measured.delta("", &before, &now);
+        assert!(plain.is_some_and(|bytes| bytes < 200), "{plain:?}");
+        assert_eq!(
+            measured.delta("gzip", &packed(&before), &packed(&now)),
+            plain
+        );
+        assert_eq!(measured.delta("br", &before, &now), None);
+        assert_eq!(measured.delta("gzip", &before, &now), None);
+    }
+
+    #[test]
+    fn test_a_bomb_is_not_unpacked() {
+        let bomb = packed(&vec![0; DECODED_BYTES_MAX * 3]);
+        assert_eq!(Measured::default().delta("gzip", &bomb, &bomb), None);
+    }
+}
