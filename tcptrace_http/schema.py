@@ -18,6 +18,7 @@ __all__ = [
     "CAUSES",
     "CLOSED_BY",
     "DIRECTIONS",
+    "FLAWS",
     "FRAMINGS",
     "HTTP_VERSIONS",
     "OBSERVATION_POINTS",
@@ -64,6 +65,16 @@ ANOMALY_KINDS: Final = {
     "malformed_http": "Bytes at which an HTTP message was expected are no HTTP message",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
+}
+
+#: In which ways the capture of a flow can fall short of what was on the wire. Each is told by the detector of
+#: the same name (with hyphens).
+FLAWS: Final = {
+    "one_sided_capture": "Only one direction was captured, though it answers the other",
+    "mid_stream_start": "The flow was joined after its handshake",
+    "capture_gap": "Bytes that were acknowledged but never captured",
+    "truncated_payload": "Payload was captured only in part",
+    "segmentation_offload": "Packets larger than a segment may be: merged or not yet cut by offload",
 }
 
 #: What the time of a wait was spent on, and what that means.
@@ -608,6 +619,22 @@ _QUEUES: Final = Table(
     ),
 )
 
+_FLAWS: Final = Table(
+    "flaws",
+    "One row a flow and a way in which its capture falls short of what was on the wire: of HTTP flows, and"
+    " truncated payload of all flows, for then HTTP may not have been recognized.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("flaw", "enum:FLAWS", "What is wrong with the capture of the flow"),
+        ("is_http", "bool", "HTTP/1.x was found on the flow"),
+        ("server_port", "u16", "Port of the server"),
+        ("direction", "enum:DIRECTIONS?", "Of one_sided_capture: the one that was captured"),
+        ("frame", "u64?", "Frame at which it shows first"),
+        ("count", "u64", "How many holes, truncated segments, or packets larger than a segment; else 0"),
+        ("bytes", "u64", "Bytes missing, bytes cut off, or the largest payload of a packet; else 0"),
+    ),
+)
+
 _WAITS: Final = Table(
     "waits",
     "One row an interval of a transaction with one cause. The waits of a transaction follow each other"
@@ -636,12 +663,32 @@ _FINDINGS: Final = Table(
         ("last_frame", "u64?*", "Last frame of the evidence"),
         ("start", "time?*", "When the lost time began: for held data, when it could have been sent"),
         ("lost", "duration*", "By how much the transaction would have been shorter; 0 for structure alone"),
+        ("elapsed_without", "duration?*", "What the transaction would have taken without it; null for several"),
+        (
+            "shared",
+            "duration*",
+            "The part of it that other findings of the transaction claim too: without them all it is saved once",
+        ),
         ("confidence", "f64*", "0 to 1"),
         ("cause", "enum:CAUSES?*", "What the lost time was spent on; null for structure alone"),
         ("summary", "str*", "What happened, in a sentence"),
         ("evidence", "str*", "Frames and figures"),
         ("remedy", "str*", "What to change"),
         ("reference", "str*", "Where the pathology is described"),
+    ),
+    native=False,
+)
+
+_INCONCLUSIVE: Final = Table(
+    "inconclusive",
+    "One row a detector and a flaw of the capture that kept it from judging flows: each of these flows lacks"
+    " what the detector needs, and it found nothing there, which therefore says nothing.",
+    _columns(
+        ("detector", "str*", "Name of the detector that could not judge"),
+        ("because", "str*", "Name of the detector of the flaw, which says what to do about it"),
+        ("flows", "u32*", "How many HTTP flows it could not judge for that reason"),
+        ("flow", "u32*", "The first of them"),
+        ("reason", "str*", "What the detector would have needed"),
     ),
     native=False,
 )
@@ -669,8 +716,10 @@ TABLES: Final = {
         _FLIGHTS,
         _RECOVERIES,
         _QUEUES,
+        _FLAWS,
         _WAITS,
         _FINDINGS,
+        _INCONCLUSIVE,
         _ANOMALIES,
     )
 }

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("queues", "waits")
+NEEDS: Final = ("both_directions",)
 
 #: Half of LEDBAT's full queue (RFC 6817), ten times what CoDel leaves standing (RFC 8289).
 DELAY_MIN: Final = timedelta(milliseconds=50)

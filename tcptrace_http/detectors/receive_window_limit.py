@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 
 #: Less is not worth a finding.
 LOST_MIN: Final = timedelta(milliseconds=20)

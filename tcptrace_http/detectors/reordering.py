@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "no_gaps")
 
 #: Duplicate ACKs that look like a loss (RFC 5681, section 3.2).
 DUPLICATE_ACKS: Final = 3

@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits", "queues")
+NEEDS: Final = ("both_directions", "whole_payload")
 
 #: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it.
 THINK_MIN: Final = timedelta(milliseconds=200)

@@ -38,9 +38,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "no_gaps")
 
 #: Probes are sent on suspicion (RFC 8985, section 7): a few that were not needed are no fault.
 PROBES_MIN: Final = 3

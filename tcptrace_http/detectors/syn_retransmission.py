@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "handshake")
 
 #: Less than this is a round trip that varied. The timer is one second on all current stacks.
 LOST_MIN: Final = timedelta(milliseconds=50)
@@ -73,7 +74,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         # Both ends may have sent theirs again: who was late longer counts.
         .sort("flow", "lost", descending=[False, True], maintain_order=True)
         .unique("flow", keep="first", maintain_order=True)
-        .filter(pl.col("lost") >= lost_min)
+        .filter(pl.col("lost") >= lost_min, pl.col("initial_rtt").is_not_null())
         .with_columns(
             cause=pl.lit("setup.syn_retransmission"),
             summary=pl.format(

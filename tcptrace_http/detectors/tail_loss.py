@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "no_gaps")
 
 #: Less than this is not worth a finding: hosts lose as much by scheduling.
 LOST_MIN: Final = timedelta(milliseconds=5)

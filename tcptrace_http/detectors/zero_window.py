@@ -41,9 +41,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "handshake")
 
 #: Shorter closings are those of an application that reads as fast as it can.
 LOST_MIN: Final = timedelta(milliseconds=10)

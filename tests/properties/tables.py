@@ -23,6 +23,7 @@ COMPARED: Final = (
     "transactions",
     "pauses",
     "flights",
+    "flaws",
     "recoveries",
     "queues",
     "findings",

@@ -26,7 +26,10 @@ def rows(chunks: list[bytes]) -> list[object]:
     taken = core.take()
     return [
         core.provenance(),
-        *(taken.count(table) for table in ("packets", "segments", "pauses", "flights", "recoveries", "queues")),
+        *(
+            taken.count(table)
+            for table in ("packets", "segments", "pauses", "flights", "flaws", "recoveries", "queues")
+        ),
         *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON),
     ]
 

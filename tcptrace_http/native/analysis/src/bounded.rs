@@ -5,8 +5,9 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, QueueRow, QueuesTable,
-    RecoveriesTable, RecoveryRow, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlawRow, FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable,
+    QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, TransactionRow, TransactionsTable,
+    WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -87,6 +88,8 @@ rows!(
         row.flight_segments.len().saturating_mul(28)
     }
 );
+
+rows!(FlawsTable, FlawRow, "flaws", CANDIDATES_BYTES_MAX, |_| 0);
 
 #[derive(Debug, Default)]
 pub struct Bounded<T> {

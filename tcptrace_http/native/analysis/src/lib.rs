@@ -18,6 +18,7 @@ mod anomalies;
 mod bounded;
 mod classify;
 mod ends;
+mod flaws;
 mod flights;
 mod flow;
 mod flow_row;

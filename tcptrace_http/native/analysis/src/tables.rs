@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, QueuesTable, RecoveriesTable,
-    TransactionsTable, WaitsTable,
+    FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, QueuesTable,
+    RecoveriesTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -24,6 +24,8 @@ pub struct Tables {
     pub flights: Bounded<FlightsTable>,
     pub recoveries: Bounded<RecoveriesTable>,
     pub queues: Bounded<QueuesTable>,
+    /// Their rows come with that of their flow.
+    pub flaws: Bounded<FlawsTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -58,7 +60,7 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 7] = [
+const OF_FLOWS: [(&str, &str); 8] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("waits", "transaction"),
@@ -66,6 +68,7 @@ const OF_FLOWS: [(&str, &str); 7] = [
     ("flights", "transaction"),
     ("recoveries", "transaction"),
     ("queues", "transaction"),
+    ("flaws", "flow"),
 ];
 
 impl Tables {
@@ -90,6 +93,7 @@ impl Tables {
         self.flights = Bounded::default();
         self.recoveries = Bounded::default();
         self.queues = Bounded::default();
+        self.flaws = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -120,6 +124,7 @@ impl Tables {
             self.flights.complaint(),
             self.recoveries.complaint(),
             self.queues.complaint(),
+            self.flaws.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -145,6 +150,7 @@ impl Tables {
             self.flights.bytes(),
             self.recoveries.bytes(),
             self.queues.bytes(),
+            self.flaws.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -198,6 +204,7 @@ impl Tables {
             ("flights", flights),
             ("recoveries", recoveries),
             ("queues", queues),
+            ("flaws", self.flaws.take().into_columns()),
         ]);
         Batch {
             tables,

@@ -205,6 +205,34 @@ impl Direction {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Flaw {
+    /// Only one direction was captured, though it answers the other.
+    #[default]
+    OneSidedCapture,
+    /// The flow was joined after its handshake.
+    MidStreamStart,
+    /// Bytes that were acknowledged but never captured.
+    CaptureGap,
+    /// Payload was captured only in part.
+    TruncatedPayload,
+    /// Packets larger than a segment may be: merged or not yet cut by offload.
+    SegmentationOffload,
+}
+impl Flaw {
+    pub const WORDS: &'static [&'static str] = &[
+        "one_sided_capture",
+        "mid_stream_start",
+        "capture_gap",
+        "truncated_payload",
+        "segmentation_offload",
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum Framing {
     #[default]
     None,
@@ -5144,6 +5172,120 @@ impl QueuesTable {
                     name: "rtt",
                     json_name: None,
                     values: Values::Duration(self.rtt),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a flow and a way in which its capture falls short of what was on the wire: of HTTP flows, and truncated payload of all flows, for then HTTP may not have been recognized.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlawRow {
+    /// Flow number.
+    pub flow: u32,
+    /// What is wrong with the capture of the flow.
+    pub flaw: Flaw,
+    /// HTTP/1.x was found on the flow.
+    pub is_http: bool,
+    /// Port of the server.
+    pub server_port: u16,
+    /// Of one_sided_capture: the one that was captured.
+    pub direction: Option<Direction>,
+    /// Frame at which it shows first.
+    pub frame: Option<u64>,
+    /// How many holes, truncated segments, or packets larger than a segment; else 0.
+    pub count: u64,
+    /// Bytes missing, bytes cut off, or the largest payload of a packet; else 0.
+    pub bytes: u64,
+}
+/// Gathers [`FlawRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlawsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    flaw: Vec<u8>,
+    is_http: Vec<bool>,
+    server_port: Vec<u16>,
+    direction: Vec<u8>,
+    direction_validity: Vec<bool>,
+    frame: Vec<u64>,
+    frame_validity: Vec<bool>,
+    count: Vec<u64>,
+    bytes: Vec<u64>,
+}
+impl FlawsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &FlawRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.flaw.push(row.flaw as u8);
+        self.is_http.push(row.is_http);
+        self.server_port.push(row.server_port);
+        self.direction.push(row.direction.unwrap_or_default() as u8);
+        self.direction_validity.push(row.direction.is_some());
+        self.frame.push(row.frame.unwrap_or_default());
+        self.frame_validity.push(row.frame.is_some());
+        self.count.push(row.count);
+        self.bytes.push(row.bytes);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "flaw",
+                    json_name: None,
+                    values: Values::Enum(self.flaw, Flaw::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "is_http",
+                    json_name: None,
+                    values: Values::Bool(self.is_http),
+                    validity: None,
+                },
+                Column {
+                    name: "server_port",
+                    json_name: None,
+                    values: Values::U16(self.server_port),
+                    validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: Some(self.direction_validity),
+                },
+                Column {
+                    name: "frame",
+                    json_name: None,
+                    values: Values::U64(self.frame),
+                    validity: Some(self.frame_validity),
+                },
+                Column {
+                    name: "count",
+                    json_name: None,
+                    values: Values::U64(self.count),
+                    validity: None,
+                },
+                Column {
+                    name: "bytes",
+                    json_name: None,
+                    values: Values::U64(self.bytes),
                     validity: None,
                 },
             ],

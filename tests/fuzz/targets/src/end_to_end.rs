@@ -163,10 +163,11 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, anomalies] = &first;
+    let [flows, transactions, pauses, flights, flaws, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
     check_candidates(pauses, flights, transactions);
+    check_flaws(flaws, flows);
     check_anomalies(anomalies, flows, &whole.provenance);
     if let Some(rows) = rows {
         assert_eq!(rows.0.rows, whole.segments, "a row for each segment");
@@ -174,9 +175,16 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 5] {
-    ["flows", "transactions", "pauses", "flights", "anomalies"]
-        .map(|name| View(tables.remove(name).unwrap_or_default()))
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 6] {
+    [
+        "flows",
+        "transactions",
+        "pauses",
+        "flights",
+        "flaws",
+        "anomalies",
+    ]
+    .map(|name| View(tables.remove(name).unwrap_or_default()))
 }
 
 fn check_flows(flows: &View, segments: usize, provenance: &Provenance) {
@@ -254,6 +262,16 @@ fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
     for row in 0..pauses.0.rows {
         pauses.assert_ascending(&["previous_frame", "released_frame"], row);
         pauses.assert_ascending(&["ack_frame", "released_frame"], row);
+    }
+}
+
+fn check_flaws(flaws: &View, flows: &View) {
+    let mut told = std::collections::BTreeSet::new();
+    for row in 0..flaws.0.rows {
+        let of = |name| flaws.certain(name, row);
+        let flow = usize::try_from(of("flow")).unwrap_or(usize::MAX);
+        assert_eq!(of("is_http"), flows.certain("is_http", flow));
+        assert!(told.insert((flow, of("flaw"))), "a flaw is told once");
     }
 }
 

@@ -12,6 +12,7 @@ use trace_model::{flags, Packet, Segment};
 
 use crate::classify::classify;
 use crate::ends::{Endpoint, Key, Side};
+use crate::flaws::Cut;
 use crate::flights::FlightTracker;
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
@@ -42,6 +43,7 @@ pub struct Flow {
     /// Whether a SYN told who the client is; else the first message may still tell.
     roles_are_certain: bool,
     pub start_ns: i64,
+    pub start_frame: u64,
     pub end_ns: i64,
     pub closed_by: ClosedBy,
     /// Time of the RST that ended it.
@@ -67,6 +69,8 @@ pub struct Flow {
     waits: Option<Box<Waits>>,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
+    /// Payload that was not captured of segments that were.
+    pub cut: Cut,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
     /// Losses and closed windows, once there is one.
@@ -108,6 +112,7 @@ impl Flow {
             },
             roles_are_certain: is_syn,
             start_ns: packet.time_ns,
+            start_frame: packet.frame,
             end_ns: packet.time_ns,
             closed_by: ClosedBy::Open,
             reset_ns: 0,
@@ -127,6 +132,7 @@ impl Flow {
             setup: Setup::default(),
             waits: None,
             held_bytes: 0,
+            cut: Cut::default(),
             recovery_until: 0,
             recoveries: None,
             queues: Queues::default(),

@@ -7,6 +7,7 @@ use crate::classify::Class;
 use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::half::Outstanding;
+use crate::holes::Hole;
 use crate::pauses::{AckSeen, Path, ServerData};
 use crate::tables::Tables;
 use crate::waits::{Sent, SentAgain};
@@ -102,6 +103,10 @@ impl Flow {
     ) {
         let length = segment.sequence_length();
         if length == 0 || segment.has(flags::RST) || class.is_keep_alive || class.is_window_probe {
+            // Behind an update that was lost on its way it looks like a keep-alive probe.
+            if let Some(waits) = self.waits.as_mut().filter(|_| segment.payload_bytes > 0) {
+                waits.probed(side != self.client, moment(packet));
+            }
             return;
         }
         let end = start.saturating_add(i64::from(length));
@@ -122,7 +127,11 @@ impl Flow {
                 row,
             });
             if class.gap_before_bytes > 0 {
-                sender.holes.add(sender.next, start);
+                sender.holes.add(Hole {
+                    start: sender.next,
+                    end: start,
+                    frame: Some(packet.frame),
+                });
             }
             sender.unique_bytes = sender
                 .unique_bytes
@@ -211,8 +220,9 @@ impl Flow {
             self.pauses.retransmission();
             return;
         }
+        let acked = self.server_half().acked;
         self.segment_size
-            .data(segment.payload_bytes, self.server_half().acked, start);
+            .data(packet.frame, segment.payload_bytes, acked, start);
         if !self.is_http {
             return;
         }
