@@ -76,10 +76,11 @@ def held(
 
     pauses = tables["pauses"].lazy()
     flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn")
+    awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
     transactions = (
         tables["transactions"]
         .lazy()
-        .select("flow", pl.col("index").alias("transaction"), "server_software", "expects_continue")
+        .select("flow", pl.col("index").alias("transaction"), "server_software", awaits_continue)
     )
 
     def ns(name: str) -> pl.Expr:
@@ -139,7 +140,7 @@ def held(
         .filter(is_stall | is_hold)
         .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
         # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
-        .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("expects_continue").fill_null(value=False)))
+        .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("awaits_continue").fill_null(value=False)))
         .with_columns(
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )

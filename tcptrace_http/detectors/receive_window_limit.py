@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 
 #: Less is not worth a finding.
 LOST_MIN: Final = timedelta(milliseconds=20)

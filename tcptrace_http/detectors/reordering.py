@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("recoveries", "waits")
-NEEDS: Final = ("no_gaps",)
+NEEDS: Final = ("both_directions", "no_gaps")
 
 #: Duplicate ACKs that look like a loss (RFC 5681, section 3.2).
 DUPLICATE_ACKS: Final = 3

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits", "queues")
-NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload")
+NEEDS: Final = ("both_directions", "whole_payload")
 
 #: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it.
 THINK_MIN: Final = timedelta(milliseconds=200)
@@ -52,6 +52,9 @@ THINK_MIN: Final = timedelta(milliseconds=200)
 ALLOWED: Final = timedelta(milliseconds=100)
 #: Responses whose median tells what this server usually takes.
 COUNT_MIN: Final = 5
+#: A larger request leaves in several flights, and its end may stand in a queue where it is not seen: ten
+#: segments (RFC 6928). Near the server it is seen.
+REQUEST_BYTES_MAX: Final = 14_600
 #: Where the wait may be another, nothing is told.
 CONFIDENCE_MIN: Final = 0.5
 REMEDY: Final = (
@@ -83,8 +86,12 @@ def find(
             "response_first_frame",
             "request_last_frame",
             transaction=pl.col("index"),
+            request_bytes=pl.col("request_header_bytes") + pl.col("request_body_bytes"),
         )
     )
+    flows = tables["flows"].lazy().select("flow", "observation_point")
+    is_near = pl.col("observation_point").cast(pl.String) == "server"
+    is_seen = is_near | (pl.col("request_bytes") <= REQUEST_BYTES_MAX)
     queues = tables["queues"].lazy().select(*key, "first_delay", response_first_frame=pl.col("first_frame"))
     thinks = (
         waits.filter(pl.col("cause").cast(pl.String) == "server.think")
@@ -102,7 +109,8 @@ def find(
     baseline = pl.min_horizontal(pl.coalesce(usual, pl.lit(allowed)), pl.lit(allowed)).cast(pl.Duration("ns"))
     return (
         thinks.with_columns(usual=usual, lost=pl.col("think") - baseline)
-        .filter(pl.col("think") >= think_min, pl.col("confidence") >= CONFIDENCE_MIN)
+        .join(flows, on="flow", how="left", maintain_order="left")
+        .filter(pl.col("think") >= think_min, pl.col("confidence") >= CONFIDENCE_MIN, is_seen)
         .with_columns(
             first_frame="request_last_frame",
             last_frame="response_first_frame",

@@ -100,7 +100,8 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         return pl.col(name).dt.total_nanoseconds().fill_null(0)
 
     flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
-    asked = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "expects_continue")
+    awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
+    asked = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), awaits_continue)
     rtt = ns("server_path_rtt") + ns("client_path_rtt")
     full = pl.col("segment_bytes").cast(pl.UInt64)
     # What follows the head is an upload, which takes the time that it takes.
@@ -122,7 +123,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .filter(pl.col("direction") == FROM_CLIENT)
         .join(flows, on="flow", how="left", maintain_order="left")
         .join(asked, on=["flow", "transaction"], how="left", maintain_order="left")
-        .filter(~pl.col("expects_continue").fill_null(value=False))
+        .filter(~pl.col("awaits_continue").fill_null(value=False))
         .with_columns(
             is_window=is_window.fill_null(value=False),
             is_held=follows_ack & (pl.col("pause") >= LOST_MIN),

@@ -74,7 +74,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         # Both ends may have sent theirs again: who was late longer counts.
         .sort("flow", "lost", descending=[False, True], maintain_order=True)
         .unique("flow", keep="first", maintain_order=True)
-        .filter(pl.col("lost") >= lost_min)
+        .filter(pl.col("lost") >= lost_min, pl.col("initial_rtt").is_not_null())
         .with_columns(
             cause=pl.lit("setup.syn_retransmission"),
             summary=pl.format(

@@ -33,7 +33,7 @@ const OVERTAKEN_NS: i64 = 3_000_000;
 /// packets together.
 const FAR_MIN_NS: i64 = 1_000_000;
 /// More packets at the end of a flight are not lost at once.
-const LOST_TAIL_MAX: u32 = 64;
+const LOST_AT_ONCE: u32 = 64;
 
 /// A segment that takes sequence numbers, before it moves the state of its direction on.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +154,7 @@ impl Tracker {
         let skips = sent.skipped_identifications > missing;
         self.counts_are_shared |= skips && gap == 0 && !known.is_after_a_timer(sent);
         let may_be_lost = !self.counts_are_shared
-            && sent.skipped_identifications <= LOST_TAIL_MAX.saturating_add(missing)
+            && sent.skipped_identifications <= LOST_AT_ONCE.saturating_add(missing)
             && known.sender_path_ns >= Some(FAR_MIN_NS);
         let is_resent = skips && may_be_lost && known.is_after_a_timer(sent);
         is_resent.then(|| {
