@@ -1,9 +1,9 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
 The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
-are empty, and polars need not be imported at all. On a clean capture that import would cost more
-than the analysis of a hundred thousand packets.
+of ``pauses``, ``flights`` or ``endings``, or from several flows: where there are none there is no
+candidate, ``findings`` and ``waits`` are empty, and polars need not be imported at all. On a clean
+capture that import would cost more than the analysis of a hundred thousand packets.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     import polars as pl
 
     from tcptrace_http.capture import CaptureStream, Decoded
+    from tcptrace_http.detectors import Gathered
     from tcptrace_http.trace import Provenance
 
-__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
+__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches", "in_parts"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "endings")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -37,6 +38,7 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "endings": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -45,9 +47,17 @@ _KEYS: Final = {
 class Analysis:
     """The tables of one capture as polars frames; ``schema.TABLES`` says what their columns mean."""
 
-    def __init__(self, decoded: Decoded, selected: Mapping[str, pl.DataFrame] | None = None) -> None:
+    def __init__(
+        self,
+        decoded: Decoded,
+        selected: Mapping[str, pl.DataFrame] | None = None,
+        *,
+        gathered: Gathered | None = None,
+    ) -> None:
+        """``gathered`` is what was kept of all parts of the capture, this one included, if it comes in parts."""
         self._decoded = decoded
         self._selected = selected
+        self._parts = gathered
 
     @property
     def capture(self) -> Provenance:
@@ -86,8 +96,13 @@ class Analysis:
 
     @cached_property
     def flights(self) -> pl.DataFrame:
-        """One row a response after an idle period."""
+        """One row a response at the beginning of a flow or after an idle period, in several flights."""
         return self._native("flights")
+
+    @cached_property
+    def endings(self) -> pl.DataFrame:
+        """One row a flow that let its client down."""
+        return self._native("endings")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:
@@ -96,8 +111,9 @@ class Analysis:
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there is any row that a detector could judge."""
-        return any(self._decoded.rows.count(table) for table in CANDIDATE_TABLES)
+        """Whether there is any row that a detector could judge; several flows are judged together."""
+        count = self._decoded.rows.count
+        return self._parts is not None or count("flows") > 1 or any(map(count, CANDIDATE_TABLES))
 
     @cached_property
     def findings(self) -> pl.DataFrame:
@@ -123,10 +139,25 @@ class Analysis:
     def _judge(self) -> pl.DataFrame:
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
-        from tcptrace_http.detectors import findings_of_waits, in_order
+        from tcptrace_http.detectors import findings_of_capture, findings_of_waits, in_order
 
-        of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
-        return in_order([self._shaping_findings, of_waits])
+        found = [self._shaping_findings, findings_of_waits(self._judged_tables() | {"waits": self.waits})]
+        if self._decoded.is_last:
+            found.append(findings_of_capture(self._gathered()))
+        return in_order(found)
+
+    def _gathered(self) -> Gathered:
+        if self._parts is not None:
+            return self._parts
+        from tcptrace_http.detectors import Gathered
+
+        gathered = Gathered()
+        self.gather_in(gathered)
+        return gathered
+
+    def gather_in(self, gathered: Gathered) -> None:
+        """Adds what the detectors of the whole capture keep of these rows."""
+        gathered.add(self._judged_tables() | {"waits": self.waits})
 
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
         return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}
@@ -212,8 +243,26 @@ def analyze_in_batches(
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
-    judged; the last one has the rest. No row is in two of them.
+    judged; the last one has the rest, and what is found over several flows. No row is in two of them.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """
-    return map(Analysis, batches(path, jobs=jobs, progress=progress))
+    return in_parts(batches(path, jobs=jobs, progress=progress))
+
+
+def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:
+    """The analyses of the parts of one capture; see :func:`analyze_in_batches`."""
+    gathered: Gathered | None = None
+    for decoded in parts:
+        if gathered is None and decoded.is_last:
+            yield Analysis(decoded)
+            return
+        if gathered is None:
+            from tcptrace_http.detectors import Gathered
+
+            gathered = Gathered()
+        analysis = Analysis(decoded, gathered=gathered)
+        analysis.gather_in(gathered)
+        yield analysis
+        # The next part is made while this one may go.
+        del analysis, decoded

@@ -17,11 +17,26 @@ if TYPE_CHECKING:
 
     Find = Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
 
-__all__ = ["Detector", "as_findings", "detector"]
+__all__ = ["Detector", "Gather", "as_findings", "detector"]
 
 #: Less than this, or than this share of the transaction, is a warning and no error.
 ERROR_LOST_MIN: Final = timedelta(milliseconds=5)
 ERROR_SHARE_MIN: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """What is kept of each part of a capture, for detectors that look over several flows.
+
+    A long capture comes in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` are those
+    of one part. ``merged`` drops from the rows of several parts what is beyond a limit: merging parts
+    one by one must give what merging all of them at once gives, so that findings do not depend on the
+    parts.
+    """
+
+    name: str
+    rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
+    merged: Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +45,7 @@ class Detector:
 
     ``find`` gives, per finding, the columns of the findings table that are its own: flow,
     transaction, first_frame, last_frame, start, lost, confidence, cause, summary, evidence, remedy;
+    one that looks over the whole capture ``elapsed`` too, the time of all that a finding is about;
     and ``severity`` where it is another than the time lost makes it (``info`` for structure alone).
     """
 
@@ -39,6 +55,14 @@ class Detector:
     #: The tables whose rows may become findings: it is not run where all of them are empty. One that
     #: reads ``waits`` runs after those that do not, whose findings give the waits their stalls.
     reads: tuple[str, ...]
+    #: Of a detector that looks over all flows of a capture (``SCOPE = "capture"``): ``find`` is given
+    #: what these gather from all parts of it, by name, and nothing else. ``reads`` names some of them.
+    gathers: tuple[Gather, ...] = ()
+
+    @property
+    def is_of_capture(self) -> bool:
+        """Whether it looks over all flows of a capture, at its end."""
+        return bool(self.gathers)
 
     @property
     def reads_waits(self) -> bool:
@@ -55,7 +79,8 @@ class Detector:
 def detector(module: ModuleType) -> Detector:
     """The detector of a module: named after its file, documented by its docstring."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
-    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS)
+    gathers = module.GATHERS if getattr(module, "SCOPE", "flow") == "capture" else ()
+    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, gathers)
 
 
 def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
@@ -63,6 +88,26 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
     import polars as pl
 
     schema = polars_schema(TABLES["findings"])
+    is_error = (pl.col("lost") >= ERROR_LOST_MIN) & (
+        pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
+    )
+    found = detector.find(tables)
+    own = ["severity"] if "severity" in found.collect_schema() else []
+    return (
+        (found if detector.is_of_capture else _with_elapsed(found, tables))
+        .with_columns(
+            detector=pl.lit(detector.name),
+            severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
+            reference=pl.lit(detector.reference),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    )
+
+
+def _with_elapsed(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The findings, and how long their transactions took; a detector of the whole capture says that itself."""
+    import polars as pl
+
     elapsed = pl.coalesce("last_ack_time", "response_last_time") - pl.coalesce(
         "request_time", "response_first_time"
     )
@@ -71,17 +116,6 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
         .lazy()
         .select("flow", pl.col("index").alias("transaction"), elapsed.alias("elapsed"))
     )
-    is_error = (pl.col("lost") >= ERROR_LOST_MIN) & (
-        pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
-    )
-    found = detector.find(tables)
-    own = ["severity"] if "severity" in found.collect_schema() else []
-    return (
-        found.join(transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False)
-        .with_columns(
-            detector=pl.lit(detector.name),
-            severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
-            reference=pl.lit(detector.reference),
-        )
-        .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    return found.join(
+        transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False
     )

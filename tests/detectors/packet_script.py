@@ -4,12 +4,14 @@ A line is a segment::
 
     +0.004911 S > C . 227:1687(1460) ack 53 win 16384 <mss 1460> {200 head=226 body=6425}
 
-``+`` and the time in seconds since the start; ``C`` is the client, ``S`` the server; flags as tcpdump
+``+`` and the time in seconds since the start; ``C`` is the client, ``S`` the server; a number behind
+``C`` is another connection of that client, with numbers of its own (``C2 > S``, ``S > C2``); flags as tcpdump
 shows them (S F P R, ``.`` for a lone ACK); sequence numbers relative to the initial ones, as are
 acknowledgments; then the window and the options in ``<>``: ``mss N``, ``sackOK``, ``ts``,
 ``wscale N``. What the payload says stands in ``{}``: ``{GET /path}`` is a request head that fills the
 segment, ``{200 head=H body=B}`` a response head of H bytes (default: the whole segment) that announces
-a body of B bytes. All other payload is body. A line that starts with ``#`` is a remark.
+a body of B bytes; either with the word ``close`` says ``Connection: close``. All other payload is
+body. A line that starts with ``#`` is a remark.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ ADDRESS = {"C": bytes([10, 0, 0, 1]), "S": bytes([10, 0, 0, 2])}
 PORT = {"C": 40000, "S": 80}
 FLAGS = {"S": 0x02, "F": 0x01, "P": 0x08, "R": 0x04, ".": 0}
 LINE = re.compile(
-    r"\+(?P<seconds>\d+)\.(?P<micros>\d{6}) (?P<sender>[CS]) > [CS] (?P<flags>[SFPR.]+)"
+    r"\+(?P<seconds>\d+)\.(?P<micros>\d{6}) (?P<sender>C\d*|S) > (?P<receiver>C\d*|S) (?P<flags>[SFPR.]+)"
     r"(?: (?P<start>\d+):\d+\((?P<length>\d+)\))?(?: ack (?P<ack>\d+))? win (?P<window>\d+)"
     r"(?: <(?P<options>[^>]*)>)?(?: \{(?P<payload>[^}]*)\})?$"
 )
@@ -35,6 +37,8 @@ LINE = re.compile(
 class Segment:
     time_ns: int
     sender: str
+    #: 0 for ``C`` alone.
+    connection: int
     flags: str
     start: int
     length: int
@@ -46,7 +50,7 @@ class Segment:
 
 def parse(script: str) -> list[Segment]:
     """The segments of a script; a pure ACK starts where its sender has got to."""
-    sent = {"C": 1, "S": 1}
+    sent: dict[tuple[int, str], int] = {}
     segments = []
     for line in script.splitlines():
         if not line.strip() or line.startswith("#"):
@@ -55,11 +59,14 @@ def parse(script: str) -> list[Segment]:
         if found is None:
             raise ValueError(f"not a segment: {line!r}")
         length = int(found["length"] or 0)
-        start = int(found["start"]) if found["start"] else sent[found["sender"]]
+        sender = found["sender"][0]
+        connection = int((found["sender"] + found["receiver"]).strip("CS") or 0)
+        start = int(found["start"]) if found["start"] else sent.get((connection, sender), 1)
         segments.append(
             Segment(
                 time_ns=int(found["seconds"]) * 10**9 + int(found["micros"]) * 1000,
-                sender=found["sender"],
+                sender=sender,
+                connection=connection,
                 flags=found["flags"],
                 start=start,
                 length=length,
@@ -70,7 +77,8 @@ def parse(script: str) -> list[Segment]:
             )
         )
         is_syn = "S" in found["flags"]
-        sent[found["sender"]] = max(sent[found["sender"]], 1 if is_syn else start + length)
+        so_far = sent.get((connection, sender), 1)
+        sent[connection, sender] = max(so_far, 1 if is_syn else start + length)
     return segments
 
 
@@ -82,10 +90,11 @@ def records(script: str) -> list[tuple[int, bytes]]:
 def frame(segment: Segment) -> bytes:
     receiver = "S" if segment.sender == "C" else "C"
     is_syn = "S" in segment.flags
+    port = PORT | {"C": PORT["C"] + segment.connection}
     flags = sum(FLAGS[flag] for flag in segment.flags) | (0x10 if segment.ack is not None else 0)
     tcp = dpkt.tcp.TCP(
-        sport=PORT[segment.sender],
-        dport=PORT[receiver],
+        sport=port[segment.sender],
+        dport=port[receiver],
         seq=(INITIAL[segment.sender] + (0 if is_syn else segment.start)) % 2**32,
         ack=0 if segment.ack is None else (INITIAL[receiver] + segment.ack) % 2**32,
         flags=flags,
@@ -127,6 +136,8 @@ def payload(segment: Segment) -> bytes:
     else:
         head_bytes = segment.length
         lines = [f"{first} {rest[0]} HTTP/1.1", "Host: h"]
+    if "close" in rest:
+        lines.append("Connection: close")
     head = padded(lines, head_bytes)
     if len(head) > segment.length:
         raise ValueError(f"the head does not fit in {segment.length} bytes: {segment}")

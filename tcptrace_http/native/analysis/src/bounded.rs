@@ -5,8 +5,8 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, TransactionRow,
-    TransactionsTable,
+    EndingRow, EndingsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable,
+    TransactionRow, TransactionsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -76,6 +76,19 @@ rows!(
     |row| {
         // Four lists of as many entries, three of them of eight bytes.
         row.flight_segments.len().saturating_mul(28)
+    }
+);
+rows!(
+    EndingsTable,
+    EndingRow,
+    "endings",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let lengths = [&row.method, &row.target]
+            .into_iter()
+            .flatten()
+            .map(String::len);
+        lengths.fold(0, usize::saturating_add)
     }
 );
 

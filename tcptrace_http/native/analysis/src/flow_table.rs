@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use hashbrown::HashTable;
 use trace_model::{AnomalyKind, Packet, Segment};
 
+use crate::ending_row::ending_row;
 use crate::ends::{Endpoint, Key};
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
@@ -354,6 +355,9 @@ impl FlowTable {
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     tables.flows.push(&flow_row(flow));
+    if let Some(ending) = ending_row(flow) {
+        tables.endings.push(&ending);
+    }
     if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
         table.push(&statistics.row(flow));
     }

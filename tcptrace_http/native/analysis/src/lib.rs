@@ -16,6 +16,7 @@
 mod anomalies;
 mod bounded;
 mod classify;
+mod ending_row;
 mod ends;
 mod flights;
 mod flow;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+    EndingsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -20,6 +20,7 @@ pub struct Tables {
     pub transactions: Bounded<TransactionsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
+    pub endings: Bounded<EndingsTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -54,11 +55,12 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 4] = [
+const OF_FLOWS: [(&str, &str); 5] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
+    ("endings", "transaction"),
 ];
 
 impl Tables {
@@ -80,6 +82,7 @@ impl Tables {
         self.transactions = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
+        self.endings = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -107,6 +110,7 @@ impl Tables {
             self.transactions.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
+            self.endings.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -129,6 +133,7 @@ impl Tables {
             self.transactions.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
+            self.endings.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -172,6 +177,8 @@ impl Tables {
             ("transactions", transactions),
             ("pauses", pauses),
             ("flights", flights),
+            // Made with the row of its flow, and all that it tells is in it.
+            ("endings", self.endings.take().into_columns()),
         ]);
         Batch {
             tables,

@@ -163,10 +163,11 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, anomalies] = &first;
+    let [flows, transactions, pauses, flights, endings, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
     check_candidates(pauses, flights, transactions);
+    check_endings(endings, flows);
     check_anomalies(anomalies, flows, &whole.provenance);
     if let Some(rows) = rows {
         assert_eq!(rows.0.rows, whole.segments, "a row for each segment");
@@ -174,9 +175,28 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 5] {
-    ["flows", "transactions", "pauses", "flights", "anomalies"]
-        .map(|name| View(tables.remove(name).unwrap_or_default()))
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 6] {
+    [
+        "flows",
+        "transactions",
+        "pauses",
+        "flights",
+        "endings",
+        "anomalies",
+    ]
+    .map(|name| View(tables.remove(name).unwrap_or_default()))
+}
+
+fn check_endings(endings: &View, flows: &View) {
+    let mut before = -1;
+    for row in 0..endings.0.rows {
+        let flow = endings.certain("flow", row);
+        assert!(before < flow, "one row a flow, in order");
+        assert!(flow < flows.0.rows as i128);
+        assert!(endings.certain("first_frame", row) >= 1);
+        assert!(endings.certain("close_frame", row) >= 1);
+        before = flow;
+    }
 }
 
 fn check_flows(flows: &View, segments: usize, provenance: &Provenance) {

@@ -5,6 +5,7 @@ mod memory;
 mod payload;
 mod sent;
 mod unacknowledged;
+mod usage;
 
 use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
@@ -21,6 +22,7 @@ use crate::statistics::Statistics;
 use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
 use unacknowledged::Unacknowledged;
+pub use usage::{Close, Closing, LetDown, Usage};
 
 #[derive(Debug)]
 pub struct Flow {
@@ -37,6 +39,7 @@ pub struct Flow {
     pub client: Side,
     /// Whether a SYN told who the client is; else the first message may still tell.
     roles_are_certain: bool,
+    pub first_frame: u64,
     pub start_ns: i64,
     pub end_ns: i64,
     pub closed_by: ClosedBy,
@@ -56,7 +59,8 @@ pub struct Flow {
     http: Option<Box<Connection>>,
     /// No HTTP was found, or the flow is over: payload is not looked at any more.
     is_opaque: bool,
-    transactions: u32,
+    pub usage: Usage,
+    pub closing: Closing,
     unacknowledged: Unacknowledged,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
@@ -97,6 +101,7 @@ impl Flow {
                 Side::Second
             },
             roles_are_certain: is_syn,
+            first_frame: packet.frame,
             start_ns: packet.time_ns,
             end_ns: packet.time_ns,
             closed_by: ClosedBy::Open,
@@ -112,7 +117,8 @@ impl Flow {
             is_http: false,
             http: None,
             is_opaque: false,
-            transactions: 0,
+            usage: Usage::default(),
+            closing: Closing::default(),
             unacknowledged: Unacknowledged::default(),
             held_bytes: 0,
             recovery_until: 0,

@@ -158,8 +158,7 @@ impl Flow {
     }
 
     pub(super) fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
-        let index = self.transactions;
-        self.transactions = index.saturating_add(1);
+        let index = self.usage.add(&transaction);
         let response = transaction
             .response
             .as_ref()
