@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["CONNECTIONS", "ENDINGS", "FIRST_REQUESTS", "OPENINGS", "PAIR", "SERVICE"]
+__all__ = ["CONNECTIONS", "ENDINGS", "FIRST_REQUESTS", "OPENINGS", "PAIR", "RECOVERIES", "SERVICE"]
 
 #: What is shared by the flows of two hosts; and of a client and a server's port.
 PAIR: Final = ("client", "server")
@@ -27,6 +27,9 @@ FLOWS_MAX: Final = 1 << 17
 FLOWS_OF_A_PAIR_MAX: Final = 1024
 #: Rows with lists of flights, or of what went wrong: larger, and rarer.
 NOTABLE_MAX: Final = 1 << 15
+
+#: Waits that are there because data was lost.
+_OF_LOSS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
 
 _OF_A_CONNECTION: Final = (
     "flow",
@@ -92,6 +95,23 @@ def _endings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     )
 
 
+def _recoveries(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    import polars as pl
+
+    return _summed(
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").is_in(_OF_LOSS))
+        .select("flow", recovery=pl.col("end") - pl.col("start"))
+    )
+
+
+def _summed(rows: pl.LazyFrame) -> pl.LazyFrame:
+    import polars as pl
+
+    return rows.group_by("flow").agg(pl.col("recovery").sum()).sort("flow").head(FLOWS_MAX)
+
+
 def _first(limit: int) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
     return lambda rows: rows.sort("flow").head(limit)
 
@@ -102,5 +122,7 @@ CONNECTIONS: Final = Gather("connections", _connections, _first_of_each_pair)
 FIRST_REQUESTS: Final = Gather("first_requests", _first_requests, _first(FLOWS_MAX))
 #: The first response on each that needed several flights.
 OPENINGS: Final = Gather("openings", _openings, _first(NOTABLE_MAX))
+#: How long the transactions of each connection waited for lost data.
+RECOVERIES: Final = Gather("recoveries", _recoveries, _summed)
 #: Connections that let their client down.
 ENDINGS: Final = Gather("endings", _endings, _first(NOTABLE_MAX))

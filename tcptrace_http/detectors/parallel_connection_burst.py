@@ -17,8 +17,9 @@ Evidence
 --------
 The connections in use at the time, and when each of them first lost data of the server; loss that is
 not the connections' own doing strikes one here and one there. Or the handshakes during it against the
-least of the two hosts. Lost is what these handshakes took over the least. What the loss cost is told by
-the waits of the transactions, for loss alone may have come without the bundle too.
+least of the two hosts. Lost is what these handshakes took over the least, and the waits for data that
+was lost together, but for those of the connection that waited longest: slow start overshoots once on a
+single connection too.
 
 Fix
 ---
@@ -35,7 +36,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._host_pairs import CONNECTIONS, PAIR
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, PAIR, RECOVERIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +47,7 @@ __all__ = ["GATHERS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("connections",)
-GATHERS: Final = (CONNECTIONS,)
+GATHERS: Final = (CONNECTIONS, RECOVERIES)
 
 #: Two connections are a client that does two things.
 CONNECTIONS_MIN: Final = 3
@@ -102,13 +103,16 @@ def find(
     lost_segments = pl.col("server_retransmissions").sum()
     return (
         _bundles(tables)
+        .join(tables["recoveries"].lazy(), on="flow", how="left", maintain_order="left")
+        .with_columns(pl.col("recovery").fill_null(pl.duration()))
         .with_columns(is_inflated=is_inflated.fill_null(value=False))
         .group_by(*PAIR, "bundle", maintain_order=True)
         .agg(
             connections=pl.len(),
             at_once=pl.col("active").max(),
             inflated=pl.col("is_inflated").sum(),
-            lost=pl.duration(nanoseconds=pl.when("is_inflated").then(over).sum()),
+            queued=pl.duration(nanoseconds=pl.when("is_inflated").then(over).sum()),
+            recovery=pl.col("recovery").sum() - pl.col("recovery").max(),
             elapsed=(pl.coalesce("last_response_time", "end") - pl.col("start")).sum(),
             start=pl.col("start").min(),
             first_frame=pl.col("first_frame").min(),
@@ -124,6 +128,7 @@ def find(
             & (pl.col("lost_segments") <= pl.col("segments") * LOSS_SHARE_MAX)
             & (pl.col("together") >= pl.col("at_once") * losing_share_min)
         )
+        .with_columns(lost=pl.col("queued") + pl.when("loses").then("recovery").otherwise(pl.duration()))
         .filter(pl.col("at_once") >= connections_min, pl.col("loses") | (pl.col("inflated") >= INFLATED_MIN))
         .select(
             "flow",
@@ -138,7 +143,11 @@ def find(
             .when("loses")
             .then(0.65)
             .otherwise(0.75),
-            cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("network.queueing")),
+            cause=pl.when(pl.col("lost") > pl.duration()).then(
+                pl.when(pl.col("queued") * 2 > pl.col("lost"))
+                .then(pl.lit("network.queueing"))
+                .otherwise(pl.lit("stall.retransmission_timeout"))
+            ),
             summary=pl.format(
                 "{} had {} connections to {} in use at once; {} of them lost data within two round trips of"
                 " each other, {} handshakes stood in a queue",
@@ -149,12 +158,15 @@ def find(
                 "inflated",
             ),
             evidence=pl.format(
-                "{} connections with SYNs in frames {} to {}; {} of {} segments of the server sent again",
+                "{} connections with SYNs in frames {} to {}; {} of {} segments of the server sent again; {} ms"
+                " over the least in handshakes, {} ms waiting for lost data but for the longest",
                 "connections",
                 "first_frame",
                 "last_frame",
                 "lost_segments",
                 "segments",
+                (pl.col("queued").dt.total_nanoseconds() / 1e6).round(1),
+                (pl.col("recovery").dt.total_nanoseconds() / 1e6).round(1),
             ),
             remedy=pl.lit(REMEDY),
         )
