@@ -63,8 +63,8 @@ def of_services(rows: pl.LazyFrame, *, lost: pl.Expr, what: pl.Expr, remedy: pl.
         .group_by(SERVICE, maintain_order=True)
         .agg(
             times=pl.len(),
-            # Of one alone the transaction is known, and how it began.
-            flow=pl.col("flow").first(),
+            # Several have no one flow and transaction.
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
             start=pl.col("start").min(),
             first_frame=pl.col("first_frame").min(),

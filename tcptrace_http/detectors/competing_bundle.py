@@ -98,7 +98,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.Lazy
         .group_by(PAIR, maintain_order=True)
         .agg(
             times=pl.len(),
-            flow=pl.col("flow").first(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
             start=pl.col("start").min(),
             first_frame=pl.col("flight_first_frames").list.first().min(),

@@ -100,7 +100,6 @@ def find(
             last_frame=pl.col("first_frame").max(),
             setup_ms=setup_ms,
             rounds_ms=rounds_ms,
-            flow=pl.col("flow").first(),
             shown=pl.col("first_frame").head(FRAMES_SHOWN).cast(pl.String).str.join(", "),
             remedy=pl.when(asks_close)
             .then(pl.lit(REMEDY_CLIENT))
@@ -109,13 +108,13 @@ def find(
             .otherwise(pl.lit(REMEDY_UNUSED)),
         )
         .select(
-            "flow",
             "first_frame",
             "last_frame",
             "start",
             "lost",
             "elapsed",
             "remedy",
+            flow=pl.lit(None),
             transaction=pl.lit(None),
             confidence=pl.lit(0.95),
             cause=pl.lit("setup.handshake"),

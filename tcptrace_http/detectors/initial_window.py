@@ -99,7 +99,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
             lost=pl.col("lost").sum(),
             elapsed=pl.col("elapsed").sum(),
             resent=pl.col("first_flight_resent").sum(),
-            flow=pl.col("flow").first(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
             start=pl.col("start").min(),
             first_frame=pl.col("flight_first_frames").list.first().min(),

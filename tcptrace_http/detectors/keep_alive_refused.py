@@ -109,7 +109,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             fewest=pl.col("transactions").min(),
             most=pl.col("transactions").max(),
             said_times=pl.col("said").sum(),
-            flow=pl.col("flow").first(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             start=pl.col("last_response_time").min(),
             first_frame=pl.col("close_frame").min(),
             last_frame=pl.col("close_frame").max(),

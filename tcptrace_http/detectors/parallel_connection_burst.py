@@ -117,7 +117,6 @@ def find(
             start=pl.col("start").min(),
             first_frame=pl.col("first_frame").min(),
             last_frame=pl.col("first_frame").max(),
-            flow=pl.col("flow").first(),
             lost_segments=lost_segments,
             segments=pl.col("server_packets").sum(),
         )
@@ -131,12 +130,12 @@ def find(
         .with_columns(lost=pl.col("queued") + pl.when("loses").then("recovery").otherwise(pl.duration()))
         .filter(pl.col("at_once") >= connections_min, pl.col("loses") | (pl.col("inflated") >= INFLATED_MIN))
         .select(
-            "flow",
             "first_frame",
             "last_frame",
             "start",
             "lost",
             "elapsed",
+            flow=pl.lit(None),
             transaction=pl.lit(None),
             confidence=pl.when(pl.col("loses") & (pl.col("inflated") > 0))
             .then(0.9)

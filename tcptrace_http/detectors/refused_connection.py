@@ -93,7 +93,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, success_max_seconds: int = SUCCE
             times=pl.len(),
             ports=pl.col("server_port").unique().sort().head(PORTS_SHOWN).cast(pl.String).str.join(", "),
             port_count=pl.col("server_port").n_unique(),
-            flow=pl.col("flow").first(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             start=pl.col("start").min(),
             first_frame=pl.col("first_frame").min(),
             last_frame=pl.max_horizontal("close_frame", "next_frame").max(),

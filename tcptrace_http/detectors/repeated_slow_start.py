@@ -106,7 +106,9 @@ def find(
         .sort("flow")
         .group_by(PAIR, maintain_order=True)
         .agg(
-            pl.col("flow", "window", "earlier_flow", "flights_shown").first(),
+            pl.col("window", "earlier_flow", "flights_shown").first(),
+            shown_flow=pl.col("flow").first(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             times=pl.len(),
             transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
             start=pl.col("start").min(),
@@ -135,7 +137,7 @@ def find(
             ),
             evidence=pl.format(
                 "flow {} came in flights of {} segments, from frame {} on; flow {} had been faster",
-                "flow",
+                "shown_flow",
                 "flights_shown",
                 "first_frame",
                 "earlier_flow",

@@ -65,8 +65,10 @@ pub struct Sent {
     pub at: Moment,
     /// Offset after its last byte in its half, whose first payload byte is at 1.
     pub end: i64,
+    pub bytes: u32,
     pub segments: u32,
-    pub is_full: bool,
+    /// Payload of a full segment.
+    pub full_bytes: u32,
     pub opens_hole: bool,
 }
 
@@ -158,8 +160,9 @@ impl Waits {
         let data = Data {
             at: sent.at,
             end: sent.end,
+            bytes: sent.bytes,
             segments: sent.segments,
-            is_full: sent.is_full,
+            full_bytes: sent.full_bytes,
             opens_hole: sent.opens_hole,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {

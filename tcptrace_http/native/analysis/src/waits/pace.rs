@@ -2,14 +2,16 @@
 
 /// Shorter gaps are the pace of a link or a scheduler: a full segment at 6 Mbit/s.
 const BURST_MIN_NS: i64 = 2_000_000;
+/// What two segments take longer than this to come is no pace of any link in use: 60 ms.
+pub(super) const PACE_STRETCHED_MAX_NS: i64 = PACE_MAX_NS * STRETCH;
 /// A first gap between two full segments of up to this is taken for the pace of a link: 0.8 Mbit/s.
 const PACE_MAX_NS: i64 = 15_000_000;
 /// Jitter, and one ACK for two segments, stretch the pace by this factor.
 const STRETCH: i64 = 4;
 /// ... and by this part of the round trip: a paced sender spreads its window over it.
 const RTT_SHARE: i64 = 10;
-/// The share of a new gap in the mean, as RFC 6298 weighs round trips.
-const GAIN: i64 = 8;
+/// The share of a new gap in the mean: what is slower shows within a few.
+const GAIN: i64 = 4;
 
 /// The mean time between full segments that follow each other at once.
 #[derive(Clone, Copy, Debug, Default)]

@@ -11,15 +11,16 @@ use std::collections::VecDeque;
 use trace_model::rows::Cause;
 
 use super::acks::{Acks, Released};
-use super::pace::{Flights, Limit, Pace};
+use super::pace::{Flights, Limit, Pace, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;
 /// Waits that are remembered until their transaction is over: 4,000 round trips of a long download.
 const PIECES_MAX: usize = 1 << 13;
-/// An ACK later than this was delayed: as in the detectors, 10 ms is the least in use.
+/// An ACK later than this was delayed: 10 ms is the least in use. Round trips vary by a share of them.
 const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
+const JITTER_RTT_SHARE: i64 = 10;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
@@ -39,11 +40,19 @@ pub(super) struct Data {
     pub(super) at: Moment,
     /// Offset after its last byte.
     pub(super) end: i64,
+    pub(super) bytes: u32,
     /// Segments it was on the wire.
     pub(super) segments: u32,
-    pub(super) is_full: bool,
+    /// Payload of a full one.
+    pub(super) full_bytes: u32,
     /// Bytes before it were passed over.
     pub(super) opens_hole: bool,
+}
+
+impl Data {
+    fn is_full(&self) -> bool {
+        self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
 }
 
 /// Payload that was sent before, or fills a hole.
@@ -83,6 +92,7 @@ pub(super) struct Words {
 struct Pending {
     at: Moment,
     end: i64,
+    bytes: u32,
     segments: u32,
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
@@ -136,6 +146,7 @@ pub(super) struct Timeline {
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
     extents: VecDeque<Extent>,
+    full_bytes: u32,
     /// Offset after the newest byte sent.
     newest: i64,
     /// How what is being repaired was noticed, and up to where it was sent by then.
@@ -143,6 +154,7 @@ pub(super) struct Timeline {
     last_identification: Option<u32>,
     counted: u32,
     skipped: u32,
+    counts_are_shared: bool,
 }
 
 impl Timeline {
@@ -160,11 +172,13 @@ impl Timeline {
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
             extents: VecDeque::new(),
+            full_bytes: 0,
             newest: 0,
             episode: None,
             last_identification: None,
             counted: 0,
             skipped: 0,
+            counts_are_shared: false,
         }
     }
 
@@ -177,6 +191,7 @@ impl Timeline {
                 1 => self.counted = self.counted.saturating_add(1),
                 2..=SKIPPED_AT_MOST if self.counted >= COUNTED_MIN => {
                     self.skipped = self.skipped.saturating_add(step.saturating_sub(1));
+                    self.counted = 0;
                 }
                 _ => self.counted = 0,
             }
@@ -192,17 +207,22 @@ impl Timeline {
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let cause = self.wait_before(data, route, acks);
+        // Passed over although nothing was lost: the host counts all its packets together.
+        let is_shared = self.skipped > 0 && cause.is_none() && !data.opens_hole;
+        self.counts_are_shared |= is_shared;
         self.skipped = 0;
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
-        self.sent = Some((data.at, data.is_full));
+        self.sent = Some((data.at, data.is_full()));
+        self.full_bytes = data.full_bytes;
         self.newest = self.newest.max(data.end);
         self.flights.sent(data.segments);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         self.pending.push_back(Pending {
             at: data.at,
             end: data.end,
+            bytes: data.bytes,
             segments: data.segments,
             cause,
             stall: None,
@@ -217,7 +237,7 @@ impl Timeline {
         let (sent, was_full) = self.sent?;
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
-        let are_full = was_full && data.is_full && !data.opens_hole;
+        let are_full = was_full && data.is_full() && !data.opens_hole;
         if gap <= self.pace.burst_max_ns(data.segments, rtt) {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
@@ -251,7 +271,9 @@ impl Timeline {
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
-            (Released::ByNone, _) if self.skipped > 0 => (Cause::StallTailLoss, INFERRED),
+            (Released::ByNone, _) if self.skipped > 0 && !self.counts_are_shared => {
+                (Cause::StallTailLoss, INFERRED)
+            }
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
             (Released::ByAck | Released::ByNone, _) => (self.words.idle, INFERRED),
         }
@@ -335,8 +357,15 @@ impl Timeline {
     /// came in the pace of the path. What was lost on the way was there no sooner than the ACK tells.
     fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
-        let segments = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.segments));
+        let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
+        let may_be_delayed = bytes < self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
         let was_repaired = covered().any(|sent| sent.stall.is_some());
+        let segments = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.segments));
+        let is_burst = covered().all(|sent| sent.cause.is_none()) && !was_repaired;
+        if let Some(came) = self.came.filter(|_| is_burst && !may_be_delayed) {
+            let elapsed = at.time_ns.saturating_sub(came.time_ns);
+            self.pace.learn(elapsed, segments);
+        }
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
@@ -350,7 +379,9 @@ impl Timeline {
                     .max(arrived)
             });
             let delay = at.time_ns.saturating_sub(expected);
-            let is_delayed = segments < DELAYED_ACK_SEGMENTS && delay >= DELAYED_ACK_MIN_NS;
+            let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
+            let most = self.pace.burst_max_ns(data.segments, 0).max(jitter);
+            let is_delayed = may_be_delayed && delay > most;
             let time_ns = if was_repaired || (is_newest && !is_delayed) {
                 at.time_ns
             } else {
@@ -413,11 +444,8 @@ impl Timeline {
     fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
         let gap = end.time_ns.saturating_sub(start.time_ns);
         let pace = self.pace.of(data.segments);
-        let is_queue =
-            self.settles_by_ack && gap > self.pace.burst_max_ns(data.segments, route.rtt_ns());
-        if self.settles_by_ack && data.cause.is_none() && !is_queue {
-            self.pace.learn(gap, data.segments);
-        }
+        let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
+        let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
         let wait = data
             .cause
             .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
