@@ -126,7 +126,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             "elapsed",
             transaction=pl.lit(None),
             confidence=pl.when(pl.col("said_times") > 0).then(0.98).otherwise(0.9),
-            cause=pl.lit("setup.handshake"),
+            cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("setup.handshake")),
             summary=pl.format(
                 "{} port {} closed {} connection(s) after {}{} response(s), which the requests let go on",
                 "server",
