@@ -112,8 +112,8 @@ class Analysis:
     @property
     def has_candidates(self) -> bool:
         """Whether there is any row that a detector could judge; several flows are judged together."""
-        count = self._decoded.rows.count
-        return self._parts is not None or count("flows") > 1 or any(map(count, CANDIDATE_TABLES))
+        rows = self._decoded.rows
+        return self._parts is not None or any(map(rows.count, CANDIDATE_TABLES)) or rows.has_bundle()
 
     @cached_property
     def findings(self) -> pl.DataFrame:

@@ -15,6 +15,7 @@
 
 mod anomalies;
 mod bounded;
+mod bundles;
 mod classify;
 mod ending_row;
 mod ends;
@@ -46,6 +47,7 @@ mod flow_tests;
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
+pub use crate::bundles::has_bundle;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
 pub use crate::segments::Segments;
