@@ -152,14 +152,14 @@ class Analysis:
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
-        from tcptrace_http.detectors import findings_of_capture, findings_of_waits, in_order
+        from tcptrace_http.detectors import findings_of_waits, findings_over_flows, in_order
 
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
         of_flows = in_order([self._shaping_findings, of_waits])
         found = [with_counterfactual(of_flows, self.waits, self.transactions)]
         if self._decoded.is_last:
             # Their transactions may have left with an earlier part of the capture.
-            found.append(findings_of_capture(self._gathered()))
+            found.append(findings_over_flows(self._gathered()))
         return in_order(found)
 
     def _gathered(self) -> Gathered:

@@ -32,8 +32,8 @@ __all__ = [
     "DETECTORS",
     "Detector",
     "Gathered",
-    "findings_of_capture",
     "findings_of_waits",
+    "findings_over_flows",
     "in_order",
     "shaping_findings",
 ]
@@ -80,7 +80,7 @@ def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return _findings(tables, (each for each in _OF_FLOWS if each.reads_waits))
 
 
-def findings_of_capture(gathered: Gathered) -> pl.DataFrame:
+def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
     """What those detectors find that look over all flows of a capture; else as :func:`shaping_findings`."""
     return _findings(gathered.tables, (each for each in DETECTORS.values() if each.is_of_capture))
 

@@ -89,20 +89,18 @@ class _Report:
         """All findings of one name and cause: the worst in words, then the flows."""
         rows = _plain_rows(findings.sort("lost", descending=True, maintain_order=True))
         worst = rows[0]
-        transactions = {(row["flow"], row["transaction"]) for row in rows if row["transaction"] is not None}
+        transactions = len({(row["flow"], row["transaction"]) for row in rows})
         severity = self._painted(worst["severity"], _SEVERITY_COLOUR[worst["severity"]])
         name = self._painted(worst["detector"], _BOLD)
-        within = f" in {counted(len(transactions), 'transaction')}" if transactions else ""
-        yield f"{severity}  {name}  {duration(_lost(rows))} lost{within}"
-        if worst["cause"] is not None:
-            yield f"{_INDENT}({worst['cause']})"
+        yield f"{severity}  {name}  {duration(_lost(rows))} lost in {counted(transactions, 'transaction')}"
+        yield f"{_INDENT}({worst['cause']})"
         yield from self._prose(_sentence(worst["summary"]))
         yield from self._flows_of(rows)
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
         yield from self._prose(worst["reference"], label="See: ")
 
     def _flows_of(self, rows: list[dict[str, Any]]) -> Iterator[str]:
-        by_flow: dict[int | None, list[dict[str, Any]]] = {}
+        by_flow: dict[int, list[dict[str, Any]]] = {}
         for row in rows:
             by_flow.setdefault(row["flow"], []).append(row)
         worst_first = sorted(by_flow.items(), key=lambda item: -_lost(item[1]))
@@ -230,16 +228,14 @@ def _plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.with_columns(cs.temporal().to_physical()).to_dicts()
 
 
-def _places(flow: int | None, of_flow: list[dict[str, Any]]) -> str:
+def _places(flow: int, of_flow: list[dict[str, Any]]) -> str:
     """Where on the flow it was; of several places all together and the worst."""
     worst = of_flow[0]
-    transaction = "" if worst["transaction"] is None else f"transaction {worst['transaction']}, "
-    place = f"{transaction}frames {worst['first_frame']}-{worst['last_frame']}"
+    place = f"transaction {worst['transaction']}, frames {worst['first_frame']}-{worst['last_frame']}"
     certainty = f"{duration(worst['lost'])}, confidence {worst['confidence']:.2f}"
-    where = "several flows" if flow is None else f"flow {flow}"
     if len(of_flow) == 1:
-        return f"{where}, {place}: {certainty}"
-    return f"{where}: {duration(_lost(of_flow))} in {len(of_flow):,} places; the worst {place}: {certainty}"
+        return f"flow {flow}, {place}: {certainty}"
+    return f"flow {flow}: {duration(_lost(of_flow))} in {len(of_flow):,} places; the worst {place}: {certainty}"
 
 
 def _lost(rows: list[dict[str, Any]]) -> int:

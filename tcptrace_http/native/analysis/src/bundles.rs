@@ -8,6 +8,9 @@ use trace_model::rows::ClosedBy;
 /// A client that opens a connection for each request, or a bundle that hurts itself, shows in no fewer.
 const FLOWS_MIN: u32 = 3;
 
+/// The addresses of two hosts.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
 /// Whether any two hosts have several flows with HTTP, of which something could be said: two of them
 /// if the server closed one, else three.
 #[must_use]
@@ -23,7 +26,7 @@ pub fn has_bundle(flows: &Columns) -> bool {
         Some(Values::Enum(codes, _)) => codes,
         _ => &[],
     };
-    let mut seen: HashMap<(&[u8], &[u8]), (u32, bool)> = HashMap::new();
+    let mut seen: HashMap<Pair<'_>, (u32, bool)> = HashMap::new();
     (0..flows.rows)
         .filter(|row| transactions.get(*row).is_some_and(|count| *count > 0))
         .any(|row| {
