@@ -5,22 +5,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
+    capture_gap,
     competing_bundle,
     connection_per_request,
+    cork_timeout,
+    delayed_ack_first_segment,
     idle_timeout_race,
     initial_window,
     keep_alive_refused,
     lost_pipelined_requests,
+    mid_stream_start,
+    nagle_delayed_ack,
+    nagle_hold,
     odd_short_final_segment,
+    one_sided_capture,
     parallel_connection_burst,
     refused_connection,
     repeated_slow_start,
     reset_in_response,
+    segmentation_offload,
     short_initial_segment,
     slow_start_restart,
+    small_send_buffer,
+    split_request,
+    stretch_ack,
+    truncated_payload,
     truncated_response,
+    unfilled_segments,
 )
-from tcptrace_http.detectors._detector import Detector, as_findings, detector
+from tcptrace_http.detectors._capture import grouped
+from tcptrace_http.detectors._detector import NEEDS, Detector, as_findings, detector
+from tcptrace_http.detectors._inconclusive import inconclusive, inconclusive_together
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
@@ -30,11 +45,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DETECTORS",
+    "NEEDS",
     "Detector",
     "Gathered",
+    "findings_of_capture",
     "findings_of_waits",
     "findings_over_flows",
+    "grouped",
     "in_order",
+    "inconclusive",
+    "inconclusive_together",
     "shaping_findings",
 ]
 
@@ -45,7 +65,16 @@ DETECTORS: Final = {
         (
             short_initial_segment,
             odd_short_final_segment,
+            nagle_delayed_ack,
+            nagle_hold,
+            delayed_ack_first_segment,
             slow_start_restart,
+            small_send_buffer,
+            stretch_ack,
+            cork_timeout,
+            split_request,
+            unfilled_segments,
+            # Those that look over several flows.
             connection_per_request,
             keep_alive_refused,
             parallel_connection_burst,
@@ -57,11 +86,17 @@ DETECTORS: Final = {
             refused_connection,
             reset_in_response,
             truncated_response,
+            # Those that judge the capture itself.
+            one_sided_capture,
+            mid_stream_start,
+            capture_gap,
+            truncated_payload,
+            segmentation_offload,
         ),
     )
 }
 
-_OF_FLOWS: Final = tuple(each for each in DETECTORS.values() if not each.is_of_capture)
+_OF_FLOWS: Final = tuple(each for each in DETECTORS.values() if not each.spans_flows)
 #: What the detectors of the whole capture gather; several may gather the same.
 _GATHERS: Final = tuple({gather.name: gather for each in DETECTORS.values() for gather in each.gathers}.values())
 
@@ -69,10 +104,11 @@ _GATHERS: Final = tuple({gather.name: gather for each in DETECTORS.values() for 
 def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that judge from the native tables; the waits take their stalls from it.
 
-    ``tables`` holds ``flows``, ``transactions`` and what the detectors read. A detector is passed over
-    where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
+    ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
+    over where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    return _findings(tables, (each for each in _OF_FLOWS if not each.reads_waits))
+    chosen = (each for each in _OF_FLOWS if not each.reads_waits and not each.reads_flaws)
+    return _findings(tables, chosen)
 
 
 def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -82,7 +118,7 @@ def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
     """What those detectors find that look over all flows of a capture; else as :func:`shaping_findings`."""
-    return _findings(gathered.tables, (each for each in DETECTORS.values() if each.is_of_capture))
+    return _findings(gathered.tables, (each for each in DETECTORS.values() if each.spans_flows))
 
 
 class Gathered:
@@ -103,6 +139,19 @@ class Gathered:
             known = self.tables.get(each.name)
             rows = part if known is None else pl.concat([known, part])
             self.tables[each.name] = each.merged(rows.lazy()).collect()
+
+
+def findings_of_capture(flaws: pl.DataFrame) -> pl.DataFrame:
+    """What those detectors find that judge the capture itself: one row at most for each of them.
+
+    ``flaws`` is the table of that name, or what :func:`grouped` made of it: of a capture in parts, the groups
+    of all parts together.
+    """
+    import polars as pl
+
+    none = pl.DataFrame(schema=polars_schema(TABLES["transactions"]))
+    chosen = (each for each in DETECTORS.values() if each.reads_flaws)
+    return _findings({"flaws": flaws, "transactions": none}, chosen)
 
 
 def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector]) -> pl.DataFrame:

@@ -78,9 +78,8 @@ def _first_requests(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
 
 
 def _openings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    import polars as pl
 
-    return tables["flights"].lazy().filter(pl.col("idle") == 0)
+    return tables["flights"].lazy().filter("begins_flow")
 
 
 def _endings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:

@@ -47,10 +47,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("connections",)
+NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 GATHERS: Final = (CONNECTIONS, OPENINGS)
 
 #: Who closes most of the connections is to change.

@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("endings",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 GATHERS: Final = (ENDINGS, CONNECTIONS, FIRST_REQUESTS)
 
 #: No server closes an idle connection earlier; one that closes behind its response sooner had no idle

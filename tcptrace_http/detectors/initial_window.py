@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("openings",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (OPENINGS, CONNECTIONS)
 
 #: RFC 6928, section 2.

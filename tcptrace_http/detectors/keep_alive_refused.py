@@ -45,10 +45,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("connections",)
+NEEDS: Final = ("both_directions", "whole_payload")
 GATHERS: Final = (CONNECTIONS, ENDINGS)
 
 #: No server in use ends a connection after fewer requests unless told to: Apache's default of

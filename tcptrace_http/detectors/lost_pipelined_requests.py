@@ -40,10 +40,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("endings",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 GATHERS: Final = (ENDINGS, CONNECTIONS, FIRST_REQUESTS)
 
 REMEDY: Final = (

@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("connections",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (CONNECTIONS, RECOVERIES)
 
 #: Two connections are a client that does two things.

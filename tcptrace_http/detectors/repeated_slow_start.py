@@ -43,10 +43,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["GATHERS", "READS", "SCOPE", "find"]
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
 
 SCOPE: Final = "capture"
 READS: Final = ("openings",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps")
 GATHERS: Final = (OPENINGS, CONNECTIONS)
 
 #: What was learnt longer ago says little about the path now; RFC 9040, section 6, leaves the age open.

@@ -12,6 +12,7 @@ use trace_model::{AnomalyKind, Packet, Segment};
 
 use crate::ending_row::ending_row;
 use crate::ends::{Endpoint, Key};
+use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
 use crate::tables::Tables;
@@ -357,6 +358,9 @@ fn finish(flow: &mut Flow, tables: &mut Tables) {
     tables.flows.push(&flow_row(flow));
     if let Some(ending) = ending_row(flow) {
         tables.endings.push(&ending);
+    }
+    for flaw in flaws(flow) {
+        tables.flaws.push(&flaw);
     }
     if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
         table.push(&statistics.row(flow));
