@@ -1,9 +1,9 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
 The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``CANDIDATE_TABLES``: where all of them are empty there is no candidate, ``findings`` and ``waits``
-are empty, and polars need not be imported at all. On a clean capture that import would cost more
-than the analysis of a hundred thousand packets.
+of ``CANDIDATE_TABLES``, or from several flows of two hosts: where there are none there is no candidate,
+``findings`` and ``waits`` are empty, and polars need not be imported at all. On a clean capture that
+import would cost more than the analysis of a hundred thousand packets.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     import polars as pl
 
     from tcptrace_http.capture import CaptureStream, Decoded
+    from tcptrace_http.detectors import Gathered
     from tcptrace_http.trace import Provenance
 
-__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
+__all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches", "in_parts"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
 CANDIDATE_TABLES: Final = (
-    *("pauses", "flights", "segmentation", "recoveries", "queues"),
+    *("pauses", "flights", "segmentation", "endings", "recoveries", "queues"),
     *("bodies", "redirects", "expectations"),
     "flaws",
 )
@@ -49,6 +50,7 @@ _KEYS: Final = {
     "bodies": ("flow", "transaction"),
     "redirects": ("flow", "transaction"),
     "expectations": ("flow", "transaction"),
+    "endings": ("flow", "transaction"),
     "flaws": ("flow",),
     "segmentation": ("flow", "transaction"),
     "recoveries": ("flow", "transaction"),
@@ -61,9 +63,17 @@ _KEYS: Final = {
 class Analysis:
     """The tables of one capture as polars frames; ``schema.TABLES`` says what their columns mean."""
 
-    def __init__(self, decoded: Decoded, selected: Mapping[str, pl.DataFrame] | None = None) -> None:
+    def __init__(
+        self,
+        decoded: Decoded,
+        selected: Mapping[str, pl.DataFrame] | None = None,
+        *,
+        gathered: Gathered | None = None,
+    ) -> None:
+        """``gathered`` is what was kept of all parts of the capture, this one included, if it comes in parts."""
         self._decoded = decoded
         self._selected = selected
+        self._parts = gathered
 
     @property
     def capture(self) -> Provenance:
@@ -102,8 +112,13 @@ class Analysis:
 
     @cached_property
     def flights(self) -> pl.DataFrame:
-        """One row a response after an idle period, or in flights that did not grow."""
+        """One row a response that begins its flow, follows an idle period, or came in steady flights."""
         return self._native("flights")
+
+    @cached_property
+    def endings(self) -> pl.DataFrame:
+        """One row a flow that let its client down."""
+        return self._native("endings")
 
     @cached_property
     def segmentation(self) -> pl.DataFrame:
@@ -147,11 +162,11 @@ class Analysis:
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there is any row that a detector could judge."""
+        """Whether there is any row that a detector could judge; several flows are judged together."""
         rows = self._decoded.rows
-        return any(rows.count(table) for table in CANDIDATE_TABLES) or any(
-            rows.has_wait(cause, at_least) for cause, at_least in CANDIDATE_WAITS_NS.items()
-        )
+        is_long = (rows.has_wait(cause, at_least) for cause, at_least in CANDIDATE_WAITS_NS.items())
+        has_rows = any(map(rows.count, CANDIDATE_TABLES)) or any(is_long)
+        return self._parts is not None or has_rows or rows.has_bundle()
 
     @cached_property
     def findings(self) -> pl.DataFrame:
@@ -197,11 +212,28 @@ class Analysis:
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
-        from tcptrace_http.detectors import findings_of_waits, in_order
+        from tcptrace_http.detectors import findings_of_waits, findings_over_flows, in_order
 
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
-        found = in_order([self._shaping_findings, of_waits])
-        return in_order([with_counterfactual(found, self.waits, self.transactions)])
+        of_flows = in_order([self._shaping_findings, of_waits])
+        found = [with_counterfactual(of_flows, self.waits, self.transactions)]
+        if self._decoded.is_last:
+            # Their transactions may have left with an earlier part of the capture.
+            found.append(findings_over_flows(self._gathered()))
+        return in_order(found)
+
+    def _gathered(self) -> Gathered:
+        if self._parts is not None:
+            return self._parts
+        from tcptrace_http.detectors import Gathered
+
+        gathered = Gathered()
+        self.gather_in(gathered)
+        return gathered
+
+    def gather_in(self, gathered: Gathered) -> None:
+        """Adds what the detectors of the whole capture keep of these rows."""
+        gathered.add(self._judged_tables() | {"waits": self.waits})
 
     def _judge(self) -> pl.DataFrame:
         if not self.has_candidates:
@@ -324,10 +356,27 @@ def analyze_in_batches(
 ) -> Iterator[Analysis]:
     """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
     since the one before, with their findings, and the transactions of which nothing more is to be
-    judged; the last one has the rest. No row is in two of them. What is judged over several flows
-    (``bodies``, ``redirects``, ``expectations``) is whole in the last one, though the flows it is about may
-    have left before.
+    judged; the last one has the rest, and what is found over several flows. No row is in two of them.
+    So are ``bodies``, ``redirects`` and ``expectations``, though the flows they are about may have left before.
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """
-    return map(Analysis, batches(path, jobs=jobs, progress=progress))
+    return in_parts(batches(path, jobs=jobs, progress=progress))
+
+
+def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:
+    """The analyses of the parts of one capture; see :func:`analyze_in_batches`."""
+    gathered: Gathered | None = None
+    for decoded in parts:
+        if gathered is None and decoded.is_last:
+            yield Analysis(decoded)
+            return
+        if gathered is None:
+            from tcptrace_http.detectors import Gathered
+
+            gathered = Gathered()
+        analysis = Analysis(decoded, gathered=gathered)
+        analysis.gather_in(gathered)
+        yield analysis
+        # The next part is made while this one may go.
+        del analysis, decoded

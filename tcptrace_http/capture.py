@@ -91,6 +91,8 @@ class Decoded:
     #: What is known of the capture by then.
     provenance: Provenance
     strangeness: tuple[Strangeness, ...]
+    #: Whether no more rows of the capture come.
+    is_last: bool = True
 
 
 def is_glob(path: str) -> bool:
@@ -291,7 +293,8 @@ def batches(
             if progress is not None:
                 progress(stream)
             if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-                yield Decoded(core.take(), on_request, statistics, _provenance(stream, core), ())
+                provenance = _provenance(stream, core)
+                yield Decoded(core.take(), on_request, statistics, provenance, (), is_last=False)
         provenance = _provenance(stream, core)
         yield Decoded(core.take(), on_request, statistics, provenance, tuple(stream.strangeness))
 

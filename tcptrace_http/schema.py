@@ -18,6 +18,7 @@ __all__ = [
     "CAUSES",
     "CLOSED_BY",
     "DIRECTIONS",
+    "ENDINGS",
     "FLAWS",
     "FRAMINGS",
     "HTTP_VERSIONS",
@@ -41,6 +42,13 @@ SCHEMA_VERSION: Final = 1
 DIRECTIONS: Final = ("client_to_server", "server_to_client")
 OBSERVATION_POINTS: Final = ("unknown", "client", "server", "middle")
 CLOSED_BY: Final = ("open", "client", "server", "client_reset", "server_reset")
+#: How a connection let its client down, and what that means.
+ENDINGS: Final = {
+    "refused": "The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1)",
+    "unanswered": "The server closed or reset the connection before it had answered all requests on it",
+    "reset_in_response": "An RST came before the response was complete",
+    "truncated_response": "The server's FIN came before the end that the response had announced (RFC 9112, 8)",
+}
 #: How the end of a message body was found (RFC 9112, section 6.3).
 FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
 HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
@@ -410,6 +418,7 @@ _FLOWS: Final = Table(
         ("client_port", "u16*", "Port of the client"),
         ("server", "str*", "Address of the server"),
         ("server_port", "u16*", "Port of the server"),
+        ("first_frame", "u64", "Frame of the first packet"),
         ("start", "time", "Time of the first packet"),
         ("end", "time", "Time of the last packet"),
         ("packets", "u64*", "Packets of both directions"),
@@ -457,6 +466,19 @@ _FLOWS: Final = Table(
         ("client_nagle_disproofs", "u32", "Short segments the client sent while a short one was unacknowledged"),
         ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
         ("is_http", "bool", "HTTP/1.x was found on it"),
+        ("transactions", "u32", "HTTP transactions on it"),
+        ("first_request_time", "time?", "First byte of the first request"),
+        ("last_response_time", "time?", "Last byte of the latest response that came whole"),
+        ("request_persists", "bool?", "The latest answered request lets the connection go on (RFC 9112, 9.3)"),
+        ("response_persists", "bool?", "The latest whole response lets the connection go on"),
+        ("close_time", "time?", "First FIN or RST"),
+        ("close_frame", "u64?", "Frame of it"),
+        (
+            "largest_window_segments",
+            "u32?",
+            "Most segments that the server sent within a round trip, since it last sent any again",
+        ),
+        ("server_loss_time", "time?", "When data of the server was first seen missing, or sent again"),
         ("completeness", "u8+", "What was seen, as tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32"),
         *_STATISTICS,
     ),
@@ -573,16 +595,21 @@ _PAUSES: Final = Table(
 
 _FLIGHTS: Final = Table(
     "flights",
-    "One row a response sent after the server had been idle, or in flights that did not grow although nothing"
-    " was lost: in which flights it came.",
+    "One row a response that came in several flights and is the first on its flow or was sent after the server"
+    " had been idle, or that came in flights that did not grow although nothing was lost.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction of the response"),
+        ("begins_flow", "bool", "It is the first response on a flow that was seen from its SYN-ACK on"),
         ("idle", "duration", "Server's data before the response to the first of the response; 0: not idle"),
         ("start", "time", "Time of the response's first segment"),
         ("rtt", "duration", "Round trip of the whole path"),
         ("flight_segments", "list_u32", "Segments of each flight"),
         ("flight_first_frames", "list_u64", "First frame of each flight"),
+        ("first_flight_bytes", "u64", "Payload of the first flight"),
+        ("first_flight_ends_full", "bool", "The first flight ends with a full segment: more was to be sent"),
+        ("first_flight_resent", "u32", "Segments of the first flight that were sent again, or came late"),
+        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
         ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
         ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
         ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
@@ -692,6 +719,33 @@ _EXPECTATIONS: Final = Table(
         ("end_time", "time?", "Time the final response was complete"),
         ("rtt", "duration?", "Round trip of the whole path"),
         ("server_path_rtt", "duration?", "As in flows"),
+    ),
+)
+
+_ENDINGS: Final = Table(
+    "endings",
+    "One row a flow that let its client down: refused, closed before all requests were answered, or cut off"
+    " inside a response.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction that was let down, the first if several; 0 where there was none"),
+        ("kind", "enum:ENDINGS", "How"),
+        ("method", "str?", "Method of the request"),
+        ("target", "str?", "Target of the request"),
+        ("first_frame", "u64", "Frame of the request's first byte, else of the response's; of the SYN if refused"),
+        ("start", "time", "Time of that frame"),
+        ("response_first_frame", "u64?", "First byte of the response that broke off"),
+        ("close_frame", "u64", "FIN or RST that ended it"),
+        ("close_time", "time", "Time of that"),
+        ("reset_frame", "u64?", "First RST on the flow"),
+        ("by_client", "bool", "It was the client that did it"),
+        ("request_acknowledged", "bool", "The server had acknowledged the request when it closed"),
+        ("pipelined", "bool", "The request was sent before the response before it was complete"),
+        ("answered", "u32", "Requests answered on the flow before"),
+        ("unanswered", "u32", "Requests not answered"),
+        ("idle", "duration?", "Last byte of the response before it to the request"),
+        ("body_bytes", "u64?", "Body of the response that came"),
+        ("announced_bytes", "u64?", "Body that Content-Length announced"),
     ),
 )
 
@@ -829,7 +883,11 @@ _FINDINGS: Final = Table(
         ("last_frame", "u64?*", "Last frame of the evidence"),
         ("start", "time?*", "When the lost time began: for held data, when it could have been sent"),
         ("lost", "duration*", "By how much the transaction would have been shorter; 0 for structure alone"),
-        ("elapsed_without", "duration?*", "What the transaction would have taken without it; null for several"),
+        (
+            "elapsed_without",
+            "duration?*",
+            "What the transaction would have taken without it; null for several, and from several flows",
+        ),
         (
             "shared",
             "duration*",
@@ -883,6 +941,7 @@ TABLES: Final = {
         _BODIES,
         _REDIRECTS,
         _EXPECTATIONS,
+        _ENDINGS,
         _FLAWS,
         _SEGMENTATION,
         _RECOVERIES,

@@ -6,20 +6,30 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
     capture_gap,
+    competing_bundle,
+    connection_per_request,
     cork_timeout,
     delayed_ack_first_segment,
     delta_eligible_repeat,
     duplicate_object,
     expect_continue_wait,
+    idle_timeout_race,
+    initial_window,
+    keep_alive_refused,
+    lost_pipelined_requests,
     mid_stream_start,
     nagle_delayed_ack,
     nagle_hold,
     odd_short_final_segment,
     one_sided_capture,
+    parallel_connection_burst,
     queueing_delay,
     receive_window_limit,
     redirect_chain,
+    refused_connection,
     reordering,
+    repeated_slow_start,
+    reset_in_response,
     retransmission_timeout,
     segmentation_offload,
     short_initial_segment,
@@ -32,6 +42,7 @@ from tcptrace_http.detectors import (
     syn_retransmission,
     tail_loss,
     truncated_payload,
+    truncated_response,
     uncompressed_text,
     unconditional_repeat,
     unfilled_segments,
@@ -51,8 +62,10 @@ __all__ = [
     "DETECTORS",
     "NEEDS",
     "Detector",
+    "Gathered",
     "findings_of_capture",
     "findings_of_waits",
+    "findings_over_flows",
     "grouped",
     "in_order",
     "inconclusive",
@@ -82,6 +95,18 @@ DETECTORS: Final = {
             uncompressed_text,
             redirect_chain,
             expect_continue_wait,
+            # Those that look over several flows.
+            connection_per_request,
+            keep_alive_refused,
+            parallel_connection_burst,
+            competing_bundle,
+            repeated_slow_start,
+            initial_window,
+            idle_timeout_race,
+            lost_pipelined_requests,
+            refused_connection,
+            reset_in_response,
+            truncated_response,
             # Those that judge the capture itself.
             one_sided_capture,
             mid_stream_start,
@@ -101,6 +126,10 @@ DETECTORS: Final = {
     )
 }
 
+_OF_FLOWS: Final = tuple(each for each in DETECTORS.values() if not each.spans_flows)
+#: What the detectors of the whole capture gather; several may gather the same.
+_GATHERS: Final = tuple({gather.name: gather for each in DETECTORS.values() for gather in each.gathers}.values())
+
 
 def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that judge from the native tables; the waits take their stalls from it.
@@ -108,13 +137,38 @@ def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
     over where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    chosen = (each for each in DETECTORS.values() if not each.reads_waits and not each.reads_flaws)
+    chosen = (each for each in _OF_FLOWS if not each.reads_waits and not each.reads_flaws)
     return _findings(tables, chosen)
 
 
 def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that read the finished ``waits``; else as :func:`shaping_findings`."""
-    return _findings(tables, (each for each in DETECTORS.values() if each.reads_waits))
+    return _findings(tables, (each for each in _OF_FLOWS if each.reads_waits))
+
+
+def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
+    """What those detectors find that look over all flows of a capture; else as :func:`shaping_findings`."""
+    return _findings(gathered.tables, (each for each in DETECTORS.values() if each.spans_flows))
+
+
+class Gathered:
+    """What is kept of the parts of a capture for the detectors that look over all of it.
+
+    Memory is that of what :attr:`Gather.merged` lets through, and does not grow with the capture.
+    """
+
+    def __init__(self) -> None:
+        self.tables: dict[str, pl.DataFrame] = {}
+
+    def add(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Takes the next part of the capture, given as to :func:`shaping_findings`."""
+        import polars as pl
+
+        parts = pl.collect_all([each.rows(tables) for each in _GATHERS])
+        for each, part in zip(_GATHERS, parts, strict=True):
+            known = self.tables.get(each.name)
+            rows = part if known is None else pl.concat([known, part])
+            self.tables[each.name] = each.merged(rows.lazy()).collect()
 
 
 def findings_of_capture(flaws: pl.DataFrame) -> pl.DataFrame:

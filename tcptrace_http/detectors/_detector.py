@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Find = Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
 
-__all__ = ["NEEDS", "Detector", "Need", "as_findings", "detector", "flaws_that_spoil"]
+__all__ = ["NEEDS", "Detector", "Gather", "Need", "as_findings", "detector", "flaws_that_spoil"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,27 @@ ERROR_SHARE_MIN: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
+class Gather:
+    """What is kept of each part of a capture, for detectors that look over several flows.
+
+    A long capture comes in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` are those
+    of one part. ``merged`` drops from the rows of several parts what is beyond a limit: merging parts
+    one by one must give what merging all of them at once gives, so that findings do not depend on the
+    parts.
+    """
+
+    name: str
+    rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
+    merged: Callable[[pl.LazyFrame], pl.LazyFrame]
+
+
+@dataclass(frozen=True, slots=True)
 class Detector:
     """A named pathology: how to find it, and what there is to say about it.
 
     ``find`` gives, per finding, the columns of the findings table that are its own: flow,
     transaction, first_frame, last_frame, start, lost, confidence, cause, summary, evidence, remedy;
+    one that looks over the whole capture ``elapsed`` too, the time of all that a finding is about;
     and ``severity`` where it is another than the time lost makes it (``info`` for structure alone).
     """
 
@@ -64,11 +80,19 @@ class Detector:
     reads: tuple[str, ...]
     #: Words of ``NEEDS``: what it needs of the capture of a flow, all of it.
     needs: tuple[str, ...] = ()
+    #: Of a detector that looks over all flows of a capture (``SCOPE = "capture"``): ``find`` is given
+    #: what these gather from all parts of it, by name, and nothing else. ``reads`` names some of them.
+    gathers: tuple[Gather, ...] = ()
 
     @property
     def reads_flaws(self) -> bool:
         """Whether it judges the capture itself, and not what was captured."""
         return "flaws" in self.reads
+
+    @property
+    def spans_flows(self) -> bool:
+        """Whether it looks over all flows of a capture, at its end."""
+        return bool(self.gathers)
 
     @property
     def reads_waits(self) -> bool:
@@ -85,9 +109,9 @@ class Detector:
 def detector(module: ModuleType) -> Detector:
     """The detector of a module: named after its file, documented by its docstring."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
-    return Detector(
-        name, module.find, inspect.getdoc(module) or "", module.READS, tuple(getattr(module, "NEEDS", ()))
-    )
+    gathers = module.GATHERS if getattr(module, "SCOPE", "flow") == "capture" else ()
+    needs = tuple(getattr(module, "NEEDS", ()))
+    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, needs, gathers)
 
 
 def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:
@@ -102,22 +126,13 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
     import polars as pl
 
     schema = polars_schema(TABLES["findings"])
-    elapsed = pl.coalesce("last_ack_time", "response_last_time") - pl.coalesce(
-        "request_time", "response_first_time"
-    )
-    transactions = (
-        tables["transactions"]
-        .lazy()
-        .select("flow", pl.col("index").alias("transaction"), elapsed.alias("elapsed"))
-    )
     is_error = (pl.col("lost") >= ERROR_LOST_MIN) & (
         pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
     )
     found = detector.find(tables)
     own = ["severity"] if "severity" in found.collect_schema() else []
     return (
-        found.join(transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False)
-        .pipe(_less_certain, detector, tables)
+        (found if detector.spans_flows else _with_elapsed(found, tables).pipe(_less_certain, detector, tables))
         .with_columns(
             detector=pl.lit(detector.name),
             severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
@@ -127,6 +142,23 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
             shared=pl.lit(0).cast(pl.Duration("ns")),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+    )
+
+
+def _with_elapsed(found: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The findings, and how long their transactions took; a detector of the whole capture says that itself."""
+    import polars as pl
+
+    elapsed = pl.coalesce("last_ack_time", "response_last_time") - pl.coalesce(
+        "request_time", "response_first_time"
+    )
+    transactions = (
+        tables["transactions"]
+        .lazy()
+        .select("flow", pl.col("index").alias("transaction"), elapsed.alias("elapsed"))
+    )
+    return found.join(
+        transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False
     )
 
 

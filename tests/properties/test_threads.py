@@ -10,7 +10,7 @@ from captures import Connection, pcap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tcptrace_http.analysis import CANDIDATE_TABLES, Analysis, analyze
+from tcptrace_http.analysis import CANDIDATE_TABLES, analyze, in_parts
 from tcptrace_http.capture import batches
 from tcptrace_http.report import json
 from tcptrace_http.trace import native
@@ -69,7 +69,7 @@ def test_anomalies_of_all_threads_are_listed_in_the_order_of_the_capture():
 
 def document(path: Path, rows_in_a_batch: int) -> bytes:
     file = io.BytesIO()
-    parts = json.document(Analysis(each) for each in batches(path, rows_in_a_batch=rows_in_a_batch))
+    parts = json.document(in_parts(batches(path, rows_in_a_batch=rows_in_a_batch)))
     json.write([parts], file, is_one=True)
     return file.getvalue()
 
@@ -87,6 +87,7 @@ def test_a_document_made_in_batches_is_that_of_the_whole(tmp_path):
     path.write_bytes(pcap(many_flows(ports)))
     assert len(list(batches(path, rows_in_a_batch=500))) > 2
     assert document(path, 500) == whole_document(path)
+    assert b"connection-per-request" in document(path, 500)
 
 
 def test_what_is_said_of_the_capture_is_the_same_in_batches(tmp_path):

@@ -2,7 +2,7 @@
 
 import polars as pl
 import pytest
-from captures import clean_exchange, pcap, stalled_exchange
+from captures import Connection, clean_exchange, pcap, stalled_exchange
 
 import tcptrace_http
 from tcptrace_http.schema import TABLES, polars_schema
@@ -86,3 +86,20 @@ def test_trace_read_twice_is_the_same(clean):
     first, second = tcptrace_http.read(clean), tcptrace_http.read(clean)
     assert first.packets.equals(second.packets)
     assert first.packets.select(pl.col("payload_bytes").sum()).item() > 3 * 4000
+
+
+@pytest.mark.parametrize(("count", "has_candidates"), [(2, False), (3, True)])
+def test_few_connections_of_two_hosts_are_no_bundle(tmp_path, count, has_candidates):
+    records = []
+    for number in range(count):
+        connection = Connection(client=("10.0.0.1", 40_000 + number), client_seq=2**32 - 40 + number)
+        connection.time += number * 1_000_000_000
+        connection.open()
+        connection.exchange(body=b"x" * 100)
+        records += connection.records
+    path = tmp_path / "few.pcap"
+    path.write_bytes(pcap(records))
+    analysis = tcptrace_http.analyze(path)
+    assert analysis.flows["transactions"].to_list() == [1] * count
+    assert analysis.has_candidates == has_candidates
+    assert analysis.findings.is_empty()

@@ -5,10 +5,10 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    BodiesTable, BodyRow, ExpectationRow, ExpectationsTable, FlawRow, FlawsTable, FlightRow,
-    FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, QueueRow, QueuesTable,
-    RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow, SegmentationTable,
-    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    BodiesTable, BodyRow, EndingRow, EndingsTable, ExpectationRow, ExpectationsTable, FlawRow,
+    FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, QueueRow,
+    QueuesTable, RecoveriesTable, RecoveryRow, RedirectRow, RedirectsTable, SegmentationRow,
+    SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 1.5 million rows with short texts. While its longest column grows or is sorted,
@@ -100,6 +100,19 @@ rows!(
     |row| {
         // Four lists of as many entries, three of them of eight bytes.
         row.flight_segments.len().saturating_mul(28)
+    }
+);
+rows!(
+    EndingsTable,
+    EndingRow,
+    "endings",
+    CANDIDATES_BYTES_MAX,
+    |row| {
+        let lengths = [&row.method, &row.target]
+            .into_iter()
+            .flatten()
+            .map(String::len);
+        lengths.fold(0, usize::saturating_add)
     }
 );
 

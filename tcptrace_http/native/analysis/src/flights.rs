@@ -29,6 +29,10 @@ struct Flight {
     first_frame: u64,
     start_ns: i64,
     end_ns: i64,
+    bytes: u64,
+    ends_full: bool,
+    /// Segments in its first round trip: more are clocked by ACKs, and no window.
+    window_segments: u32,
 }
 
 /// A flight this much larger than the one before shows a window that opens: slow start doubles it, and
@@ -40,11 +44,15 @@ const STEADY_ROUNDS_MIN: usize = 3;
 /// An ACK for more segments than this one is a stretch ACK (RFC 2525, section 2.13; RFC 5681, 4.2).
 const ACKED_SEGMENTS_USUAL: u64 = 2;
 
-/// A burst after an idle period whose response is not complete yet.
+/// A burst at the beginning of a flow or after an idle period, whose response is not complete yet.
 #[derive(Debug)]
 struct AfterIdle {
-    /// Stream offset of its first byte.
+    /// Stream offset of its first byte, and after its first flight.
     offset: u64,
+    first_flight_end: u64,
+    first_flight_has_ended: bool,
+    first_flight_resent: u32,
+    begins_flow: bool,
     idle_ns: i64,
     earlier_flight_segments: u32,
     /// Retransmissions of the flow before it.
@@ -58,9 +66,20 @@ pub struct FlightData {
     pub frame: u64,
     pub time_ns: i64,
     pub offset: u64,
+    pub bytes: u32,
     pub segments: u32,
+    pub segment_bytes: u32,
+    /// The flow was seen from its SYN-ACK on.
+    pub begins_whole: bool,
     pub rtt_ns: Option<i64>,
     pub receive_window_segments: u32,
+}
+
+impl FlightData {
+    /// Whether the last segment of it, before offload merged them, is a full one.
+    fn ends_full(&self) -> bool {
+        self.bytes.checked_rem(self.segment_bytes) == Some(0)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -74,6 +93,9 @@ pub struct FlightTracker {
     least_window_segments: Option<u32>,
     largest: u32,
     initial: Option<u32>,
+    /// As `largest`, of the first round trip of each flight.
+    largest_window: u32,
+    segment_bytes: u32,
     retransmissions: u32,
     after_idle: Option<Box<AfterIdle>>,
 }
@@ -85,44 +107,68 @@ impl FlightTracker {
         self.initial
     }
 
-    /// The server sent data again. Loss lowers the window, so what was shown before says nothing
-    /// about the window that an idle period may reset.
-    pub fn retransmission(&mut self) {
+    /// Most segments that were sent within a round trip since the last loss, where flights are seen.
+    #[must_use]
+    pub fn largest_window_segments(&self) -> Option<u32> {
+        let current = self.current.map_or(0, |flight| flight.window_segments);
+        Some(self.largest_window.max(current)).filter(|most| *most > 0)
+    }
+
+    /// The server sent data from `offset` on again. Loss lowers the window, so what was shown before
+    /// says nothing about the window that an idle period may reset.
+    pub fn retransmission(&mut self, offset: u64) {
         self.retransmissions = self.retransmissions.saturating_add(1);
         self.largest = 0;
+        self.largest_window = 0;
+        if let Some(current) = self.current.as_mut() {
+            current.window_segments = 0;
+        }
+        if let Some(after_idle) = self.after_idle.as_mut() {
+            if offset < after_idle.first_flight_end {
+                after_idle.first_flight_resent = after_idle.first_flight_resent.saturating_add(1);
+            }
+        }
     }
 
     /// The server sent new data.
     pub fn server_data(&mut self, data: FlightData) {
+        self.segment_bytes = data.segment_bytes;
+        let least = self.least_window_segments.get_or_insert(u32::MAX);
+        *least = (*least).min(data.receive_window_segments);
         let Some(current) = self.current.as_mut() else {
+            if data.begins_whole && data.offset == 0 {
+                self.begin_after(0, data);
+            }
             self.current = Some(Flight::opened_by(data));
             return;
         };
         let gap = data.time_ns.saturating_sub(current.end_ns);
         if !ends_flight(gap, data.rtt_ns) {
-            current.segments = current.segments.saturating_add(data.segments);
-            current.end_ns = data.time_ns;
+            current.add(data);
         } else {
             self.end_flight();
             if gap >= IDLE_MIN_NS {
-                self.after_idle = Some(Box::new(AfterIdle {
-                    offset: data.offset,
-                    idle_ns: gap,
-                    earlier_flight_segments: self.largest,
-                    retransmissions: self.retransmissions,
-                    receive_window_segments: u32::MAX,
-                }));
+                self.begin_after(gap, data);
             }
             self.current = Some(Flight::opened_by(data));
         }
-        let least = self.least_window_segments.get_or_insert(u32::MAX);
-        *least = (*least).min(data.receive_window_segments);
         if let Some(after_idle) = self.after_idle.as_mut() {
-            let least = after_idle
-                .receive_window_segments
-                .min(data.receive_window_segments);
-            after_idle.receive_window_segments = least;
+            after_idle.go_on(data);
         }
+    }
+
+    fn begin_after(&mut self, idle_ns: i64, data: FlightData) {
+        self.after_idle = Some(Box::new(AfterIdle {
+            offset: data.offset,
+            first_flight_end: data.offset.saturating_add(u64::from(data.bytes)),
+            first_flight_has_ended: false,
+            first_flight_resent: 0,
+            begins_flow: idle_ns == 0,
+            idle_ns,
+            earlier_flight_segments: self.largest,
+            retransmissions: self.retransmissions,
+            receive_window_segments: data.receive_window_segments,
+        }));
     }
 
     /// The client acknowledged so many new bytes at once.
@@ -140,8 +186,8 @@ impl FlightTracker {
         self.flights.len().saturating_mul(size_of::<Flight>()) as u64
     }
 
-    /// A response is complete: it becomes a row if it came after an idle period, or in flights that did
-    /// not grow although nothing was lost.
+    /// A response is complete: it becomes a row if it begins the flow or came after an idle period, or in
+    /// flights that did not grow although nothing was lost.
     pub fn response_ends(
         &mut self,
         response: FinishedMessage,
@@ -180,6 +226,10 @@ impl FlightTracker {
         };
         self.initial.get_or_insert(flight.segments);
         self.largest = self.largest.max(flight.segments);
+        self.largest_window = self.largest_window.max(flight.window_segments);
+        if let Some(after_idle) = self.after_idle.as_mut() {
+            after_idle.first_flight_has_ended = true;
+        }
         if self.flights.len() < FLIGHTS_MAX {
             self.flights.push(flight);
         }
@@ -206,6 +256,11 @@ impl FlightTracker {
             rtt,
             flight_segments: flights.iter().map(|flight| flight.segments).collect(),
             flight_first_frames: flights.iter().map(|flight| flight.first_frame).collect(),
+            begins_flow: after_idle.is_some_and(|after| after.begins_flow),
+            first_flight_bytes: flights.first().map_or(0, |flight| flight.bytes),
+            first_flight_ends_full: flights.first().is_some_and(|flight| flight.ends_full),
+            first_flight_resent: after_idle.map_or(0, |after| after.first_flight_resent),
+            segment_bytes: self.segment_bytes,
             flight_start_ns: flights
                 .iter()
                 .map(|flight| since(flight.start_ns))
@@ -259,6 +314,32 @@ impl Flight {
             first_frame: data.frame,
             start_ns: data.time_ns,
             end_ns: data.time_ns,
+            bytes: u64::from(data.bytes),
+            ends_full: data.ends_full(),
+            window_segments: data.rtt_ns.map_or(0, |_| data.segments),
+        }
+    }
+
+    fn add(&mut self, data: FlightData) {
+        self.segments = self.segments.saturating_add(data.segments);
+        self.bytes = self.bytes.saturating_add(u64::from(data.bytes));
+        self.ends_full = data.ends_full();
+        self.end_ns = data.time_ns;
+        let age = data.time_ns.saturating_sub(self.start_ns);
+        if data.rtt_ns.is_some_and(|rtt| age <= rtt) {
+            self.window_segments = self.window_segments.saturating_add(data.segments);
+        }
+    }
+}
+
+impl AfterIdle {
+    /// Its response goes on.
+    fn go_on(&mut self, data: FlightData) {
+        self.receive_window_segments = self
+            .receive_window_segments
+            .min(data.receive_window_segments);
+        if !self.first_flight_has_ended {
+            self.first_flight_end = data.offset.saturating_add(u64::from(data.bytes));
         }
     }
 }

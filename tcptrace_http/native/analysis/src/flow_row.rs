@@ -18,6 +18,7 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         client_port: client_end.port,
         server: server_end.address.text(),
         server_port: server_end.port,
+        first_frame: flow.first_frame,
         start: flow.start_ns,
         end: flow.end_ns,
         packets: client.counts.packets.saturating_add(server.counts.packets),
@@ -56,5 +57,14 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
             .map_or(0, |pauses| pauses.nagle_disproofs),
         closed_by: flow.closed_by,
         is_http: flow.is_http,
+        transactions: flow.usage.transactions,
+        first_request_time: flow.usage.first_request_ns,
+        last_response_time: flow.usage.last_response_ns,
+        request_persists: flow.usage.request_persists,
+        response_persists: flow.usage.response_persists,
+        close_time: flow.closing.first.map(|close| close.mark.time_ns),
+        close_frame: flow.closing.first.map(|close| close.mark.frame),
+        server_loss_time: flow.usage.server_loss_ns,
+        largest_window_segments: flow.flights.largest_window_segments(),
     }
 }

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use hashbrown::HashTable;
 use trace_model::{AnomalyKind, Packet, Segment};
 
+use crate::ending_row::ending_row;
 use crate::ends::{Endpoint, Key};
 use crate::flaws::flaws;
 use crate::flow::Flow;
@@ -355,6 +356,9 @@ impl FlowTable {
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     tables.flows.push(&flow_row(flow));
+    if let Some(ending) = ending_row(flow) {
+        tables.endings.push(&ending);
+    }
     for flaw in flaws(flow) {
         tables.flaws.push(&flaw);
     }

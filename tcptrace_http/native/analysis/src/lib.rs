@@ -19,7 +19,9 @@
 mod anomalies;
 mod bottleneck;
 mod bounded;
+mod bundles;
 mod classify;
+mod ending_row;
 mod ends;
 mod exchange;
 mod flaws;
@@ -56,6 +58,7 @@ mod flow_tests;
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};
 
+pub use crate::bundles::has_bundle;
 pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;

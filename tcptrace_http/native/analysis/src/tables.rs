@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, QueuesTable,
-    RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable,
+    QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -23,6 +23,7 @@ pub struct Tables {
     pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
+    pub endings: Bounded<EndingsTable>,
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
     pub segmentation: Bounded<SegmentationTable>,
@@ -74,6 +75,7 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
+    ("endings", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
     ("recoveries", "transaction"),
@@ -109,6 +111,7 @@ impl Tables {
         self.waits = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
+        self.endings = Bounded::default();
         self.flaws = Bounded::default();
         self.segmentation = Bounded::default();
         self.recoveries = Bounded::default();
@@ -141,6 +144,7 @@ impl Tables {
             self.waits.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
+            self.endings.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
             self.recoveries.complaint(),
@@ -168,6 +172,7 @@ impl Tables {
             self.waits.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
+            self.endings.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
             self.recoveries.bytes(),
@@ -225,6 +230,8 @@ impl Tables {
             ("waits", waits),
             ("pauses", pauses),
             ("flights", flights),
+            // Made with the row of its flow, and all that it tells is in it.
+            ("endings", self.endings.take().into_columns()),
             ("flaws", self.flaws.take().into_columns()),
             ("segmentation", segmentation),
             ("recoveries", recoveries),

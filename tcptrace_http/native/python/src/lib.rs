@@ -13,7 +13,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tcptrace_analysis::Segments;
+use tcptrace_analysis::{has_bundle, Segments};
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
@@ -189,6 +189,11 @@ struct Rows {
 impl Rows {
     fn count(&self, table: &str) -> PyResult<usize> {
         Ok(self.columns(table)?.rows)
+    }
+
+    /// Whether two hosts have several flows that detectors could compare.
+    fn has_bundle(&self) -> PyResult<bool> {
+        Ok(has_bundle(self.columns("flows")?))
     }
 
     /// Whether a transaction waited for this cause for so long at a stretch.

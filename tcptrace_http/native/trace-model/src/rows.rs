@@ -205,6 +205,31 @@ impl Direction {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Ending {
+    /// The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1).
+    #[default]
+    Refused,
+    /// The server closed or reset the connection before it had answered all requests on it.
+    Unanswered,
+    /// An RST came before the response was complete.
+    ResetInResponse,
+    /// The server's FIN came before the end that the response had announced (RFC 9112, 8).
+    TruncatedResponse,
+}
+impl Ending {
+    pub const WORDS: &'static [&'static str] = &[
+        "refused",
+        "unanswered",
+        "reset_in_response",
+        "truncated_response",
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum Flaw {
     /// Only one direction was captured, though it answers the other.
     #[default]
@@ -1751,6 +1776,8 @@ pub struct FlowRow {
     pub server: String,
     /// Port of the server.
     pub server_port: u16,
+    /// Frame of the first packet.
+    pub first_frame: u64,
     /// Time of the first packet.
     pub start: i64,
     /// Time of the last packet.
@@ -1821,6 +1848,24 @@ pub struct FlowRow {
     pub closed_by: ClosedBy,
     /// HTTP/1.x was found on it.
     pub is_http: bool,
+    /// HTTP transactions on it.
+    pub transactions: u32,
+    /// First byte of the first request.
+    pub first_request_time: Option<i64>,
+    /// Last byte of the latest response that came whole.
+    pub last_response_time: Option<i64>,
+    /// The latest answered request lets the connection go on (RFC 9112, 9.3).
+    pub request_persists: Option<bool>,
+    /// The latest whole response lets the connection go on.
+    pub response_persists: Option<bool>,
+    /// First FIN or RST.
+    pub close_time: Option<i64>,
+    /// Frame of it.
+    pub close_frame: Option<u64>,
+    /// Most segments that the server sent within a round trip, since it last sent any again.
+    pub largest_window_segments: Option<u32>,
+    /// When data of the server was first seen missing, or sent again.
+    pub server_loss_time: Option<i64>,
 }
 /// Gathers [`FlowRow`]s by column.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -1831,6 +1876,7 @@ pub struct FlowsTable {
     client_port: Vec<u16>,
     server: Lists<u8>,
     server_port: Vec<u16>,
+    first_frame: Vec<u64>,
     start: Vec<i64>,
     end: Vec<i64>,
     packets: Vec<u64>,
@@ -1875,6 +1921,23 @@ pub struct FlowsTable {
     client_nagle_disproofs: Vec<u32>,
     closed_by: Vec<u8>,
     is_http: Vec<bool>,
+    transactions: Vec<u32>,
+    first_request_time: Vec<i64>,
+    first_request_time_validity: Vec<bool>,
+    last_response_time: Vec<i64>,
+    last_response_time_validity: Vec<bool>,
+    request_persists: Vec<bool>,
+    request_persists_validity: Vec<bool>,
+    response_persists: Vec<bool>,
+    response_persists_validity: Vec<bool>,
+    close_time: Vec<i64>,
+    close_time_validity: Vec<bool>,
+    close_frame: Vec<u64>,
+    close_frame_validity: Vec<bool>,
+    largest_window_segments: Vec<u32>,
+    largest_window_segments_validity: Vec<bool>,
+    server_loss_time: Vec<i64>,
+    server_loss_time_validity: Vec<bool>,
 }
 impl FlowsTable {
     #[must_use]
@@ -1892,6 +1955,7 @@ impl FlowsTable {
         self.client_port.push(row.client_port);
         self.server.push(row.server.as_bytes());
         self.server_port.push(row.server_port);
+        self.first_frame.push(row.first_frame);
         self.start.push(row.start);
         self.end.push(row.end);
         self.packets.push(row.packets);
@@ -1948,6 +2012,35 @@ impl FlowsTable {
         self.client_nagle_disproofs.push(row.client_nagle_disproofs);
         self.closed_by.push(row.closed_by as u8);
         self.is_http.push(row.is_http);
+        self.transactions.push(row.transactions);
+        self.first_request_time
+            .push(row.first_request_time.unwrap_or_default());
+        self.first_request_time_validity
+            .push(row.first_request_time.is_some());
+        self.last_response_time
+            .push(row.last_response_time.unwrap_or_default());
+        self.last_response_time_validity
+            .push(row.last_response_time.is_some());
+        self.request_persists
+            .push(row.request_persists.unwrap_or_default());
+        self.request_persists_validity
+            .push(row.request_persists.is_some());
+        self.response_persists
+            .push(row.response_persists.unwrap_or_default());
+        self.response_persists_validity
+            .push(row.response_persists.is_some());
+        self.close_time.push(row.close_time.unwrap_or_default());
+        self.close_time_validity.push(row.close_time.is_some());
+        self.close_frame.push(row.close_frame.unwrap_or_default());
+        self.close_frame_validity.push(row.close_frame.is_some());
+        self.largest_window_segments
+            .push(row.largest_window_segments.unwrap_or_default());
+        self.largest_window_segments_validity
+            .push(row.largest_window_segments.is_some());
+        self.server_loss_time
+            .push(row.server_loss_time.unwrap_or_default());
+        self.server_loss_time_validity
+            .push(row.server_loss_time.is_some());
     }
     #[must_use]
     pub fn into_columns(self) -> Columns {
@@ -1982,6 +2075,12 @@ impl FlowsTable {
                     name: "server_port",
                     json_name: Some("server_port"),
                     values: Values::U16(self.server_port),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
                     validity: None,
                 },
                 Column {
@@ -2193,6 +2292,60 @@ impl FlowsTable {
                     json_name: None,
                     values: Values::Bool(self.is_http),
                     validity: None,
+                },
+                Column {
+                    name: "transactions",
+                    json_name: None,
+                    values: Values::U32(self.transactions),
+                    validity: None,
+                },
+                Column {
+                    name: "first_request_time",
+                    json_name: None,
+                    values: Values::Time(self.first_request_time),
+                    validity: Some(self.first_request_time_validity),
+                },
+                Column {
+                    name: "last_response_time",
+                    json_name: None,
+                    values: Values::Time(self.last_response_time),
+                    validity: Some(self.last_response_time_validity),
+                },
+                Column {
+                    name: "request_persists",
+                    json_name: None,
+                    values: Values::Bool(self.request_persists),
+                    validity: Some(self.request_persists_validity),
+                },
+                Column {
+                    name: "response_persists",
+                    json_name: None,
+                    values: Values::Bool(self.response_persists),
+                    validity: Some(self.response_persists_validity),
+                },
+                Column {
+                    name: "close_time",
+                    json_name: None,
+                    values: Values::Time(self.close_time),
+                    validity: Some(self.close_time_validity),
+                },
+                Column {
+                    name: "close_frame",
+                    json_name: None,
+                    values: Values::U64(self.close_frame),
+                    validity: Some(self.close_frame_validity),
+                },
+                Column {
+                    name: "largest_window_segments",
+                    json_name: None,
+                    values: Values::U32(self.largest_window_segments),
+                    validity: Some(self.largest_window_segments_validity),
+                },
+                Column {
+                    name: "server_loss_time",
+                    json_name: None,
+                    values: Values::Time(self.server_loss_time),
+                    validity: Some(self.server_loss_time_validity),
                 },
             ],
         }
@@ -4744,13 +4897,15 @@ impl PausesTable {
         }
     }
 }
-/// One row a response sent after the server had been idle, or in flights that did not grow although nothing was lost: in which flights it came.
+/// One row a response that came in several flights and is the first on its flow or was sent after the server had been idle, or that came in flights that did not grow although nothing was lost.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlightRow {
     /// Flow number.
     pub flow: u32,
     /// Transaction of the response.
     pub transaction: u32,
+    /// It is the first response on a flow that was seen from its SYN-ACK on.
+    pub begins_flow: bool,
     /// Server's data before the response to the first of the response; 0: not idle.
     pub idle: i64,
     /// Time of the response's first segment.
@@ -4761,6 +4916,14 @@ pub struct FlightRow {
     pub flight_segments: Vec<u32>,
     /// First frame of each flight.
     pub flight_first_frames: Vec<u64>,
+    /// Payload of the first flight.
+    pub first_flight_bytes: u64,
+    /// The first flight ends with a full segment: more was to be sent.
+    pub first_flight_ends_full: bool,
+    /// Segments of the first flight that were sent again, or came late.
+    pub first_flight_resent: u32,
+    /// Payload of a full segment on this flow.
+    pub segment_bytes: u32,
     /// Start of each flight, from the start of the response.
     pub flight_start_ns: Vec<u64>,
     /// Last segment of each flight, from the start of the response.
@@ -4786,11 +4949,16 @@ pub struct FlightsTable {
     rows: usize,
     flow: Vec<u32>,
     transaction: Vec<u32>,
+    begins_flow: Vec<bool>,
     idle: Vec<i64>,
     start: Vec<i64>,
     rtt: Vec<i64>,
     flight_segments: Lists<u32>,
     flight_first_frames: Lists<u64>,
+    first_flight_bytes: Vec<u64>,
+    first_flight_ends_full: Vec<bool>,
+    first_flight_resent: Vec<u32>,
+    segment_bytes: Vec<u32>,
     flight_start_ns: Lists<u64>,
     flight_end_ns: Lists<u64>,
     earlier_flight_segments: Vec<u32>,
@@ -4814,11 +4982,16 @@ impl FlightsTable {
         self.rows = self.rows.saturating_add(1);
         self.flow.push(row.flow);
         self.transaction.push(row.transaction);
+        self.begins_flow.push(row.begins_flow);
         self.idle.push(row.idle);
         self.start.push(row.start);
         self.rtt.push(row.rtt);
         self.flight_segments.push(&row.flight_segments);
         self.flight_first_frames.push(&row.flight_first_frames);
+        self.first_flight_bytes.push(row.first_flight_bytes);
+        self.first_flight_ends_full.push(row.first_flight_ends_full);
+        self.first_flight_resent.push(row.first_flight_resent);
+        self.segment_bytes.push(row.segment_bytes);
         self.flight_start_ns.push(&row.flight_start_ns);
         self.flight_end_ns.push(&row.flight_end_ns);
         self.earlier_flight_segments
@@ -4851,6 +5024,12 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
+                    name: "begins_flow",
+                    json_name: None,
+                    values: Values::Bool(self.begins_flow),
+                    validity: None,
+                },
+                Column {
                     name: "idle",
                     json_name: None,
                     values: Values::Duration(self.idle),
@@ -4878,6 +5057,30 @@ impl FlightsTable {
                     name: "flight_first_frames",
                     json_name: None,
                     values: Values::ListU64(self.flight_first_frames),
+                    validity: None,
+                },
+                Column {
+                    name: "first_flight_bytes",
+                    json_name: None,
+                    values: Values::U64(self.first_flight_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "first_flight_ends_full",
+                    json_name: None,
+                    values: Values::Bool(self.first_flight_ends_full),
+                    validity: None,
+                },
+                Column {
+                    name: "first_flight_resent",
+                    json_name: None,
+                    values: Values::U32(self.first_flight_resent),
+                    validity: None,
+                },
+                Column {
+                    name: "segment_bytes",
+                    json_name: None,
+                    values: Values::U32(self.segment_bytes),
                     validity: None,
                 },
                 Column {
@@ -5825,6 +6028,246 @@ impl ExpectationsTable {
                     json_name: None,
                     values: Values::Duration(self.server_path_rtt),
                     validity: Some(self.server_path_rtt_validity),
+                },
+            ],
+        }
+    }
+}
+/// One row a flow that let its client down: refused, closed before all requests were answered, or cut off inside a response.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndingRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction that was let down, the first if several; 0 where there was none.
+    pub transaction: u32,
+    /// How.
+    pub kind: Ending,
+    /// Method of the request.
+    pub method: Option<String>,
+    /// Target of the request.
+    pub target: Option<String>,
+    /// Frame of the request's first byte, else of the response's; of the SYN if refused.
+    pub first_frame: u64,
+    /// Time of that frame.
+    pub start: i64,
+    /// First byte of the response that broke off.
+    pub response_first_frame: Option<u64>,
+    /// FIN or RST that ended it.
+    pub close_frame: u64,
+    /// Time of that.
+    pub close_time: i64,
+    /// First RST on the flow.
+    pub reset_frame: Option<u64>,
+    /// It was the client that did it.
+    pub by_client: bool,
+    /// The server had acknowledged the request when it closed.
+    pub request_acknowledged: bool,
+    /// The request was sent before the response before it was complete.
+    pub pipelined: bool,
+    /// Requests answered on the flow before.
+    pub answered: u32,
+    /// Requests not answered.
+    pub unanswered: u32,
+    /// Last byte of the response before it to the request.
+    pub idle: Option<i64>,
+    /// Body of the response that came.
+    pub body_bytes: Option<u64>,
+    /// Body that Content-Length announced.
+    pub announced_bytes: Option<u64>,
+}
+/// Gathers [`EndingRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EndingsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    kind: Vec<u8>,
+    method: Lists<u8>,
+    method_validity: Vec<bool>,
+    target: Lists<u8>,
+    target_validity: Vec<bool>,
+    first_frame: Vec<u64>,
+    start: Vec<i64>,
+    response_first_frame: Vec<u64>,
+    response_first_frame_validity: Vec<bool>,
+    close_frame: Vec<u64>,
+    close_time: Vec<i64>,
+    reset_frame: Vec<u64>,
+    reset_frame_validity: Vec<bool>,
+    by_client: Vec<bool>,
+    request_acknowledged: Vec<bool>,
+    pipelined: Vec<bool>,
+    answered: Vec<u32>,
+    unanswered: Vec<u32>,
+    idle: Vec<i64>,
+    idle_validity: Vec<bool>,
+    body_bytes: Vec<u64>,
+    body_bytes_validity: Vec<bool>,
+    announced_bytes: Vec<u64>,
+    announced_bytes_validity: Vec<bool>,
+}
+impl EndingsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &EndingRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.kind.push(row.kind as u8);
+        self.method
+            .push(row.method.as_deref().unwrap_or("").as_bytes());
+        self.method_validity.push(row.method.is_some());
+        self.target
+            .push(row.target.as_deref().unwrap_or("").as_bytes());
+        self.target_validity.push(row.target.is_some());
+        self.first_frame.push(row.first_frame);
+        self.start.push(row.start);
+        self.response_first_frame
+            .push(row.response_first_frame.unwrap_or_default());
+        self.response_first_frame_validity
+            .push(row.response_first_frame.is_some());
+        self.close_frame.push(row.close_frame);
+        self.close_time.push(row.close_time);
+        self.reset_frame.push(row.reset_frame.unwrap_or_default());
+        self.reset_frame_validity.push(row.reset_frame.is_some());
+        self.by_client.push(row.by_client);
+        self.request_acknowledged.push(row.request_acknowledged);
+        self.pipelined.push(row.pipelined);
+        self.answered.push(row.answered);
+        self.unanswered.push(row.unanswered);
+        self.idle.push(row.idle.unwrap_or_default());
+        self.idle_validity.push(row.idle.is_some());
+        self.body_bytes.push(row.body_bytes.unwrap_or_default());
+        self.body_bytes_validity.push(row.body_bytes.is_some());
+        self.announced_bytes
+            .push(row.announced_bytes.unwrap_or_default());
+        self.announced_bytes_validity
+            .push(row.announced_bytes.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "kind",
+                    json_name: None,
+                    values: Values::Enum(self.kind, Ending::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "method",
+                    json_name: None,
+                    values: Values::Text(self.method),
+                    validity: Some(self.method_validity),
+                },
+                Column {
+                    name: "target",
+                    json_name: None,
+                    values: Values::Text(self.target),
+                    validity: Some(self.target_validity),
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: None,
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "response_first_frame",
+                    json_name: None,
+                    values: Values::U64(self.response_first_frame),
+                    validity: Some(self.response_first_frame_validity),
+                },
+                Column {
+                    name: "close_frame",
+                    json_name: None,
+                    values: Values::U64(self.close_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "close_time",
+                    json_name: None,
+                    values: Values::Time(self.close_time),
+                    validity: None,
+                },
+                Column {
+                    name: "reset_frame",
+                    json_name: None,
+                    values: Values::U64(self.reset_frame),
+                    validity: Some(self.reset_frame_validity),
+                },
+                Column {
+                    name: "by_client",
+                    json_name: None,
+                    values: Values::Bool(self.by_client),
+                    validity: None,
+                },
+                Column {
+                    name: "request_acknowledged",
+                    json_name: None,
+                    values: Values::Bool(self.request_acknowledged),
+                    validity: None,
+                },
+                Column {
+                    name: "pipelined",
+                    json_name: None,
+                    values: Values::Bool(self.pipelined),
+                    validity: None,
+                },
+                Column {
+                    name: "answered",
+                    json_name: None,
+                    values: Values::U32(self.answered),
+                    validity: None,
+                },
+                Column {
+                    name: "unanswered",
+                    json_name: None,
+                    values: Values::U32(self.unanswered),
+                    validity: None,
+                },
+                Column {
+                    name: "idle",
+                    json_name: None,
+                    values: Values::Duration(self.idle),
+                    validity: Some(self.idle_validity),
+                },
+                Column {
+                    name: "body_bytes",
+                    json_name: None,
+                    values: Values::U64(self.body_bytes),
+                    validity: Some(self.body_bytes_validity),
+                },
+                Column {
+                    name: "announced_bytes",
+                    json_name: None,
+                    values: Values::U64(self.announced_bytes),
+                    validity: Some(self.announced_bytes_validity),
                 },
             ],
         }

@@ -163,12 +163,13 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, segmentation, flaws, anomalies] = &first;
+    let [flows, transactions, pauses, flights, endings, segmentation, flaws, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
     check_candidates([pauses, flights, segmentation], transactions);
     check_pauses(pauses);
     check_flaws(flaws, flows);
+    check_endings(endings, flows);
     check_anomalies(anomalies, flows, &whole.provenance);
     if let Some(rows) = rows {
         assert_eq!(rows.0.rows, whole.segments, "a row for each segment");
@@ -176,17 +177,30 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 7] {
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 8] {
     [
         "flows",
         "transactions",
         "pauses",
         "flights",
+        "endings",
         "segmentation",
         "flaws",
         "anomalies",
     ]
     .map(|name| View(tables.remove(name).unwrap_or_default()))
+}
+
+fn check_endings(endings: &View, flows: &View) {
+    let mut before = -1;
+    for row in 0..endings.0.rows {
+        let flow = endings.certain("flow", row);
+        assert!(before < flow, "one row a flow, in order");
+        assert!(flow < flows.0.rows as i128);
+        assert!(endings.certain("first_frame", row) >= 1);
+        assert!(endings.certain("close_frame", row) >= 1);
+        before = flow;
+    }
 }
 
 fn check_flows(flows: &View, segments: usize, provenance: &Provenance) {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use trace_model::rows::ClosedBy;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
+use super::usage::{Close, Closing};
 use super::Flow;
 use crate::ends::Side;
 use crate::half::{Half, ACK_AHEAD_MAX};
@@ -36,6 +37,7 @@ impl Flow {
             if !self.was_reset() {
                 self.reset_ns = packet.time_ns;
             }
+            self.note_close(mark, is_client, true);
             if self.closed_by == ClosedBy::Open {
                 self.closed_by = if is_client {
                     ClosedBy::ClientReset
@@ -49,6 +51,7 @@ impl Flow {
             return;
         }
         if segment.has(flags::FIN) {
+            self.note_close(mark, is_client, false);
             if self.closed_by == ClosedBy::Open {
                 self.closed_by = if is_client {
                     ClosedBy::Client
@@ -63,6 +66,16 @@ impl Flow {
         if is_ending {
             self.end_delivered(side, mark, tables);
         }
+    }
+
+    fn note_close(&mut self, mark: Mark, by_client: bool, is_reset: bool) {
+        let acked = self.client_half().acked;
+        self.closing.note(Close {
+            mark,
+            by_client,
+            is_reset,
+            client_acked: u64::try_from(acked.saturating_sub(1)).unwrap_or(0),
+        });
     }
 
     /// Ends the directions whose FIN has come and whose last byte was delivered.
@@ -123,6 +136,7 @@ impl Flow {
     /// Goes on after an RST that ended nothing.
     pub(super) fn reopen(&mut self) {
         self.closed_by = ClosedBy::Open;
+        self.closing = Closing::default();
         self.is_opaque = false;
         self.http = None;
         for half in [&mut self.first, &mut self.second] {

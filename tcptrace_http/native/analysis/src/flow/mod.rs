@@ -6,6 +6,7 @@ mod payload;
 mod recover;
 mod sent;
 mod unacknowledged;
+mod usage;
 
 use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
@@ -26,6 +27,7 @@ use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
 use crate::waits::{self, Moment, Setup, Waits};
 use unacknowledged::Unacknowledged;
+pub use usage::{Close, Closing, LetDown, Usage};
 
 #[derive(Debug)]
 pub struct Flow {
@@ -42,6 +44,7 @@ pub struct Flow {
     pub client: Side,
     /// Whether a SYN told who the client is; else the first message may still tell.
     roles_are_certain: bool,
+    pub first_frame: u64,
     pub start_ns: i64,
     pub start_frame: u64,
     pub end_ns: i64,
@@ -64,7 +67,8 @@ pub struct Flow {
     http: Option<Box<Connection>>,
     /// No HTTP was found, or the flow is over: payload is not looked at any more.
     is_opaque: bool,
-    transactions: u32,
+    pub usage: Usage,
+    pub closing: Closing,
     unacknowledged: Unacknowledged,
     setup: Setup,
     /// From the first message on.
@@ -115,6 +119,7 @@ impl Flow {
                 Side::Second
             },
             roles_are_certain: is_syn,
+            first_frame: packet.frame,
             start_ns: packet.time_ns,
             start_frame: packet.frame,
             end_ns: packet.time_ns,
@@ -132,7 +137,8 @@ impl Flow {
             is_http: false,
             http: None,
             is_opaque: false,
-            transactions: 0,
+            usage: Usage::default(),
+            closing: Closing::default(),
             unacknowledged: Unacknowledged::default(),
             setup: Setup::default(),
             waits: None,

@@ -223,8 +223,7 @@ impl Flow {
     }
 
     pub(super) fn finished(&mut self, mut transaction: http::Transaction, tables: &mut Tables) {
-        let index = self.transactions;
-        self.transactions = index.saturating_add(1);
+        let index = self.usage.add(&transaction);
         let flow = self.number;
         let framed = |message: &Option<Box<Message>>, direction| {
             message.as_ref().map(|message| FinishedMessage {

@@ -223,9 +223,11 @@ impl Flow {
     ) {
         if !class.is_new || class.gap_before_bytes > 0 {
             self.recovery_until = self.server_half().next;
+            self.usage.server_loss_ns.get_or_insert(packet.time_ns);
         }
         if !class.is_new {
-            self.flights.retransmission();
+            self.flights
+                .retransmission(u64::try_from(start.saturating_sub(1)).unwrap_or(0));
             self.pauses.retransmission();
             return;
         }
@@ -244,6 +246,9 @@ impl Flow {
             frame: packet.frame,
             time_ns: packet.time_ns,
             offset: data.start,
+            bytes: segment.payload_bytes,
+            segment_bytes: path.segment_bytes,
+            begins_whole: self.server_half().has_syn,
             segments: self.segment_size.wire_segments(segment.payload_bytes),
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),

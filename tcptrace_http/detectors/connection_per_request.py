@@ -1,0 +1,159 @@
+"""A new connection for each request, although an earlier one was free.
+
+What it does
+------------
+Names clients that open a TCP connection to a server, send one request on it, and open another for the
+next request when the response is there: HTTP/1.0's way, and that of HTTP/1.1 clients or servers that
+are told not to keep connections.
+
+Why it is bad
+-------------
+Each request waits for a handshake, one round trip, before it can be sent; with TLS, two or three. Each
+response starts in slow start again, with the initial window, whatever the connection before had learnt
+of the path. Servers keep state for every connection that was closed (TIME-WAIT), and the kernel's work
+for a connection is more than that for a small response.
+
+Evidence
+--------
+Connections with one transaction each whose SYN came after the response on an earlier such connection
+was there, which no other had taken by then; connections opened in parallel are not counted for as long
+as no earlier one is free. Lost is the time in which their requests waited for the handshake (not where
+it was opened ahead), and the round trips of slow start that the window shown on the connection before
+would have saved. Said from three such connections to one port on, unless the client also reuses some.
+
+Fix
+---
+nginx: ``keepalive_timeout 75s`` (0 turns it off), and towards upstreams ``keepalive 32`` with
+``proxy_http_version 1.1`` and ``proxy_set_header Connection ""``. Apache: ``KeepAlive On``. lighttpd:
+``server.max-keep-alive-requests``. Clients: one session or agent for all requests (Python
+``requests.Session``, Node.js ``http.Agent({keepAlive: true})``, Go: read the body to its end), no
+``Connection: close``.
+
+Reference
+---------
+J. C. Mogul, The Case for Persistent-Connection HTTP, SIGCOMM 1995; RFC 9112, section 9.3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR, SERVICE
+from tcptrace_http.detectors._reuse import NEEDLESS_MIN, SINGLE_SHARE_MIN, needless
+from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("connections",)
+NEEDS: Final = ("both_directions", "handshake", "whole_payload")
+GATHERS: Final = (CONNECTIONS, OPENINGS)
+
+#: Who closes most of the connections is to change.
+MOST: Final = 0.5
+#: Frames that a finding names; the rest are as many more of the same.
+FRAMES_SHOWN: Final = 8
+REMEDY_CLIENT: Final = (
+    "the client asks for the close: let it keep connections (a session or agent with keep-alive, HTTP/1.1"
+    " without Connection: close)"
+)
+REMEDY_SERVER: Final = (
+    "the server closes: nginx keepalive_timeout 75s; Apache KeepAlive On; lighttpd"
+    " server.max-keep-alive-requests over 1; applications: HTTP/1.1 with Content-Length or chunked"
+)
+REMEDY_UNUSED: Final = (
+    "both would keep the connection, and the client does not use it: one session or connection pool for"
+    " all requests (requests.Session, http.Agent keepAlive, reading bodies to their end)"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    needless_min: int = NEEDLESS_MIN,
+    single_share_min: float = SINGLE_SHARE_MIN,
+) -> pl.LazyFrame:
+    """Clients and ports with a connection for each request; see :class:`Detector`."""
+    import polars as pl
+
+    flows = needless(tables["connections"], needless_min=needless_min, single_share_min=single_share_min)
+    rounds = _rounds_saved(flows, tables)
+    lost = (pl.col("setup") + pl.col("rounds").fill_null(pl.duration())).sum()
+    setup_ms = (pl.col("setup").sum().dt.total_nanoseconds() / 1e6).round(1)
+    rounds_ms = (pl.col("rounds").sum().dt.total_nanoseconds() / 1e6).round(1)
+    asks_close = (~pl.col("request_persists")).mean() > MOST
+    refuses = (~pl.col("response_persists")).mean() > MOST
+    closes = pl.col("closed_by").cast(pl.String).str.starts_with("server").mean() > MOST
+    return (
+        flows.join(rounds, on="flow", how="left", maintain_order="left")
+        .group_by(SERVICE, maintain_order=True)
+        .agg(
+            connections=pl.len(),
+            lost=lost,
+            elapsed=(pl.col("last_response_time") - pl.col("start")).sum(),
+            start=pl.col("start").min(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("first_frame").max(),
+            setup_ms=setup_ms,
+            rounds_ms=rounds_ms,
+            shown=pl.col("first_frame").head(FRAMES_SHOWN).cast(pl.String).str.join(", "),
+            remedy=pl.when(asks_close)
+            .then(pl.lit(REMEDY_CLIENT))
+            .when(refuses | closes)
+            .then(pl.lit(REMEDY_SERVER))
+            .otherwise(pl.lit(REMEDY_UNUSED)),
+        )
+        .select(
+            "first_frame",
+            "last_frame",
+            "start",
+            "lost",
+            "elapsed",
+            "remedy",
+            flow=pl.lit(None),
+            transaction=pl.lit(None),
+            confidence=pl.lit(0.95),
+            cause=pl.lit("setup.handshake"),
+            summary=pl.format(
+                "{} opened {} connections to {} port {} for one request each, while an earlier one was free",
+                "client",
+                "connections",
+                "server",
+                "server_port",
+            ),
+            evidence=pl.format(
+                "SYNs in frames {}; {} ms waiting for handshakes, {} ms in round trips of slow start",
+                pl.when(pl.col("connections") > FRAMES_SHOWN).then(pl.col("shown") + " …").otherwise("shown"),
+                "setup_ms",
+                "rounds_ms",
+            ),
+        )
+    )
+
+
+def _rounds_saved(flows: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Time of the round trips that the window of the connection before would have saved, by flow."""
+    import polars as pl
+
+    window = pl.col("largest_window_segments")
+    shown = (
+        tables["connections"]
+        .lazy()
+        .filter(window.is_not_null(), pl.col("last_response_time").is_not_null())
+        .select(*PAIR, done="last_response_time", window=window)
+        .sort("done")
+    )
+    return (
+        tables["openings"]
+        .lazy()
+        .filter(is_limited_by_its_window())
+        .join(flows.select("flow", *PAIR, opened="start"), on="flow")
+        .sort("opened")
+        .join_asof(shown, left_on="opened", right_on="done", by=PAIR, check_sortedness=False)
+        .select("flow", rounds=pl.duration(nanoseconds=time_of_rounds(rounds_saved(pl.col("window")))))
+    )

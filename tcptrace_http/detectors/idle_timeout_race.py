@@ -1,0 +1,100 @@
+"""A request that meets a connection the server is closing.
+
+What it does
+------------
+Names requests on a kept connection that had been idle, which the server closed just then: its FIN or
+RST crosses the request on the path, or came before it and was not heeded. The server's kernel answers
+the request with a RST, and the client must send it again on a new connection.
+
+Why it is bad
+-------------
+The request fails, or takes a second attempt with a new handshake. A client may repeat it by itself only
+if its method is idempotent (RFC 9110, section 9.2.2): a POST becomes an error for the user (502 of a
+proxy). It is rare, hard to repeat, and follows from two timeouts: the client's is not shorter.
+
+Evidence
+--------
+The connection had carried responses and was idle; the first FIN or RST of the server does not
+acknowledge the request, so that the server had closed before the request was there; no byte answers it.
+Lost is the time from the request to the same one on a new connection, if that was seen.
+
+Fix
+---
+Give up idle connections at the client before the server does: an idle timeout some seconds below the
+server's (nginx ``upstream`` ``keepalive_timeout 4s`` towards Node.js' ``server.keepAliveTimeout`` of
+5 s; Apache ``KeepAliveTimeout 5``; AWS load balancers: the back end's over 60 s), or let the server's be
+longer; ``proxy_next_upstream error non_idempotent`` only where repeating is safe.
+
+Reference
+---------
+RFC 9112, sections 9.3.1 and 9.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, FIRST_REQUESTS
+from tcptrace_http.detectors._repeats import of_services, with_repeat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("endings",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+GATHERS: Final = (ENDINGS, CONNECTIONS, FIRST_REQUESTS)
+
+#: No server closes an idle connection earlier; one that closes behind its response sooner had no idle
+#: timeout, but would not keep the connection.
+IDLE_MIN_NS: Final = 200_000_000
+#: Until the server's close is seen there passes one round trip at most, and what its kernel takes. Later
+#: it did not close just then: the request, or the server, was lost.
+CLOSE_MAX_NS: Final = 100_000_000
+REMEDY: Final = (
+    "make the client's idle timeout shorter than the server's by some seconds (nginx upstream"
+    " keepalive_timeout below the back end's; Node.js server.keepAliveTimeout, Apache KeepAliveTimeout above"
+    " the load balancer's), and repeat idempotent requests at once"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, idle_min_ns: int = IDLE_MIN_NS) -> pl.LazyFrame:
+    """Requests that met a closing connection; see :class:`Detector`."""
+    import polars as pl
+
+    idle = pl.col("idle").dt.total_nanoseconds()
+    rows = (
+        tables["endings"]
+        .lazy()
+        .filter(
+            pl.col("kind") == "unanswered",
+            pl.col("answered") > 0,
+            ~pl.col("pipelined"),
+            ~pl.col("request_acknowledged"),
+            pl.col("server_gap_bytes") == 0,
+            idle >= idle_min_ns,
+        )
+        .join(tables["connections"].lazy().select("flow", "initial_rtt"), on="flow", maintain_order="left")
+        .filter(
+            pl.col("close_time") - pl.col("start")
+            <= pl.col("initial_rtt").fill_null(pl.duration()) + pl.duration(nanoseconds=CLOSE_MAX_NS)
+        )
+    )
+    what = pl.format(
+        "{} {} met the server's close of a connection that had been idle for {} s",
+        "method",
+        pl.col("target").str.head(80),
+        (idle / 1e9).round(1),
+    )
+    return of_services(
+        with_repeat(rows, tables),
+        lost=pl.col("repeat_time") - pl.col("start"),
+        what=what,
+        remedy=pl.lit(REMEDY),
+    ).with_columns(
+        confidence=pl.when(pl.col("repeated") > 0).then(0.95).otherwise(0.85),
+    )

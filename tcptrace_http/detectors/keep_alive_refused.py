@@ -1,0 +1,148 @@
+"""A server that closes although the client asked for a persistent connection.
+
+What it does
+------------
+Names servers that end a connection right after one response, or after a few, although the request let
+it go on (HTTP/1.1 without ``Connection: close``, or HTTP/1.0 with ``Connection: keep-alive``), and says
+how: in the response (``Connection: close``, an HTTP/1.0 response, a body that only the close ends), or
+by a FIN right behind it.
+
+Why it is bad
+-------------
+The client has more to ask, and opens a new connection for it: a handshake, and slow start from the
+initial window. A request that was already on its way is lost and must be sent again.
+
+Evidence
+--------
+The last request on the connection lets it go on; the server's FIN or RST is the first one and comes
+within the round trip and a little after the response, or the response says that it is the last; no
+more than some twenty requests were answered before; and the client opened another connection to the
+port soon after. Lost is the handshake of that, unless connection-per-request counts it.
+
+Fix
+---
+nginx: ``keepalive_timeout`` over 0, ``keepalive_requests 1000``. Apache: ``KeepAlive On``,
+``MaxKeepAliveRequests 0`` (unlimited; the default is 100), no ``nokeepalive`` for the client in
+``BrowserMatch``. lighttpd: ``server.max-keep-alive-requests = 1000``. Applications: answer in HTTP/1.1,
+with Content-Length or chunked.
+
+Reference
+---------
+RFC 9112, sections 9.3 and 9.6; J. Heidemann, Performance Interactions Between P-HTTP and TCP
+Implementations, 1996, section 2.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, SERVICE
+from tcptrace_http.detectors._reuse import needless
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("connections",)
+NEEDS: Final = ("both_directions", "whole_payload")
+GATHERS: Final = (CONNECTIONS, ENDINGS)
+
+#: No server in use ends a connection after fewer requests unless told to: Apache's default of
+#: MaxKeepAliveRequests is 100, as nginx's of keepalive_requests was until 1.19.10.
+ANSWERED_MAX: Final = 20
+#: A server closes behind its response within its own scheduling; idle timeouts are one second and more.
+CLOSE_AT_ONCE_NS: Final = 100_000_000
+#: The client opens its next connection so soon if it has more to ask.
+NEXT_MAX_SECONDS: Final = 5
+#: Frames that a finding names; the rest are as many more of the same.
+FRAMES_SHOWN: Final = 8
+REMEDY: Final = (
+    "nginx: keepalive_timeout 75s, keepalive_requests 1000; Apache: KeepAlive On, MaxKeepAliveRequests 0;"
+    " lighttpd: server.max-keep-alive-requests = 1000; applications: answer in HTTP/1.1 with Content-Length"
+    " or chunked and without Connection: close"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX) -> pl.LazyFrame:
+    """Servers that refuse persistent connections; see :class:`Detector`."""
+    import polars as pl
+
+    connections = tables["connections"].lazy()
+    said = ~pl.col("response_persists")
+    by_server = pl.col("closed_by").cast(pl.String).str.starts_with("server")
+    at_once = pl.col("close_time") - pl.col("last_response_time") <= (
+        pl.col("initial_rtt").fill_null(pl.duration()) + pl.duration(nanoseconds=CLOSE_AT_ONCE_NS)
+    )
+    nexts = connections.select(*SERVICE, opened="start", next_flow="flow", next_setup="initial_rtt").sort("opened")
+    counted = needless(tables["connections"]).select(next_flow="flow", is_counted=pl.lit(value=True))
+    # Where requests were left unanswered, that is what it cost.
+    unanswered = tables["endings"].lazy().filter(pl.col("kind") == "unanswered")
+    refused = (
+        connections.join(unanswered, on="flow", how="anti")
+        .filter("request_persists", by_server, said | at_once, pl.col("transactions") <= answered_max)
+        .sort("last_response_time")
+        .join_asof(
+            nexts,
+            left_on="last_response_time",
+            right_on="opened",
+            by=list(SERVICE),
+            strategy="forward",
+            tolerance=timedelta(seconds=NEXT_MAX_SECONDS),
+            check_sortedness=False,
+        )
+        .filter(pl.col("next_flow").is_not_null())
+        .join(counted, on="next_flow", how="left")
+        .sort("flow")
+    )
+    # One new connection may follow several that were closed.
+    is_first = pl.col("next_flow").is_first_distinct() & pl.col("is_counted").is_null()
+    setup = pl.when(is_first).then(pl.col("next_setup").fill_null(pl.duration())).otherwise(pl.duration())
+    return (
+        refused.with_columns(setup=setup, said=said)
+        .group_by(SERVICE, maintain_order=True)
+        .agg(
+            times=pl.len(),
+            fewest=pl.col("transactions").min(),
+            most=pl.col("transactions").max(),
+            said_times=pl.col("said").sum(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
+            start=pl.col("last_response_time").min(),
+            first_frame=pl.col("close_frame").min(),
+            last_frame=pl.col("close_frame").max(),
+            lost=pl.col("setup").sum(),
+            elapsed=(pl.col("last_response_time") - pl.col("start")).sum(),
+            shown=pl.col("close_frame").head(FRAMES_SHOWN).cast(pl.String).str.join(", "),
+        )
+        .select(
+            "flow",
+            "first_frame",
+            "last_frame",
+            "start",
+            "lost",
+            "elapsed",
+            transaction=pl.lit(None),
+            confidence=pl.when(pl.col("said_times") > 0).then(0.98).otherwise(0.9),
+            cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("setup.handshake")),
+            summary=pl.format(
+                "{} port {} closed {} connection(s) after {}{} response(s), which the requests let go on",
+                "server",
+                "server_port",
+                "times",
+                "fewest",
+                pl.when(pl.col("most") > pl.col("fewest")).then(pl.format(" to {}", "most")).otherwise(pl.lit("")),
+            ),
+            evidence=pl.format(
+                "the response says so on {} of {}; the first FIN or RST is in frames {}{}",
+                "said_times",
+                "times",
+                "shown",
+                pl.when(pl.col("times") > FRAMES_SHOWN).then(pl.lit(" …")).otherwise(pl.lit("")),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

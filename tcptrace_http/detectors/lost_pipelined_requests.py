@@ -1,0 +1,83 @@
+"""Pipelined requests that the server never answered.
+
+What it does
+------------
+Names connections on which the client sent requests ahead of the responses, and the server closed before
+it had answered all of them: after ``Connection: close`` or its greatest number of requests.
+
+Why it is bad
+-------------
+The requests behind the last response must be sent again on a new connection, with a handshake and slow
+start; and if the server closes while they come in, its RST may take the last responses away from the
+client that had not read them yet (RFC 9112, section 9.6).
+
+Evidence
+--------
+The requests without a response, sent before the last response was there, and the server's FIN or RST;
+whether the first of them was sent again on a new connection. Lost is the time from the close to that.
+
+Fix
+---
+Apache: ``MaxKeepAliveRequests 0`` (default 100). nginx: ``keepalive_requests 1000``. lighttpd:
+``server.max-keep-alive-requests``. Clients: pipeline no more than the server is known to answer, and
+close the sending half only after the last response.
+
+Reference
+---------
+RFC 9112, sections 9.3.2 and 9.6; H. F. Nielsen et al., Network Performance Effects of HTTP/1.1, CSS1,
+and PNG, SIGCOMM 1997.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, FIRST_REQUESTS
+from tcptrace_http.detectors._repeats import of_services, with_repeat
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("endings",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+GATHERS: Final = (ENDINGS, CONNECTIONS, FIRST_REQUESTS)
+
+REMEDY: Final = (
+    "Apache MaxKeepAliveRequests 0, nginx keepalive_requests 1000, lighttpd server.max-keep-alive-requests:"
+    " more than clients pipeline; the server must read on until the client has all responses"
+    " (nginx lingering_close)"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Connections with pipelined requests that were not answered; see :class:`Detector`."""
+    import polars as pl
+
+    rows = (
+        tables["endings"]
+        .lazy()
+        .filter(
+            pl.col("kind") == "unanswered",
+            pl.col("answered") > 0,
+            "pipelined",
+            pl.col("server_gap_bytes") == 0,
+        )
+    )
+    what = pl.format(
+        "the server closed after {} responses and left {} pipelined requests unanswered, from {} {} on",
+        "answered",
+        "unanswered",
+        "method",
+        pl.col("target").str.head(80),
+    )
+    return of_services(
+        with_repeat(rows, tables),
+        lost=pl.col("repeat_time") - pl.col("close_time"),
+        what=what,
+        remedy=pl.lit(REMEDY),
+    ).with_columns(confidence=pl.when(pl.col("repeated") > 0).then(0.95).otherwise(0.85))

@@ -1,0 +1,131 @@
+"""Connections that were refused.
+
+What it does
+------------
+Names the ports at which a client's SYN was answered by a RST, how often it tried, and how long it took
+until a connection there succeeded.
+
+Why it is bad
+-------------
+Nothing is served until a connection succeeds. Clients with several addresses or back ends try them one
+after the other, so one that refuses delays each first request; retries with a fixed pause add that
+pause although the server is long up again.
+
+Evidence
+--------
+The SYN and the RST that answered it, and the next connection to the same port that carried a response.
+Lost is the time from the first of the attempts before it to its SYN; nothing where none succeeded, for
+then the capture does not show what it cost.
+
+Fix
+---
+Let the server listen before traffic is sent to it (readiness probes, systemd socket activation), on
+IPv6 as on IPv4 if its name has both (nginx ``listen [::]:80``); take dead back ends out
+(``proxy_next_upstream``, ``max_fails``); raise no RST in firewalls for ports that are in use.
+
+Reference
+---------
+RFC 9293, section 3.10.7.1; RFC 8305 (Happy Eyeballs), section 5.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, ENDINGS, PAIR, SERVICE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("endings",)
+NEEDS: Final = ("both_directions",)
+GATHERS: Final = (ENDINGS, CONNECTIONS)
+
+#: Attempts longer before a success are another story: the server was down.
+SUCCESS_MAX_SECONDS: Final = 30
+#: Ports that a finding names; a scan tries thousands.
+PORTS_SHOWN: Final = 4
+REMEDY: Final = (
+    "let the server listen there before it is sent traffic (readiness probe, socket activation; nginx listen"
+    " [::]:80 beside listen 80), or take the address out of what the client tries (DNS, upstream max_fails)"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, success_max_seconds: int = SUCCESS_MAX_SECONDS) -> pl.LazyFrame:
+    """Pairs of hosts of which one refuses; see :class:`Detector`."""
+    import polars as pl
+
+    successes = (
+        tables["connections"]
+        .lazy()
+        .filter("has_syn", pl.col("last_response_time").is_not_null())
+        .select(*SERVICE, opened="start", next_flow="flow", next_frame="first_frame")
+        .sort("opened")
+    )
+    attempts = (
+        tables["endings"]
+        .lazy()
+        .filter(pl.col("kind") == "refused")
+        .sort("start")
+        .join_asof(
+            successes,
+            left_on="start",
+            right_on="opened",
+            by=list(SERVICE),
+            strategy="forward",
+            tolerance=timedelta(seconds=success_max_seconds),
+            check_sortedness=False,
+        )
+        .sort("flow")
+    )
+    waited = pl.col("opened") - pl.col("start")
+    # Of several attempts before one success the first has waited the longest.
+    is_first = pl.col("next_flow").is_first_distinct() | pl.col("next_flow").is_null()
+    return (
+        attempts.with_columns(waited=pl.when(is_first).then(waited))
+        .group_by(PAIR, maintain_order=True)
+        .agg(
+            times=pl.len(),
+            ports=pl.col("server_port").unique().sort().head(PORTS_SHOWN).cast(pl.String).str.join(", "),
+            port_count=pl.col("server_port").n_unique(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
+            start=pl.col("start").min(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.max_horizontal("close_frame", "next_frame").max(),
+            lost=pl.col("waited").sum(),
+            elapsed=pl.col("waited").sum(),
+            succeeded=pl.col("next_flow").n_unique() - pl.col("next_flow").has_nulls().cast(pl.UInt32),
+            shown=pl.format("{} by {}", "first_frame", "close_frame").head(6).str.join(", "),
+        )
+        .select(
+            "flow",
+            "first_frame",
+            "last_frame",
+            "start",
+            "lost",
+            "elapsed",
+            transaction=pl.lit(None),
+            confidence=pl.lit(0.98),
+            cause=pl.lit(None),
+            summary=pl.format(
+                "{} refused {} connection(s) of {} to port {}{}; {} succeeded there within {} s",
+                "server",
+                "times",
+                "client",
+                "ports",
+                pl.when(pl.col("port_count") > PORTS_SHOWN)
+                .then(pl.format(" and {} more", pl.col("port_count") - PORTS_SHOWN))
+                .otherwise(pl.lit("")),
+                "succeeded",
+                pl.lit(success_max_seconds),
+            ),
+            evidence=pl.format("SYNs in frames {} (RST)", "shown"),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,148 @@
+"""Slow start again on a path that an earlier connection had just measured.
+
+What it does
+------------
+Finds connections between two hosts that begin with the initial window although an earlier connection of
+the same two had shown a larger flight shortly before, and whose first response needed more than that.
+
+Why it is bad
+-------------
+Each connection finds out anew what its predecessor knew. The round trips of slow start are paid again;
+sharing what is known between the connections of two hosts (TCP control block interdependence) would
+save them.
+
+Evidence
+--------
+The flights of the first response on the later connection, and the most that an earlier one, whose last
+response was complete by then, had sent within a round trip since it last lost anything. Lost are the
+waits between flights that a first one of that size would have saved: the shortest, less the pace of the
+data. Connections that connection-per-request counts are not counted again.
+
+Fix
+---
+Use one connection for longer (connection reuse keeps its window, see slow-start-restart), or HTTP/2.
+Linux keeps ssthresh and round trip of a destination (``net.ipv4.tcp_no_metrics_save=0``), but not the
+window; ``ip route change … initcwnd`` sets it for a path whose capacity is known, with ``fq`` pacing.
+
+Reference
+---------
+RFC 9040; L. Eggert, J. Heidemann, J. Touch, Effects of Ensemble-TCP, ACM CCR 30 (1), 2000.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._host_pairs import CONNECTIONS, OPENINGS, PAIR
+from tcptrace_http.detectors._reuse import needless
+from tcptrace_http.detectors._rounds import is_limited_by_its_window, rounds_saved, time_of_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["GATHERS", "NEEDS", "READS", "SCOPE", "find"]
+
+SCOPE: Final = "capture"
+READS: Final = ("openings",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps")
+GATHERS: Final = (OPENINGS, CONNECTIONS)
+
+#: What was learnt longer ago says little about the path now; RFC 9040, section 6, leaves the age open.
+RECENT_SECONDS: Final = 10
+#: The earlier flight is larger by this factor: less saves no round trip.
+LARGER_MIN: Final = 1.4
+REMEDY: Final = (
+    "keep one connection in use instead (HTTP keep-alive, with net.ipv4.tcp_slow_start_after_idle=0, or HTTP/2);"
+    " for a path of known capacity: ip route change … initcwnd, with fq pacing"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    recent_seconds: float = RECENT_SECONDS,
+    larger_min: float = LARGER_MIN,
+) -> pl.LazyFrame:
+    """Pairs of hosts whose connections begin anew; see :class:`Detector`."""
+    import polars as pl
+
+    connections = tables["connections"].lazy()
+    shown = (
+        connections.filter(
+            pl.col("largest_window_segments").is_not_null(), pl.col("last_response_time").is_not_null()
+        )
+        .select(*PAIR, done="last_response_time", window="largest_window_segments", earlier_flow="flow")
+        .sort("done")
+    )
+    flights = pl.col("flight_segments")
+    first = flights.list.first()
+    saved = rounds_saved(pl.col("window"))
+    lost = pl.duration(nanoseconds=time_of_rounds(saved))
+    elapsed = pl.col("flight_end_ns").list.last().cast(pl.Int64) + pl.col("rtt").dt.total_nanoseconds()
+    return (
+        tables["openings"]
+        .lazy()
+        .join(connections.select("flow", *PAIR), on="flow")
+        .join(needless(tables["connections"]).select("flow"), on="flow", how="anti")
+        .filter(is_limited_by_its_window())
+        .sort("start")
+        .join_asof(
+            shown,
+            left_on="start",
+            right_on="done",
+            by=list(PAIR),
+            tolerance=timedelta(seconds=recent_seconds),
+            check_sortedness=False,
+        )
+        .filter(pl.col("window") >= first * larger_min, saved > 0)
+        .with_columns(
+            lost=lost,
+            elapsed=pl.duration(nanoseconds=elapsed),
+            first=first,
+            flights_shown=flights.cast(pl.List(pl.String)).list.join(", "),
+        )
+        .sort("flow")
+        .group_by(PAIR, maintain_order=True)
+        .agg(
+            pl.col("window", "earlier_flow", "flights_shown").first(),
+            shown_flow=pl.col("flow").first(),
+            flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
+            times=pl.len(),
+            transaction=pl.when(pl.len() == 1).then(pl.col("transaction").first()),
+            start=pl.col("start").min(),
+            first_frame=pl.col("flight_first_frames").list.first().min(),
+            last_frame=pl.col("flight_first_frames").list.last().max(),
+            lost=pl.col("lost").sum(),
+            elapsed=pl.col("elapsed").sum(),
+        )
+        .select(
+            "flow",
+            "transaction",
+            "first_frame",
+            "last_frame",
+            "start",
+            "lost",
+            "elapsed",
+            confidence=pl.lit(0.85),
+            cause=pl.lit("send_limited.slow_start"),
+            summary=pl.format(
+                "{} connection(s) of {} to {} began in slow start again, where an earlier one had shown {}"
+                " segments in a round trip",
+                "times",
+                "client",
+                "server",
+                "window",
+            ),
+            evidence=pl.format(
+                "flow {} came in flights of {} segments, from frame {} on; flow {} had been faster",
+                "shown_flow",
+                "flights_shown",
+                "first_frame",
+                "earlier_flow",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,43 @@
+//! Whether there are flows worth comparing: several between two hosts.
+
+use std::collections::HashMap;
+
+use trace_model::column::{Columns, Values};
+use trace_model::rows::ClosedBy;
+
+/// A client that opens a connection for each request, or a bundle that hurts itself, shows in no fewer.
+const FLOWS_MIN: u32 = 3;
+
+/// The addresses of two hosts.
+type Pair<'a> = (&'a [u8], &'a [u8]);
+
+/// Whether any two hosts have several flows with HTTP, of which something could be said: two of them
+/// if the server closed one, else three.
+#[must_use]
+pub fn has_bundle(flows: &Columns) -> bool {
+    let texts = |name| flows.column(name).map(|column| &column.values);
+    let (Some(Values::Text(clients)), Some(Values::Text(servers))) =
+        (texts("client"), texts("server"))
+    else {
+        return false;
+    };
+    let transactions = flows.numbers("transactions").unwrap_or_default();
+    let closed_by: &[u8] = match texts("closed_by") {
+        Some(Values::Enum(codes, _)) => codes,
+        _ => &[],
+    };
+    let mut seen: HashMap<Pair<'_>, (u32, bool)> = HashMap::new();
+    (0..flows.rows)
+        .filter(|row| transactions.get(*row).is_some_and(|count| *count > 0))
+        .any(|row| {
+            let pair = (clients.value(row), servers.value(row));
+            let (count, server_closed) = seen.entry(pair).or_default();
+            *count = count.saturating_add(1);
+            *server_closed |= closed_by.get(row).is_some_and(|code| is_server(*code));
+            *count >= FLOWS_MIN || (*count > 1 && *server_closed)
+        })
+}
+
+fn is_server(code: u8) -> bool {
+    code == ClosedBy::Server as u8 || code == ClosedBy::ServerReset as u8
+}

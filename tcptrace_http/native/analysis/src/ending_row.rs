@@ -1,0 +1,84 @@
+//! The row of a flow in the endings table: how it let its client down.
+
+use trace_model::rows::{Ending, EndingRow};
+
+use crate::flow::{Close, Flow, LetDown};
+
+/// How `flow` let its client down, if it did. What the capture's end cut off is nobody's fault.
+#[must_use]
+pub fn ending_row(flow: &Flow) -> Option<EndingRow> {
+    match flow.usage.let_down.as_deref() {
+        Some(let_down) => let_down_row(flow, let_down),
+        None => refused_row(flow),
+    }
+}
+
+fn refused_row(flow: &Flow) -> Option<EndingRow> {
+    let reset = flow
+        .closing
+        .first
+        .filter(|it| it.is_reset && !it.by_client)?;
+    let is_refused = flow.client_half().has_syn
+        && !flow.server_half().has_syn
+        && flow.server_half().unique_bytes == 0
+        && flow.client_half().unique_bytes == 0;
+    is_refused.then(|| EndingRow {
+        kind: Ending::Refused,
+        first_frame: flow.first_frame,
+        start: flow.start_ns,
+        ..row(flow, reset)
+    })
+}
+
+fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
+    let closing = flow.closing;
+    let (kind, close) = match let_down.response {
+        None => (Ending::Unanswered, closing.server?),
+        Some(_) => {
+            let server_fin = closing.server.filter(|it| !it.is_reset);
+            match (server_fin, closing.reset) {
+                (Some(fin), Some(reset)) if reset.mark.frame < fin.mark.frame => {
+                    (Ending::ResetInResponse, reset)
+                }
+                (Some(fin), _) => (Ending::TruncatedResponse, fin),
+                (None, reset) => (Ending::ResetInResponse, reset?),
+            }
+        }
+    };
+    let (request, response) = (let_down.request.as_deref(), let_down.response.as_deref());
+    let first = request.or(response)?.first;
+    let before_ns = let_down.response_before_ns;
+    Some(EndingRow {
+        kind,
+        transaction: let_down.index,
+        method: request
+            .and_then(|it| it.method.as_deref())
+            .map(String::from),
+        target: request
+            .and_then(|it| it.target.as_deref())
+            .map(String::from),
+        first_frame: first.frame,
+        start: first.time_ns,
+        response_first_frame: response.map(|it| it.first.frame),
+        request_acknowledged: request.is_some_and(|it| close.client_acked > it.start),
+        pipelined: let_down.pipelined,
+        idle: before_ns.map(|before| first.time_ns.saturating_sub(before)),
+        body_bytes: response.map(|it| it.body_bytes),
+        announced_bytes: response.and_then(|it| it.content_length),
+        ..row(flow, close)
+    })
+}
+
+/// What a row of any kind has.
+fn row(flow: &Flow, close: Close) -> EndingRow {
+    EndingRow {
+        flow: flow.number,
+        close_frame: close.mark.frame,
+        close_time: close.mark.time_ns,
+        reset_frame: flow.closing.reset.map(|it| it.mark.frame),
+        by_client: close.by_client,
+        answered: flow.usage.answered,
+        unanswered: flow.usage.unanswered,
+        ..EndingRow::default()
+    }
+}

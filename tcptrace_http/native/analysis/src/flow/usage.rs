@@ -1,0 +1,105 @@
+//! How a connection is used: what its requests asked for, what its responses allowed, how it was closed.
+
+use crate::http::{Framing, Mark, Message, Transaction};
+
+/// A FIN or RST as it was seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Close {
+    pub mark: Mark,
+    pub by_client: bool,
+    pub is_reset: bool,
+    /// Bytes of the client that the server had acknowledged by then, that segment included.
+    pub client_acked: u64,
+}
+
+/// The first of each that ended the flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Closing {
+    pub first: Option<Close>,
+    pub server: Option<Close>,
+    pub reset: Option<Close>,
+}
+
+impl Closing {
+    pub fn note(&mut self, close: Close) {
+        self.first.get_or_insert(close);
+        if !close.by_client {
+            self.server.get_or_insert(close);
+        }
+        if close.is_reset {
+            self.reset.get_or_insert(close);
+        }
+    }
+}
+
+/// A transaction whose client did not get all that it had asked for.
+#[derive(Clone, Debug)]
+pub struct LetDown {
+    pub index: u32,
+    pub request: Option<Box<Message>>,
+    pub response: Option<Box<Message>>,
+    pub pipelined: bool,
+    /// Last byte of the response before it.
+    pub response_before_ns: Option<i64>,
+}
+
+/// What the transactions of a flow say about its use.
+#[derive(Debug, Default)]
+pub struct Usage {
+    pub transactions: u32,
+    pub first_request_ns: Option<i64>,
+    pub last_response_ns: Option<i64>,
+    pub request_persists: Option<bool>,
+    pub response_persists: Option<bool>,
+    /// The server's data was first seen missing or sent again.
+    pub server_loss_ns: Option<i64>,
+    pub answered: u32,
+    pub unanswered: u32,
+    /// The first one; most flows have none.
+    pub let_down: Option<Box<LetDown>>,
+}
+
+impl Usage {
+    /// Takes the next transaction, and gives its number on the flow.
+    pub fn add(&mut self, transaction: &Transaction) -> u32 {
+        let index = self.transactions;
+        self.transactions = index.saturating_add(1);
+        let request = transaction.request.as_deref();
+        let response = transaction.response.as_deref();
+        if index == 0 {
+            self.first_request_ns = request.map(|it| it.first.time_ns);
+        }
+        let is_whole = response.is_some_and(|it| it.complete);
+        match response {
+            None => self.unanswered = self.unanswered.saturating_add(1),
+            Some(_) if !is_whole => {}
+            Some(response) => {
+                self.answered = self.answered.saturating_add(1);
+                self.request_persists = request.map(|it| it.keep_alive);
+                self.response_persists = Some(response.keep_alive);
+            }
+        }
+        if self.let_down.is_none() && is_let_down(request, response) {
+            self.let_down = Some(Box::new(LetDown {
+                index,
+                request: transaction.request.clone(),
+                response: transaction.response.clone(),
+                pipelined: transaction.pipelined,
+                response_before_ns: self.last_response_ns,
+            }));
+        }
+        if let Some(response) = response.filter(|it| it.complete) {
+            self.last_response_ns = Some(response.last.time_ns);
+        }
+        index
+    }
+}
+
+/// Whether the client is short of something that the capture would show: a whole request without a
+/// response, or a response without its end, of which no byte was missed.
+fn is_let_down(request: Option<&Message>, response: Option<&Message>) -> bool {
+    match response {
+        None => request.is_some_and(|it| it.complete && it.missing_bytes == 0),
+        Some(it) => !it.complete && it.missing_bytes == 0 && it.framing != Framing::Tunnel,
+    }
+}
