@@ -6,7 +6,7 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, TransactionRow,
-    TransactionsTable,
+    TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -67,6 +67,7 @@ rows!(
         lengths.fold(0, usize::saturating_add)
     }
 );
+rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     FlightsTable,

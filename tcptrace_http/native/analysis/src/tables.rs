@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -18,6 +18,7 @@ use crate::segments::Segments;
 pub struct Tables {
     pub flows: Bounded<FlowsTable>,
     pub transactions: Bounded<TransactionsTable>,
+    pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
     pub anomalies: Anomalies,
@@ -54,9 +55,10 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 4] = [
+const OF_FLOWS: [(&str, &str); 5] = [
     ("flows", "flow"),
     ("transactions", "index"),
+    ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
 ];
@@ -78,6 +80,7 @@ impl Tables {
     pub fn drop_rows(&mut self) {
         self.flows = Bounded::default();
         self.transactions = Bounded::default();
+        self.waits = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
         self.flow_statistics = None;
@@ -105,6 +108,7 @@ impl Tables {
             self.segments.as_ref().and_then(Segments::limit_reached),
             self.flows.complaint(),
             self.transactions.complaint(),
+            self.waits.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
             self.held.complaint(),
@@ -127,6 +131,7 @@ impl Tables {
         let bytes = [
             self.flows.bytes(),
             self.transactions.bytes(),
+            self.waits.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
         ];
@@ -162,14 +167,18 @@ impl Tables {
             .filter_map(|name| self.left_behind.get(name))
             .flat_map(|rows| places(rows, "transaction"))
             .collect();
-        let transactions = self.transactions.take().into_columns();
-        let transactions = self.divided("transactions", transactions, |flow, index| {
+        let is_judged = |flow: u32, index: u32| {
             finished.contains(&flow) || !candidates.contains(&(flow, index))
-        });
+        };
+        let transactions = self.transactions.take().into_columns();
+        let transactions = self.divided("transactions", transactions, is_judged);
+        let waits = self.waits.take().into_columns();
+        let waits = self.divided("waits", waits, is_judged);
         self.count_left_behind();
         let tables = BTreeMap::from([
             ("flows", flows),
             ("transactions", transactions),
+            ("waits", waits),
             ("pauses", pauses),
             ("flights", flights),
         ]);
@@ -204,8 +213,10 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, pauses, flights] = ["transactions", "pauses", "flights"].map(rows_of);
+        let [transactions, waits, pauses, flights] =
+            ["transactions", "waits", "pauses", "flights"].map(rows_of);
         self.transactions.have_behind(transactions);
+        self.waits.have_behind(waits);
         self.pauses.have_behind(pauses);
         self.flights.have_behind(flights);
     }
