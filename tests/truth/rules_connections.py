@@ -11,14 +11,16 @@
     ``keep-alive``) and was told ``Connection: close`` or answered by a FIN right after the response, on two
     flows or more. Once may be named. Where the client asked for it, nowhere.
 ``repeated-slow-start``
-    Connection per request where responses were longer than the initial window on a path of 5 ms or more:
-    each connection opened its window anew. Shorter responses or paths may be named; one connection not.
+    Connection per request where responses were half as long again as the initial window, or longer, on a
+    path of 5 ms or more: each connection opened its window anew. Shorter responses or paths may be named;
+    one connection not.
 ``competing-bundle``
     Three connections or more at once whose packets the emulator's full queue dropped must be found; several
     at once without loss may be. One at a time not.
 ``initial-window``
     A server whose configuration gives an initial window under 10 segments (RFC 6928), where a flow's first
-    response is longer than it, on a path of 5 ms or more. On a shorter path it may be named. With ten or more not.
+    response is half as long again or longer, on a path of 5 ms or more. On a shorter path it may be named.
+    With ten or more not.
 ``syn-retransmission``, ``refused-connection``
     By the packets: a client's SYN (or the server's SYN-ACK) seen twice; a SYN answered by an RST. Where the
     emulator dropped a SYN before the capture point nothing can be seen: it may be named.
@@ -52,6 +54,8 @@ _SHARED_MIN: Final = 3
 #: Below this a round trip more is within the noise of the testbed.
 _PATH_MIN_MS: Final = 5.0
 _RACE_MIN_MS: Final = 10.0
+#: A segment or two behind the initial window may go out before anybody sees a second flight.
+_MORE_THAN: Final = 1.5
 #: RFC 6928.
 _INITIAL_WINDOW: Final = 10
 
@@ -114,15 +118,17 @@ def _repeated_slow_start(scene: Scene) -> Truth:
     if any(len(scene.of_flow(flow)) > 1 for flow in flows) or not flows:
         several = [flow for group in _by_host_pair(scene) if len(group) > 1 for flow in group]
         return Truth(may=_ports(several))
-    limited = [flow for flow in flows if _first_response_bytes(scene, flow) > window * flow.segment_bytes]
+    limited = [flow for flow in flows if _outgrows(scene, flow, window)]
     if len(limited) >= _SERIAL_MIN and scene.rtt_ms >= _PATH_MIN_MS:
         return Truth.at((Place(),), _ports(flows))
     return Truth(may=_ports(flows))
 
 
-def _first_response_bytes(scene: Scene, flow: Flow) -> int:
+def _outgrows(scene: Scene, flow: Flow, window: int) -> bool:
+    """Whether the flow's first response is half as long again as the initial window, or longer."""
     first = next(iter(scene.of_flow(flow)), None)
-    return first.response.wire_bytes if first is not None and first.response else 0
+    length = first.response.wire_bytes if first is not None and first.response else 0
+    return length >= _MORE_THAN * window * flow.segment_bytes
 
 
 def _competing(scene: Scene) -> Truth:
@@ -139,7 +145,7 @@ def _initial_window(scene: Scene) -> Truth:
         return ANYWHERE
     if window >= _INITIAL_WINDOW:
         return NOWHERE
-    longer = [flow for flow in scene.flows if _first_response_bytes(scene, flow) > window * flow.segment_bytes]
+    longer = [flow for flow in scene.flows if _outgrows(scene, flow, window)]
     # The BSD-like stack's window is told in words only, and half of its end is ours.
     certain = scene.rtt_ms >= _PATH_MIN_MS and not scene.is_lwip
     return Truth.at(_ports(longer)) if certain else Truth(may=_ports(longer))
@@ -147,7 +153,7 @@ def _initial_window(scene: Scene) -> Truth:
 
 def _syn_again(scene: Scene) -> Truth:
     must, may = [], []
-    dropped = {port for drop in scene.drops if drop.get("syn") for port in (drop["sport"], drop["dport"])}
+    dropped = {port for drop in scene.drops if drop["why"] == "syn" for port in (drop["sport"], drop["dport"])}
     for flow in scene.flows:
         syns = [p.from_client for p in flow.packets if p.has(SYN)]
         if syns.count(True) > 1 or syns.count(False) > 1:

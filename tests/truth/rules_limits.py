@@ -30,7 +30,7 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
-from .wire import RST, SYN
+from .wire import has_zero_window
 
 if TYPE_CHECKING:
     from .exchanges import Exchange, Message
@@ -51,12 +51,7 @@ _FLIGHT_GAP_SHARE: Final = 0.35
 
 
 def _zero_window(scene: Scene) -> Truth:
-    flows = [
-        flow
-        for flow in scene.flows
-        if any(not (p.has(RST) or p.has(SYN)) and p.window == 0 for p in flow.sent(by_client=True))
-    ]
-    return Truth.at(Place(flow.client_port) for flow in flows)
+    return Truth.at(Place(flow.client_port) for flow in scene.flows if has_zero_window(flow))
 
 
 def _longest(scene: Scene, client_port: int) -> int:
@@ -72,8 +67,9 @@ def _receive_window(scene: Scene) -> Truth:
     limited = tuple(Place(int(port)) for port, info in final.items() if info.get("rwnd_lim_us"))
     if not buffer or buffer > _SMALL_BUFFER_BYTES or scene.rtt_ms < _LONG_PATH_MS:
         return Truth(may=(Place(),) if buffer else limited)
-    hit = [flow.client_port for flow in scene.flows if _longest(scene, flow.client_port) >= 2 * buffer]
-    return Truth.at((Place(port) for port in hit), limited)
+    hit = [flow for flow in scene.flows if _longest(scene, flow.client_port) >= 2 * buffer]
+    shut = tuple(Place(flow.client_port) for flow in hit if has_zero_window(flow))
+    return Truth.at((Place(flow.client_port) for flow in hit if not has_zero_window(flow)), limited + shut)
 
 
 def _send_buffer(scene: Scene) -> Truth:

@@ -13,7 +13,8 @@ sender did then is read in the capture at its own end, where nothing is missing.
 ``spurious-retransmission``
     Data that came to its receiver though it had come before, by the capture at that end: it must be found,
     at either end. Where there is no capture at that end, the kernel's DSACK counters allow it anywhere.
-    Keep-alive probes (a byte or none before the next number) are none.
+    Keep-alive probes (a byte or none before the next number) are none. On a flow whose client had no
+    room at times it may be named: what came may have been thrown away there.
 ``reordering``
     New data that came to its receiver behind later data, and that was not sent twice. The emulator of the
     testbed keeps the order, so nowhere but where the packets show it.
@@ -29,7 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from .scene import ANYWHERE, Place, Rule, Scene, Truth
-from .wire import FIN, RST, SYN, distance, read_flows
+from .wire import FIN, RST, SYN, distance, has_zero_window, read_flows
 
 if TYPE_CHECKING:
     from .exchanges import Exchange
@@ -132,8 +133,10 @@ def _spurious(scene: Scene) -> Truth:
         for flow in flows or []
         for packet in _needless(flow, by_client=by_client)
     }
+    full = {flow.client_port for flow in scene.flows if has_zero_window(flow)}
+    certain = {place for place in places if place.client_port not in full}
     unseen = server is None and any(scene.counter("client", f"TCPDSACK{word}Recv") for word in ("", "Ofo"))
-    return Truth.at(_sorted(places), (Place(),) if unseen else ())
+    return Truth.at(_sorted(certain), (Place(),) if unseen else _sorted(places - certain))
 
 
 def _needless(flow: Flow, *, by_client: bool) -> list[Packet]:

@@ -21,7 +21,8 @@
     By the ACKs of the client: more than half of at least ten that acknowledge new data, each for more than two
     full segments, must be found on a flow; no such ACK, not; else it may (Linux's receive offload
     merges segments, and acknowledges once: RFC 5681, section 4.2 allows it for good reason).
-    Judged at the client, where it makes ACKs; at the server the path may have dropped some.
+    Judged at the client, where it makes ACKs (at the server the path may have dropped some), and on flows
+    whose window was never zero, for an ACK waits there until something was read.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from .scene import NOWHERE, Place, Rule, Scene, Truth, of_exchanges
+from .wire import has_zero_window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,7 +139,8 @@ def _stretch(scene: Scene) -> Truth:
         stretched = [step for step in steps if step > 2 * flow.segment_bytes]
         if not stretched:
             continue
-        certain = len(steps) >= _ACKS_MIN and len(stretched) * 2 > len(steps) and not scene.at_server
+        most = len(steps) >= _ACKS_MIN and len(stretched) * 2 > len(steps)
+        certain = most and not scene.at_server and not has_zero_window(flow)
         (must if certain else may).append(Place(flow.client_port))
     return Truth.at(tuple(must), tuple(may)) if must or may else NOWHERE
 

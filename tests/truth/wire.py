@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["ACK", "FIN", "RST", "SYN", "Flow", "Packet", "distance", "read_flows", "records_of"]
+__all__ = ["ACK", "FIN", "RST", "SYN", "Flow", "Packet", "distance", "has_zero_window", "read_flows", "records_of"]
 
 FIN, SYN, RST, ACK = dpkt.tcp.TH_FIN, dpkt.tcp.TH_SYN, dpkt.tcp.TH_RST, dpkt.tcp.TH_ACK
 
@@ -116,6 +116,11 @@ def read_flows(path: Path) -> list[Flow]:
             flows.append(flow)
         _add(flow, frame, time_ns, source, tcp, payload_bytes)
     return flows
+
+
+def has_zero_window(flow: Flow) -> bool:
+    """Whether the client said on an open connection that it could take nothing."""
+    return any(not (p.has(RST) or p.has(SYN)) and p.window == 0 for p in flow.sent(by_client=True))
 
 
 def records_of(path: Path) -> Iterator[tuple[int, int, bytes]]:
