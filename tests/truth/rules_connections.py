@@ -8,7 +8,7 @@
     must be found; three to six may; one or two not (RFC 2616, section 8.1.4).
 ``keep-alive-refused``
     By the messages: the client did not ask to close (HTTP/1.1 without ``Connection: close``, or 1.0 with
-    ``keep-alive``) and was told ``Connection: close`` or answered by a FIN right after the response, on two
+    ``keep-alive``) and was told ``Connection: close`` or answered by a FIN within 10 ms of the response, on two
     flows or more. Once may be named. Where the client asked for it, nowhere.
 ``repeated-slow-start``
     Connection per request where responses were half as long again as the initial window, or longer, on a
@@ -53,6 +53,7 @@ _BROWSER_CONNECTIONS: Final = 6
 _SHARED_MIN: Final = 3
 #: Below this a round trip more is within the noise of the testbed.
 _PATH_MIN_MS: Final = 5.0
+#: A server that ends the connection as its habit does so at once.
 _RACE_MIN_MS: Final = 10.0
 #: A segment or two behind the initial window may go out before anybody sees a second flight.
 _MORE_THAN: Final = 1.5
@@ -103,12 +104,13 @@ def _is_refused(scene: Scene, exchange: Exchange) -> bool:
         return False
     wanted = request.fields.get("connection", "").lower()
     asked = wanted != "close" if request.start_line.endswith("HTTP/1.1") else wanted == "keep-alive"
-    told = response.fields.get("connection", "").lower()
-    default = "keep-alive" if response.start_line.startswith("HTTP/1.1") else "close"
+    if response.fields.get("connection", "").lower() == "close":
+        return asked
     flow = scene.flow_of(exchange)
-    ended = next((p for p in flow.packets if p.has(FIN) or p.has(RST)), None)
-    server_first = ended is not None and not ended.from_client and exchange == scene.of_flow(flow)[-1]
-    return asked and server_first and (told or default) == "close"
+    end = next((p for p in flow.packets if p.has(FIN) or p.has(RST)), None)
+    if end is None or end.from_client or exchange != scene.of_flow(flow)[-1]:
+        return False
+    return asked and (end.time_ns - response.last.time_ns) / 1e6 <= _RACE_MIN_MS
 
 
 def _repeated_slow_start(scene: Scene) -> Truth:
