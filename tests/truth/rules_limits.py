@@ -15,7 +15,8 @@
 ``queueing-delay``
     At the server's end, where the round trip of data shows it: the emulator's queue held packets of a
     flow for 50 ms and a round trip of the path or longer: it must be found in the capture. From 5 ms on,
-    and at the client's end, it may. Where the queue held none so long, not.
+    at the client's end, and where the link was made to stand still (``link.env``), it may. Where the queue
+    held none so long, not.
 ``slow-server``
     A server that thinks 20 ms or more (``--think-ms``): it must be found, once or often. Where the server
     waited inside responses (``--gap-ms``, ``--chunk-gap-ms``), or is not the testbed's own (whose write
@@ -112,9 +113,13 @@ def _queueing(scene: Scene) -> Truth:
     longest = float(summary.get("down", {}).get("queue_delay_max_ms") or 0.0)
     if longest < _QUEUE_MAY_MS:
         return NOWHERE
-    if longest >= max(_QUEUE_MUST_MS, scene.rtt_ms) and scene.at_server and scene.rtt_ms >= _QUEUE_MAY_MS:
+    if longest >= max(_QUEUE_MUST_MS, scene.rtt_ms) and _shows_queues(scene):
         return Truth.at([Place()])
     return ANYWHERE
+
+
+def _shows_queues(scene: Scene) -> bool:
+    return scene.at_server and scene.rtt_ms >= _QUEUE_MAY_MS and not scene.link.get("env")
 
 
 def _slow_server(scene: Scene) -> Truth:

@@ -16,8 +16,9 @@ sender did then is read in the capture at its own end, where nothing is missing.
     Keep-alive probes (a byte or none before the next number) are none. On a flow whose client had no
     room at times it may be named: what came may have been thrown away there.
 ``reordering``
-    New data that came to its receiver behind later data, and that was not sent twice. The emulator of the
-    testbed keeps the order, so nowhere but where the packets show it.
+    New data that came to its receiver behind later data, of which no copy was dropped: the original was
+    overtaken, whether it was sent again meanwhile or not. Without the emulator's log only what was not
+    sent twice. Where the packets show none, nowhere.
 ``reset-in-response``, ``truncated-response``
     By the packets: a response of a known length that did not come to its end. With an RST of either side it
     is the first, and may be the second; with a FIN of the server it is the second. Not where the
@@ -159,6 +160,7 @@ def _with(ranges: list[tuple[int, int]], start: int, end: int) -> list[tuple[int
 
 def _reordering(scene: Scene) -> Truth:
     client, server = _ends(scene)
+    has_log = scene.sidecar.get("emulator") is not None
     places = set()
     for flows, by_client in ((client, False), (server, True)):
         sender = {flow.client_port: flow for flow in (server if not by_client else client) or []}
@@ -169,7 +171,7 @@ def _reordering(scene: Scene) -> Truth:
                 twice = (
                     origin is not None and sum(p.seq == packet.seq for p in origin.data(by_client=by_client)) > 1
                 )
-                if packet.seq not in gone and not twice:
+                if packet.seq not in gone and (has_log or not twice):
                     index = _transaction_at(scene, flow, packet.seq, by_client=by_client)
                     places.add(Place(flow.client_port, index))
     return Truth.at(_sorted(places))
