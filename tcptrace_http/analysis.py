@@ -135,10 +135,12 @@ class Analysis:
     def _judge(self) -> pl.DataFrame:
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
+        from tcptrace_http.counterfactual import with_counterfactual
         from tcptrace_http.detectors import findings_of_waits, in_order
 
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
-        return in_order([self._shaping_findings, of_waits])
+        found = in_order([self._shaping_findings, of_waits])
+        return in_order([with_counterfactual(found, self.waits, self.transactions)])
 
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
         return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}

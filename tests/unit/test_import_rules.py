@@ -18,8 +18,9 @@ ALLOWED = {
     "filled": set(),
     "capture": {"errors", "filled", "schema", "trace"},
     "waits": {"schema"},
+    "counterfactual": {"schema"},
     "detectors": {"schema", "waits"},
-    "analysis": {"capture", "detectors", "errors", "schema", "trace", "waits"},
+    "analysis": {"capture", "counterfactual", "detectors", "errors", "schema", "trace", "waits"},
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "peers": set(),
     "glossary": {"detectors", "errors", "peers", "schema"},
@@ -72,7 +73,7 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
     if part_of(path) == "report":
         slow -= {name for name in slow if name.startswith("tcptrace_http.report")}
-    if part_of(path) in {"detectors", "waits", "charts"}:
+    if part_of(path) in {"detectors", "waits", "counterfactual", "charts"}:
         slow -= {"polars"}
     assert not slow
 
