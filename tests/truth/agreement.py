@@ -21,6 +21,9 @@ lost with nothing behind it
     A dropped response segment behind which none arrived leaves no hole at the client: the data comes late, as
     if the server had none. In such a transaction ``stall.tail_loss``, ``stall.retransmission_timeout``,
     ``server.think`` and ``server.data_unavailable`` are compared as one sum.
+cut off
+    A response that did not come to its end ends with a packet of the server, which is at the client later:
+    the path's share is not compared.
 unobserved
     What one end calls ``unobserved`` may have any cause at the other.
 lost on the way up
@@ -111,7 +114,7 @@ def pairs_of(folders: Iterable[Path]) -> list[Pair]:
 
 def compared(capture: Capture, client: Shares, server: Shares) -> Pair:
     pair = Pair(capture.name, failure=client.failure or server.failure)
-    lost, tails = _lost_upwards(capture), _tails(capture)
+    lost, tails, cut_off = _lost_upwards(capture), _tails(capture), _cut_off(capture)
     pair.client_ms, pair.server_ms = client.by_cause(), server.by_cause()
     for key in sorted(client.parts.keys() | server.parts.keys()):
         if key not in client.parts or key not in server.parts:
@@ -123,6 +126,8 @@ def compared(capture: Capture, client: Shares, server: Shares) -> Pair:
                 capture.name, key, client.parts[key], server.parts[key], is_tail=(key[0], key[2]) in tails
             )
         )
+        if (key[0], key[2]) in cut_off:
+            found = [d for d in found if d.cause != _PATH]
         if found and key[0] in lost:
             pair.passed_over += 1
         else:
@@ -142,6 +147,14 @@ def _tails(capture: Capture) -> set[tuple[int, int]]:
     truth = RULES["tail-loss"].judge(Scene(capture))
     places = [place for places in truth.must for place in places]
     return {(p.client_port, p.transaction) for p in places if p.client_port and p.transaction is not None}
+
+
+def _cut_off(capture: Capture) -> set[tuple[int, int]]:
+    """Transactions whose response is not whole."""
+    if not capture.path.is_file():
+        return set()
+    exchanges = Scene(capture).exchanges
+    return {(e.client_port, e.index) for e in exchanges if e.response is None or not e.response.is_complete}
 
 
 def _of_transaction(

@@ -3,7 +3,8 @@
 ``short-initial-segment``, ``odd-short-final-segment``, ``slow-start-restart``
     The stalls of ``kernel_truth`` (its docstring has the rules): those that it requires must be found, in
     their frames; the others may. Where the server runs Nagle's algorithm, any short hold may be named, and
-    where nobody looked for restarts (no ``verdict``) any restart.
+    where nobody looked for restarts (no ``verdict``) any restart. A tail held by MSG_MORE leaves with the
+    next ACK as one held by Nagle's algorithm does, and may be named by either.
 ``nagle-delayed-ack``, ``nagle-hold``
     The same stalls by their cause, for a detector that names what the two above do not: it may name
     every one of them, and a request that the client's algorithm held; it must name none, for each has
@@ -51,6 +52,8 @@ _AT_ONCE_MS: Final = 2.0
 def _named(detector: str) -> Callable[[Scene], Truth]:
     def judge(scene: Scene) -> Truth:
         if detector == RESTART and "verdict" not in scene.sidecar:
+            return ANYWHERE
+        if detector != RESTART and "--more-forget" in scene.server_args:
             return ANYWHERE
         stalls = [stall for stall in truth_of(scene.capture) if stall.detector == detector]
         must = tuple(_place(stall) for stall in stalls if stall.required)
