@@ -3,7 +3,8 @@
 ``short-initial-segment``, ``odd-short-final-segment``, ``slow-start-restart``
     The stalls of ``kernel_truth`` (its docstring has the rules): those that it requires must be found, in
     their frames; the others may. Where the server runs Nagle's algorithm, any short hold may be named, and
-    where nobody looked for restarts (no ``verdict``) any restart. A tail held by MSG_MORE leaves with the
+    where nobody looked for restarts (no ``verdict``) any restart, as inside a response whose client had a
+    window of zero: the truth knows only those between responses. A tail held by MSG_MORE leaves with the
     next ACK as one held by Nagle's algorithm does, and may be named by either.
 ``nagle-delayed-ack``, ``nagle-hold``
     The same stalls by their cause, for a detector that names what the two above do not: it may name
@@ -32,6 +33,7 @@ from typing import TYPE_CHECKING, Final
 
 from .kernel_truth import RESTART, SHORT_FINAL, SHORT_INITIAL, Stall, runs_nagle, truth_of
 from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
+from .wire import has_zero_window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +60,9 @@ def _named(detector: str) -> Callable[[Scene], Truth]:
         stalls = [stall for stall in truth_of(scene.capture) if stall.detector == detector]
         must = tuple(_place(stall) for stall in stalls if stall.required)
         may = tuple(_place(stall) for stall in stalls if not stall.required)
-        if detector != RESTART and runs_nagle(scene.capture):
+        if detector == RESTART:
+            may += tuple(Place(flow.client_port) for flow in scene.flows if has_zero_window(flow))
+        elif runs_nagle(scene.capture):
             # Holds under 3 ms are in no list; the table of ``truth.table`` judges their size.
             may += tuple(Place(flow.client_port) for flow in scene.flows)
         return Truth.at(must, may)
