@@ -1,7 +1,7 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
 The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
+of ``CANDIDATE_TABLES``: where all of them are empty there is no candidate, ``findings`` and ``waits``
 are empty, and polars need not be imported at all. On a clean capture that import would cost more
 than the analysis of a hundred thousand packets.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "segmentation", "flaws")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -37,6 +37,8 @@ _KEYS: Final = {
     "transactions": ("flow", "index"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "flaws": ("flow",),
+    "segmentation": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -81,13 +83,23 @@ class Analysis:
 
     @cached_property
     def pauses(self) -> pl.DataFrame:
-        """One row a pause inside a response."""
+        """One row a pause inside a message."""
         return self._native("pauses")
 
     @cached_property
     def flights(self) -> pl.DataFrame:
-        """One row a response after an idle period."""
+        """One row a response after an idle period, or in flights that did not grow."""
         return self._native("flights")
+
+    @cached_property
+    def segmentation(self) -> pl.DataFrame:
+        """One row a message that was cut into segments in a notable way."""
+        return self._native("segmentation")
+
+    @cached_property
+    def flaws(self) -> pl.DataFrame:
+        """One row a flow and a way in which its capture falls short of what was on the wire."""
+        return self._native("flaws")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:
@@ -103,6 +115,11 @@ class Analysis:
     def findings(self) -> pl.DataFrame:
         """One row a named pathology, the most time lost first."""
         return self._chosen("findings", self._judge)
+
+    @cached_property
+    def inconclusive(self) -> pl.DataFrame:
+        """One row a detector and a flaw of the capture that kept it from judging flows."""
+        return self._chosen("inconclusive", self._judge_the_unjudged)
 
     @cached_property
     def waits(self) -> pl.DataFrame:
@@ -132,7 +149,9 @@ class Analysis:
 
         return shaping_findings(self._judged_tables())
 
-    def _judge(self) -> pl.DataFrame:
+    @cached_property
+    def findings_of_flows(self) -> pl.DataFrame:
+        """Those of the findings that are not about the capture itself."""
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
@@ -141,6 +160,20 @@ class Analysis:
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
         found = in_order([self._shaping_findings, of_waits])
         return in_order([with_counterfactual(found, self.waits, self.transactions)])
+
+    def _judge(self) -> pl.DataFrame:
+        if not self.has_candidates:
+            return empty_frame(TABLES["findings"])
+        from tcptrace_http.detectors import findings_of_capture, in_order
+
+        return in_order([self.findings_of_flows, findings_of_capture(self.flaws)])
+
+    def _judge_the_unjudged(self) -> pl.DataFrame:
+        if not self.has_candidates:
+            return empty_frame(TABLES["inconclusive"])
+        from tcptrace_http.detectors import DETECTORS, inconclusive
+
+        return inconclusive(DETECTORS.values(), self.flaws, self.findings)
 
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
         return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}
@@ -166,8 +199,10 @@ class Analysis:
     def where(self, expression: str, *, table: str = "transactions") -> Analysis:
         """The rows of ``table`` for which an SQL expression is true, and what belongs to them.
 
-        A finding or wait belongs to its transaction, a transaction to its flow. ``packets`` and
-        ``anomalies`` belong to none: they are kept, unless it is them that are selected from.
+        A finding or wait belongs to its transaction, or only to its flow where it has none; a transaction
+        to its flow. Rows that belong to no flow are kept, unless it is them that are selected from: those
+        of ``packets`` and ``anomalies``, and findings about several flows. Findings about the capture
+        itself, and what was ``inconclusive``, are those of the flows that are left.
         """
         chosen = _rows_where(self.table(table), expression, table)
         selected = {table: chosen}
@@ -180,7 +215,28 @@ class Analysis:
             selected[other] = self.table(other).join(
                 keys, left_on=other_key[:width], right_on=key[:width], how="semi", maintain_order="left"
             )
+        if key and self.has_candidates:
+            selected |= self._about_more_than_a_transaction(table, selected)
         return Analysis(self._decoded, selected)
+
+    def _about_more_than_a_transaction(
+        self, table: str, selected: Mapping[str, pl.DataFrame]
+    ) -> dict[str, pl.DataFrame]:
+        """What was inconclusive in the flows of the rows selected from ``table``; and unless it is findings,
+        those of the transactions, with those about these flows, about several flows and the capture.
+        """
+        import polars as pl
+
+        from tcptrace_http.detectors import DETECTORS, findings_of_capture, in_order, inconclusive
+
+        made = {"inconclusive": inconclusive(DETECTORS.values(), selected["flaws"], self.findings)}
+        if table != "findings":
+            flows = selected[table]["flow"].unique().implode()
+            is_theirs = pl.col("flow").is_null() | pl.col("flow").is_in(flows)
+            broader = self.findings_of_flows.filter(pl.col("transaction").is_null(), is_theirs)
+            own = selected["findings"].filter(pl.col("transaction").is_not_null())
+            made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
+        return made
 
 
 def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame:

@@ -71,6 +71,7 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
         if decoded is None
         else _transactions(analysis, decoded),
         "findings": [_rows("findings", analysis) if analysis.has_candidates else b"[]"],
+        "inconclusive": [_rows("inconclusive", analysis) if analysis.has_candidates else b"[]"],
         "anomalies": [_rows("anomalies", analysis) if decoded is None else _anomalies(decoded)],
     }
     return _object(analysis.capture, arrays)
@@ -88,13 +89,18 @@ def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
 
 
 class _PutBy:
-    """The rows of a capture's batches: those of findings and anomalies in memory, the others not."""
+    """The rows of a capture's batches: those of findings and anomalies in memory, the others not.
+
+    What is about the capture itself can only be told of all batches together.
+    """
 
     def __init__(self) -> None:
         from tcptrace_http.report.runs import Runs
 
         self._flows, self._transactions = Runs(), Runs()
         self._found: list[pl.DataFrame] = []
+        self._flaws: list[pl.DataFrame] = []
+        self._inconclusive: list[pl.DataFrame] = []
         self._strange: list[bytes] = []
 
     def add(self, analysis: Analysis) -> None:
@@ -105,14 +111,19 @@ class _PutBy:
         self._flows.add(rows.count("flows"), partial(rows.json, "flows"))
         self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
         if analysis.has_candidates:
-            self._found.append(analysis.findings)
+            from tcptrace_http.detectors import grouped
+
+            self._found.append(analysis.findings_of_flows)
+            self._flaws.append(grouped(analysis.flaws))
+            self._inconclusive.append(analysis.inconclusive)
         self._strange.append(_anomalies(analysis.decoded)[1:-1])
 
     def arrays(self) -> dict[str, Iterable[bytes]]:
         return {
             "flows": _array_of(self._flows.merged()),
             "transactions": _array_of(self._transactions.merged()),
-            "findings": [_findings(self._found)],
+            "findings": [_findings(self._found, self._flaws)],
+            "inconclusive": [_inconclusive(self._inconclusive)],
             "anomalies": [b"[", ROW_END.join(part for part in self._strange if part), b"]"],
         }
 
@@ -134,13 +145,23 @@ def _array_of(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _findings(found: list[pl.DataFrame]) -> bytes:
+def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> bytes:
     """The findings of all batches, in the order that one batch would have them in."""
     if not found:
         return b"[]"
-    from tcptrace_http.detectors import in_order
+    import polars as pl
 
-    return _array(_objects("findings", in_order(found)))
+    from tcptrace_http.detectors import findings_of_capture, in_order
+
+    return _array(_objects("findings", in_order([*found, findings_of_capture(pl.concat(flaws))])))
+
+
+def _inconclusive(parts: list[pl.DataFrame]) -> bytes:
+    if not parts:
+        return b"[]"
+    from tcptrace_http.detectors import inconclusive_together
+
+    return _array(_objects("inconclusive", inconclusive_together(parts)))
 
 
 def _native_rows(

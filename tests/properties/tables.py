@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPARED", "analysed", "rows", "written"]
 
-COMPARED: Final = ("flows", "segments", "transactions", "pauses", "flights", "waits", "findings", "anomalies")
+COMPARED: Final = (
+    *("flows", "segments", "transactions", "waits", "pauses", "flights", "segmentation", "flaws"),
+    *("findings", "anomalies"),
+)
 #: Sentences with frames and times in them.
 _PROSE: Final = frozenset({"summary", "evidence"})
 _TIME, _DURATION = "time", "duration"

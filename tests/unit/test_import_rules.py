@@ -11,7 +11,7 @@ PACKAGE = "tcptrace_http"
 
 # Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
 ALLOWED = {
-    "__init__": {"analysis", "capture", "errors", "glossary", "lazy_scan", "trace"},
+    "__init__": {"analysis", "capture", "errors", "glossary", "lazy_scan", "rollups", "trace"},
     "schema": set(),
     "errors": set(),
     "trace": {"errors", "schema", "_native", "__version__"},
@@ -19,11 +19,13 @@ ALLOWED = {
     "capture": {"errors", "filled", "schema", "trace"},
     "waits": {"schema"},
     "counterfactual": {"schema"},
+    "rollups": set(),
+    "causes": set(),
     "detectors": {"schema", "waits"},
     "analysis": {"capture", "counterfactual", "detectors", "errors", "schema", "trace", "waits"},
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "peers": set(),
-    "glossary": {"detectors", "errors", "peers", "schema"},
+    "glossary": {"causes", "detectors", "errors", "peers", "rollups", "schema"},
     "report": {"analysis", "capture", "detectors", "schema", "trace"},
     "charts": {"schema"},
     "cli": {"__version__", "analysis", "capture", "errors", "glossary", "peers", "report", "schema"},
