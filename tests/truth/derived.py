@@ -447,7 +447,7 @@ def _shut_window(source: Source) -> Made | None:
 
 
 def _few_acks(source: Source) -> Made | None:
-    """Of the client's ACKs without payload only every fourth is left."""
+    """Of the client's ACKs without payload only every fourth is left: the server lost no time by that."""
     if not _is_at_client(source) or len(source.flows) != 1:
         return None
     flow = source.flows[0]
@@ -456,7 +456,7 @@ def _few_acks(source: Source) -> Made | None:
         return None
     gone = {ack.frame for number, ack in enumerate(acks) if number % 4 != 3}
     none = (*_QUALITY, *_LOSSES)
-    return Made(_without(source, gone), "stretch-ack", [{"client_port": flow.client_port}], (), none)
+    return Made(_without(source, gone), "stretch-ack", [], (), none)
 
 
 EDITS: Final[dict[str, Callable[[Source], Made | None]]] = {

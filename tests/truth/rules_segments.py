@@ -7,9 +7,10 @@
     window of zero: the truth knows only those between responses. A tail held by MSG_MORE leaves with the
     next ACK as one held by Nagle's algorithm does, and may be named by either.
 ``nagle-delayed-ack``, ``nagle-hold``
-    The same stalls by their cause, for a detector that names what the two above do not: it may name
-    every one of them, and a request that the client's algorithm held; it must name none, for each has
-    a name of its own. Nowhere else.
+    A request whose pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without
+    ``nodelay`` or a pause of its own) by 2 ms or more must be found: as the first where it took 10 ms more
+    than the path, for the server delayed its ACK, else as the second. The server's stalls have names of
+    their own above, but may be named by their cause. Nowhere else.
 ``cork-timeout``
     A server that sets TCP_CORK or MSG_MORE and forgets it (``--cork-forget``, ``--more-forget``). It must
     be found where a response is longer than one segment: the held tail shows as a gap of 150 ms or more
@@ -32,6 +33,7 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from .kernel_truth import RESTART, SHORT_FINAL, SHORT_INITIAL, Stall, runs_nagle, truth_of
+from .rules_requests import in_pieces
 from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
 from .wire import has_zero_window
 
@@ -47,6 +49,7 @@ __all__ = ["RULES"]
 _CORK_MIN_MS: Final = 150.0
 #: Ten is the least delayed ACK of a tuned stack; a first segment is acknowledged sooner otherwise.
 _DELAYED_ACK_MIN_MS: Final = 10.0
+_HELD_MIN_MS: Final = 2.0
 _WASTED_SEGMENTS_MIN: Final = 3
 _AT_ONCE_MS: Final = 2.0
 
@@ -74,15 +77,24 @@ def _place(stall: Stall) -> Place:
     return Place(stall.client_port, None, stall.first_frame, stall.released_frame)
 
 
-def _by_cause(*causes: str) -> Callable[[Scene], Truth]:
+def _by_cause(cause: str, *, is_delayed: bool) -> Callable[[Scene], Truth]:
     def judge(scene: Scene) -> Truth:
-        stalls = [stall for stall in truth_of(scene.capture) if stall.cause is None or stall.cause in causes]
-        held = tuple(_place(stall) for stall in stalls)
-        return Truth(
-            may=held + of_exchanges(e for e in scene.exchanges if e.request and len(e.request.packets) > 1)
-        )
+        stalls = [stall for stall in truth_of(scene.capture) if stall.cause in {None, cause}]
+        pieces = in_pieces(scene)
+        must = [exchange for exchange, apart_ms in pieces if _is_held(scene, apart_ms, is_delayed=is_delayed)]
+        may = [exchange for exchange, _ in pieces if exchange not in must]
+        return Truth.at(of_exchanges(must), tuple(_place(stall) for stall in stalls) + of_exchanges(may))
 
     return judge
+
+
+def _is_held(scene: Scene, apart_ms: float, *, is_delayed: bool) -> bool:
+    """Whether the client's Nagle algorithm held a part of a request, until a delayed ACK or an ordinary one."""
+    split = scene.client.get("split") or {}
+    writes_apart = bool(split or scene.client.get("post_sep"))
+    if not writes_apart or split.get("gap_ms") or scene.client.get("nodelay") or apart_ms < _HELD_MIN_MS:
+        return False
+    return (apart_ms >= scene.rtt_ms + _DELAYED_ACK_MIN_MS) == is_delayed
 
 
 def _cork_timeout(scene: Scene) -> Truth:
@@ -159,9 +171,10 @@ RULES: Final = {
     SHORT_FINAL: Rule(_named(SHORT_FINAL)),
     RESTART: Rule(_named(RESTART)),
     "nagle-delayed-ack": Rule(
-        _by_cause("stall.nagle_delayed_ack"), opinion="a stall that has a name of its own may have this one too"
+        _by_cause("stall.nagle_delayed_ack", is_delayed=True),
+        opinion="a stall that has a name of its own may have this one too",
     ),
-    "nagle-hold": Rule(_by_cause("stall.nagle_hold"), opinion="as nagle-delayed-ack"),
+    "nagle-hold": Rule(_by_cause("stall.nagle_hold", is_delayed=False), opinion="as nagle-delayed-ack"),
     "cork-timeout": Rule(_cork_timeout, opinion="a response that was held whole looks like a slow server"),
     "delayed-ack-first-segment": Rule(_delayed_ack_first),
     "unfilled-segments": Rule(_unfilled, costs=False, opinion="three wasted segments, and half of all"),
