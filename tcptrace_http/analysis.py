@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights", "segmentation", "flaws")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "segmentation", "flaws", "recoveries", "queues")
+#: Waits that are candidates by themselves if they last so long: less is no finding of any detector.
+CANDIDATE_WAITS_NS: Final = {
+    "server.think": 200_000_000,
+    "send_limited.receive_window": 5_000_000,
+}
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -39,6 +44,8 @@ _KEYS: Final = {
     "flights": ("flow", "transaction"),
     "flaws": ("flow",),
     "segmentation": ("flow", "transaction"),
+    "recoveries": ("flow", "transaction"),
+    "queues": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
@@ -102,6 +109,16 @@ class Analysis:
         return self._native("flaws")
 
     @cached_property
+    def recoveries(self) -> pl.DataFrame:
+        """One row a time that a stream was held up: losses, reordering, closed windows."""
+        return self._native("recoveries")
+
+    @cached_property
+    def queues(self) -> pl.DataFrame:
+        """One row a response whose packets stood in a queue."""
+        return self._native("queues")
+
+    @cached_property
     def anomalies(self) -> pl.DataFrame:
         """One row a piece of strange traffic, or of a strange file."""
         return self._chosen("anomalies", lambda: anomalies_of(self._decoded))
@@ -109,7 +126,10 @@ class Analysis:
     @property
     def has_candidates(self) -> bool:
         """Whether there is any row that a detector could judge."""
-        return any(self._decoded.rows.count(table) for table in CANDIDATE_TABLES)
+        rows = self._decoded.rows
+        return any(rows.count(table) for table in CANDIDATE_TABLES) or any(
+            rows.has_wait(cause, at_least) for cause, at_least in CANDIDATE_WAITS_NS.items()
+        )
 
     @cached_property
     def findings(self) -> pl.DataFrame:

@@ -30,7 +30,9 @@ def with_counterfactual(findings: pl.DataFrame, waits: pl.DataFrame, transaction
 
     if findings.is_empty():
         return findings
-    elapsed = transactions.select(
+    # What was never answered has no elapsed time.
+    answered = transactions.filter(pl.col("response_last_time").is_not_null())
+    elapsed = answered.select(
         "flow", pl.col("index").alias("transaction"), elapsed=pl.col("end_time") - pl.col("start_time")
     )
     held = waits.group_by(*_KEY, "cause").agg(held=(pl.col("end") - pl.col("start")).sum())

@@ -23,8 +23,11 @@ __all__ = [
     "HTTP_VERSIONS",
     "OBSERVATION_POINTS",
     "ON_REQUEST",
+    "QUEUE_MEASURES",
+    "RECOVERY_KINDS",
     "SCHEMA_VERSION",
     "SEVERITIES",
+    "SPURIOUS_EVIDENCE",
     "TABLES",
     "Column",
     "Table",
@@ -126,6 +129,34 @@ CAUSES: Final = {
     "close": "The response ends with its connection: its last byte to the FIN or RST",
     "unexplained": "Time that the rules give no cause: please report it",
     "unobserved": "Time about which this capture can show nothing: a direction, the path or bytes are missing",
+}
+
+#: What held a stream up on its way, and how that was repaired.
+RECOVERY_KINDS: Final = {
+    "unknown": "Data was sent again, and nothing seen tells why",
+    "syn_retransmission": "A SYN or SYN-ACK was sent again (RFC 6298, section 5)",
+    "timeout": "Sent again by the retransmission timer, although ACKs had told of a hole (RFC 6298)",
+    "fast_recovery": "Sent again after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675; RFC 8985, RACK)",
+    "tail_loss_probe": "Nothing behind the loss told of it; a probe did so after two round trips (RFC 8985, 7)",
+    "tail_loss": "Nothing behind the loss told of it; the retransmission timer had to run out (RFC 6298)",
+    "reordering": "Not lost: overtaken on the path, and there later than what was sent behind it (RFC 4737)",
+    "zero_window": "The receiver offered no window, until it read again (RFC 9293, section 3.8.6)",
+    "persist": "The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1)",
+}
+#: How it is known that what was sent again had arrived before.
+SPURIOUS_EVIDENCE: Final = {
+    "none": "It is not known to be unnecessary",
+    "acknowledged": "It had been acknowledged when it was sent again",
+    "dsack": "The receiver reports that it got it twice (D-SACK, RFC 2883)",
+    "timestamps": "The ACK for it echoes a timestamp from before it was sent again (Eifel, RFC 3522)",
+    "original_arrived": "The original came by after its copy: it had been overtaken (by its IPv4 identification)",
+    "early_ack": "The ACK for it came sooner than what was sent again can have reached the receiver",
+}
+
+#: How the delay of a queue was measured.
+QUEUE_MEASURES: Final = {
+    "one_way": "The packets' times against their sender's timestamps (RFC 7323, RFC 6817)",
+    "round_trip": "Round trips against the least of the path",
 }
 
 
@@ -596,6 +627,61 @@ _SEGMENTATION: Final = Table(
     ),
 )
 
+_RECOVERIES: Final = Table(
+    "recoveries",
+    "One row a time that a stream of a flow was held up: a loss and its repair, a reordering, a window"
+    " that was closed; of data with an HTTP flow's numbers, or of a SYN. A loss before the observation"
+    " point shows as a hole, or, at the end of a flight, only as a silence in which the sender numbered"
+    " packets that never came by.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32?", "Transaction whose request (or response, by direction) it held up"),
+        ("direction", "enum:DIRECTIONS", "Who sent what was held up"),
+        ("kind", "enum:RECOVERY_KINDS", "What held it up, and what set it going"),
+        ("first_frame", "u64", "Frame at the start: the lost data, or the first that came behind it"),
+        ("last_frame", "u64", "Frame at the end: the last that was sent again, or opened the window"),
+        ("start", "time", "When the data went by, or would have: the hole was seen, the window closed"),
+        ("end", "time", "When the last of it came by"),
+        ("original_frame", "u64?", "Frame of the data that was first sent again, where that came by"),
+        ("original_time", "time?", "Its time"),
+        ("resent_frame", "u64?", "First frame that was sent again"),
+        ("resent_time", "time?", "Its time"),
+        ("resent_segments", "u32", "Segments sent again; probes, where a window was closed; segments overtaken"),
+        ("resent_bytes", "u64", "Payload bytes in them"),
+        ("timeouts", "u32", "Of these, how many came after a wait that is long enough for the timer"),
+        ("duplicate_acks", "u32", "Duplicate ACKs until the end"),
+        ("silence", "duration", "Time in it that ended with something sent again and in which no data came by"),
+        ("timer", "duration?", "What the sender waited before it sent the first of it again, as far as seen"),
+        ("rtt", "duration?", "Least round trip of the path known then"),
+        ("was_tail", "bool", "Nothing that was sent behind it had come by, or was acknowledged"),
+        ("ends_message", "bool", "The message ends with what was outstanding: nothing more waited to be sent"),
+        ("offset", "i64", "Where it starts in the stream, relative to the initial sequence number"),
+        ("outstanding_bytes", "u64", "Bytes from there to the highest seen when it began"),
+        ("skipped_identifications", "u32", "IPv4 identifications that the sender used and that were never seen"),
+        ("spurious_by", "enum:SPURIOUS_EVIDENCE", "How it is known that nothing was lost"),
+        ("confidence", "f64", "0 to 1: that it is this kind"),
+    ),
+)
+
+_QUEUES: Final = Table(
+    "queues",
+    "One row a response whose packets stood in a queue for longer than the path takes, and 50 ms at least.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction of the response"),
+        ("first_frame", "u64", "First packet of the response whose delay is known"),
+        ("start", "time", "Its time"),
+        ("first_delay", "duration", "Its delay, over the least of the flow"),
+        ("most_frame", "u64", "Packet with the longest delay"),
+        ("most_delay", "duration", "Its delay"),
+        ("mean_delay", "duration", "Mean delay of the response's packets"),
+        ("last_delay", "duration", "Delay of the last one"),
+        ("samples", "u64", "Packets whose delay is known"),
+        ("measured_by", "enum:QUEUE_MEASURES", "How the delays were measured"),
+        ("rtt", "duration", "Least round trip of the path"),
+    ),
+)
+
 _WAITS: Final = Table(
     "waits",
     "One row an interval of a transaction with one cause. The waits of a transaction follow each other"
@@ -677,6 +763,8 @@ TABLES: Final = {
         _FLIGHTS,
         _FLAWS,
         _SEGMENTATION,
+        _RECOVERIES,
+        _QUEUES,
         _WAITS,
         _FINDINGS,
         _INCONCLUSIVE,

@@ -116,6 +116,8 @@ def find(
             pl.col("receive_window_segments") >= window_factor_min * pl.col("largest"),
             (pl.col("round") / rtt).is_between(*ROUND_SHARES),
             pl.col("retransmissions") + pl.col("earlier_retransmissions") == 0,
+            # A slow link spaces segments by a round trip as well; a full buffer waits for an ACK each time.
+            pl.col("acks") + 1 >= flight.list.len(),
             rtt >= RTT_MIN_NS,
             surplus > 0,
         )

@@ -29,13 +29,12 @@ def what_was_looked_for(analysis: Analysis) -> str:
     """Of which pathologies, and in how many responses, none was found."""
     import polars as pl
 
-    transactions = analysis.transactions
-    responses = transactions.filter(pl.col("response_first_frame").is_not_null()).height
-    if responses == 0:
+    responses = analysis.transactions.filter(pl.col("response_first_frame").is_not_null())
+    if responses.is_empty():
         return "There was nothing to look at: the capture holds no HTTP/1.x response."
     names = ", ".join(detector.name for detector in DETECTORS.values() if not detector.reads_flaws)
-    flows = transactions["flow"].n_unique()
-    looked = f"Looked in {counted(responses, 'response')} of {counted(flows, 'flow')} for {names}."
+    flows = responses["flow"].n_unique()
+    looked = f"Looked in {counted(responses.height, 'response')} of {counted(flows, 'flow')} for {names}."
     if analysis.inconclusive.is_empty():
         return looked
     return f"{looked} Not all of them could be judged in every flow, as is said below."

@@ -68,15 +68,26 @@ def test_finding_about_several_flows_is_told_without_their_numbers(cli, tmp_path
     assert "None" not in text
 
 
-def test_capture_without_http_is_not_called_clean(cli, tmp_path):
+@pytest.mark.parametrize(
+    "opening", [b"\x16\x03\x01" + bytes(100), b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"], ids=["tls", "http2"]
+)
+def test_capture_without_http_is_not_called_clean(cli, tmp_path, opening):
     connection = Connection()
     connection.open()
-    connection.from_client(b"\x16\x03\x01" + bytes(100))
-    path = tmp_path / "tls.pcap"
+    connection.from_client(opening)
+    path = tmp_path / "other.pcap"
     path.write_bytes(pcap(connection.records))
     text = " ".join(cli("analyze", path).out.decode().split())
     assert "holds no HTTP/1.x response" in text
     assert "No HTTP/1.x was found" in text
+
+
+def test_capture_of_nothing_is_not_called_clean(cli, tmp_path):
+    path = tmp_path / "empty.pcap"
+    path.write_bytes(pcap([]))
+    text = " ".join(cli("analyze", path).out.decode().split())
+    assert "holds no HTTP/1.x response" in text
+    assert "There are no TCP packets in it" in text
 
 
 def test_flow_seen_in_one_direction_is_named(cli, tmp_path):

@@ -48,7 +48,7 @@ def camel(name: str) -> str:
 
 
 def singular(table: str) -> str:
-    special = {"anomalies": "anomaly"}
+    special = {"anomalies": "anomaly", "recoveries": "recovery"}
     return special.get(table, table.removesuffix("s"))
 
 

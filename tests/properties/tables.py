@@ -9,6 +9,7 @@ import polars as pl
 from captures import Record, pcap
 
 import tcptrace_http
+from tcptrace_http.analysis import CANDIDATE_TABLES
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["COMPARED", "analysed", "rows", "written"]
 
 COMPARED: Final = (
-    *("flows", "segments", "transactions", "waits", "pauses", "flights", "segmentation", "flaws"),
+    *("flows", "segments", "transactions", "waits"),
+    *CANDIDATE_TABLES,
     *("findings", "anomalies"),
 )
 #: Sentences with frames and times in them.

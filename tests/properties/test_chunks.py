@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties.flows import flows, render
 
+from tcptrace_http.analysis import CANDIDATE_TABLES
 from tcptrace_http.trace import native
 
 TABLES_IN_JSON = ("flows", "transactions", "anomalies")
@@ -26,7 +27,7 @@ def rows(chunks: list[bytes]) -> list[object]:
     taken = core.take()
     return [
         core.provenance(),
-        *(taken.count(table) for table in ("packets", "segments", "pauses", "flights", "segmentation", "flaws")),
+        *(taken.count(table) for table in ("packets", "segments", *CANDIDATE_TABLES)),
         *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON),
     ]
 

@@ -30,7 +30,7 @@ WAITS = pl.concat(
         some("waits", flow=0, transaction=0, cause=SLOW_START, start=100, end=300),
     ]
 )
-TRANSACTIONS = some("transactions", flow=0, index=0, start_time=0, end_time=300)
+TRANSACTIONS = some("transactions", flow=0, index=0, start_time=0, end_time=300, response_last_time=290)
 
 
 def judged(*findings):

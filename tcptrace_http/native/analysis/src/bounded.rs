@@ -6,7 +6,8 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     FlawRow, FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable,
-    SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    QueueRow, QueuesTable, RecoveriesTable, RecoveryRow, SegmentationRow, SegmentationTable,
+    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -68,11 +69,19 @@ rows!(
     }
 );
 rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
+rows!(QueuesTable, QueueRow, "queues", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     SegmentationTable,
     SegmentationRow,
     "segmentation",
+    CANDIDATES_BYTES_MAX,
+    |_| 0
+);
+rows!(
+    RecoveriesTable,
+    RecoveryRow,
+    "recoveries",
     CANDIDATES_BYTES_MAX,
     |_| 0
 );

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 use trace_model::{Segment, SeqNumber};
 
 use crate::holes::Holes;
+use crate::numbering::Numbering;
+use crate::queues::SenderClock;
 use crate::reassembly::Reassembler;
 
 /// The largest shift a window scale option may ask for (RFC 7323, section 2.3).
@@ -24,6 +26,7 @@ const COPIES_LOOKED_AT: usize = 64;
 #[derive(Clone, Copy, Debug)]
 pub struct Outstanding {
     pub end: i64,
+    pub frame: u64,
     pub time_ns: i64,
     /// Karn's rule: no round trip is measured on what was, or may have been, sent twice.
     pub is_ambiguous: bool,
@@ -63,6 +66,13 @@ pub struct Half {
     pub duplicate_acks_in_a_row: u32,
     /// Time the furthest byte was sent.
     pub advanced_ns: i64,
+    /// Time of the last packet of any kind; frame and time of the last one with payload.
+    pub last_packet_ns: i64,
+    pub last_data: Option<(u64, i64)>,
+    pub numbering: Numbering,
+    pub clock: SenderClock,
+    /// Packets that were numbered and never came by, since the last one with payload.
+    pub skipped_identifications: u32,
     pub outstanding: VecDeque<Outstanding>,
     pub reassembler: Reassembler,
     pub counts: Counts,

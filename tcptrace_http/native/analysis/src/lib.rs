@@ -4,7 +4,8 @@
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
 //! ([`reassembly`]) and hands it to [`http`]. Trackers follow the data for what the detectors read:
-//! [`pauses`] and [`segmentation`] of both directions, and the server's [`flights`]. Only when they are asked for are there [`statistics`] of
+//! [`pauses`], [`segmentation`] and [`recoveries`] of both directions, and the server's [`flights`] and
+//! [`queues`]. Only when they are asked for are there [`statistics`] of
 //! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
 //!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
@@ -27,12 +28,15 @@ mod half;
 mod held;
 mod holes;
 pub mod http;
+mod numbering;
 mod observation;
 mod orientation;
 mod pauses;
+mod queues;
 /// Public for tests/fuzz only.
 #[doc(hidden)]
 pub mod reassembly;
+mod recoveries;
 mod segment_size;
 mod segmentation;
 mod segments;

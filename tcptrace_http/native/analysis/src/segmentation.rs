@@ -140,3 +140,82 @@ impl Segmented {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL: u32 = 1000;
+
+    fn message(direction: Direction, end: u64) -> FinishedMessage {
+        FinishedMessage {
+            flow: 0,
+            transaction: 0,
+            direction,
+            start: 0,
+            end,
+            head_bytes: 100,
+        }
+    }
+
+    fn cut_into(payloads: &[u32], lull: Option<Lull>) -> Segmented {
+        let mut counted = Counted::default();
+        for bytes in payloads {
+            counted.add(*bytes, FULL, bytes % FULL != 0);
+        }
+        Segmented {
+            opening_frame: 1,
+            opening_time_ns: 0,
+            opening_bytes: u64::from(payloads.first().copied().unwrap_or(0)),
+            counted,
+            lull,
+            segment_bytes: FULL,
+        }
+    }
+
+    fn late_by(length_ns: i64, released_start: u64) -> Option<Lull> {
+        Some(Lull {
+            start_ns: 0,
+            length_ns,
+            previous_frame: 1,
+            released_frame: 2,
+            released_bytes: 300,
+            released_start,
+            since_ack_ns: Some(length_ns),
+            segments_before: 1,
+        })
+    }
+
+    #[test]
+    fn a_response_whose_last_segment_alone_is_short_is_not_notable() {
+        let response = message(Direction::ServerToClient, 2300);
+        assert!(!cut_into(&[1000, 1000, 300], None).is_notable(&response));
+        // One short segment more is a head that was sent alone.
+        assert!(!cut_into(&[100, 1000, 1000, 200], None).is_notable(&response));
+        assert!(cut_into(&[100, 500, 500, 1000, 200], None).is_notable(&response));
+    }
+
+    #[test]
+    fn a_packet_merged_by_offload_counts_its_segments() {
+        let merged = cut_into(&[2300], None);
+        assert_eq!((merged.counted.segments, merged.unfilled()), (3, 0));
+    }
+
+    #[test]
+    fn a_short_end_that_comes_200_ms_after_full_segments_is_notable() {
+        let response = message(Direction::ServerToClient, 1300);
+        let late = |length_ns, start| cut_into(&[1000, 300], late_by(length_ns, start));
+        assert!(late(210_000_000, 1000).is_notable(&response));
+        assert!(!late(150_000_000, 1000).is_notable(&response));
+        // What an application flushes ends anywhere.
+        assert!(!late(210_000_000, 900).is_notable(&response));
+    }
+
+    #[test]
+    fn a_request_in_one_flight_of_full_segments_is_not_notable() {
+        let request = message(Direction::ClientToServer, 2300);
+        assert!(!cut_into(&[1000, 1000, 300], None).is_notable(&request));
+        assert!(cut_into(&[100, 1000], None).is_notable(&request));
+        assert!(cut_into(&[1000, 300], late_by(30_000_000, 1000)).is_notable(&request));
+    }
+}

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, SegmentationTable,
-    TransactionsTable, WaitsTable,
+    FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, QueuesTable,
+    RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -25,6 +25,8 @@ pub struct Tables {
     /// Their rows come with that of their flow.
     pub flaws: Bounded<FlawsTable>,
     pub segmentation: Bounded<SegmentationTable>,
+    pub recoveries: Bounded<RecoveriesTable>,
+    pub queues: Bounded<QueuesTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -51,7 +53,11 @@ pub struct Batch {
 
 /// The anomalies given out so far, by kind.
 #[derive(Debug, Default)]
-pub struct AnomaliesGiven(Vec<u64>);
+pub struct AnomaliesGiven {
+    counts: Vec<u64>,
+    /// It was said how many were left out.
+    said_left_out: bool,
+}
 
 /// A transaction with a short target, or a flow.
 const ROW_BYTES: usize = 512;
@@ -67,7 +73,12 @@ const OF_FLOWS: &[(&str, &str)] = &[
     ("flights", "transaction"),
     ("flaws", "flow"),
     ("segmentation", "transaction"),
+    ("recoveries", "transaction"),
+    ("queues", "transaction"),
 ];
+
+/// The tables whose rows may become findings about a transaction.
+const CANDIDATES: &[&str] = &["pauses", "flights", "segmentation", "recoveries", "queues"];
 
 impl Tables {
     /// Empty tables; `segments` is the segments table, if it is asked for, `statistics` asks for those
@@ -91,6 +102,8 @@ impl Tables {
         self.flights = Bounded::default();
         self.flaws = Bounded::default();
         self.segmentation = Bounded::default();
+        self.recoveries = Bounded::default();
+        self.queues = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -121,6 +134,8 @@ impl Tables {
             self.flights.complaint(),
             self.flaws.complaint(),
             self.segmentation.complaint(),
+            self.recoveries.complaint(),
+            self.queues.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -146,6 +161,8 @@ impl Tables {
             self.flights.bytes(),
             self.flaws.bytes(),
             self.segmentation.bytes(),
+            self.recoveries.bytes(),
+            self.queues.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -175,10 +192,14 @@ impl Tables {
         let flights = self.divided("flights", flights, is_finished);
         let segmentation = self.segmentation.take().into_columns();
         let segmentation = self.divided("segmentation", segmentation, is_finished);
+        let recoveries = self.recoveries.take().into_columns();
+        let recoveries = self.divided("recoveries", recoveries, is_finished);
+        let queues = self.queues.take().into_columns();
+        let queues = self.divided("queues", queues, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
-        let candidates: HashSet<(u32, u32)> = ["pauses", "flights", "segmentation"]
-            .into_iter()
-            .filter_map(|name| self.left_behind.get(name))
+        let candidates: HashSet<(u32, u32)> = CANDIDATES
+            .iter()
+            .filter_map(|name| self.left_behind.get(*name))
             .flat_map(|rows| places(rows, "transaction"))
             .collect();
         let is_judged = |flow: u32, index: u32| {
@@ -197,6 +218,8 @@ impl Tables {
             ("flights", flights),
             ("flaws", self.flaws.take().into_columns()),
             ("segmentation", segmentation),
+            ("recoveries", recoveries),
+            ("queues", queues),
         ]);
         Batch {
             tables,
@@ -229,13 +252,13 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, waits, pauses, flights, segmentation] =
-            ["transactions", "waits", "pauses", "flights", "segmentation"].map(rows_of);
-        self.transactions.have_behind(transactions);
-        self.waits.have_behind(waits);
-        self.pauses.have_behind(pauses);
-        self.flights.have_behind(flights);
-        self.segmentation.have_behind(segmentation);
+        self.transactions.have_behind(rows_of("transactions"));
+        self.waits.have_behind(rows_of("waits"));
+        self.pauses.have_behind(rows_of("pauses"));
+        self.flights.have_behind(rows_of("flights"));
+        self.segmentation.have_behind(rows_of("segmentation"));
+        self.recoveries.have_behind(rows_of("recoveries"));
+        self.queues.have_behind(rows_of("queues"));
     }
 }
 
@@ -278,8 +301,10 @@ impl Batch {
                 tables.insert(name, columns.sorted_by("flow", minor));
             }
         }
-        let mut anomalies = self.anomalies.into_table(&mut given.0);
-        if let Some(counts) = counts {
+        let mut anomalies = self.anomalies.into_table(&mut given.counts);
+        let is_new =
+            counts.is_some() && !std::mem::replace(&mut given.said_left_out, counts.is_some());
+        if let Some(counts) = counts.filter(|_| is_new) {
             push_left_out(counts, &mut anomalies);
         }
         tables.insert("anomalies", anomalies.into_columns());

@@ -16,7 +16,7 @@ use pyo3::types::PyDict;
 use tcptrace_analysis::Segments;
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
-use trace_model::column::Columns;
+use trace_model::column::{Columns, Values};
 use trace_model::rows::{PacketsWanted, SegmentsWanted};
 
 use crate::arrow::ArrowTable;
@@ -189,6 +189,25 @@ struct Rows {
 impl Rows {
     fn count(&self, table: &str) -> PyResult<usize> {
         Ok(self.columns(table)?.rows)
+    }
+
+    /// Whether a transaction waited for this cause for so long at a stretch.
+    fn has_wait(&self, cause: &str, at_least_ns: i64) -> PyResult<bool> {
+        let waits = self.columns("waits")?;
+        let values = |name| waits.column(name).map(|column| &column.values);
+        let (
+            Some(Values::Enum(causes, words)),
+            Some(Values::Time(starts)),
+            Some(Values::Time(ends)),
+        ) = (values("cause"), values("start"), values("end"))
+        else {
+            return Ok(false);
+        };
+        let code = words.iter().position(|word| *word == cause);
+        let is_long = |start: &i64, end: &i64| end.saturating_sub(*start) >= at_least_ns;
+        let mut rows = causes.iter().zip(starts.iter().zip(ends));
+        Ok(rows
+            .any(|(cause, (start, end))| Some(usize::from(*cause)) == code && is_long(start, end)))
     }
 
     /// A table by the Arrow PyCapsule interface. Times are int64 nanoseconds, enums their codes.

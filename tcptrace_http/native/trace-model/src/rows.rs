@@ -286,6 +286,93 @@ impl ObservationPoint {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
     }
 }
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum QueueMeasure {
+    /// The packets' times against their sender's timestamps (RFC 7323, RFC 6817).
+    #[default]
+    OneWay,
+    /// Round trips against the least of the path.
+    RoundTrip,
+}
+impl QueueMeasure {
+    pub const WORDS: &'static [&'static str] = &["one_way", "round_trip"];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum RecoveryKind {
+    /// Data was sent again, and nothing seen tells why.
+    #[default]
+    Unknown,
+    /// A SYN or SYN-ACK was sent again (RFC 6298, section 5).
+    SynRetransmission,
+    /// Sent again by the retransmission timer, although ACKs had told of a hole (RFC 6298).
+    Timeout,
+    /// Sent again after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675; RFC 8985, RACK).
+    FastRecovery,
+    /// Nothing behind the loss told of it; a probe did so after two round trips (RFC 8985, 7).
+    TailLossProbe,
+    /// Nothing behind the loss told of it; the retransmission timer had to run out (RFC 6298).
+    TailLoss,
+    /// Not lost: overtaken on the path, and there later than what was sent behind it (RFC 4737).
+    Reordering,
+    /// The receiver offered no window, until it read again (RFC 9293, section 3.8.6).
+    ZeroWindow,
+    /// The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1).
+    Persist,
+}
+impl RecoveryKind {
+    pub const WORDS: &'static [&'static str] = &[
+        "unknown",
+        "syn_retransmission",
+        "timeout",
+        "fast_recovery",
+        "tail_loss_probe",
+        "tail_loss",
+        "reordering",
+        "zero_window",
+        "persist",
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum SpuriousEvidence {
+    /// It is not known to be unnecessary.
+    #[default]
+    None,
+    /// It had been acknowledged when it was sent again.
+    Acknowledged,
+    /// The receiver reports that it got it twice (D-SACK, RFC 2883).
+    Dsack,
+    /// The ACK for it echoes a timestamp from before it was sent again (Eifel, RFC 3522).
+    Timestamps,
+    /// The original came by after its copy: it had been overtaken (by its IPv4 identification).
+    OriginalArrived,
+    /// The ACK for it came sooner than what was sent again can have reached the receiver.
+    EarlyAck,
+}
+impl SpuriousEvidence {
+    pub const WORDS: &'static [&'static str] = &[
+        "none",
+        "acknowledged",
+        "dsack",
+        "timestamps",
+        "original_arrived",
+        "early_ack",
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
 /// One row a record of the capture: the facts, as they stand in the headers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PacketRow {
@@ -5027,6 +5114,465 @@ impl SegmentationTable {
                     json_name: None,
                     values: Values::Duration(self.pause_since_ack),
                     validity: Some(self.pause_since_ack_validity),
+                },
+            ],
+        }
+    }
+}
+/// One row a time that a stream of a flow was held up: a loss and its repair, a reordering, a window that was closed; of data with an HTTP flow's numbers, or of a SYN. A loss before the observation point shows as a hole, or, at the end of a flight, only as a silence in which the sender numbered packets that never came by.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecoveryRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction whose request (or response, by direction) it held up.
+    pub transaction: Option<u32>,
+    /// Who sent what was held up.
+    pub direction: Direction,
+    /// What held it up, and what set it going.
+    pub kind: RecoveryKind,
+    /// Frame at the start: the lost data, or the first that came behind it.
+    pub first_frame: u64,
+    /// Frame at the end: the last that was sent again, or opened the window.
+    pub last_frame: u64,
+    /// When the data went by, or would have: the hole was seen, the window closed.
+    pub start: i64,
+    /// When the last of it came by.
+    pub end: i64,
+    /// Frame of the data that was first sent again, where that came by.
+    pub original_frame: Option<u64>,
+    /// Its time.
+    pub original_time: Option<i64>,
+    /// First frame that was sent again.
+    pub resent_frame: Option<u64>,
+    /// Its time.
+    pub resent_time: Option<i64>,
+    /// Segments sent again; probes, where a window was closed; segments overtaken.
+    pub resent_segments: u32,
+    /// Payload bytes in them.
+    pub resent_bytes: u64,
+    /// Of these, how many came after a wait that is long enough for the timer.
+    pub timeouts: u32,
+    /// Duplicate ACKs until the end.
+    pub duplicate_acks: u32,
+    /// Time in it that ended with something sent again and in which no data came by.
+    pub silence: i64,
+    /// What the sender waited before it sent the first of it again, as far as seen.
+    pub timer: Option<i64>,
+    /// Least round trip of the path known then.
+    pub rtt: Option<i64>,
+    /// Nothing that was sent behind it had come by, or was acknowledged.
+    pub was_tail: bool,
+    /// The message ends with what was outstanding: nothing more waited to be sent.
+    pub ends_message: bool,
+    /// Where it starts in the stream, relative to the initial sequence number.
+    pub offset: i64,
+    /// Bytes from there to the highest seen when it began.
+    pub outstanding_bytes: u64,
+    /// IPv4 identifications that the sender used and that were never seen.
+    pub skipped_identifications: u32,
+    /// How it is known that nothing was lost.
+    pub spurious_by: SpuriousEvidence,
+    /// 0 to 1: that it is this kind.
+    pub confidence: f64,
+}
+/// Gathers [`RecoveryRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecoveriesTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    transaction_validity: Vec<bool>,
+    direction: Vec<u8>,
+    kind: Vec<u8>,
+    first_frame: Vec<u64>,
+    last_frame: Vec<u64>,
+    start: Vec<i64>,
+    end: Vec<i64>,
+    original_frame: Vec<u64>,
+    original_frame_validity: Vec<bool>,
+    original_time: Vec<i64>,
+    original_time_validity: Vec<bool>,
+    resent_frame: Vec<u64>,
+    resent_frame_validity: Vec<bool>,
+    resent_time: Vec<i64>,
+    resent_time_validity: Vec<bool>,
+    resent_segments: Vec<u32>,
+    resent_bytes: Vec<u64>,
+    timeouts: Vec<u32>,
+    duplicate_acks: Vec<u32>,
+    silence: Vec<i64>,
+    timer: Vec<i64>,
+    timer_validity: Vec<bool>,
+    rtt: Vec<i64>,
+    rtt_validity: Vec<bool>,
+    was_tail: Vec<bool>,
+    ends_message: Vec<bool>,
+    offset: Vec<i64>,
+    outstanding_bytes: Vec<u64>,
+    skipped_identifications: Vec<u32>,
+    spurious_by: Vec<u8>,
+    confidence: Vec<f64>,
+}
+impl RecoveriesTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &RecoveryRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction.unwrap_or_default());
+        self.transaction_validity.push(row.transaction.is_some());
+        self.direction.push(row.direction as u8);
+        self.kind.push(row.kind as u8);
+        self.first_frame.push(row.first_frame);
+        self.last_frame.push(row.last_frame);
+        self.start.push(row.start);
+        self.end.push(row.end);
+        self.original_frame
+            .push(row.original_frame.unwrap_or_default());
+        self.original_frame_validity
+            .push(row.original_frame.is_some());
+        self.original_time
+            .push(row.original_time.unwrap_or_default());
+        self.original_time_validity
+            .push(row.original_time.is_some());
+        self.resent_frame.push(row.resent_frame.unwrap_or_default());
+        self.resent_frame_validity.push(row.resent_frame.is_some());
+        self.resent_time.push(row.resent_time.unwrap_or_default());
+        self.resent_time_validity.push(row.resent_time.is_some());
+        self.resent_segments.push(row.resent_segments);
+        self.resent_bytes.push(row.resent_bytes);
+        self.timeouts.push(row.timeouts);
+        self.duplicate_acks.push(row.duplicate_acks);
+        self.silence.push(row.silence);
+        self.timer.push(row.timer.unwrap_or_default());
+        self.timer_validity.push(row.timer.is_some());
+        self.rtt.push(row.rtt.unwrap_or_default());
+        self.rtt_validity.push(row.rtt.is_some());
+        self.was_tail.push(row.was_tail);
+        self.ends_message.push(row.ends_message);
+        self.offset.push(row.offset);
+        self.outstanding_bytes.push(row.outstanding_bytes);
+        self.skipped_identifications
+            .push(row.skipped_identifications);
+        self.spurious_by.push(row.spurious_by as u8);
+        self.confidence.push(row.confidence);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: Some(self.transaction_validity),
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "kind",
+                    json_name: None,
+                    values: Values::Enum(self.kind, RecoveryKind::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "last_frame",
+                    json_name: None,
+                    values: Values::U64(self.last_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: None,
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "end",
+                    json_name: None,
+                    values: Values::Time(self.end),
+                    validity: None,
+                },
+                Column {
+                    name: "original_frame",
+                    json_name: None,
+                    values: Values::U64(self.original_frame),
+                    validity: Some(self.original_frame_validity),
+                },
+                Column {
+                    name: "original_time",
+                    json_name: None,
+                    values: Values::Time(self.original_time),
+                    validity: Some(self.original_time_validity),
+                },
+                Column {
+                    name: "resent_frame",
+                    json_name: None,
+                    values: Values::U64(self.resent_frame),
+                    validity: Some(self.resent_frame_validity),
+                },
+                Column {
+                    name: "resent_time",
+                    json_name: None,
+                    values: Values::Time(self.resent_time),
+                    validity: Some(self.resent_time_validity),
+                },
+                Column {
+                    name: "resent_segments",
+                    json_name: None,
+                    values: Values::U32(self.resent_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "resent_bytes",
+                    json_name: None,
+                    values: Values::U64(self.resent_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "timeouts",
+                    json_name: None,
+                    values: Values::U32(self.timeouts),
+                    validity: None,
+                },
+                Column {
+                    name: "duplicate_acks",
+                    json_name: None,
+                    values: Values::U32(self.duplicate_acks),
+                    validity: None,
+                },
+                Column {
+                    name: "silence",
+                    json_name: None,
+                    values: Values::Duration(self.silence),
+                    validity: None,
+                },
+                Column {
+                    name: "timer",
+                    json_name: None,
+                    values: Values::Duration(self.timer),
+                    validity: Some(self.timer_validity),
+                },
+                Column {
+                    name: "rtt",
+                    json_name: None,
+                    values: Values::Duration(self.rtt),
+                    validity: Some(self.rtt_validity),
+                },
+                Column {
+                    name: "was_tail",
+                    json_name: None,
+                    values: Values::Bool(self.was_tail),
+                    validity: None,
+                },
+                Column {
+                    name: "ends_message",
+                    json_name: None,
+                    values: Values::Bool(self.ends_message),
+                    validity: None,
+                },
+                Column {
+                    name: "offset",
+                    json_name: None,
+                    values: Values::I64(self.offset),
+                    validity: None,
+                },
+                Column {
+                    name: "outstanding_bytes",
+                    json_name: None,
+                    values: Values::U64(self.outstanding_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "skipped_identifications",
+                    json_name: None,
+                    values: Values::U32(self.skipped_identifications),
+                    validity: None,
+                },
+                Column {
+                    name: "spurious_by",
+                    json_name: None,
+                    values: Values::Enum(self.spurious_by, SpuriousEvidence::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "confidence",
+                    json_name: None,
+                    values: Values::F64(self.confidence),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a response whose packets stood in a queue for longer than the path takes, and 50 ms at least.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueueRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction of the response.
+    pub transaction: u32,
+    /// First packet of the response whose delay is known.
+    pub first_frame: u64,
+    /// Its time.
+    pub start: i64,
+    /// Its delay, over the least of the flow.
+    pub first_delay: i64,
+    /// Packet with the longest delay.
+    pub most_frame: u64,
+    /// Its delay.
+    pub most_delay: i64,
+    /// Mean delay of the response's packets.
+    pub mean_delay: i64,
+    /// Delay of the last one.
+    pub last_delay: i64,
+    /// Packets whose delay is known.
+    pub samples: u64,
+    /// How the delays were measured.
+    pub measured_by: QueueMeasure,
+    /// Least round trip of the path.
+    pub rtt: i64,
+}
+/// Gathers [`QueueRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueuesTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    first_frame: Vec<u64>,
+    start: Vec<i64>,
+    first_delay: Vec<i64>,
+    most_frame: Vec<u64>,
+    most_delay: Vec<i64>,
+    mean_delay: Vec<i64>,
+    last_delay: Vec<i64>,
+    samples: Vec<u64>,
+    measured_by: Vec<u8>,
+    rtt: Vec<i64>,
+}
+impl QueuesTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &QueueRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.first_frame.push(row.first_frame);
+        self.start.push(row.start);
+        self.first_delay.push(row.first_delay);
+        self.most_frame.push(row.most_frame);
+        self.most_delay.push(row.most_delay);
+        self.mean_delay.push(row.mean_delay);
+        self.last_delay.push(row.last_delay);
+        self.samples.push(row.samples);
+        self.measured_by.push(row.measured_by as u8);
+        self.rtt.push(row.rtt);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: None,
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "first_delay",
+                    json_name: None,
+                    values: Values::Duration(self.first_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "most_frame",
+                    json_name: None,
+                    values: Values::U64(self.most_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "most_delay",
+                    json_name: None,
+                    values: Values::Duration(self.most_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "mean_delay",
+                    json_name: None,
+                    values: Values::Duration(self.mean_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "last_delay",
+                    json_name: None,
+                    values: Values::Duration(self.last_delay),
+                    validity: None,
+                },
+                Column {
+                    name: "samples",
+                    json_name: None,
+                    values: Values::U64(self.samples),
+                    validity: None,
+                },
+                Column {
+                    name: "measured_by",
+                    json_name: None,
+                    values: Values::Enum(self.measured_by, QueueMeasure::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "rtt",
+                    json_name: None,
+                    values: Values::Duration(self.rtt),
+                    validity: None,
                 },
             ],
         }

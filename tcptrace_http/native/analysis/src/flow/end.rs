@@ -185,6 +185,8 @@ impl Flow {
         self.http = None;
         self.flush_unacknowledged(tables);
         self.waits = None;
+        self.write_recoveries(self.end_ns, true, tables);
+        self.recoveries = None;
         self.release_held(tables);
         if !self.client_half().has_syn && !self.server_half().has_syn {
             let detail = "the handshake was not captured".to_owned();

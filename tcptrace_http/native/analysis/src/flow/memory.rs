@@ -31,6 +31,7 @@ impl Flow {
                 .map_or(0, |pauses| pauses.held_bytes()),
             self.flights.held_bytes(),
             self.unacknowledged.held_bytes(),
+            self.recoveries.as_ref().map_or(0, |it| it.held_bytes()),
             self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);
@@ -90,6 +91,8 @@ impl Flow {
         }
         self.collect(tables);
         self.flush_unacknowledged(tables);
+        self.write_recoveries(self.end_ns, true, tables);
+        self.recoveries = None;
         self.waits = None;
         self.release_pauses();
         self.first.outstanding.clear();

@@ -3,6 +3,7 @@
 mod end;
 mod memory;
 mod payload;
+mod recover;
 mod sent;
 mod unacknowledged;
 
@@ -17,6 +18,8 @@ use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
+use crate::queues::Queues;
+use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
@@ -74,6 +77,9 @@ pub struct Flow {
     recovery_until: i64,
     /// The same of the client's data.
     request_recovery_until: i64,
+    /// Losses and closed windows, once there is one.
+    recoveries: Option<Box<Recoveries>>,
+    queues: Queues,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -134,6 +140,8 @@ impl Flow {
             cut: Cut::default(),
             recovery_until: 0,
             request_recovery_until: 0,
+            recoveries: None,
+            queues: Queues::default(),
             statistics: None,
         }
     }
@@ -250,6 +258,7 @@ impl Flow {
         if let Some(statistics) = self.statistics.as_mut() {
             statistics.segment(side, packet, segment, (start, ack, window), &class);
         }
+        self.recover(side, packet, segment, (start, ack, window), &class, tables);
         let row = tables.segments.as_ref().map(|rows| {
             let mut row = SegmentRow {
                 frame: packet.frame,

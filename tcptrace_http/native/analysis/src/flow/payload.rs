@@ -3,6 +3,7 @@
 use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
+use super::recover::span_of;
 use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::ends::Side;
@@ -240,24 +241,31 @@ impl Flow {
             }
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
+            self.queues
+                .response_ends(response, self.path_rtt_ns(), &mut tables.queues);
         }
+        let request = span_of(index, transaction.request.as_deref());
+        let response = span_of(index, transaction.response.as_deref());
+        self.place_recoveries(request, response);
         let row = transaction_row(self.number, index, transaction);
-        let extent = response.map(|response| (response.start, response.end));
-        if let Some(oldest) = self.unacknowledged.push(row, extent) {
+        if let Some(oldest) = self.unacknowledged.push(row, request, response) {
             self.write(oldest, tables);
         }
     }
 
     /// Writes the row of a transaction that is over, and those of its waits.
     pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
-        let Waiting { mut row, response } = transaction;
+        let Waiting {
+            mut row, response, ..
+        } = transaction;
         let path = self.waits_path();
         let waits = self.waits.get_or_insert_with(|| {
             let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
             let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);
             Box::new(Waits::new(Moment { time_ns, frame }, true))
         });
-        let start = response.map(|(start, _)| start);
+        let start =
+            response.and_then(|response| u64::try_from(response.start).ok()?.checked_sub(1));
         for wait in waits.of_transaction(&mut row, start, &self.setup, path) {
             tables.waits.push(&wait);
         }
@@ -271,8 +279,7 @@ impl Flow {
         ack: i64,
         tables: &mut Tables,
     ) {
-        let acked = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
-        while let Some(transaction) = self.unacknowledged.acknowledged(packet, acked) {
+        while let Some(transaction) = self.unacknowledged.acknowledged(packet, ack) {
             self.write(transaction, tables);
         }
     }

@@ -42,9 +42,11 @@ impl Flow {
         let outstanding_segments = u32::try_from(peer.outstanding.len()).unwrap_or(u32::MAX);
         let outstanding_bytes = peer.flight_bytes();
         let mut covered_ns = packet.time_ns;
+        let mut sample = None;
         let segments = &mut tables.segments;
         let acknowledged = peer.acknowledge(ack, packet.time_ns, |sent, rtt| {
             covered_ns = sent.time_ns;
+            sample = rtt;
             if let Some((row, segments)) = sent.row.zip(segments.as_mut()) {
                 segments.acknowledged(row, packet.frame, rtt);
             }
@@ -80,8 +82,20 @@ impl Flow {
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
             self.flights.acknowledged(newly_acked, path.segment_bytes);
+            if let Some(sample) = sample {
+                self.note_round_trip(packet, ack, sample);
+            }
             self.flush_acknowledged(packet, ack, tables);
         }
+    }
+
+    /// The server's data up to `ack` was acknowledged after this round trip.
+    fn note_round_trip(&mut self, packet: &Packet<'_>, ack: i64, rtt_ns: i64) {
+        let least = self.server_half().path_rtt_ns.unwrap_or(rtt_ns);
+        let end = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
+        let delay = rtt_ns.saturating_sub(least);
+        self.queues
+            .acknowledged(end, packet.frame, packet.time_ns, delay);
     }
 
     /// Moves the sender's state on by a segment that carries payload, a SYN or a FIN.
@@ -114,6 +128,7 @@ impl Flow {
             }
             sender.outstanding.push_back(Outstanding {
                 end,
+                frame: packet.frame,
                 time_ns: packet.time_ns,
                 is_ambiguous: class.gap_before_bytes > 0,
                 row,

@@ -6,6 +6,7 @@ use trace_model::rows::{TransactionRow, TransactionsTable};
 use trace_model::Packet;
 
 use crate::bounded::Rows;
+use crate::recoveries::Span;
 
 /// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
 const UNACKNOWLEDGED_MAX: usize = 1024;
@@ -13,8 +14,9 @@ const UNACKNOWLEDGED_MAX: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) row: TransactionRow,
-    /// Where its response lies in the server's stream.
-    pub(super) response: Option<(u64, u64)>,
+    /// Where its messages lie in their streams.
+    pub(super) request: Option<Span>,
+    pub(super) response: Option<Span>,
 }
 
 #[derive(Debug, Default)]
@@ -38,10 +40,15 @@ impl Unacknowledged {
     pub(super) fn push(
         &mut self,
         row: TransactionRow,
-        response: Option<(u64, u64)>,
+        request: Option<Span>,
+        response: Option<Span>,
     ) -> Option<Waiting> {
         self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
-        self.queue.push_back(Waiting { row, response });
+        self.queue.push_back(Waiting {
+            row,
+            request,
+            response,
+        });
         if self.queue.len() > UNACKNOWLEDGED_MAX {
             self.pop()
         } else {
@@ -49,11 +56,11 @@ impl Unacknowledged {
         }
     }
 
-    /// The next transaction whose last byte is acknowledged, now that `acked` bytes of the server are.
-    pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, acked: u64) -> Option<Waiting> {
+    /// The next transaction whose last byte is acknowledged, now that the server's data up to `ack` is.
+    pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, ack: i64) -> Option<Waiting> {
         let front = self.queue.front_mut()?;
         match front.response {
-            Some((_, end)) if end > acked => return None,
+            Some(response) if response.end > ack => return None,
             Some(_) => {
                 front.row.last_ack_frame = Some(packet.frame);
                 front.row.last_ack_time = Some(packet.time_ns);
@@ -61,6 +68,19 @@ impl Unacknowledged {
             None => {}
         }
         self.pop()
+    }
+
+    /// The message that has the offset: a request, or else a response.
+    pub(super) fn span_at(&self, is_request: bool, offset: i64) -> Option<Span> {
+        let spans = self.queue.iter().rev().filter_map(|waiting| {
+            if is_request {
+                waiting.request
+            } else {
+                waiting.response
+            }
+        });
+        let mut spans = spans.filter(|span| (span.start..span.end).contains(&offset));
+        spans.next()
     }
 
     /// Gives the memory back.

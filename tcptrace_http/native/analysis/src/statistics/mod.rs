@@ -13,7 +13,7 @@ mod ledger;
 mod moments;
 mod round_trips;
 mod row;
-mod selective_acks;
+pub mod selective_acks;
 mod sender;
 mod windows;
 

@@ -1,0 +1,98 @@
+"""A loss that duplicate ACKs told of was still mended only by the retransmission timer.
+
+What it does
+------------
+Finds requests and responses that stood still until the retransmission timer ran out although what came
+behind the loss had arrived: too few duplicate ACKs, no SACK, or a retransmission that was lost again.
+
+Why it is bad
+-------------
+The timer is at least 200 ms on Linux, 300 on Windows, a second by RFC 6298, and doubles each time; and
+after it the sender starts again with one segment.
+
+Evidence
+--------
+The hole (or the lost segment and its copy), the silence before the copy, and the ACKs that told of the
+hole. What was lost is the silence; less one round trip where more of the message waited to be sent,
+for that would have been waited for anyway. Losses of which nothing told are ``tail-loss``.
+
+Fix
+---
+Linux: ``net.ipv4.tcp_sack=1`` and ``net.ipv4.tcp_recovery=1`` (RACK finds lost retransmissions by time)
+on the sender, ``tcp_sack=1`` on the receiver; keep middleboxes from stripping SACK. A lower ``rto_min``
+on the route where the path is short. Find out who drops packets.
+
+Reference
+---------
+RFC 6298; RFC 8985; RFC 6675; J. Zhou et al., Demystifying and Mitigating TCP Stalls at the Server Side,
+CoNEXT 2015; H. Balakrishnan et al., TCP Behavior of a Busy Internet Server, INFOCOM 1998.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import by_transaction, ms, ns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "no_gaps")
+
+#: Less than this is not worth a finding: hosts lose as much by scheduling.
+LOST_MIN: Final = timedelta(milliseconds=5)
+REMEDY: Final = (
+    "Linux: net.ipv4.tcp_sack=1 on both ends and net.ipv4.tcp_recovery=1 (RACK) on the sender; a lower"
+    " rto_min on the route where the path is short; and find out who drops packets"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
+    """Transactions that waited for a retransmission timeout; see :class:`Detector`."""
+    import polars as pl
+
+    rtt = ns("rtt").fill_null(0)
+    anyway = pl.when(pl.col("ends_message")).then(0).otherwise(rtt)
+    lost = (ns("silence") - anyway).clip(0)
+    rows = (
+        tables["recoveries"]
+        .lazy()
+        .filter(pl.col("kind").cast(pl.String) == "timeout")
+        .filter(pl.col("spurious_by").cast(pl.String) == "none")
+        .with_columns(
+            lost=lost.cast(pl.Duration("ns")),
+            by_timer=(ns("silence") - rtt).clip(0).cast(pl.Duration("ns")),
+        )
+    )
+    seen = (
+        pl.when(pl.col("original_frame").is_not_null())
+        .then(pl.format("frame {} was sent again in frame {}", "original_frame", "resent_frame"))
+        .otherwise(pl.format("the hole seen in frame {} was filled in frame {}", "first_frame", "resent_frame"))
+    )
+    return by_transaction(rows, lost_min=lost_min).with_columns(
+        first_frame="earliest",
+        last_frame="latest",
+        cause=pl.lit("stall.retransmission_timeout"),
+        summary=pl.format(
+            "the {} stood still for {} ms until the timer of the {} ran out, though {} duplicate ACKs had told it",
+            "what",
+            ms("silence"),
+            "who",
+            "duplicate_acks",
+        ),
+        evidence=pl.format(
+            "{}; {} segments in all, {} timeouts; round trip {} ms, so that {} ms are due to the timer",
+            seen,
+            "segments",
+            "times",
+            pl.coalesce(ms("rtt").cast(pl.String), pl.lit("unknown")),
+            ms("by_timer"),
+        ),
+        remedy=pl.lit(REMEDY),
+    )

@@ -1,0 +1,126 @@
+"""The server took long before it began to answer.
+
+What it does
+------------
+Finds responses for which the server worked (or waited for another service) for 200 ms and more before
+the first byte.
+
+Why it is bad
+-------------
+No network setting makes up for it: the connection is idle, and on HTTP/1.1 the next request on it waits.
+
+Evidence
+--------
+The request's last byte and the response's first, less the path's round trip: the wait ``server.think``,
+which holds no loss, no stall of the sender and no response before it on the connection, less what the
+first packet stood in a queue. What was lost
+is what it took over the median of the flow's responses, if there are enough of them and they are
+faster; else over what a server may take (100 ms: what people call instant).
+
+Fix
+---
+Look at the application with these requests: slow queries, missing indexes, calls one after the other to
+other services, cold caches, full worker pools (``listen`` queue, ``pm.max_children``, ``MaxRequestWorkers``).
+Cache what can be cached (nginx ``proxy_cache``, ``fastcgi_cache``); send the head early (103 Early Hints).
+
+Reference
+---------
+J. Nielsen, Response Times: The 3 Important Limits, 1993; web.dev, Time to First Byte; P. Barford and
+M. Crovella, Critical Path Analysis of TCP Transactions, SIGCOMM 2000.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("waits", "queues")
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload")
+
+#: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it.
+THINK_MIN: Final = timedelta(milliseconds=200)
+#: What people call instant (Nielsen): no server need be faster.
+ALLOWED: Final = timedelta(milliseconds=100)
+#: Responses whose median tells what this server usually takes.
+COUNT_MIN: Final = 5
+#: Where the wait may be another, nothing is told.
+CONFIDENCE_MIN: Final = 0.5
+REMEDY: Final = (
+    "profile the application for these requests (slow queries, calls to other services, cold caches, full"
+    " worker pools: pm.max_children, MaxRequestWorkers); cache (proxy_cache, fastcgi_cache)"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    think_min: timedelta = THINK_MIN,
+    allowed: timedelta = ALLOWED,
+    count_min: int = COUNT_MIN,
+) -> pl.LazyFrame:
+    """Responses that the server was slow to begin; see :class:`Detector`."""
+    import polars as pl
+
+    key = ["flow", "transaction"]
+    waits = tables["waits"].lazy()
+    transactions = (
+        tables["transactions"]
+        .lazy()
+        .select(
+            "flow",
+            "method",
+            "target",
+            "status",
+            "response_first_frame",
+            "request_last_frame",
+            transaction=pl.col("index"),
+        )
+    )
+    queues = tables["queues"].lazy().select(*key, "first_delay", response_first_frame=pl.col("first_frame"))
+    thinks = (
+        waits.filter(pl.col("cause").cast(pl.String) == "server.think")
+        .group_by(key, maintain_order=True)
+        .agg(
+            pl.col("start").first(),
+            pl.col("confidence").min(),
+            think=(pl.col("end") - pl.col("start")).sum(),
+        )
+        .join(transactions, on=key, how="left", maintain_order="left")
+        .join(queues, on=[*key, "response_first_frame"], how="left", maintain_order="left")
+        .with_columns(think=pl.col("think") - pl.col("first_delay").fill_null(pl.duration(nanoseconds=0)))
+    )
+    usual = pl.when(pl.len().over("flow") >= count_min).then(pl.col("think").median().over("flow"))
+    baseline = pl.min_horizontal(pl.coalesce(usual, pl.lit(allowed)), pl.lit(allowed)).cast(pl.Duration("ns"))
+    return (
+        thinks.with_columns(usual=usual, lost=pl.col("think") - baseline)
+        .filter(pl.col("think") >= think_min, pl.col("confidence") >= CONFIDENCE_MIN)
+        .with_columns(
+            first_frame="request_last_frame",
+            last_frame="response_first_frame",
+            cause=pl.lit("server.think"),
+            summary=pl.format(
+                "the server took {} ms before it began to answer {} {}",
+                ms("think"),
+                pl.col("method").fill_null("a request"),
+                pl.col("target").fill_null(""),
+            ),
+            evidence=pl.format(
+                "request complete in frame {}, response begins in frame {} with status {};"
+                " the median of the flow is {} ms",
+                "request_last_frame",
+                "response_first_frame",
+                pl.coalesce(pl.col("status").cast(pl.String), pl.lit("unknown")),
+                pl.coalesce(ms("usual").cast(pl.String), pl.lit("unknown")),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

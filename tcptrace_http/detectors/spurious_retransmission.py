@@ -1,0 +1,102 @@
+"""Data was sent again that had arrived.
+
+What it does
+------------
+Finds flows on which data was sent again although nothing was lost: by a timer that ran out too early,
+or after duplicate ACKs that reordering had caused.
+
+Why it is bad
+-------------
+The same bytes take the path twice, and the sender halves its congestion window (or starts again with
+one segment) for a loss that was none, unless it learns better by D-SACK or timestamps.
+
+Evidence
+--------
+The copy, and how it is known to be one: it had been acknowledged; a D-SACK; an ACK that echoes the
+timestamp of the original; an ACK that came sooner than the path allows; or the original, overtaken by
+its copy. What it cost cannot be told from outside: the finding is about structure. A single tail-loss
+probe is no finding, for it is meant to be sent on suspicion.
+
+Fix
+---
+Linux keeps ``net.ipv4.tcp_timestamps=1``, ``tcp_dsack=1``, ``tcp_frto=2`` and ``tcp_recovery=1`` on by
+default: leave them on at both ends. Delay that jumps points to a bloated queue or a radio link;
+reordering to links that share the load packet by packet.
+
+Reference
+---------
+RFC 3522 (Eifel); RFC 5682 (F-RTO); RFC 2883 and RFC 3708 (D-SACK); M. Allman and V. Paxson, On Estimating
+End-to-End Network Path Properties, SIGCOMM 1999.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "no_gaps")
+
+#: Probes are sent on suspicion (RFC 8985, section 7): a few that were not needed are no fault.
+PROBES_MIN: Final = 3
+EVIDENCE: Final = {
+    "acknowledged": "it had been acknowledged",
+    "dsack": "the receiver reported it by D-SACK",
+    "timestamps": "the ACK echoes the timestamp of the original",
+    "original_arrived": "the original came by after it",
+    "early_ack": "its ACK came sooner than the path allows",
+}
+REMEDY: Final = (
+    "leave net.ipv4.tcp_timestamps, tcp_dsack, tcp_frto and tcp_recovery on at both ends;"
+    " look for delay that jumps (queues, radio links) and for links that reorder"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, probes_min: int = PROBES_MIN) -> pl.LazyFrame:
+    """Flows on which data was sent again in vain; see :class:`Detector`."""
+    import polars as pl
+
+    kind = pl.col("kind").cast(pl.String)
+    by = pl.col("spurious_by").cast(pl.String)
+    is_response = pl.col("direction").cast(pl.String) == "server_to_client"
+    is_probe = kind == "tail_loss_probe"
+    return (
+        tables["recoveries"]
+        .lazy()
+        .filter(by != "none", kind != "syn_retransmission")
+        .group_by("flow", "direction", maintain_order=True)
+        .agg(
+            pl.col("first_frame", "start").first(),
+            pl.col("last_frame").max(),
+            # Of one transaction, if all of them are.
+            transaction=pl.when(pl.col("transaction").n_unique() == 1).then(pl.col("transaction").first()),
+            times=pl.len(),
+            probes=is_probe.sum(),
+            segments=pl.col("resent_segments").sum(),
+            bytes=pl.col("resent_bytes").sum(),
+            how=by.replace_strict(EVIDENCE).first(),
+            resent_frame=pl.col("resent_frame").first(),
+            confidence=pl.col("confidence").max(),
+        )
+        .filter((pl.col("times") > pl.col("probes")) | (pl.col("times") >= probes_min))
+        .with_columns(
+            lost=pl.lit(0).cast(pl.Duration("ns")),
+            severity=pl.lit("info"),
+            cause=pl.lit(None, dtype=pl.String),
+            confidence=pl.max_horizontal("confidence", pl.lit(0.9)),
+            summary=pl.format(
+                "the {} sent {} segments ({} bytes) again that had arrived",
+                pl.when(is_response).then(pl.lit("server")).otherwise(pl.lit("client")),
+                "segments",
+                "bytes",
+            ),
+            evidence=pl.format("{} times; first frame {}: {}", "times", "resent_frame", "how"),
+            remedy=pl.lit(REMEDY),
+        )
+    )

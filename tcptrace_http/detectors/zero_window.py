@@ -1,0 +1,99 @@
+"""The client did not read, and closed its receive window while the response waited.
+
+What it does
+------------
+Finds responses (and requests) that stood still because their receiver offered no window, and those that
+went on standing still when it was open again, because the sender did not hear of it.
+
+Why it is bad
+-------------
+The network and the server wait for an application: a client that renders before it reads on, a proxy
+whose other side is slow, a server that takes an upload at the speed of its disk. If the ACK that opens
+the window is lost, the sender asks for it only by the persist timer: 200 ms at least, doubling.
+
+Evidence
+--------
+The segment that closed the window, the one that opened it, and the probes between. What was lost is
+the time from the one to the other; for an opening that was not heard of, from when data could have
+come by to when it did. Windows that were closed when nothing waited to be sent do not count.
+
+Fix
+---
+Read sooner and in larger pieces, in a thread of its own; enlarge the buffer (``SO_RCVBUF``, better not
+set at all: Linux tunes it up to ``net.ipv4.tcp_rmem``). nginx as a proxy: ``proxy_buffers``,
+``proxy_max_temp_file_size``, ``client_body_buffer_size``.
+
+Reference
+---------
+RFC 9293, sections 3.8.6 and 3.8.6.1; RFC 4898, SndLimTimeRwin; S. Sundaresan et al., TCP Congestion
+Signatures, IMC 2017; J. Zhou et al., Demystifying and Mitigating TCP Stalls at the Server Side, 2015.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import by_transaction, ms
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("recoveries", "waits")
+NEEDS: Final = ("both_directions", "whole_payload")
+
+#: Shorter closings are those of an application that reads as fast as it can.
+LOST_MIN: Final = timedelta(milliseconds=10)
+REMEDY: Final = (
+    "let the application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
+    " Linux tunes the buffer up to net.ipv4.tcp_rmem; proxies: larger proxy_buffers"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
+    """Transactions that waited for a closed window; see :class:`Detector`."""
+    import polars as pl
+
+    is_persist = pl.col("kind").cast(pl.String) == "persist"
+    rows = (
+        tables["recoveries"]
+        .lazy()
+        .filter((pl.col("kind").cast(pl.String) == "zero_window") | is_persist)
+        .with_columns(lost=pl.col("silence"))
+    )
+    unheard = (
+        rows.filter(is_persist)
+        .group_by("flow", "transaction", "direction")
+        .agg(unheard=pl.col("lost").sum(), unheard_frame=pl.col("first_frame").first())
+    )
+    receiver = pl.when(pl.col("who") == "server").then(pl.lit("client")).otherwise(pl.lit("server"))
+    return (
+        by_transaction(rows, lost_min=lost_min)
+        .join(unheard, on=["flow", "transaction", "direction"], how="left", maintain_order="left")
+        .with_columns(
+            first_frame="earliest",
+            last_frame="latest",
+            cause=pl.when(is_persist).then(pl.lit("stall.persist")).otherwise(pl.lit("send_limited.zero_window")),
+            summary=pl.format(
+                "the {} offered no window for {} ms while the {} waited{}",
+                receiver,
+                ms("lost"),
+                "what",
+                pl.when(pl.col("unheard").is_null())
+                .then(pl.lit(""))
+                .otherwise(pl.format(", {} ms of it because its opening was not heard of", ms("unheard"))),
+            ),
+            evidence=pl.format(
+                "{} times; first closed in frame {}, last open in frame {}; {} probes",
+                "times",
+                "first_frame",
+                "last_frame",
+                "segments",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,229 @@
+//! What a segment tells of losses, before it moves the two directions on.
+
+use trace_model::rows::RecoveryKind;
+use trace_model::{flags, Packet, Segment};
+
+use super::Flow;
+use crate::classify::Class;
+use crate::ends::Side;
+use crate::http;
+use crate::recoveries::{Heard, Known, Rows, Sent, Span};
+use crate::tables::Tables;
+
+/// Data that follows other data sooner was not sent by a timer, however little the path takes.
+const SILENCE_MIN_NS: i64 = 10_000_000;
+
+impl Flow {
+    /// Takes a segment that starts at offset `start`, acknowledges the other side up to `ack` and
+    /// announces `window` bytes. The kind of the recovery that it is part of, if it is of one.
+    pub(super) fn recover(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        place: (i64, Option<i64>, u32),
+        class: &Class,
+        tables: &mut Tables,
+    ) -> Option<RecoveryKind> {
+        let is_late = self.number_packet(side, packet, segment);
+        let queue_ns = self.note_lateness(side, packet, segment);
+        let (start, ack, window) = place;
+        let sender = self.half(side);
+        let is_silent = sender.skipped_identifications > 0 && {
+            let last_ns = sender.last_data.map_or(i64::MIN, |(_, time_ns)| time_ns);
+            packet.time_ns.saturating_sub(last_ns) >= SILENCE_MIN_NS
+        };
+        let is_dense = sender.skipped_identifications > 0 && !is_silent;
+        if is_dense && class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0 {
+            let (sender, _) = self.halves(side);
+            sender.numbering.is_shared();
+        }
+        let is_trouble = class.is_retransmission
+            || class.is_out_of_order
+            || class.is_zero_window
+            || class.gap_before_bytes > 0
+            || is_silent
+            || !segment.options.sack.as_slice().is_empty();
+        let mut kind = None;
+        if is_trouble || self.recoveries.is_some() {
+            let sent = self.sent(side, packet, segment, start, class, is_late);
+            let known = self.known(side, packet.time_ns, start, queue_ns);
+            let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
+            let is_copy = !class.is_new && self.half(side).is_copy(sent.end, packet.time_ns);
+            let recoveries = self.recoveries.get_or_insert_default();
+            if let Some(heard) = heard {
+                recoveries.heard(side.other(), &heard);
+            }
+            let takes_numbers = segment.sequence_length() > 0 && !segment.has(flags::RST);
+            if (takes_numbers || class.is_keep_alive) && !is_copy {
+                kind = recoveries.sent(side, &sent, &known);
+            }
+            if kind.is_some() {
+                self.place_recovery(side);
+                self.write_recoveries(packet.time_ns, false, tables);
+            }
+        }
+        let (sender, _) = self.halves(side);
+        sender.last_packet_ns = packet.time_ns;
+        if segment.payload_bytes > 0 {
+            sender.last_data = Some((packet.frame, packet.time_ns));
+            sender.skipped_identifications = 0;
+        }
+        kind
+    }
+
+    /// Takes the number that its sender gave the packet. Whether it was sent before one that came by.
+    #[inline]
+    fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
+        let segments = self.segment_size.wire_segments(segment.payload_bytes);
+        let identification = packet.network.map_or(0, |network| network.identification);
+        let (sender, _) = self.halves(side);
+        let step = sender.numbering.step(identification, segments);
+        sender.skipped_identifications =
+            sender.skipped_identifications.saturating_add(step.skipped);
+        step.is_late
+    }
+
+    /// How long the packet stood in a queue, by its sender's clock; 0 if that is not known.
+    #[inline]
+    fn note_lateness(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> i64 {
+        let from_server = side != self.client;
+        let Some(stamps) = segment.options.timestamps else {
+            return 0;
+        };
+        let (sender, _) = self.halves(side);
+        let lateness = sender.clock.lateness_ns(packet.time_ns, stamps.value);
+        if let Some(lateness) = lateness.filter(|_| from_server && segment.payload_bytes > 0) {
+            self.queues.data(packet.frame, packet.time_ns, lateness);
+        }
+        lateness.unwrap_or(0)
+    }
+
+    fn sent(
+        &self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        class: &Class,
+        is_late: bool,
+    ) -> Sent {
+        let counts = self.half(side).numbering.counts();
+        let network = packet.network.filter(|_| counts);
+        Sent {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+            start,
+            end: start.saturating_add(i64::from(segment.sequence_length())),
+            payload_bytes: segment.payload_bytes,
+            is_syn: segment.has(flags::SYN),
+            is_syn_ack: segment.has(flags::SYN | flags::ACK),
+            class: *class,
+            timestamp: segment.options.timestamps.map(|stamps| stamps.value),
+            identification: network.map_or(0, |network| network.identification),
+            skipped_identifications: self.half(side).skipped_identifications,
+            is_late,
+        }
+    }
+
+    /// What is known of data of `side` that starts at offset `start`.
+    fn known(&self, side: Side, time_ns: i64, start: i64, queue_ns: i64) -> Known {
+        let (sender, peer) = (self.half(side), self.half(side.other()));
+        let to_sender = peer.path_rtt_ns;
+        let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
+        // What stood in a queue was sent earlier.
+        let since_heard = time_ns
+            .saturating_sub(asked(peer.last_packet_ns))
+            .saturating_sub(queue_ns);
+        let is_outstanding = start >= sender.acked && start < sender.next;
+        let at = sender.outstanding.partition_point(|sent| sent.end <= start);
+        let original = sender.outstanding.get(at).filter(|_| is_outstanding);
+        Known {
+            original: original.map(|sent| (sent.frame, sent.time_ns)),
+            next: sender.next,
+            acked: sender.acked,
+            last_data: sender.last_data,
+            asked_ns: peer.last_data.map(|(_, then)| asked(then)),
+            heard_before_ns: if peer.counts.packets > 0 {
+                since_heard
+            } else {
+                i64::MAX
+            },
+            duplicate_acks: peer.duplicate_acks_in_a_row,
+            rtt_ns: self.path_rtt_ns(),
+            sender_path_ns: to_sender,
+            segment_bytes: self.segment_size.full(),
+        }
+    }
+
+    /// What `side` says of the data of the other side.
+    fn heard<'a>(
+        &self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &'a Segment<'a>,
+        (ack, window): (i64, u32),
+        class: &Class,
+    ) -> Heard<'a> {
+        let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
+        Heard {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+            ack,
+            window: (!is_control).then_some(window),
+            segment,
+            class: *class,
+            receiver_path_ns: self.half(side.other()).path_rtt_ns,
+        }
+    }
+
+    /// Data is sent again whose transaction may be complete, and waits for its last ACK.
+    fn place_recovery(&mut self, side: Side) {
+        let is_client = side == self.client;
+        let Some(recoveries) = self.recoveries.as_mut() else {
+            return;
+        };
+        if let Some(offset) = recoveries.unplaced(side) {
+            if let Some(span) = self.unacknowledged.span_at(is_client, offset) {
+                recoveries.place(side, span);
+            }
+        }
+    }
+
+    /// The transaction is complete: what was lost of it is known to be its own.
+    pub(super) fn place_recoveries(&mut self, request: Option<Span>, response: Option<Span>) {
+        let client = self.client;
+        let Some(recoveries) = self.recoveries.as_mut() else {
+            return;
+        };
+        for (side, span) in [(client, request), (client.other(), response)] {
+            if let Some(span) = span {
+                recoveries.place(side, span);
+            }
+        }
+    }
+
+    pub(super) fn write_recoveries(&mut self, now_ns: i64, all: bool, tables: &mut Tables) {
+        let rtt_ns = self.path_rtt_ns();
+        if let Some(recoveries) = self.recoveries.as_mut() {
+            let mut to = Rows {
+                flow: self.number,
+                is_http: self.is_http,
+                client: self.client,
+                rtt_ns,
+                rows: &mut tables.recoveries,
+            };
+            recoveries.write(&mut to, now_ns, all);
+        }
+    }
+}
+
+/// Where a message of transaction `index` lies, in offsets of its half.
+pub(super) fn span_of(index: u32, message: Option<&http::Message>) -> Option<Span> {
+    let offset = |place: u64| i64::try_from(place).unwrap_or(i64::MAX).saturating_add(1);
+    message.map(|message| Span {
+        transaction: index,
+        start: offset(message.start),
+        end: offset(message.end),
+    })
+}

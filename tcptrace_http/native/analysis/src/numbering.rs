@@ -1,0 +1,110 @@
+//! How a sender numbers its packets: the IPv4 identification.
+//!
+//! Linux counts it up by one for each packet of a connection, so that a number that never came by is a
+//! packet that was lost before the observation point, and a lower one was overtaken. RFC 6864 lets
+//! senders do otherwise; whether one counts is seen.
+
+/// Steps by one that show that a sender counts, and how many of them there are for each other one: a
+/// path that loses every fourth packet carries nothing.
+const STEPS_MIN: u32 = 3;
+const OTHER_STEPS_SHARE: u32 = 4;
+/// A longer step is not of one connection's packets that were lost.
+const LONGEST_STEP: i16 = 1000;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbering {
+    expected: Option<u16>,
+    steps: u32,
+    other_steps: u32,
+    is_shared: bool,
+}
+
+/// What the number of a packet tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// Packets before it that never came by.
+    pub skipped: u32,
+    /// It was sent before one that came by.
+    pub is_late: bool,
+}
+
+impl Numbering {
+    /// Takes a packet that was so many segments on the wire. Nothing is told where the sender does not
+    /// count.
+    #[inline]
+    pub fn step(&mut self, identification: u32, segments: u32) -> Step {
+        // Linux gives a SYN-ACK no number: there is no connection yet.
+        if identification == 0 {
+            return Step::default();
+        }
+        let number = identification as u16;
+        let next = number.wrapping_add(segments.max(1) as u16);
+        let Some(expected) = self.expected else {
+            self.expected = Some(next);
+            return Step::default();
+        };
+        let ahead = number.wrapping_sub(expected) as i16;
+        if ahead == 0 {
+            self.steps = self.steps.saturating_add(1);
+            self.expected = Some(next);
+            return Step::default();
+        }
+        self.other_step(ahead, next)
+    }
+
+    fn other_step(&mut self, ahead: i16, next: u16) -> Step {
+        let counts = self.counts();
+        let is_near = counts && ahead.unsigned_abs() <= LONGEST_STEP.unsigned_abs();
+        let is_late = is_near && ahead < 0;
+        if !is_late {
+            self.other_steps = self.other_steps.saturating_add(1);
+            self.expected = Some(next);
+        }
+        let skipped = if is_near { ahead.max(0) } else { 0 };
+        Step {
+            skipped: u32::from(skipped.unsigned_abs()),
+            is_late,
+        }
+    }
+
+    /// Numbers were passed over though nothing was lost: the host counts all its packets together.
+    pub fn is_shared(&mut self) {
+        self.is_shared = true;
+    }
+
+    /// Whether the sender counts the packets of this connection.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        let others = self.other_steps.saturating_mul(OTHER_STEPS_SHARE);
+        !self.is_shared && self.steps >= STEPS_MIN && others <= self.steps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_never_came_by_is_a_lost_packet_where_the_sender_counts() {
+        let mut numbering = Numbering::default();
+        for number in 65_525..=65_533 {
+            assert_eq!(numbering.step(number, 1), Step::default());
+        }
+        assert_eq!(numbering.step(65_535, 3).skipped, 1);
+        assert_eq!(
+            numbering.step(2, 1),
+            Step::default(),
+            "three segments have three numbers"
+        );
+        assert!(numbering.step(65_534, 1).is_late);
+        assert_eq!(numbering.step(3, 1), Step::default());
+    }
+
+    #[test]
+    fn random_numbers_tell_nothing() {
+        let mut numbering = Numbering::default();
+        for number in [7, 90, 11, 12, 13, 800, 3, 40, 41] {
+            assert_eq!(numbering.step(number, 1), Step::default());
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Queues: how much longer packets took than the path asks for.
+//!
+//! Near the receiver the timestamps of the sender tell (RFC 7323): they count its milliseconds, so a
+//! packet that is later by them than the least late one of the flow stood in a queue that much longer
+//! (one-way delay as in LEDBAT, RFC 6817). Near the sender round trips tell.
+
+use trace_model::rows::{QueueMeasure, QueueRow, QueuesTable};
+
+use crate::bounded::Bounded;
+use crate::pauses::FinishedMessage;
+
+/// Linux, Windows, macOS and FreeBSD count milliseconds. A clock that does not is not used: this many
+/// of its milliseconds must have taken about as long.
+const TICK_NS: i64 = 1_000_000;
+const CLOCK_SURE_NS: i64 = 100_000_000;
+/// A queue that grows makes them take longer, by no more than this while it is believed; the next
+/// slower clock in use takes four times as long.
+const CLOCK_SLOW_MAX: i64 = 3;
+/// Half of the delay that LEDBAT calls a full queue (RFC 6817, section 2.5: 100 ms), ten times what
+/// CoDel leaves standing (RFC 8289: 5 ms).
+const DELAY_MIN_NS: i64 = 50_000_000;
+/// Round trips that show a queue: a single long one may be a delayed ACK.
+const ROUND_TRIPS_MIN: u64 = 4;
+
+/// The clock of a sender, as its timestamps show it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderClock {
+    first: Option<(i64, u32)>,
+    least_ns: i64,
+    is_sure: bool,
+}
+
+impl SenderClock {
+    /// How much later a packet came than the least late one; none while the clock is not known.
+    #[inline]
+    pub fn lateness_ns(&mut self, time_ns: i64, timestamp: u32) -> Option<i64> {
+        let (first_ns, first) = *self.first.get_or_insert((time_ns, timestamp));
+        let counted = i64::from(timestamp.wrapping_sub(first) as i32).saturating_mul(TICK_NS);
+        let elapsed = time_ns.saturating_sub(first_ns);
+        let offset = elapsed.saturating_sub(counted);
+        self.least_ns = self.least_ns.min(offset);
+        if counted >= CLOCK_SURE_NS {
+            self.is_sure = elapsed <= counted.saturating_mul(CLOCK_SLOW_MAX)
+                && counted <= elapsed.saturating_mul(CLOCK_SLOW_MAX);
+        }
+        self.is_sure.then(|| offset.saturating_sub(self.least_ns))
+    }
+}
+
+/// Delays over the least, of the packets of one response.
+#[derive(Clone, Copy, Debug, Default)]
+struct Delays {
+    count: u64,
+    sum_ns: i64,
+    first: (u64, i64, i64),
+    most: (u64, i64),
+    last_ns: i64,
+}
+
+impl Delays {
+    fn add(&mut self, frame: u64, time_ns: i64, delay_ns: i64) {
+        if self.count == 0 {
+            self.first = (frame, time_ns, delay_ns);
+        }
+        self.count = self.count.saturating_add(1);
+        self.sum_ns = self.sum_ns.saturating_add(delay_ns);
+        if delay_ns > self.most.1 {
+            self.most = (frame, delay_ns);
+        }
+        self.last_ns = delay_ns;
+    }
+
+    fn mean_ns(&self) -> i64 {
+        let count = i64::try_from(self.count).unwrap_or(i64::MAX);
+        self.sum_ns.checked_div(count).unwrap_or(0)
+    }
+}
+
+/// The queues that one flow's responses met.
+#[derive(Debug, Default)]
+pub struct Queues {
+    one_way: Delays,
+    round_trip: Delays,
+    /// Stream offset up to which responses are told.
+    told: u64,
+}
+
+impl Queues {
+    /// Data of the server came so much later than it might have.
+    #[inline]
+    pub fn data(&mut self, frame: u64, time_ns: i64, lateness_ns: i64) {
+        self.one_way.add(frame, time_ns, lateness_ns);
+    }
+
+    /// Data of the server up to a stream offset was acknowledged so much later than the path asks for.
+    #[inline]
+    pub fn acknowledged(&mut self, end: u64, frame: u64, time_ns: i64, delay_ns: i64) {
+        if end > self.told {
+            self.round_trip.add(frame, time_ns, delay_ns);
+        }
+    }
+
+    /// A response is complete: its queue becomes a row, if there was one.
+    pub fn response_ends(
+        &mut self,
+        response: FinishedMessage,
+        rtt_ns: Option<i64>,
+        rows: &mut Bounded<QueuesTable>,
+    ) {
+        self.told = response.end;
+        let one_way = std::mem::take(&mut self.one_way);
+        let round_trip = std::mem::take(&mut self.round_trip);
+        let Some(rtt) = rtt_ns else { return };
+        let least = DELAY_MIN_NS.max(rtt);
+        let by_round_trip = round_trip.count >= ROUND_TRIPS_MIN && round_trip.mean_ns() >= least;
+        let (delays, measured_by) = if one_way.most.1 >= least {
+            (one_way, QueueMeasure::OneWay)
+        } else if by_round_trip {
+            (round_trip, QueueMeasure::RoundTrip)
+        } else {
+            return;
+        };
+        rows.push(&QueueRow {
+            flow: response.flow,
+            transaction: response.transaction,
+            first_frame: delays.first.0,
+            start: delays.first.1,
+            first_delay: delays.first.2,
+            most_frame: delays.most.0,
+            most_delay: delays.most.1,
+            mean_delay: delays.mean_ns(),
+            last_delay: delays.last_ns,
+            samples: delays.count,
+            measured_by,
+            rtt,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_packet_that_is_later_by_its_senders_clock_stood_in_a_queue() {
+        let mut clock = SenderClock::default();
+        let start = u32::MAX - 50;
+        let lateness = [(0, 0), (100, 100), (290, 200), (300, 300)]
+            .map(|(time, ticks)| clock.lateness_ns(time * MS, start.wrapping_add(ticks)));
+        assert_eq!(lateness, [None, Some(0), Some(90 * MS), Some(0)]);
+    }
+
+    #[test]
+    fn a_clock_that_does_not_count_milliseconds_tells_nothing() {
+        let mut clock = SenderClock::default();
+        for tick in 0..200 {
+            assert_eq!(clock.lateness_ns(i64::from(tick) * 10 * MS, tick), None);
+        }
+    }
+}

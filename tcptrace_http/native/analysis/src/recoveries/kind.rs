@@ -1,0 +1,67 @@
+//! What made a sender send something again, by how long it had heard nothing and what it had heard.
+
+use trace_model::rows::RecoveryKind;
+
+use super::tracker::{Known, Sent};
+
+/// A wait this long was for the retransmission timer: Linux and Windows wait 200 ms and 300 ms at
+/// least (TCP_RTO_MIN), RFC 6298 asks for one second; a tenth of it is for how round trips vary.
+pub const TIMEOUT_MIN_NS: i64 = 180_000_000;
+/// A tail-loss probe leaves two round trips after the last data (RFC 8985, section 7.2), never sooner
+/// than this. The round trip known here is the least of all, which makes it no longer.
+const PROBE_AFTER_MIN_NS: i64 = 10_000_000;
+/// Of two round trips; the host's clock ticks in milliseconds.
+const PROBE_NUMERATOR: i64 = 9;
+const PROBE_DENOMINATOR: i64 = 10;
+/// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
+const DUPLICATE_ACKS: u32 = 3;
+
+/// What the sender may know when it sends something again.
+#[derive(Clone, Copy, Debug)]
+pub struct Told {
+    /// Since it sent that data, or heard anything: the lesser of both.
+    pub waited_ns: i64,
+    pub duplicate_acks: u32,
+    /// Something behind it has arrived.
+    pub has_hole: bool,
+}
+
+impl Told {
+    fn anything(&self) -> bool {
+        self.has_hole || self.duplicate_acks > 0
+    }
+}
+
+/// The kind of a recovery that `sent` begins.
+#[must_use]
+pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
+    // The timer sends the first unacknowledged segment again, a probe the last one.
+    let is_last_of_several =
+        known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
+    if told.waited_ns >= TIMEOUT_MIN_NS {
+        return if is_last_of_several && !told.anything() {
+            RecoveryKind::TailLossProbe
+        } else if told.anything() {
+            RecoveryKind::Timeout
+        } else {
+            RecoveryKind::TailLoss
+        };
+    }
+    if told.duplicate_acks >= DUPLICATE_ACKS || told.anything() {
+        return RecoveryKind::FastRecovery;
+    }
+    if told.waited_ns < probe_after_ns(known.rtt_ns) {
+        RecoveryKind::Unknown
+    } else if sent.end >= known.next {
+        RecoveryKind::TailLossProbe
+    } else {
+        RecoveryKind::TailLoss
+    }
+}
+
+/// The least time after which a timer of the sender can have run out.
+#[must_use]
+pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
+    let twice = rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| rtt.saturating_mul(2));
+    (twice.saturating_mul(PROBE_NUMERATOR) / PROBE_DENOMINATOR).max(PROBE_AFTER_MIN_NS)
+}

@@ -1,0 +1,493 @@
+//! The recoveries of what one side of a flow sends.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::{RecoveryKind, RecoveryRow};
+
+use super::episode::{Episode, Span};
+use super::kind::{kind, probe_after_ns, Told, TIMEOUT_MIN_NS};
+use super::window::ClosedWindow;
+use super::Heard;
+use crate::classify::Class;
+use crate::statistics::selective_acks::{duplicate, offsets};
+
+/// Holes that are remembered, each with what came behind it.
+const HOLES_MAX: usize = 64;
+/// Recoveries that are over and wait for their transaction and for a D-SACK.
+const RECENT_MAX: usize = 64;
+/// A D-SACK comes within a round trip, and a response is complete at the latest when its repair is
+/// acknowledged; what is over for so long is as well known as it will be.
+const SETTLED_AFTER_NS: i64 = 3_000_000_000;
+/// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
+/// not waited for: it is the pace of ACKs.
+const SILENCE_MIN_NS: i64 = 5_000_000;
+const SILENCE_RTT_SHARE: i64 = 3;
+/// What fills a hole within this part of the round trip to the sender was on its way already: the
+/// sender cannot have heard of the hole.
+const OVERTAKEN_NUMERATOR: i64 = 9;
+const OVERTAKEN_DENOMINATOR: i64 = 10;
+/// ... and where no round trip is known, within this (Wireshark's limit, see `classify`).
+const OVERTAKEN_NS: i64 = 3_000_000;
+
+/// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
+/// packets together.
+const FAR_MIN_NS: i64 = 1_000_000;
+/// More packets at the end of a flight are not lost at once.
+const LOST_TAIL_MAX: u32 = 64;
+
+/// A segment that takes sequence numbers, before it moves the state of its direction on.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub frame: u64,
+    pub time_ns: i64,
+    pub start: i64,
+    pub end: i64,
+    pub payload_bytes: u32,
+    pub is_syn: bool,
+    /// Answers a SYN.
+    pub is_syn_ack: bool,
+    pub class: Class,
+    pub timestamp: Option<u32>,
+    pub identification: u32,
+    /// Packets that its sender numbered since its last data, and that never came by.
+    pub skipped_identifications: u32,
+    /// By its number it was sent before one that came by already.
+    pub is_late: bool,
+}
+
+/// What is known of the two directions at that time.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Frame and time of the same data, where it came by and is not acknowledged.
+    pub original: Option<(u64, i64)>,
+    /// Offset after the last number sent, and up to where it is acknowledged.
+    pub next: i64,
+    pub acked: i64,
+    /// The last segment of the sender with payload: frame and time.
+    pub last_data: Option<(u64, i64)>,
+    /// When the sender was last asked for something, by its own clock: data of its peer, and the path.
+    pub asked_ns: Option<i64>,
+    /// Since a packet of its peer reached the sender.
+    pub heard_before_ns: i64,
+    pub duplicate_acks: u32,
+    pub rtt_ns: Option<i64>,
+    /// Least round trip from the observation point to the sender.
+    pub sender_path_ns: Option<i64>,
+    pub segment_bytes: u32,
+}
+
+/// Numbers that were passed over, and what came behind them.
+#[derive(Clone, Copy, Debug)]
+struct Hole {
+    start: i64,
+    end: i64,
+    frame: u64,
+    time_ns: i64,
+    timestamp: Option<u32>,
+    identification: u32,
+}
+
+#[derive(Debug, Default)]
+pub struct Tracker {
+    open: Option<Episode>,
+    recent: VecDeque<Episode>,
+    holes: Vec<Hole>,
+    /// The furthest number that a SACK block reported.
+    sacked: i64,
+    window: Option<ClosedWindow>,
+    /// Numbers were passed over though no timer can have run out: the host counts all its packets
+    /// together, and what they seemed to tell is not known.
+    counts_are_shared: bool,
+}
+
+impl Tracker {
+    pub fn sent(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+        let class = &sent.class;
+        if sent.is_syn {
+            return class.is_retransmission.then(|| self.syn(sent, known));
+        }
+        if class.is_keep_alive || class.is_window_probe {
+            if let Some(window) = self.window.as_mut() {
+                window.probed();
+            }
+            return None;
+        }
+        if sent.payload_bytes == 0 {
+            return None;
+        }
+        if class.is_new {
+            self.window_was_open(sent, known);
+            return self.new_data(sent, known);
+        }
+        if let Some(hole) = self.take_hole(sent.start, sent.end) {
+            if hole.is_overtaken_by(sent, known) {
+                return Some(self.overtaken(hole, sent, known));
+            }
+            // What is known of those numbers is what came behind the hole.
+            let known = Known {
+                original: None,
+                ..*known
+            };
+            return Some(self.resent(sent, &known, Some(hole)));
+        }
+        if sent.is_late {
+            self.original_arrived(sent);
+            return None;
+        }
+        (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
+    }
+
+    /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
+    fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+        let gap = sent.class.gap_before_bytes;
+        if gap > 0 && self.holes.len() < HOLES_MAX {
+            self.holes.push(Hole {
+                start: known.next,
+                end: sent.start,
+                frame: sent.frame,
+                time_ns: sent.time_ns,
+                timestamp: sent.timestamp,
+                identification: sent.identification,
+            });
+        }
+        let missing = gap.div_ceil(known.segment_bytes.max(1));
+        let skips = sent.skipped_identifications > missing;
+        self.counts_are_shared |= skips && gap == 0 && !known.is_after_a_timer(sent);
+        let may_be_lost = !self.counts_are_shared
+            && sent.skipped_identifications <= LOST_TAIL_MAX.saturating_add(missing)
+            && known.sender_path_ns >= Some(FAR_MIN_NS);
+        let is_resent = skips && may_be_lost && known.is_after_a_timer(sent);
+        is_resent.then(|| {
+            let told = Told {
+                waited_ns: known.waited(sent),
+                duplicate_acks: known.duplicate_acks,
+                has_hole: false,
+            };
+            self.repair(sent, known, kind(sent, known, &told), None)
+        })
+    }
+
+    /// Something is sent again, or late: it came by before, or fills a hole.
+    fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
+        let told = Told {
+            waited_ns: known.waited(sent),
+            duplicate_acks: known.duplicate_acks,
+            has_hole: hole.is_some() || self.sacked > sent.start,
+        };
+        self.repair(sent, known, kind(sent, known, &told), hole)
+    }
+
+    /// `sent` is part of the recovery that is going on, or begins one of that kind.
+    fn repair(
+        &mut self,
+        sent: &Sent,
+        known: &Known,
+        kind: RecoveryKind,
+        hole: Option<Hole>,
+    ) -> RecoveryKind {
+        let silence = self.silence(sent, known);
+        let times_out = known.waited(sent) >= TIMEOUT_MIN_NS;
+        let goes_on = self.open.as_ref().is_some_and(|open| {
+            let is_timed = matches!(
+                open.row.kind,
+                RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
+            );
+            sent.start < open.until && (is_timed || !times_out)
+        });
+        if !goes_on {
+            self.close();
+            self.open = Some(Episode::opened_by(sent, known, known.row(sent, kind, hole)));
+        }
+        let Some(open) = self.open.as_mut() else {
+            return kind;
+        };
+        if goes_on && times_out && open.row.kind == RecoveryKind::TailLossProbe {
+            open.row.kind = RecoveryKind::TailLoss;
+        }
+        open.extend(sent, silence);
+        open.row.timeouts = open.row.timeouts.saturating_add(u32::from(times_out));
+        open.row.kind
+    }
+
+    fn syn(&mut self, sent: &Sent, known: &Known) -> RecoveryKind {
+        let kind = RecoveryKind::SynRetransmission;
+        if self.open.as_ref().is_none_or(|open| open.row.kind != kind) {
+            self.close();
+            let row = known.row(sent, kind, None);
+            self.open = Some(Episode::opened_by(sent, known, row));
+        }
+        if let Some(open) = self.open.as_mut() {
+            let waited = sent.time_ns.saturating_sub(open.row.end);
+            open.extend(sent, waited);
+        }
+        kind
+    }
+
+    /// `sent` fills a hole, and was on its way when the hole was seen.
+    fn overtaken(&mut self, hole: Hole, sent: &Sent, known: &Known) -> RecoveryKind {
+        let silence = self.silence(sent, known);
+        let kind = RecoveryKind::Reordering;
+        let same_hole = |episode: &&mut Episode| {
+            episode.row.kind == kind && episode.row.first_frame == hole.frame
+        };
+        if let Some(episode) = self.recent.back_mut().filter(|back| same_hole(back)) {
+            episode.extend(sent, silence);
+            return kind;
+        }
+        let is_told = hole.is_told(sent);
+        let mut episode = Episode::without_resending(RecoveryRow {
+            kind,
+            first_frame: hole.frame,
+            start: hole.time_ns,
+            offset: sent.start,
+            outstanding_bytes: u64::try_from(known.next.saturating_sub(sent.start)).unwrap_or(0),
+            duplicate_acks: known.duplicate_acks,
+            rtt: known.rtt_ns,
+            confidence: if is_told { 0.95 } else { 0.7 },
+            ..RecoveryRow::default()
+        });
+        episode.extend(sent, silence);
+        self.remember(episode);
+        kind
+    }
+
+    /// What was sent again arrives for the first time: it had been overtaken by its copy.
+    fn original_arrived(&mut self, sent: &Sent) {
+        for episode in self.open.iter_mut().chain(&mut self.recent) {
+            episode.original_arrived((sent.start, sent.end));
+        }
+    }
+
+    pub fn heard(&mut self, heard: &Heard<'_>) {
+        self.note_window(heard);
+        let twice = duplicate(heard.segment);
+        for block in heard.segment.options.sack.as_slice() {
+            let at = offsets(*block, heard.segment, heard.ack);
+            if Some(*block) == twice {
+                for episode in self.open.iter_mut().chain(&mut self.recent) {
+                    episode.received_twice(at);
+                }
+            } else {
+                self.sacked = self.sacked.max(at.1);
+            }
+        }
+        for episode in self.recent.iter_mut().rev().take(2) {
+            episode.judge(heard);
+        }
+        let Some(open) = self.open.as_mut() else {
+            return;
+        };
+        open.judge(heard);
+        let is_duplicate = heard.class.duplicate_ack_count > 0;
+        open.row.duplicate_acks = open
+            .row
+            .duplicate_acks
+            .saturating_add(u32::from(is_duplicate));
+        if heard.ack >= open.until {
+            self.close();
+        }
+    }
+
+    fn note_window(&mut self, heard: &Heard<'_>) {
+        let Some(window) = heard.window else { return };
+        match self.window.as_mut() {
+            Some(closed) => closed.announced(heard.frame, heard.time_ns, window),
+            None if window == 0 => {
+                self.window = Some(ClosedWindow::announced_by(heard.frame, heard.time_ns));
+            }
+            None => {}
+        }
+    }
+
+    /// New data follows: a window that had been closed and was opened is a thing of the past.
+    fn window_was_open(&mut self, sent: &Sent, known: &Known) {
+        if !self
+            .window
+            .as_ref()
+            .is_some_and(ClosedWindow::is_open_again)
+        {
+            return;
+        }
+        let Some(window) = self.window.take() else {
+            return;
+        };
+        let to_sender = known.sender_path_ns.unwrap_or(0);
+        let (closed, persist) = window.rows(sent.frame, sent.time_ns, to_sender);
+        for row in [Some(closed), persist].into_iter().flatten() {
+            self.remember(Episode::without_resending(RecoveryRow {
+                offset: sent.start,
+                rtt: known.rtt_ns,
+                ..row
+            }));
+        }
+    }
+
+    fn silence(&self, sent: &Sent, known: &Known) -> i64 {
+        let silence = sent.time_ns.saturating_sub(known.silent_since(sent));
+        let pace = known.rtt_ns.unwrap_or(0) / SILENCE_RTT_SHARE;
+        if silence >= pace.max(SILENCE_MIN_NS) {
+            silence
+        } else {
+            0
+        }
+    }
+
+    /// Takes the numbers from `start` to `end` out of the holes; the first hole that had any.
+    fn take_hole(&mut self, start: i64, end: i64) -> Option<Hole> {
+        let mut taken = None;
+        let mut left = Vec::new();
+        for hole in self.holes.drain(..) {
+            if hole.end <= start || end <= hole.start {
+                left.push(hole);
+                continue;
+            }
+            taken.get_or_insert(hole);
+            let before = (hole.start, start.min(hole.end));
+            let behind = (end.max(hole.start), hole.end);
+            left.extend(
+                [before, behind].into_iter().filter_map(|(start, end)| {
+                    (start < end).then_some(Hole { start, end, ..hole })
+                }),
+            );
+        }
+        self.holes = left;
+        taken
+    }
+
+    fn close(&mut self) {
+        if let Some(episode) = self.open.take() {
+            self.remember(episode);
+        }
+    }
+
+    fn remember(&mut self, episode: Episode) {
+        self.recent.push_back(episode);
+    }
+
+    pub fn place(&mut self, span: Span) {
+        for episode in self.open.iter_mut().chain(&mut self.recent) {
+            episode.place(span);
+        }
+    }
+
+    pub fn unplaced(&self) -> Option<i64> {
+        let open = self.open.as_ref().filter(|open| !open.is_placed)?;
+        Some(open.row.offset)
+    }
+
+    /// Those that are as well known as they will be; all of them, where no more is to come.
+    pub fn taken(&mut self, all: bool, now_ns: i64) -> Vec<Episode> {
+        if all {
+            self.close();
+        }
+        let mut episodes = Vec::new();
+        while let Some(oldest) = self.recent.front() {
+            let age = now_ns.saturating_sub(oldest.row.end);
+            let is_settled = oldest.is_placed && age > SETTLED_AFTER_NS;
+            if !all && !is_settled && self.recent.len() <= RECENT_MAX {
+                break;
+            }
+            episodes.extend(self.recent.pop_front());
+        }
+        if self.counts_are_shared {
+            episodes.iter_mut().for_each(Episode::doubt_numbering);
+        }
+        episodes
+    }
+
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let episodes = self.recent.len().saturating_mul(size_of::<Episode>());
+        let holes = self.holes.len().saturating_mul(size_of::<Hole>());
+        episodes.saturating_add(holes) as u64
+    }
+}
+
+impl Known {
+    /// How long the sender had sent nothing like this and heard nothing, by its own clock.
+    fn waited(&self, sent: &Sent) -> i64 {
+        let since = |then: i64| sent.time_ns.saturating_sub(then);
+        let since_sent = match self.original {
+            Some((_, original_ns)) => since(original_ns),
+            None => since(self.silent_since(sent)),
+        };
+        since_sent.min(self.heard_before_ns)
+    }
+
+    /// When the sender last sent data or, if that was later, was asked for some.
+    fn silent_since(&self, sent: &Sent) -> i64 {
+        let last_data = self.last_data.map(|(_, time_ns)| time_ns);
+        last_data.max(self.asked_ns).unwrap_or(sent.time_ns)
+    }
+
+    /// Whether a timer may have run out before `sent`.
+    fn is_after_a_timer(&self, sent: &Sent) -> bool {
+        self.waited(sent) >= probe_after_ns(self.rtt_ns)
+    }
+
+    /// What of a row depends on the view: near the sender the data came by before, near the receiver
+    /// what came behind it did, or nothing.
+    fn row(&self, sent: &Sent, kind: RecoveryKind, hole: Option<Hole>) -> RecoveryRow {
+        let shown = hole.map(|hole| (hole.frame, hole.time_ns));
+        let silent_since = self.silent_since(sent);
+        let last_frame = self.last_data.map_or(sent.frame, |(frame, _)| frame);
+        let (first_frame, start) = self
+            .original
+            .or(shown)
+            .unwrap_or((last_frame, silent_since));
+        let is_tail = matches!(kind, RecoveryKind::TailLoss | RecoveryKind::TailLossProbe);
+        // That nothing came between may also be told by an ACK of the sender that was lost.
+        let may_be_an_ack = self.original.is_none()
+            && hole.is_none()
+            && sent.skipped_identifications < 2
+            && self.asked_ns > self.last_data.map(|(_, time_ns)| time_ns);
+        let confidence = match kind {
+            RecoveryKind::Unknown => 0.3,
+            _ if may_be_an_ack => 0.4,
+            _ if self.original.is_some() => 0.95,
+            _ => 0.9,
+        };
+        RecoveryRow {
+            kind,
+            first_frame,
+            start,
+            end: start,
+            original_frame: self.original.map(|(frame, _)| frame),
+            original_time: self.original.map(|(_, time_ns)| time_ns),
+            timer: self
+                .original
+                .map(|(_, time_ns)| sent.time_ns.saturating_sub(time_ns)),
+            was_tail: is_tail,
+            confidence,
+            ..RecoveryRow::default()
+        }
+    }
+}
+
+impl Hole {
+    /// Whether the order in which the two were sent is told by the sender: its numbering, or its clock.
+    fn is_told(&self, sent: &Sent) -> bool {
+        self.sent_before(sent).is_some()
+    }
+
+    /// Whether `sent` left before what came behind the hole, by the sender's own word.
+    fn sent_before(&self, sent: &Sent) -> Option<bool> {
+        if self.identification != 0 && sent.identification != 0 {
+            let step = (sent.identification as u16).wrapping_sub(self.identification as u16);
+            return Some((step as i16) < 0);
+        }
+        let step = sent.timestamp?.wrapping_sub(self.timestamp?) as i32;
+        (step != 0).then_some(step < 0)
+    }
+
+    /// Whether `sent` was overtaken, and not sent again.
+    fn is_overtaken_by(&self, sent: &Sent, known: &Known) -> bool {
+        self.sent_before(sent).unwrap_or_else(|| {
+            let elapsed = sent.time_ns.saturating_sub(self.time_ns);
+            let limit = known.sender_path_ns.map_or(OVERTAKEN_NS, |rtt| {
+                (rtt.saturating_mul(OVERTAKEN_NUMERATOR) / OVERTAKEN_DENOMINATOR).max(OVERTAKEN_NS)
+            });
+            elapsed < limit
+        })
+    }
+}

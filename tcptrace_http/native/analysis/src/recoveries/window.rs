@@ -1,0 +1,141 @@
+//! A window that was closed, and how its sender learnt that it was open again.
+
+use trace_model::rows::{RecoveryKind, RecoveryRow};
+
+/// Data follows an open window within a round trip and this, unless the sender did not hear of it.
+const FOLLOWS_MAX_NS: i64 = 10_000_000;
+
+#[derive(Clone, Copy, Debug)]
+struct Opened {
+    frame: u64,
+    time_ns: i64,
+    /// It answered a probe: the sender had not been told before.
+    was_asked: bool,
+}
+
+/// The window that the receiver of some data has closed.
+#[derive(Clone, Copy, Debug)]
+pub struct ClosedWindow {
+    frame: u64,
+    time_ns: i64,
+    /// The last segment that announced it.
+    last: (u64, i64),
+    /// The sender has probed since.
+    is_asked: bool,
+    probes: u32,
+    opened: Option<Opened>,
+    probes_since_opened: u32,
+}
+
+impl ClosedWindow {
+    #[must_use]
+    pub fn announced_by(frame: u64, time_ns: i64) -> Self {
+        ClosedWindow {
+            frame,
+            time_ns,
+            last: (frame, time_ns),
+            is_asked: false,
+            probes: 0,
+            opened: None,
+            probes_since_opened: 0,
+        }
+    }
+
+    /// The receiver announced a window of so many bytes.
+    pub fn announced(&mut self, frame: u64, time_ns: i64, window: u32) {
+        if window == 0 {
+            self.last = (frame, time_ns);
+            self.is_asked = false;
+            self.opened = None;
+            self.probes_since_opened = 0;
+        } else if self.opened.is_none() {
+            self.opened = Some(Opened {
+                frame,
+                time_ns,
+                was_asked: self.is_asked,
+            });
+        }
+    }
+
+    /// The sender asked for the window.
+    pub fn probed(&mut self) {
+        self.is_asked = true;
+        if self.opened.is_some() {
+            self.probes_since_opened = self.probes_since_opened.saturating_add(1);
+        } else {
+            self.probes = self.probes.saturating_add(1);
+        }
+    }
+
+    #[must_use]
+    pub fn is_open_again(&self) -> bool {
+        self.opened.is_some()
+    }
+
+    /// The rows, now that data follows at `time_ns`: the window was closed, and perhaps its opening was
+    /// not heard of. `sender_path_ns` is the round trip to the sender.
+    #[must_use]
+    pub fn rows(
+        &self,
+        frame: u64,
+        time_ns: i64,
+        sender_path_ns: i64,
+    ) -> (RecoveryRow, Option<RecoveryRow>) {
+        let opened = self.opened.unwrap_or(Opened {
+            frame,
+            time_ns,
+            was_asked: false,
+        });
+        let closed = RecoveryRow {
+            kind: RecoveryKind::ZeroWindow,
+            first_frame: self.frame,
+            last_frame: opened.frame,
+            start: self.time_ns,
+            end: opened.time_ns,
+            silence: opened.time_ns.saturating_sub(self.time_ns),
+            resent_segments: self.probes,
+            confidence: 0.95,
+            ..RecoveryRow::default()
+        };
+        let could_send = opened.time_ns.saturating_add(sender_path_ns);
+        let late = time_ns.saturating_sub(could_send);
+        if self.probes_since_opened > 0 && late > FOLLOWS_MAX_NS {
+            // The update went by here, and did not reach the sender.
+            let persist = RecoveryRow {
+                kind: RecoveryKind::Persist,
+                first_frame: opened.frame,
+                last_frame: frame,
+                start: could_send,
+                end: time_ns,
+                silence: late,
+                resent_segments: self.probes_since_opened,
+                confidence: 0.9,
+                ..RecoveryRow::default()
+            };
+            return (closed, Some(persist));
+        }
+        if !opened.was_asked {
+            return (closed, None);
+        }
+        // Since when the window was open is not seen: at the last answer it was not.
+        let (last_frame, last_ns) = self.last;
+        let persist = RecoveryRow {
+            kind: RecoveryKind::Persist,
+            first_frame: last_frame,
+            last_frame: opened.frame,
+            start: last_ns,
+            end: opened.time_ns,
+            silence: opened.time_ns.saturating_sub(last_ns),
+            resent_segments: 1,
+            confidence: 0.5,
+            ..RecoveryRow::default()
+        };
+        let closed = RecoveryRow {
+            last_frame,
+            end: last_ns,
+            silence: last_ns.saturating_sub(self.time_ns),
+            ..closed
+        };
+        (closed, Some(persist))
+    }
+}
