@@ -36,6 +36,8 @@ _SNAP_BYTES: Final = 96
 #: Longer than any delayed ACK, shorter than the least retransmission timeout of Linux.
 _THINK_NS: Final = 150 * _MILLISECOND
 _SHUT_NS: Final = 400 * _MILLISECOND
+#: Servers that wait of themselves.
+_WAITING: Final = {"--think-ms", "--gap-ms", "--chunk-gap-ms", "--cork-forget", "--more-forget"}
 _QUALITY: Final = (
     "capture-gap",
     "one-sided-capture",
@@ -92,8 +94,7 @@ def write_derived(folders: Iterable[Path], output: Path) -> list[str]:
 
 def _sources(folder: Path) -> Iterable[Source]:
     for capture in captures_of(folder):
-        # A capture with losses, or of another form, is no clean ground.
-        if (capture.sidecar.get("emulator") or {}).get("drops") or capture.sidecar.get("truth"):
+        if not _is_clean(capture):
             continue
         if capture.path.suffix != ".pcap" or capture.sidecar.get("link", {}).get("kind") != "tap":
             continue
@@ -103,6 +104,19 @@ def _sources(folder: Path) -> Iterable[Source]:
             exchanges = [exchange for flow in flows for exchange in exchanges_of(flow)]
             records = [(time, data) for time, _, data in read]
             yield Source(capture, records, flows, exchanges, zlib.crc32(capture.name.encode()))
+
+
+def _is_clean(capture: Capture) -> bool:
+    """Whether nothing was lost, held up or sent again: on other ground an edit would not be all there is."""
+    sidecar = capture.sidecar
+    counters = (sidecar.get("mib_counters") or {}).values()
+    return not (
+        (sidecar.get("emulator") or {}).get("drops")
+        or sidecar.get("truth")
+        or sidecar.get("link", {}).get("env")
+        or any(end.get("RetransSegs") for end in counters)
+        or "zero-window" in sidecar.get("intended", [])
+    )
 
 
 def _write(folder: Path, name: str, source: Source, made: Made) -> None:
@@ -411,7 +425,8 @@ def _pipeline_lost(source: Source) -> Made | None:
 def _thinking(source: Source) -> Made | None:
     """The server thought 150 ms longer about one response; all that came after is later."""
     candidates = [e for e in _long(source, 1) if e.index and not _is_followed(source, e)]
-    if len(source.flows) != 1 or not candidates or not source.capture.sidecar.get("server", {}).get("args"):
+    args = set(source.capture.sidecar.get("server", {}).get("args") or ())
+    if len(source.flows) != 1 or not candidates or not args or args & _WAITING:
         return None
     exchange = source.choose(candidates)
     at = exchange.response.first.frame - 1
