@@ -281,7 +281,7 @@ class _Scene:
         return (payload_bytes + _HEADER_BYTES) * 8000 / rate if rate else 0.0
 
     def restarts(self) -> list[Stall]:
-        measured = self.sidecar["verdict"]["measured"]
+        measured = self.sidecar.get("verdict", {}).get("measured", {})
         found = []
         for restart in measured.get("kernel_cwnd_restarts_after_idle", []):
             client_port = restart["cport"]

@@ -1,0 +1,252 @@
+"""What was lost, sent again, overtaken or cut off.
+
+Losses are known exactly: the emulator logs every packet it drops with its sequence number. What the
+sender did then is read in the capture at its own end, where nothing is missing.
+
+``tail-loss``
+    A dropped data segment behind which no other of its flight arrived before it was sent again: no
+    duplicate ACK could tell of it. It must be found in its transaction.
+``retransmission-timeout``
+    A dropped data segment behind which others arrived, sent again after a silence of the sender of 190 ms or
+    more (Linux's least timeout is 200 ms): it must be found. At a tail loss it may be named, too.
+    Where the kernel's counters have timeouts that this does not show, anywhere.
+``spurious-retransmission``
+    Data that came to its receiver though it had come before, by the capture at that end: it must be found,
+    at either end. Where there is no capture at that end, the kernel's DSACK counters allow it anywhere.
+    Keep-alive probes (a byte or none before the next number) are none. On a flow whose client had no
+    room at times it may be named: what came may have been thrown away there.
+``reordering``
+    New data that came to its receiver behind later data, of which no copy was dropped: the original was
+    overtaken, whether it was sent again meanwhile or not. Without the emulator's log only what was not
+    sent twice. Where the packets show none, nowhere.
+``reset-in-response``, ``truncated-response``
+    By the packets: a response of a known length that did not come to its end. With an RST of either side it
+    is the first, and may be the second; with a FIN of the server it is the second. Not where the
+    capture ends before the connection does, or has gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from .scene import ANYWHERE, Place, Rule, Scene, Truth
+from .wire import FIN, RST, SYN, distance, has_zero_window, read_flows
+
+if TYPE_CHECKING:
+    from .exchanges import Exchange
+    from .wire import Flow, Packet
+
+__all__ = ["RULES"]
+
+#: TCP_RTO_MIN of Linux is 200 ms; its timers fire by ticks of 4 ms, and the capture is not at the socket.
+_TIMEOUT_SILENCE_MS: Final = 190.0
+_KEEP_ALIVE_BYTES: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Loss:
+    """A dropped data segment: whose, what the sender did, and the transaction that waited for it."""
+
+    place: Place
+    is_tail: bool
+    silence_ms: float
+
+
+def _ends(scene: Scene) -> tuple[list[Flow] | None, list[Flow] | None]:
+    """The flows as the client's and as the server's end saw them; None without that capture."""
+    folder, sidecar = scene.capture.path.parent, scene.sidecar
+    both = [sidecar.get("capture"), sidecar.get("capture_server_side")]
+    client, server = (read_flows(folder / name) if name else None for name in both)
+    return client, server
+
+
+def _losses(scene: Scene) -> list[_Loss]:
+    client, server = _ends(scene)
+    found = []
+    for drop in scene.drops:
+        if not drop.get("payload"):
+            continue
+        by_client = drop["dir"] == "up"
+        flows = client if by_client else server
+        port = drop["sport"] if by_client else drop["dport"]
+        flow = next((flow for flow in flows or [] if flow.client_port == port), None)
+        if flow is not None and (loss := _loss(scene, flow, drop, by_client=by_client)):
+            found.append(loss)
+    return found
+
+
+def _loss(scene: Scene, flow: Flow, drop: dict, *, by_client: bool) -> _Loss | None:
+    seq = distance(drop["seq_raw"], flow.initial[by_client])
+    data = flow.data(by_client=by_client)
+    # The emulator stamps the drop after the packet left the sender's capture.
+    before = [p for p in data if p.seq <= seq < p.end and p.time_ns <= drop["t"] * 1e9 + 1e6]
+    after = [p for p in data if p.seq <= seq < p.end and p.frame > (before[-1].frame if before else 0)]
+    if not before or not after:
+        return None
+    lost, again = before[-1], after[0]
+    gone = _dropped_numbers(scene, flow, by_client=by_client)
+    behind = [p for p in data if lost.frame < p.frame < again.frame and p.seq >= lost.end and p.seq not in gone]
+    last = max((p for p in data if p.frame < again.frame), key=lambda p: p.frame)
+    place = Place(flow.client_port, _transaction_at(scene, flow, seq, by_client=by_client))
+    return _Loss(place, not behind, (again.time_ns - last.time_ns) / 1e6)
+
+
+def _dropped_numbers(scene: Scene, flow: Flow, *, by_client: bool) -> set[int]:
+    port, way = ("sport", "up") if by_client else ("dport", "down")
+    drops = [drop for drop in scene.drops if drop["dir"] == way and drop[port] == flow.client_port]
+    return {distance(drop["seq_raw"], flow.initial[by_client]) for drop in drops}
+
+
+def _transaction_at(scene: Scene, flow: Flow, seq: int, *, by_client: bool) -> int | None:
+    """The transaction whose request or response has this byte."""
+    for exchange in scene.exchanges:
+        message = exchange.request if by_client else exchange.response
+        same = exchange.client_port == flow.client_port
+        if same and message is not None and message.start <= seq - 1 < message.end:
+            return exchange.index
+    return None
+
+
+def _tail(scene: Scene) -> Truth:
+    return Truth.at(dict.fromkeys(loss.place for loss in _losses(scene) if loss.is_tail))
+
+
+def _timeout(scene: Scene) -> Truth:
+    losses = _losses(scene)
+    must = {loss.place for loss in losses if not loss.is_tail and loss.silence_ms >= _TIMEOUT_SILENCE_MS}
+    may = {loss.place for loss in losses if loss.is_tail}
+    counted = scene.counter("server", "TCPTimeouts") + scene.counter("client", "TCPTimeouts")
+    if counted > len(must) + len(may):
+        return Truth.at(_sorted(must), (Place(),))
+    return Truth.at(_sorted(must), _sorted(may))
+
+
+def _sorted(places: set[Place]) -> list[Place]:
+    return sorted(places, key=str)
+
+
+def _spurious(scene: Scene) -> Truth:
+    client, server = _ends(scene)
+    places = {
+        Place(flow.client_port, _transaction_at(scene, flow, packet.seq, by_client=by_client))
+        for flows, by_client in ((client, False), (server, True))
+        for flow in flows or []
+        for packet in _needless(flow, by_client=by_client)
+    }
+    full = {flow.client_port for flow in scene.flows if has_zero_window(flow)}
+    certain = {place for place in places if place.client_port not in full}
+    unseen = server is None and any(scene.counter("client", f"TCPDSACK{word}Recv") for word in ("", "Ofo"))
+    return Truth.at(_sorted(certain), (Place(),) if unseen else _sorted(places - certain))
+
+
+def _needless(flow: Flow, *, by_client: bool) -> list[Packet]:
+    """Data that the receiver had, at the receiver's end."""
+    had: list[tuple[int, int]] = []
+    found = []
+    for packet in flow.data(by_client=by_client):
+        is_probe = packet.payload_bytes <= _KEEP_ALIVE_BYTES
+        if any(start <= packet.seq and packet.end <= end for start, end in had) and not is_probe:
+            found.append(packet)
+        had = _with(had, packet.seq, packet.end)
+    return found
+
+
+def _with(ranges: list[tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    touching = [r for r in ranges if r[0] <= end and start <= r[1]]
+    others = [r for r in ranges if r not in touching]
+    return [*others, (min([start, *(r[0] for r in touching)]), max([end, *(r[1] for r in touching)]))]
+
+
+def _reordering(scene: Scene) -> Truth:
+    client, server = _ends(scene)
+    has_log = scene.sidecar.get("emulator") is not None
+    places = set()
+    for flows, by_client in ((client, False), (server, True)):
+        sender = {flow.client_port: flow for flow in (server if not by_client else client) or []}
+        for flow in flows or []:
+            gone = _dropped_numbers(scene, flow, by_client=by_client)
+            for packet in _overtaken(flow, by_client=by_client):
+                origin = sender.get(flow.client_port)
+                twice = (
+                    origin is not None and sum(p.seq == packet.seq for p in origin.data(by_client=by_client)) > 1
+                )
+                if packet.seq not in gone and (has_log or not twice):
+                    index = _transaction_at(scene, flow, packet.seq, by_client=by_client)
+                    places.add(Place(flow.client_port, index))
+    return Truth.at(_sorted(places))
+
+
+def _overtaken(flow: Flow, *, by_client: bool) -> list[Packet]:
+    highest, had, found = 0, set(), []
+    for packet in flow.data(by_client=by_client):
+        if packet.seq < highest and packet.seq not in had:
+            found.append(packet)
+        had.add(packet.seq)
+        highest = max(highest, packet.end)
+    return found
+
+
+def _ended(scene: Scene, exchange: Exchange) -> tuple[bool, bool]:
+    """Whether an RST of either side, and whether a FIN of the server, was seen on the flow."""
+    packets = scene.flow_of(exchange).packets
+    reset = any(p.has(RST) for p in packets)
+    return reset, any(p.has(FIN) and not p.from_client for p in packets)
+
+
+def _unfinished(scene: Scene) -> list[Exchange]:
+    return [
+        exchange
+        for exchange in scene.exchanges
+        if exchange.response is not None
+        and not exchange.response.lasts_until_close
+        and not exchange.response.is_complete
+        and not has_gap(scene.flow_of(exchange))
+    ]
+
+
+def has_gap(flow: Flow) -> bool:
+    """Whether bytes were acknowledged that the capture does not have."""
+    for by_client in (True, False):
+        had: list[tuple[int, int]] = [(0, 1)]
+        for packet in flow.sent(by_client=by_client):
+            had = _with(had, packet.seq, packet.end + packet.has(SYN) + packet.has(FIN))
+        acked = max((p.ack for p in flow.sent(by_client=not by_client) if not p.has(RST)), default=0)
+        reached = next((end for start, end in had if start <= 0), 0)
+        if flow.sent(by_client=by_client) and acked > reached + 1:
+            return True
+    return False
+
+
+def _reset_in_response(scene: Scene) -> Truth:
+    hit = [e for e in _unfinished(scene) if _ended(scene, e)[0]]
+    return Truth.at(Place(e.client_port, e.index) for e in hit)
+
+
+def _truncated(scene: Scene) -> Truth:
+    must, may = [], []
+    for exchange in _unfinished(scene):
+        reset, finished = _ended(scene, exchange)
+        if reset or finished:
+            (may if reset else must).append(Place(exchange.client_port, exchange.index))
+    return Truth.at(must, may)
+
+
+def _or_unknown(judge):
+    """Without the end's capture or the emulator's log a loss can be neither confirmed nor refuted."""
+
+    def judged(scene: Scene) -> Truth:
+        known = scene.drops == [] or scene.sidecar.get("capture_server_side")
+        return judge(scene) if known else ANYWHERE
+
+    return judged
+
+
+RULES: Final = {
+    "tail-loss": Rule(_or_unknown(_tail)),
+    "retransmission-timeout": Rule(_or_unknown(_timeout)),
+    "spurious-retransmission": Rule(_spurious, costs=False),
+    "reordering": Rule(_or_unknown(_reordering), costs=False),
+    "reset-in-response": Rule(_reset_in_response, costs=False, opinion="it is a truncated response, too"),
+    "truncated-response": Rule(_truncated, costs=False),
+}

@@ -1,0 +1,70 @@
+"""What a capture cannot show, by its packets alone.
+
+``capture-gap``
+    Bytes that were acknowledged and are not in the file, on a flow of which both directions are: once a flow.
+``one-sided-capture``
+    A flow with packets of one direction only, which have data or acknowledge some; a lone SYN is none.
+``segmentation-offload``
+    Payload of more than a full segment (the smaller MSS of both SYNs less the timestamps option), once a
+    capture. Without the SYNs more than 1460 bytes must be named, where the link is no loopback.
+``truncated-payload``
+    A packet captured shorter than it was, inside the TCP payload: once a capture.
+``mid-stream-start``
+    A flow with data and no SYN: once a flow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .rules_losses import has_gap
+from .scene import Place, Rule, Scene, Truth
+
+if TYPE_CHECKING:
+    from .wire import Flow
+
+__all__ = ["RULES"]
+
+_ETHERNET_SEGMENT_BYTES: Final = 1460
+
+
+def _both_ways(flow: Flow) -> bool:
+    return {packet.from_client for packet in flow.packets} == {True, False}
+
+
+def _gap(scene: Scene) -> Truth:
+    hit = [flow for flow in scene.flows if _both_ways(flow) and has_gap(flow)]
+    return Truth.at(Place(flow.client_port) for flow in hit)
+
+
+def _one_sided(scene: Scene) -> Truth:
+    hit = [f for f in scene.flows if not _both_ways(f) and any(p.payload_bytes or p.ack for p in f.packets)]
+    return Truth.at(Place(flow.client_port) for flow in hit)
+
+
+def _offload(scene: Scene) -> Truth:
+    hit = any(
+        packet.payload_bytes > (flow.segment_bytes if flow.mss else _ETHERNET_SEGMENT_BYTES)
+        for flow in scene.flows
+        for packet in flow.packets
+    )
+    return Truth.at([Place()] if hit else [])
+
+
+def _truncated(scene: Scene) -> Truth:
+    hit = any(len(p.payload) < p.payload_bytes for flow in scene.flows for p in flow.packets)
+    return Truth.at([Place()] if hit else [])
+
+
+def _mid_stream(scene: Scene) -> Truth:
+    hit = [flow for flow in scene.flows if not flow.has_syn and any(p.payload_bytes for p in flow.packets)]
+    return Truth.at(Place(flow.client_port) for flow in hit)
+
+
+RULES: Final = {
+    "capture-gap": Rule(_gap, costs=False),
+    "one-sided-capture": Rule(_one_sided, costs=False),
+    "segmentation-offload": Rule(_offload, costs=False),
+    "truncated-payload": Rule(_truncated, costs=False),
+    "mid-stream-start": Rule(_mid_stream, costs=False),
+}

@@ -1,0 +1,142 @@
+"""How requests are sent and answered.
+
+``request-lull``
+    A client that sends its requests one by one on a persistent connection (``mode`` serial) over a path of
+    20 ms or more, each within 6 ms of the response before it, waits a round trip for each: three such
+    lulls on a flow must be found. Fewer, on a path of 5 ms or more, after thinking, or on several
+    connections, may. Nowhere where requests are pipelined or a connection has one.
+``split-request``
+    A request that the client's application sent in pieces with a pause between them (``split.gap_ms``) of
+    2 ms or more: it must be found. One whose pieces the client's Nagle algorithm held apart (``split`` or
+    ``post_sep`` without ``nodelay``) must be found under the name of its cause, see ``rules_segments``; this
+    one may be given, too. Pieces that came at once may be told. Not where the client waited for 100
+    Continue. (Which of the two names a held request has was settled when the detectors had theirs.)
+``expect-continue-wait``
+    A request with ``Expect: 100-continue`` whose body came 5 ms or more after its head must be found, sooner
+    it may. Not without the field.
+``head-of-line-blocking``
+    Of pipelined requests the second and later: where the server was silent for 50 ms and a round trip or more
+    with the request there and an earlier response not complete, it must be found; else it may, for what
+    an earlier response's data took on its way would have been taken on another connection, too. Not
+    without pipelining.
+``stretch-ack``
+    An ACK for more than two full segments slows a sender that counts ACKs. Linux counts bytes (its receive
+    offload makes such ACKs all the time), so where it is the server no loss may be claimed; structure may
+    be told. The BSD-like stack may have lost time by them. Of the captures at hand none is known to.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
+
+if TYPE_CHECKING:
+    from .exchanges import Exchange
+    from .wire import Flow
+
+__all__ = ["RULES", "in_pieces", "is_pipelined"]
+
+_LONG_PATH_MS: Final = 20.0
+_PATH_MIN_MS: Final = 5.0
+_LULLS_MIN: Final = 3
+#: The client of the testbed sends its next request sooner than that.
+_AT_ONCE_MS: Final = 6.0
+_PIECES_APART_MS: Final = 2.0
+_EXPECT_COST_MS: Final = 5.0
+_BLOCKED_MIN_MS: Final = 50.0
+
+
+def is_pipelined(exchanges: list[Exchange], index: int) -> bool:
+    """Whether the request was seen before the response before it was complete."""
+    before, own = exchanges[index - 1] if index else None, exchanges[index]
+    if before is None or before.request is None or own.request is None:
+        return False
+    return before.response is None or own.request.first.frame < before.response.last.frame
+
+
+def _lull(scene: Scene) -> Truth:
+    must, may = [], []
+    for flow in scene.flows:
+        exchanges = scene.of_flow(flow)
+        serial = [e for i, e in enumerate(exchanges) if i and not is_pipelined(exchanges, i)]
+        if len(exchanges) < 2 or not serial or scene.rtt_ms < _PATH_MIN_MS:
+            continue
+        quick = [e for e in serial if _sent_at_once(scene, exchanges[e.index - 1], e)]
+        certain = len(quick) >= _LULLS_MIN and scene.rtt_ms >= _LONG_PATH_MS and len(serial) == len(exchanges) - 1
+        (must if certain and scene.max_concurrent() == 1 else may).append(Place(flow.client_port))
+    return Truth.at(tuple(must), tuple(may))
+
+
+def _sent_at_once(scene: Scene, before: Exchange, own: Exchange) -> bool:
+    if before.response is None or own.request is None:
+        return False
+    # At the server a response's end and the next request are a round trip apart.
+    path_ms = scene.rtt_ms if scene.at_server else 0.0
+    return (own.request.first.time_ns - before.response.last.time_ns) / 1e6 < path_ms + _AT_ONCE_MS
+
+
+def _split(scene: Scene) -> Truth:
+    must, may = [], []
+    pauses = bool((scene.client.get("split") or {}).get("gap_ms"))
+    for exchange, apart_ms in in_pieces(scene):
+        (must if pauses and apart_ms >= _PIECES_APART_MS else may).append(exchange)
+    return Truth.at(of_exchanges(must), of_exchanges(may))
+
+
+def in_pieces(scene: Scene) -> list[tuple[Exchange, float]]:
+    """Requests of several packets, with the longest pause between two; not those that wait for 100 Continue."""
+    found = []
+    for exchange in scene.exchanges:
+        request = exchange.request
+        if request is None or len(request.packets) < 2 or "expect" in request.fields:
+            continue
+        pauses = [b.time_ns - a.time_ns for a, b in itertools.pairwise(request.packets)]
+        found.append((exchange, max(pauses) / 1e6))
+    return found
+
+
+def _expect(scene: Scene) -> Truth:
+    must, may = [], []
+    for exchange in scene.exchanges:
+        request = exchange.request
+        if request is None or "expect" not in request.fields:
+            continue
+        waited_ms = (request.last.time_ns - request.first.time_ns) / 1e6
+        (must if waited_ms >= _EXPECT_COST_MS else may).append(exchange)
+    return Truth.at(of_exchanges(must), of_exchanges(may))
+
+
+def _head_of_line(scene: Scene) -> Truth:
+    must, may = [], []
+    for flow in scene.flows:
+        exchanges = scene.of_flow(flow)
+        for index, exchange in enumerate(exchanges):
+            if is_pipelined(exchanges, index):
+                silent_ms = _silence_ms(flow, exchanges, index)
+                (must if silent_ms >= scene.rtt_ms + _BLOCKED_MIN_MS else may).append(exchange)
+    return Truth.at(of_exchanges(must), of_exchanges(may))
+
+
+def _silence_ms(flow: Flow, exchanges: list[Exchange], index: int) -> float:
+    """The longest time without data of the server from a request to the end of the response before its own."""
+    request, before = exchanges[index].request, exchanges[index - 1].response
+    if request is None or before is None:
+        return 0.0
+    start, end = request.last.time_ns, before.last.time_ns
+    times = [p.time_ns for p in flow.data(by_client=False) if start < p.time_ns <= end]
+    return max((b - a for a, b in itertools.pairwise([start, *times])), default=0) / 1e6
+
+
+def _stretch(scene: Scene) -> Truth:
+    return ANYWHERE if scene.is_lwip else NOWHERE
+
+
+RULES: Final = {
+    "request-lull": Rule(_lull, opinion="a round trip for each serial request is a pathology at all"),
+    "split-request": Rule(_split),
+    "expect-continue-wait": Rule(_expect),
+    "head-of-line-blocking": Rule(_head_of_line, opinion="what a response would have taken alone nobody can know"),
+    "stretch-ack": Rule(_stretch),
+}

@@ -1,0 +1,181 @@
+"""Segments that are short, and what waits behind them.
+
+``short-initial-segment``, ``odd-short-final-segment``, ``slow-start-restart``
+    The stalls of ``kernel_truth`` (its docstring has the rules): those that it requires must be found, in
+    their frames; the others may. Where the server runs Nagle's algorithm, any short hold may be named, and
+    where nobody looked for restarts (no ``verdict``) any restart, as inside a response whose client had a
+    window of zero: the truth knows only those between responses. A tail held by MSG_MORE leaves with the
+    next ACK as one held by Nagle's algorithm does, and may be named by either.
+``nagle-delayed-ack``, ``nagle-hold``
+    A request whose pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without
+    ``nodelay`` or a pause of its own) by 2 ms or more must be found: as the first where it took 10 ms more
+    than the path, for the server delayed its ACK, else as the second. The server's stalls have names of
+    their own above, but may be named by their cause. Nowhere else.
+``cork-timeout``
+    A server that sets TCP_CORK or MSG_MORE and forgets it (``--cork-forget``, ``--more-forget``). It must
+    be found where a response is longer than one segment: the held tail shows as a gap of 150 ms or more
+    (the kernel's timer has 200). A response that fits in one segment was held whole, which looks like a
+    slow server: it may be named.
+``delayed-ack-first-segment``
+    A server whose initial window is one segment (``route_server`` with ``initcwnd 1``): the second segment
+    of a flow's first response came a delayed ACK (over 10 ms longer than the path) after the first.
+    It may be named where the initial window is 2 and the first flight shows a single segment.
+``unfilled-segments``
+    Per response, by the packets: it must be found where three short segments or more were each followed by
+    more data within 2 ms, and they are at least as many as the response needed segments; where there are
+    more segments than needed, it may. An application that wrote later (over 2 ms) could not have filled
+    them. Nowhere on a flow with super-segments, which hide how segments were filled.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from .kernel_truth import RESTART, SHORT_FINAL, SHORT_INITIAL, Stall, runs_nagle, truth_of
+from .rules_requests import in_pieces
+from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
+from .wire import has_zero_window
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .exchanges import Message
+    from .wire import Flow
+
+__all__ = ["RULES"]
+
+#: A hold by a forgotten cork lasts 200 ms less what the timer's tick takes off (208-267 were seen).
+_CORK_MIN_MS: Final = 150.0
+#: Ten is the least delayed ACK of a tuned stack; a first segment is acknowledged sooner otherwise.
+_DELAYED_ACK_MIN_MS: Final = 10.0
+_HELD_MIN_MS: Final = 2.0
+_WASTED_SEGMENTS_MIN: Final = 3
+_AT_ONCE_MS: Final = 2.0
+
+
+def _named(detector: str) -> Callable[[Scene], Truth]:
+    def judge(scene: Scene) -> Truth:
+        if detector == RESTART and "verdict" not in scene.sidecar:
+            return ANYWHERE
+        if detector != RESTART and "--more-forget" in scene.server_args:
+            return ANYWHERE
+        stalls = [stall for stall in truth_of(scene.capture) if stall.detector == detector]
+        must = tuple(_place(stall) for stall in stalls if stall.required)
+        may = tuple(_place(stall) for stall in stalls if not stall.required)
+        if detector == RESTART:
+            may += tuple(Place(flow.client_port) for flow in scene.flows if has_zero_window(flow))
+        elif runs_nagle(scene.capture):
+            # Holds under 3 ms are in no list; the table of ``truth.table`` judges their size.
+            may += tuple(Place(flow.client_port) for flow in scene.flows)
+        return Truth.at(must, may)
+
+    return judge
+
+
+def _place(stall: Stall) -> Place:
+    return Place(stall.client_port, None, stall.first_frame, stall.released_frame)
+
+
+def _by_cause(cause: str, *, is_delayed: bool) -> Callable[[Scene], Truth]:
+    def judge(scene: Scene) -> Truth:
+        stalls = [stall for stall in truth_of(scene.capture) if stall.cause in {None, cause}]
+        pieces = in_pieces(scene)
+        must = [exchange for exchange, apart_ms in pieces if _is_held(scene, apart_ms, is_delayed=is_delayed)]
+        may = [exchange for exchange, _ in pieces if exchange not in must]
+        return Truth.at(of_exchanges(must), tuple(_place(stall) for stall in stalls) + of_exchanges(may))
+
+    return judge
+
+
+def _is_held(scene: Scene, apart_ms: float, *, is_delayed: bool) -> bool:
+    """Whether the client's Nagle algorithm held a part of a request, until a delayed ACK or an ordinary one."""
+    split = scene.client.get("split") or {}
+    writes_apart = bool(split or scene.client.get("post_sep"))
+    if not writes_apart or split.get("gap_ms") or scene.client.get("nodelay") or apart_ms < _HELD_MIN_MS:
+        return False
+    return (apart_ms >= scene.rtt_ms + _DELAYED_ACK_MIN_MS) == is_delayed
+
+
+def _cork_timeout(scene: Scene) -> Truth:
+    if not {"--cork-forget", "--more-forget"} & set(scene.server_args):
+        return NOWHERE
+    whole, tails = [], []
+    for exchange in scene.exchanges:
+        if exchange.response is None:
+            continue
+        pauses = _pauses_ms(exchange.response)
+        (tails if any(pause >= _CORK_MIN_MS for pause in pauses) else whole).append(exchange)
+    return Truth.at(of_exchanges(tails), of_exchanges(whole))
+
+
+def _pauses_ms(message: Message) -> list[float]:
+    return [(b.time_ns - a.time_ns) / 1e6 for a, b in itertools.pairwise(message.packets)]
+
+
+def initial_window(scene: Scene) -> int | None:
+    """Segments of the server's initial window by its configuration; None where nothing tells it."""
+    words = str((scene.sidecar.get("kernel") or {}).get("route_server") or "").split()
+    if "initcwnd" in words:
+        return int(words[words.index("initcwnd") + 1])
+    if scene.is_lwip and scene.sidecar.get("server", {}).get("software", "").lower().startswith("lwip"):
+        return 2
+    return 10 if (scene.sidecar.get("kernel") or {}).get("sysctl_server") else None
+
+
+def _delayed_ack_first(scene: Scene) -> Truth:
+    window = initial_window(scene)
+    if window is None:
+        return ANYWHERE
+    if window > 2:
+        return NOWHERE
+    hit = [flow for flow in scene.flows if _second_segment_waited(scene, flow)]
+    places = of_exchanges(scene.of_flow(flow)[0] for flow in hit)
+    return Truth.at(places) if window == 1 else Truth(may=places)
+
+
+def _second_segment_waited(scene: Scene, flow: Flow) -> bool:
+    data = flow.data(by_client=False)
+    later = [packet for packet in data if packet.seq >= data[0].end] if data else []
+    if not later:
+        return False
+    return (later[0].time_ns - data[0].time_ns) / 1e6 > scene.rtt_ms + _DELAYED_ACK_MIN_MS
+
+
+def _unfilled(scene: Scene) -> Truth:
+    must, may = [], []
+    for flow in scene.flows:
+        full = flow.segment_bytes
+        if any(packet.payload_bytes > full for packet in flow.data(by_client=False)):
+            continue
+        for exchange in scene.of_flow(flow):
+            if exchange.response is None:
+                continue
+            needed = -(-exchange.response.wire_bytes // full)
+            wasted = _followed_at_once(exchange.response, full)
+            if wasted >= max(_WASTED_SEGMENTS_MIN, needed):
+                must.append(exchange)
+            elif len(exchange.response.packets) > needed:
+                may.append(exchange)
+    return Truth.at(of_exchanges(must), of_exchanges(may))
+
+
+def _followed_at_once(message: Message, full: int) -> int:
+    """Short segments behind which more data came at once: it was there, and would have filled them."""
+    pairs = itertools.pairwise(message.packets)
+    return sum(a.payload_bytes < full and (b.time_ns - a.time_ns) / 1e6 <= _AT_ONCE_MS for a, b in pairs)
+
+
+RULES: Final = {
+    SHORT_INITIAL: Rule(_named(SHORT_INITIAL)),
+    SHORT_FINAL: Rule(_named(SHORT_FINAL)),
+    RESTART: Rule(_named(RESTART)),
+    "nagle-delayed-ack": Rule(
+        _by_cause("stall.nagle_delayed_ack", is_delayed=True),
+        opinion="a stall that has a name of its own may have this one too",
+    ),
+    "nagle-hold": Rule(_by_cause("stall.nagle_hold", is_delayed=False), opinion="as nagle-delayed-ack"),
+    "cork-timeout": Rule(_cork_timeout, opinion="a response that was held whole looks like a slow server"),
+    "delayed-ack-first-segment": Rule(_delayed_ack_first),
+    "unfilled-segments": Rule(_unfilled, costs=False, opinion="three wasted segments, and half of all"),
+}
