@@ -35,6 +35,7 @@ _KEYS: Final = {
     "flows": ("flow",),
     "segments": ("flow",),
     "transactions": ("flow", "index"),
+    "links": ("flow", "transaction"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
@@ -78,6 +79,11 @@ class Analysis:
     def transactions(self) -> pl.DataFrame:
         """One row an HTTP request and its response."""
         return self._native("transactions")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row a link of an HTML document."""
+        return self._native("links")
 
     @cached_property
     def pauses(self) -> pl.DataFrame:

@@ -428,6 +428,7 @@ _TRANSACTIONS: Final = Table(
         ("method", "str?*", "Request method"),
         ("target", "str?*", "Request target (RFC 9112, section 3.2)"),
         ("host", "str?*", "Host field"),
+        ("referer", "str?", "Referer field of the request: the URL at which its target was found"),
         ("version", "enum:HTTP_VERSIONS", "Version of the request, else of the response"),
         ("status", "u16?*", "Status code of the final response"),
         ("request_frame", "u64?*", "Frame of the request's first byte"),
@@ -449,11 +450,26 @@ _TRANSACTIONS: Final = Table(
         ("content_type", "str?", "Content-Type of the response"),
         ("content_encoding", "str?", "Content-Encoding of the response"),
         ("server_software", "str?", "Server field of the response"),
+        ("location", "str?", "Location field of the response: the URL to go on with"),
         ("interim_responses", "u32", "1xx responses before the final one"),
         ("reused_connection", "bool", "An earlier transaction ran on the flow"),
         ("pipelined", "bool", "Sent before the response before it was complete"),
         ("missing_bytes", "u64", "Bytes of both messages that were not captured"),
         ("complete", "bool*", "Both messages were framed to their end"),
+    ),
+)
+
+_LINKS: Final = Table(
+    "links",
+    "One row a link of a captured HTML document that a browser follows by itself: images, scripts, style"
+    " sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction whose response is the document"),
+        ("frame", "u64", "Frame with which the link's tag was there whole"),
+        ("time", "time", "Its time: from then on the client could ask for what it names"),
+        ("url", "str", "The link as it stands in the document"),
+        ("base", "str?", "URL of the document's base element, against which the link is resolved"),
     ),
 )
 
@@ -574,6 +590,7 @@ TABLES: Final = {
         _SEGMENTS,
         _FLOWS,
         _TRANSACTIONS,
+        _LINKS,
         _PAUSES,
         _FLIGHTS,
         _WAITS,

@@ -5,13 +5,15 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, PauseRow, PausesTable, TransactionRow,
-    TransactionsTable,
+    FlightRow, FlightsTable, FlowRow, FlowsTable, LinkRow, LinksTable, PauseRow, PausesTable,
+    TransactionRow, TransactionsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
 /// it may take twice that.
 const TABLE_BYTES_MAX: usize = 1 << 30;
+/// Links of some three thousand pages with as many as are kept of one.
+const LINKS_BYTES_MAX: usize = 256 << 20;
 /// A finding may come of each row; with its text and evidence it takes ten times the memory.
 const CANDIDATES_BYTES_MAX: usize = 32 << 20;
 
@@ -62,11 +64,18 @@ rows!(
             &row.content_type,
             &row.content_encoding,
             &row.server_software,
+            &row.referer,
+            &row.location,
         ];
         let lengths = texts.into_iter().flatten().map(String::len);
         lengths.fold(0, usize::saturating_add)
     }
 );
+rows!(LinksTable, LinkRow, "links", LINKS_BYTES_MAX, |row| {
+    row.url
+        .len()
+        .saturating_add(row.base.as_ref().map_or(0, String::len))
+});
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     FlightsTable,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable, TransactionsTable,
+    FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable, PausesTable, TransactionsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -18,6 +18,7 @@ use crate::segments::Segments;
 pub struct Tables {
     pub flows: Bounded<FlowsTable>,
     pub transactions: Bounded<TransactionsTable>,
+    pub links: Bounded<LinksTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
     pub anomalies: Anomalies,
@@ -54,9 +55,10 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 4] = [
+const OF_FLOWS: [(&str, &str); 5] = [
     ("flows", "flow"),
     ("transactions", "index"),
+    ("links", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
 ];
@@ -78,6 +80,7 @@ impl Tables {
     pub fn drop_rows(&mut self) {
         self.flows = Bounded::default();
         self.transactions = Bounded::default();
+        self.links = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
         self.flow_statistics = None;
@@ -105,6 +108,7 @@ impl Tables {
             self.segments.as_ref().and_then(Segments::limit_reached),
             self.flows.complaint(),
             self.transactions.complaint(),
+            self.links.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
             self.held.complaint(),
@@ -127,6 +131,7 @@ impl Tables {
         let bytes = [
             self.flows.bytes(),
             self.transactions.bytes(),
+            self.links.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
         ];
@@ -170,6 +175,8 @@ impl Tables {
         let tables = BTreeMap::from([
             ("flows", flows),
             ("transactions", transactions),
+            // They are judged with all of the capture.
+            ("links", self.links.take().into_columns()),
             ("pauses", pauses),
             ("flights", flights),
         ]);

@@ -10,7 +10,7 @@ use crate::http::{self, Connection, Mark};
 use crate::pauses::FinishedResponse;
 use crate::reassembly::{Delivery, Piece, Reassembler};
 use crate::tables::Tables;
-use crate::transaction_row::transaction_row;
+use crate::transaction_row::{link_rows, transaction_row};
 
 impl Flow {
     /// Hands the segment's payload, and what it makes deliverable, to HTTP.
@@ -157,7 +157,7 @@ impl Flow {
         tables.http_output = output;
     }
 
-    pub(super) fn finished(&mut self, transaction: http::Transaction, tables: &mut Tables) {
+    pub(super) fn finished(&mut self, mut transaction: http::Transaction, tables: &mut Tables) {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
         let response = transaction
@@ -174,6 +174,12 @@ impl Flow {
             self.pauses.response_ends(response, &mut tables.pauses);
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
+        }
+        if let Some(response) = transaction.response.as_mut() {
+            let links = std::mem::take(&mut response.links);
+            for row in link_rows(self.number, index, links) {
+                tables.links.push(&row);
+            }
         }
         let row = transaction_row(self.number, index, transaction);
         let response_end = response.map(|response| response.end);

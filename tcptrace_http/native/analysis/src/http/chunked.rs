@@ -63,15 +63,21 @@ impl ChunkedBody {
         }
     }
 
-    /// Takes what belongs to the body and says how many bytes that was.
-    pub(super) fn advance(&mut self, bytes: &[u8]) -> (usize, Progress) {
+    /// Takes what belongs to the body and says how many bytes that was; `see` is given its data.
+    pub(super) fn advance(
+        &mut self,
+        bytes: &[u8],
+        mut see: impl FnMut(&[u8]),
+    ) -> (usize, Progress) {
         let mut rest = bytes;
         while self.state != State::Done {
             if let State::Data { remaining } = self.state {
                 let here = remaining.min(rest.len() as u64);
                 self.take_data(remaining, here);
                 // `here` is at most the length of a slice.
-                rest = rest.get(here as usize..).unwrap_or(&[]);
+                let (data, after) = rest.split_at_checked(here as usize).unwrap_or((rest, &[]));
+                see(data);
+                rest = after;
                 if here < remaining {
                     return (bytes.len(), Progress::More);
                 }
@@ -191,7 +197,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> (usize, Progress, u64) {
         let mut body = ChunkedBody::new();
-        let (used, progress) = body.advance(bytes);
+        let (used, progress) = body.advance(bytes, |_| ());
         (used, progress, body.data_bytes)
     }
 
@@ -211,7 +217,7 @@ mod tests {
         let mut last = Progress::More;
         for byte in bytes {
             assert_eq!(last, Progress::More);
-            last = body.advance(&[*byte]).1;
+            last = body.advance(&[*byte], |_| ()).1;
         }
         assert_eq!((last, body.data_bytes), (Progress::Done, 21));
         assert_eq!(read(bytes), (bytes.len(), Progress::Done, 21));
@@ -265,10 +271,10 @@ mod tests {
     fn test_only_chunk_data_can_be_skipped() {
         let mut body = ChunkedBody::new();
         assert!(!body.skip(1));
-        let _ = body.advance(b"8\r\nab");
+        let _ = body.advance(b"8\r\nab", |_| ());
         assert!(!body.skip(7));
         assert!(body.skip(6));
         assert_eq!(body.data_bytes, 8);
-        assert_eq!(body.advance(b"\r\n0\r\n\r\n").1, Progress::Done);
+        assert_eq!(body.advance(b"\r\n0\r\n\r\n", |_| ()).1, Progress::Done);
     }
 }

@@ -13,6 +13,10 @@ pub struct Fields {
     pub content_type: Option<Box<str>>,
     pub content_encoding: Option<Box<str>>,
     pub server: Option<Box<str>>,
+    /// Of a request: where its target was found (RFC 9110, section 10.1.3).
+    pub referer: Option<Box<str>>,
+    /// Of a response: where to go on (RFC 9110, section 10.2.2).
+    pub location: Option<Box<str>>,
     /// The field `Upgrade` is there (RFC 9110, section 7.8).
     pub has_upgrade: bool,
 }
@@ -65,6 +69,8 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
     let slot = match header.name.len() {
         4 if is("host") => &mut fields.host,
         6 if is("server") => &mut fields.server,
+        7 if is("referer") => &mut fields.referer,
+        8 if is("location") => &mut fields.location,
         7 if is("upgrade") => {
             fields.has_upgrade = true;
             return;

@@ -51,6 +51,24 @@ pub struct Message {
     pub missing_bytes: u64,
     /// Whether the connection is meant to go on after it (RFC 9112, section 9.3).
     pub keep_alive: bool,
+    /// Of an HTML document: what it refers to.
+    pub links: Links,
+}
+
+/// What an HTML document refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// What its `base` element says to resolve the others against.
+    pub base: Option<Box<str>>,
+    pub links: Vec<Link>,
+}
+
+/// A link of an HTML document, as it stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub url: Box<str>,
+    /// The packet with which its tag was there whole.
+    pub known: Mark,
 }
 
 impl Message {
@@ -83,6 +101,7 @@ impl Message {
             missing_bytes: 0,
             keep_alive: framing != Framing::UntilClose
                 && framing::keep_alive(&head.framing, head.minor_version),
+            links: Links::default(),
         })
     }
 
@@ -96,9 +115,15 @@ impl Message {
             &fields.content_type,
             &fields.content_encoding,
             &fields.server,
+            &fields.referer,
+            &fields.location,
         ];
         let text_bytes = texts.into_iter().flatten().map(|text| text.len());
-        text_bytes.fold(size_of::<Message>(), usize::saturating_add) as u64
+        let links = self.links.links.iter();
+        let link_bytes = links.map(|link| size_of::<Link>().saturating_add(link.url.len()));
+        text_bytes
+            .chain(link_bytes)
+            .fold(size_of::<Message>(), usize::saturating_add) as u64
     }
 
     #[must_use]

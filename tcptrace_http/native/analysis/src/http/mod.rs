@@ -24,11 +24,13 @@
 mod begin;
 mod chunked;
 mod connection;
+mod document;
 mod evidence;
 mod exchange;
 mod fields;
 mod framing;
 mod head;
+mod html_links;
 mod loss;
 mod message;
 mod pairing;
@@ -52,7 +54,7 @@ mod script;
 pub use connection::Connection;
 pub use fields::Fields;
 pub use framing::Framing;
-pub use message::{Interim, Message, Transaction};
+pub use message::{Interim, Link, Links, Message, Transaction};
 
 pub use trace_model::rows::Direction;
 use trace_model::{Anomaly, AnomalyKind};

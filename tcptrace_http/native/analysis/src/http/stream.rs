@@ -1,6 +1,7 @@
 //! One direction: from its bytes to heads and ends of messages.
 
 use super::chunked::{ChunkedBody, Progress};
+use super::document::Document;
 use super::framing::Framing;
 use super::head::{self, Head, Parsed};
 use super::message::{Message, Origin};
@@ -69,6 +70,8 @@ pub(super) struct Reader {
     pub(super) message: Option<Box<Message>>,
     /// Memory that it takes.
     message_bytes: u64,
+    /// The text of that message, where it is HTML.
+    document: Option<Box<Document>>,
     /// The body was framed without knowing the request.
     pub(super) is_guess: bool,
     /// The last message ended before its framing did.
@@ -91,6 +94,7 @@ impl Reader {
             start_line_is_whole: false,
             message: None,
             message_bytes: 0,
+            document: None,
             is_guess: false,
             broke_off: false,
             searched: 0,
@@ -99,10 +103,12 @@ impl Reader {
         }
     }
 
-    /// Memory that the head so far and the message take.
+    /// Memory that the head so far, the message and its text take.
     pub(super) fn held_bytes(&self) -> u64 {
+        let document = self.document.as_ref().map_or(0, |it| it.held_bytes());
         self.message_bytes
             .saturating_add(self.buffer.capacity() as u64)
+            .saturating_add(document)
     }
 
     /// Takes bytes up to the next event and says how many those were.
@@ -116,7 +122,12 @@ impl Reader {
             State::Idle => self.between(bytes, mark, peer_acked),
             State::Head => self.head(bytes, mark),
             State::Body(body) => {
-                let result = body.advance(bytes);
+                let document = &mut self.document;
+                let result = body.advance(bytes, |data| {
+                    if let Some(document) = document {
+                        document.take(data, mark);
+                    }
+                });
                 if let Some(message) = &mut self.message {
                     message.last = message.last.later(mark);
                 }
@@ -204,6 +215,9 @@ impl Reader {
             Framing::UntilClose => Some(Body::UntilClose),
             Framing::NoBody | Framing::Tunnel | Framing::Unknown => None,
         };
+        self.document = (self.role == Role::Response && body.is_some())
+            .then(|| Document::of(&message.fields))
+            .flatten();
         self.message_bytes = message.held_bytes();
         self.message = Some(message);
         self.state = body.map_or(State::Idle, State::Body);
@@ -224,6 +238,9 @@ impl Reader {
             State::Body(Body::Chunked(body)) => body.data_bytes,
             _ => message.body_wire_bytes,
         };
+        if let Some(document) = self.document.take() {
+            message.links = document.links();
+        }
         self.state = State::Idle;
         self.is_guess = false;
         self.broke_off = !complete;
@@ -236,6 +253,9 @@ impl Reader {
             return (0, Skipped::Lost);
         };
         let (used, skipped) = body.skip(length);
+        if let Some(document) = &mut self.document {
+            document.miss();
+        }
         if let Some(message) = &mut self.message {
             message.missing_bytes = message.missing_bytes.saturating_add(used);
         }
@@ -255,30 +275,36 @@ impl Reader {
     pub(super) fn abandon(&mut self, state: State) {
         self.state = state;
         self.buffer = Vec::new();
+        self.document = None;
         self.is_guess = false;
     }
 }
 
 impl Body {
-    fn advance(&mut self, bytes: &[u8]) -> (usize, Event) {
+    /// Takes bytes up to the next event; `see` is given the body, its framing removed.
+    fn advance(&mut self, bytes: &[u8], mut see: impl FnMut(&[u8])) -> (usize, Event) {
         match self {
             Body::Length { remaining } => {
                 let here = (*remaining).min(bytes.len() as u64);
                 *remaining = remaining.saturating_sub(here);
+                // `here` is at most the length of a slice.
+                see(bytes.get(..here as usize).unwrap_or(bytes));
                 let event = if *remaining == 0 {
                     Event::Finished
                 } else {
                     Event::More
                 };
-                // `here` is at most the length of a slice.
                 (here as usize, event)
             }
-            Body::Chunked(body) => match body.advance(bytes) {
+            Body::Chunked(body) => match body.advance(bytes, see) {
                 (used, Progress::More) => (used, Event::More),
                 (used, Progress::Done) => (used, Event::Finished),
                 (used, Progress::Malformed(what)) => (used, Event::Malformed(what)),
             },
-            Body::UntilClose => (bytes.len(), Event::More),
+            Body::UntilClose => {
+                see(bytes);
+                (bytes.len(), Event::More)
+            }
         }
     }
 
