@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tcptrace_http.capture import CaptureStream, Decoded
+    from tcptrace_http.retrieval import Retrievals
     from tcptrace_http.trace import Provenance
 
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
@@ -118,6 +119,31 @@ class Analysis:
 
             return self._chosen("waits", lambda: waits(self._shaping_findings))
         return empty_frame(TABLES["waits"])
+
+    @cached_property
+    def retrievals(self) -> pl.DataFrame:
+        """One row a page."""
+        return self._chosen("retrievals", lambda: self._pages.retrievals)
+
+    @cached_property
+    def retrieval_transactions(self) -> pl.DataFrame:
+        """One row a transaction of a page."""
+        return self._chosen("retrieval_transactions", lambda: self._pages.transactions)
+
+    @cached_property
+    def critical_path(self) -> pl.DataFrame:
+        """One row an interval of a page's time, with the transaction and the wait that it was spent on."""
+        from tcptrace_http.critical_path import critical_path
+
+        return self._chosen(
+            "critical_path", lambda: critical_path(self.retrievals, self.retrieval_transactions, self.waits)
+        )
+
+    @cached_property
+    def _pages(self) -> Retrievals:
+        from tcptrace_http.retrieval import requests, retrievals
+
+        return retrievals(requests(self.transactions, self.flows), self.links)
 
     @cached_property
     def _shaping_findings(self) -> pl.DataFrame:
