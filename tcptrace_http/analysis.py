@@ -114,11 +114,23 @@ class Analysis:
     @cached_property
     def waits(self) -> pl.DataFrame:
         """One row an interval of a transaction with one cause; they sum to its elapsed time."""
-        if self.has_candidates:
-            from tcptrace_http.waits import waits
+        partition = self._native("waits")
+        if not self.has_candidates or (self._selected is not None and "waits" in self._selected):
+            return partition
+        from tcptrace_http.waits import with_stalls
 
-            return self._chosen("waits", lambda: waits(self._shaping_findings))
-        return empty_frame(TABLES["waits"])
+        return with_stalls(partition, self._shaping_findings)
+
+    @cached_property
+    def stalled_waits(self) -> pl.DataFrame:
+        """The waits of those transactions that have stalls which detectors judge; the core has the others."""
+        import polars as pl
+
+        key = ["flow", "transaction"]
+        stalled = self._shaping_findings.select(key).drop_nulls().unique() if self.has_candidates else None
+        if stalled is None:
+            return pl.DataFrame(schema=self.waits.schema)
+        return self.waits.join(stalled, on=key, how="semi", maintain_order="left")
 
     @cached_property
     def retrievals(self) -> pl.DataFrame:

@@ -450,6 +450,12 @@ _TRANSACTIONS: Final = Table(
         ("response_last_time", "time?*", "Time the response was complete"),
         ("last_ack_frame", "u64?", "Frame of the client's ACK for the end of the response"),
         ("last_ack_time", "time?", "Time of that ACK"),
+        (
+            "start_time",
+            "time*",
+            "Start: the SYN for what opened the connection, else the request's first byte, else the response's",
+        ),
+        ("end_time", "time*", "End: the last ACK of the response, else the last byte that was seen"),
         ("request_header_bytes", "u64?", "Start line and fields of the request"),
         ("request_body_bytes", "u64?", "Body of the request, framing removed"),
         ("response_header_bytes", "u64?*", "Start line and fields of the response"),
@@ -548,14 +554,13 @@ _WAITS: Final = Table(
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction number on the flow"),
-        ("cause", "enum:CAUSES", "What the time was spent on"),
-        ("start", "time", "Start of the interval"),
-        ("end", "time", "End of the interval"),
-        ("first_frame", "u64", "Frame at its start"),
-        ("last_frame", "u64", "Frame at its end"),
+        ("cause", "enum:CAUSES*", "What the time was spent on"),
+        ("start", "time*", "Start of the interval"),
+        ("end", "time*", "End of the interval"),
+        ("first_frame", "u64*", "Frame at its start"),
+        ("last_frame", "u64*", "Frame at its end"),
         ("confidence", "f64", "0 to 1"),
     ),
-    native=False,
 )
 
 _RETRIEVALS: Final = Table(

@@ -1,30 +1,107 @@
-"""The waits table: intervals of a transaction whose cause is known."""
+"""The waits table: where the time of each transaction went, to the nanosecond.
+
+The core partitions a transaction's time by what its packets show one by one. Some stalls show only in
+many pauses of a flow, or in its flights; detectors judge those, and what they find is carved out of the
+partition here. So the waits of a transaction still follow each other without a gap.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["waits"]
+__all__ = ["with_stalls"]
+
+#: A restart is no pause of its own: it is the round trips in which the window grew again.
+_RESTART: Final = "stall.slow_start_restart"
+_SLOW_START: Final = "send_limited.slow_start"
+_KEY: Final = ("flow", "transaction")
 
 
-def waits(findings: pl.DataFrame) -> pl.DataFrame:
-    """The waits that findings explain, by flow, transaction and time.
+def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
+    """The waits with the stalls of ``findings`` in their place.
 
-    ``findings`` has the columns of ``schema.TABLES["findings"]``, the result those of
-    ``TABLES["waits"]``. Time of a transaction that no finding explains has no row.
+    ``waits`` is the partition of the core, in order; ``findings`` those of the detectors that shape it.
+    A stall takes the end of the wait that its last frame ended, as long as what was lost by it; a
+    restart takes waits of slow start from the first on. Both keep the sum of every transaction.
     """
     import polars as pl
 
-    schema = polars_schema(TABLES["waits"])
+    cause = pl.col("cause").cast(pl.String)
+    stalls = findings.filter(
+        pl.col("transaction").is_not_null(), cause.str.starts_with("stall."), pl.col("lost") > 0
+    )
+    if stalls.is_empty():
+        return waits
+    is_restart = pl.col("cause") == _RESTART
+    carved = _carved(waits, stalls.filter(~is_restart))
+    return _restarted(carved, stalls.filter(is_restart))
+
+
+def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
+    """The stalls taken off the ends of the waits that their last frames ended."""
+    import polars as pl
+
+    # Of two stalls that end in one frame the longer one holds the other.
+    claimed = (
+        stalls.sort("lost", descending=True)
+        .unique([*_KEY, "last_frame"], keep="first", maintain_order=True)
+        .select(*_KEY, "last_frame", "lost", stall="cause", certainty="confidence")
+    )
+    length = pl.col("end") - pl.col("start")
+    # The pace of the data and the wait behind it end in the same frame; the wait is the later one.
+    is_last = pl.col("start") == pl.col("start").max().over(*_KEY, "last_frame")
+    joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
+        lost=pl.when(is_last, pl.col("lost").is_not_null()).then(pl.min_horizontal("lost", length))
+    )
+    is_held = pl.col("lost").is_not_null()
+    border = pl.col("end") - pl.col("lost")
+    # What is left of a wait for data that was there is the data before it, still on its way.
+    is_transfer = is_held & (pl.col("cause").cast(pl.String) == "server.data_unavailable")
+    before = joined.with_columns(
+        end=pl.when(is_held).then(border).otherwise("end"),
+        cause=pl.when(is_transfer)
+        .then(pl.lit("send_limited.bottleneck"))
+        .otherwise(pl.col("cause").cast(pl.String)),
+    )
+    stalled = joined.filter(is_held).with_columns(
+        start=border, cause=pl.col("stall").cast(pl.String), confidence="certainty"
+    )
+    return _in_order(pl.concat([before, stalled]))
+
+
+def _restarted(waits: pl.DataFrame, restarts: pl.DataFrame) -> pl.DataFrame:
+    """Waits of slow start taken for a restart, from the first on, until what was lost is used up."""
+    import polars as pl
+
+    claimed = restarts.unique(_KEY, keep="first", maintain_order=True).select(
+        *_KEY, "lost", restarted="start", stall="cause", certainty="confidence"
+    )
+    length = pl.col("end") - pl.col("start")
+    joined = waits.join(claimed, on=list(_KEY), how="left", maintain_order="left")
+    is_round = (pl.col("cause") == _SLOW_START) & pl.col("lost").is_not_null()
+    used = (
+        pl.when(is_round).then(length).otherwise(pl.lit(0).cast(pl.Duration("ns"))).cum_sum().over(*_KEY) - length
+    )
+    joined = joined.with_columns(
+        lost=pl.when(is_round & (used < pl.col("lost"))).then(pl.min_horizontal(pl.col("lost") - used, length))
+    )
+    is_taken = pl.col("lost").is_not_null()
+    border = pl.col("start") + pl.col("lost")
+    taken = joined.filter(is_taken).with_columns(end=border, cause="stall", confidence="certainty")
+    rest = joined.with_columns(start=pl.when(is_taken).then(border).otherwise("start"))
+    return _in_order(pl.concat([taken, rest]))
+
+
+def _in_order(waits: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
     return (
-        findings.lazy()
-        .with_columns(end=pl.col("start") + pl.col("lost"))
-        .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
-        .sort("flow", "transaction", "start")
-        .collect()
+        waits.filter(pl.col("end") > pl.col("start"))
+        .select(pl.col(name).cast(dtype) for name, dtype in polars_schema(TABLES["waits"]).items())
+        .sort(*_KEY, "start")
     )

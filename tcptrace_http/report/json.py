@@ -32,8 +32,6 @@ ROWS_IN_A_PART = 2048
 #: Between two rows, as the core writes them.
 ROW_END = b",\n"
 
-_WAIT_COLUMNS = ("cause", "start", "end", "first_frame", "last_frame")
-
 
 def write(documents: Iterable[Iterable[bytes]], file: BinaryIO, *, is_one: bool) -> None:
     """Write one document, or an array of them where several captures were asked for."""
@@ -176,22 +174,22 @@ def _transactions(analysis: Analysis, decoded: Decoded) -> Iterator[bytes]:
 
 
 def _encoded_waits(analysis: Analysis) -> dict[tuple[int, int], bytes]:
-    waits = _waits(analysis) if analysis.has_candidates else {}
+    """The waits of transactions that the core does not have as they are."""
+    waits = _by_transaction(analysis.stalled_waits) if analysis.has_candidates else {}
     return {key: _encoded(rows) for key, rows in waits.items()}
 
 
 def _selected_transactions(analysis: Analysis) -> bytes:
-    waits = _waits(analysis)
+    waits = _by_transaction(analysis.waits)
     rows = _objects("transactions", analysis.transactions)
     return _array([row | {"waits": waits.get((row["flow"], row["index"]), [])} for row in rows])
 
 
-def _waits(analysis: Analysis) -> dict[tuple[int, int], list[dict[str, Any]]]:
+def _by_transaction(waits: pl.DataFrame) -> dict[tuple[int, int], list[dict[str, Any]]]:
     """The waits of each transaction that has any."""
     by_transaction: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    columns = [column for column in TABLES["waits"].columns if column.name in _WAIT_COLUMNS]
-    keys = analysis.waits.select("flow", "transaction").rows()
-    for key, row in zip(keys, _plain(analysis.waits, columns).iter_rows(named=True), strict=True):
+    keys = waits.select("flow", "transaction").rows()
+    for key, row in zip(keys, _objects("waits", waits), strict=True):
         by_transaction.setdefault(key, []).append(row)
     return by_transaction
 

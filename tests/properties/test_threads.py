@@ -99,7 +99,7 @@ def test_transactions_of_a_flow_that_goes_on_leave_before_it_ends(tmp_path):
     # A batch is taken after a chunk of the file at the earliest.
     counts = [each.rows.count("transactions") for each in batches(path, rows_in_a_batch=300)]
     assert len(counts) > 2
-    assert all(counts)
+    assert all(counts[:-1])
     assert document(path, 300) == whole_document(path)
 
 

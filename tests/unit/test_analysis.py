@@ -38,12 +38,11 @@ def test_statistics_are_left_out_where_they_were_not_asked_for_and_never_zero_in
         without.where("client_rtt_samples > 0", table="flows")
 
 
-def test_capture_without_candidates_has_empty_findings_and_waits(clean):
+def test_capture_without_candidates_has_no_findings(clean):
     analysis = tcptrace_http.analyze(clean)
     assert not analysis.has_candidates
-    for name in ("findings", "waits"):
-        assert analysis.table(name).is_empty()
-        assert dict(analysis.table(name).schema) == polars_schema(TABLES[name])
+    assert analysis.findings.is_empty()
+    assert dict(analysis.findings.schema) == polars_schema(TABLES["findings"])
 
 
 def test_rows_of_packets_and_segments_are_made_on_request_only(clean):
@@ -64,9 +63,12 @@ def test_selection_keeps_what_belongs_to_the_rows_and_leaves_the_analysis_alone(
 def test_findings_are_ordered_by_time_lost_and_fill_the_waits(stalled):
     analysis = tcptrace_http.analyze(stalled)
     assert analysis.findings["lost"].is_sorted(descending=True)
-    (wait,) = analysis.waits.iter_rows(named=True)
+    (wait,) = analysis.waits.filter(pl.col("cause").cast(pl.String).str.starts_with("stall.")).iter_rows(
+        named=True
+    )
     (transaction,) = analysis.transactions.iter_rows(named=True)
     assert transaction["request_time"] <= wait["start"] < wait["end"] <= transaction["response_last_time"]
+    assert wait["end"] - wait["start"] == analysis.findings["lost"][0]
 
 
 def test_expression_that_does_not_fit_is_an_error_with_the_columns(clean):

@@ -6,7 +6,7 @@
 use trace_model::column::Columns;
 use trace_model::rows::{
     FlightRow, FlightsTable, FlowRow, FlowsTable, LinkRow, LinksTable, PauseRow, PausesTable,
-    TransactionRow, TransactionsTable,
+    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -76,6 +76,7 @@ rows!(LinksTable, LinkRow, "links", LINKS_BYTES_MAX, |row| {
         .len()
         .saturating_add(row.base.as_ref().map_or(0, String::len))
 });
+rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
     FlightsTable,

@@ -50,6 +50,12 @@ impl Holes {
         filled
     }
 
+    /// Where the first of them begins.
+    #[must_use]
+    pub fn first_start(&self) -> Option<i64> {
+        self.open.first().map(|hole| hole.0)
+    }
+
     /// Bytes that are still missing.
     #[must_use]
     pub fn missing_bytes(&self) -> u64 {

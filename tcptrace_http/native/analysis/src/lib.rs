@@ -37,6 +37,7 @@ mod statistics;
 mod tables;
 mod tcp_analysis;
 mod transaction_row;
+mod waits;
 
 #[cfg(test)]
 mod flow_tests;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use trace_model::column::Columns;
 use trace_model::rows::{
     FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable, PausesTable, TransactionsTable,
+    WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -19,6 +20,7 @@ pub struct Tables {
     pub flows: Bounded<FlowsTable>,
     pub transactions: Bounded<TransactionsTable>,
     pub links: Bounded<LinksTable>,
+    pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
     pub anomalies: Anomalies,
@@ -55,10 +57,11 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 5] = [
+const OF_FLOWS: [(&str, &str); 6] = [
     ("flows", "flow"),
     ("transactions", "index"),
     ("links", "transaction"),
+    ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
 ];
@@ -81,6 +84,7 @@ impl Tables {
         self.flows = Bounded::default();
         self.transactions = Bounded::default();
         self.links = Bounded::default();
+        self.waits = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
         self.flow_statistics = None;
@@ -109,6 +113,7 @@ impl Tables {
             self.flows.complaint(),
             self.transactions.complaint(),
             self.links.complaint(),
+            self.waits.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
             self.held.complaint(),
@@ -132,6 +137,7 @@ impl Tables {
             self.flows.bytes(),
             self.transactions.bytes(),
             self.links.bytes(),
+            self.waits.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
         ];
@@ -167,16 +173,20 @@ impl Tables {
             .filter_map(|name| self.left_behind.get(name))
             .flat_map(|rows| places(rows, "transaction"))
             .collect();
-        let transactions = self.transactions.take().into_columns();
-        let transactions = self.divided("transactions", transactions, |flow, index| {
+        let is_judged = |flow: u32, index: u32| {
             finished.contains(&flow) || !candidates.contains(&(flow, index))
-        });
+        };
+        let transactions = self.transactions.take().into_columns();
+        let transactions = self.divided("transactions", transactions, is_judged);
+        let waits = self.waits.take().into_columns();
+        let waits = self.divided("waits", waits, is_judged);
         self.count_left_behind();
         let tables = BTreeMap::from([
             ("flows", flows),
             ("transactions", transactions),
             // They are judged with all of the capture.
             ("links", self.links.take().into_columns()),
+            ("waits", waits),
             ("pauses", pauses),
             ("flights", flights),
         ]);
@@ -211,8 +221,10 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, pauses, flights] = ["transactions", "pauses", "flights"].map(rows_of);
+        let [transactions, waits, pauses, flights] =
+            ["transactions", "waits", "pauses", "flights"].map(rows_of);
         self.transactions.have_behind(transactions);
+        self.waits.have_behind(waits);
         self.pauses.have_behind(pauses);
         self.flights.have_behind(flights);
     }

@@ -13,41 +13,127 @@ pub type Waits = HashMap<(u32, u32), Vec<u8>>;
 const ROW_BYTES_GUESS: usize = 512;
 
 /// Some rows of a table as JSON objects with a comma and a line feed between them, with the columns
-/// that the contract names. `waits` gives transactions their array `waits`, `[]` to the others.
+/// that the contract names.
 #[must_use]
-pub fn rows(table: &Columns, range: Range<usize>, waits: Option<&Waits>) -> Vec<u8> {
-    let shown: Vec<(&Column, Vec<u8>)> = table
-        .columns
-        .iter()
-        .filter_map(|column| Some((column, format!(",\"{}\":", column.json_name?).into_bytes())))
-        .collect();
+pub fn rows(table: &Columns, range: Range<usize>) -> Vec<u8> {
     let range = range.start..range.end.min(table.rows);
     let mut out = Vec::with_capacity(range.len().saturating_mul(ROW_BYTES_GUESS));
-    let first = range.start;
-    for row in range {
-        out.extend_from_slice(if row == first { b"{" } else { b",\n{" });
-        for (at, (column, label)) in shown.iter().enumerate() {
-            // The first label needs no comma before it.
-            out.extend_from_slice(label.get(usize::from(at == 0)..).unwrap_or(label));
-            value(column, row, &mut out);
-        }
-        if let Some(waits) = waits {
-            out.extend_from_slice(b",\"waits\":");
-            out.extend_from_slice(waits_of(table, row, waits).unwrap_or(b"[]"));
+    let labels = labels(table);
+    for row in range.clone() {
+        out.extend_from_slice(if row == range.start { b"{" } else { b",\n{" });
+        object(&labels, row, &mut out);
+        out.push(b'}');
+    }
+    out
+}
+
+/// Rows of the transactions as [`rows`] has them, each with the array `waits`: of the waits table, which is
+/// in the same order, or the one that `instead` has for it.
+#[must_use]
+pub fn transactions(
+    table: &Columns,
+    range: Range<usize>,
+    waits: &Columns,
+    instead: &Waits,
+) -> Vec<u8> {
+    let range = range.start..range.end.min(table.rows);
+    let mut out = Vec::with_capacity(range.len().saturating_mul(2 * ROW_BYTES_GUESS));
+    let labels = labels(table);
+    let transactions = Keys::of(table, "index");
+    let mut waits = WaitsByTransaction::from(waits, transactions.at(range.start));
+    for row in range.clone() {
+        out.extend_from_slice(if row == range.start { b"{" } else { b",\n{" });
+        object(&labels, row, &mut out);
+        out.extend_from_slice(b",\"waits\":");
+        let key = transactions.at(row);
+        match key.and_then(|key| instead.get(&key)) {
+            Some(array) => out.extend_from_slice(array),
+            None => waits.array(key, &mut out),
         }
         out.push(b'}');
     }
     out
 }
 
-fn waits_of<'a>(table: &Columns, row: usize, waits: &'a Waits) -> Option<&'a [u8]> {
-    if waits.is_empty() {
-        return None;
+/// Flow and number of the transaction of each row.
+struct Keys<'a> {
+    flows: &'a [u32],
+    numbers: &'a [u32],
+}
+
+impl<'a> Keys<'a> {
+    fn of(table: &'a Columns, number: &str) -> Self {
+        Keys {
+            flows: table.numbers("flow").unwrap_or_default(),
+            numbers: table.numbers(number).unwrap_or_default(),
+        }
     }
-    let number = |name: &str| table.numbers(name)?.get(row).copied();
-    waits
-        .get(&(number("flow")?, number("index")?))
-        .map(Vec::as_slice)
+
+    fn at(&self, row: usize) -> Option<(u32, u32)> {
+        Some((*self.flows.get(row)?, *self.numbers.get(row)?))
+    }
+}
+
+/// Walks through the waits table as the transactions are walked through.
+struct WaitsByTransaction<'a> {
+    keys: Keys<'a>,
+    labels: Vec<(&'a Column, Vec<u8>)>,
+    next: usize,
+}
+
+impl<'a> WaitsByTransaction<'a> {
+    /// From the first wait of the transaction `first` on.
+    fn from(waits: &'a Columns, first: Option<(u32, u32)>) -> Self {
+        let keys = Keys::of(waits, "transaction");
+        let mut rest = 0..waits.rows;
+        while !rest.is_empty() {
+            let middle = rest.start.midpoint(rest.end);
+            if keys.at(middle) < first {
+                rest.start = middle.saturating_add(1);
+            } else {
+                rest.end = middle;
+            }
+        }
+        WaitsByTransaction {
+            keys,
+            labels: labels(waits),
+            next: rest.start,
+        }
+    }
+
+    fn array(&mut self, key: Option<(u32, u32)>, out: &mut Vec<u8>) {
+        while self.keys.at(self.next).is_some() && self.keys.at(self.next) < key {
+            self.next = self.next.saturating_add(1);
+        }
+        out.push(b'[');
+        let mut is_first = true;
+        while key.is_some() && self.keys.at(self.next) == key {
+            out.extend_from_slice(if is_first { b"{" } else { b",{" });
+            is_first = false;
+            object(&self.labels, self.next, out);
+            out.push(b'}');
+            self.next = self.next.saturating_add(1);
+        }
+        out.push(b']');
+    }
+}
+
+/// The columns of the contract, each with what stands before its value.
+fn labels(table: &Columns) -> Vec<(&Column, Vec<u8>)> {
+    table
+        .columns
+        .iter()
+        .filter_map(|column| Some((column, format!(",\"{}\":", column.json_name?).into_bytes())))
+        .collect()
+}
+
+/// What stands between the braces of a row.
+fn object(labels: &[(&Column, Vec<u8>)], row: usize, out: &mut Vec<u8>) {
+    for (at, (column, label)) in labels.iter().enumerate() {
+        // The first label needs no comma before it.
+        out.extend_from_slice(label.get(usize::from(at == 0)..).unwrap_or(label));
+        value(column, row, out);
+    }
 }
 
 fn value(column: &Column, row: usize, out: &mut Vec<u8>) {
@@ -139,8 +225,7 @@ mod tests {
             detail: "a \"b\\\n\u{1}é".to_owned(),
             ..AnomalyRow::default()
         });
-        let written =
-            String::from_utf8(rows(&table.into_columns(), 0..9, None)).unwrap_or_default();
+        let written = String::from_utf8(rows(&table.into_columns(), 0..9)).unwrap_or_default();
         assert_eq!(
             written,
             "{\"kind\":\"malformed_http\",\"frame\":7,\"flow\":null,\"offset\":null,\

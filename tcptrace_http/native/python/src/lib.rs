@@ -197,7 +197,8 @@ impl Rows {
     }
 
     /// Rows `first` to `first + count` of a table as JSON objects of the contract, comma-separated.
-    /// `waits` maps (flow, index) of transactions to their array; without it there is no such field.
+    /// Transactions have their waits with them; `waits` maps (flow, index) to the array of those whose
+    /// waits are others than the table of the core has.
     #[pyo3(signature = (name, first, count, waits = None))]
     fn json(
         &self,
@@ -209,7 +210,12 @@ impl Rows {
     ) -> PyResult<Vec<u8>> {
         let columns = self.columns(name)?;
         let range = first..first.saturating_add(count);
-        Ok(py.detach(|| json::rows(columns, range, waits.as_ref())))
+        if name != "transactions" {
+            return Ok(py.detach(|| json::rows(columns, range)));
+        }
+        let partition = self.columns("waits")?;
+        let instead = waits.unwrap_or_default();
+        Ok(py.detach(|| json::transactions(columns, range, partition, &instead)))
     }
 }
 

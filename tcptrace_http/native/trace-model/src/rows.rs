@@ -70,6 +70,109 @@ impl AnomalyKind {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Cause {
+    /// The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5).
+    #[default]
+    SetupHandshake,
+    /// A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5).
+    SetupSynRetransmission,
+    /// First to last byte of the request on its way: the client was sending.
+    RequestSend,
+    /// The request was there, the path's round trip is taken off: the server worked on it.
+    ServerThink,
+    /// Inside a response the server sent nothing although windows and ACKs let it: the application had no data ready.
+    ServerDataUnavailable,
+    /// The connection was the client's to use, and it did not: before or within a request.
+    ClientThink,
+    /// The client's receive buffer was full or nearly so: its application did not read.
+    ClientNotReading,
+    /// A pipelined request waited behind the response to an earlier one.
+    ClientHeadOfLine,
+    /// The response was there whole; its last ACK was delayed (RFC 1122, 4.2.3.2), which costs the user nothing.
+    ClientDelayedAck,
+    /// The congestion window was used up while it still grew (RFC 5681, section 3.1).
+    SendLimitedSlowStart,
+    /// The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd).
+    SendLimitedCwnd,
+    /// The window that the client offered was used up (RFC 4898, SndLimTransRwin).
+    SendLimitedReceiveWindow,
+    /// The client offered no window at all (RFC 9293, section 3.8.6).
+    SendLimitedZeroWindow,
+    /// Flights of one size without loss, below the receive window: the sender kept no more in flight (RFC 4898, SndLimTransSnd).
+    SendLimitedSendBuffer,
+    /// Data came in the pace of the path's slowest link, or of its sender.
+    SendLimitedBottleneck,
+    /// Data was ready but held by the sender (Nagle's algorithm or a window of one short and one full segment) until the receiver's delayed ACK came (RFC 896; RFC 1122, 4.2.3.2).
+    StallNagleDelayedAck,
+    /// Data was ready but held by Nagle's algorithm for one ordinary round trip: the ACK that released it was not delayed (RFC 896).
+    StallNagleHold,
+    /// A window of one segment waited for the delayed ACK of its only segment (RFC 1122, 4.2.3.2; RFC 6928).
+    StallDelayedAckFirstSegment,
+    /// Data was held by TCP_CORK or MSG_MORE until its timer of 200 ms ran out (tcp(7)).
+    StallCorkTimeout,
+    /// Round trips spent opening the congestion window again after an idle period (RFC 5681, section 4.1).
+    StallSlowStartRestart,
+    /// Lost data was sent again when the retransmission timer ran out (RFC 6298).
+    StallRetransmissionTimeout,
+    /// The last data of a flight was lost: nothing behind it told of that, so a timer had to (RFC 8985, 7).
+    StallTailLoss,
+    /// Lost data was sent again after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675).
+    StallFastRecovery,
+    /// The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1).
+    StallPersist,
+    /// The least round trip of the path, where nothing else was going on.
+    NetworkPropagation,
+    /// Round trip over the least of the path: packets stood in a queue.
+    NetworkQueueing,
+    /// Data came late because it was overtaken on the path.
+    NetworkReordering,
+    /// The response ends with its connection: its last byte to the FIN or RST.
+    Close,
+    /// Time that the rules give no cause: please report it.
+    Unexplained,
+    /// Time about which this capture can show nothing: a direction, the path or bytes are missing.
+    Unobserved,
+}
+impl Cause {
+    pub const WORDS: &'static [&'static str] = &[
+        "setup.handshake",
+        "setup.syn_retransmission",
+        "request.send",
+        "server.think",
+        "server.data_unavailable",
+        "client.think",
+        "client.not_reading",
+        "client.head_of_line",
+        "client.delayed_ack",
+        "send_limited.slow_start",
+        "send_limited.cwnd",
+        "send_limited.receive_window",
+        "send_limited.zero_window",
+        "send_limited.send_buffer",
+        "send_limited.bottleneck",
+        "stall.nagle_delayed_ack",
+        "stall.nagle_hold",
+        "stall.delayed_ack_first_segment",
+        "stall.cork_timeout",
+        "stall.slow_start_restart",
+        "stall.retransmission_timeout",
+        "stall.tail_loss",
+        "stall.fast_recovery",
+        "stall.persist",
+        "network.propagation",
+        "network.queueing",
+        "network.reordering",
+        "close",
+        "unexplained",
+        "unobserved",
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum ClosedBy {
     #[default]
     Open,
@@ -3579,6 +3682,10 @@ pub struct TransactionRow {
     pub last_ack_frame: Option<u64>,
     /// Time of that ACK.
     pub last_ack_time: Option<i64>,
+    /// Start: the SYN for what opened the connection, else the request's first byte, else the response's.
+    pub start_time: i64,
+    /// End: the last ACK of the response, else the last byte that was seen.
+    pub end_time: i64,
     /// Start line and fields of the request.
     pub request_header_bytes: Option<u64>,
     /// Body of the request, framing removed.
@@ -3647,6 +3754,8 @@ pub struct TransactionsTable {
     last_ack_frame_validity: Vec<bool>,
     last_ack_time: Vec<i64>,
     last_ack_time_validity: Vec<bool>,
+    start_time: Vec<i64>,
+    end_time: Vec<i64>,
     request_header_bytes: Vec<u64>,
     request_header_bytes_validity: Vec<bool>,
     request_body_bytes: Vec<u64>,
@@ -3738,6 +3847,8 @@ impl TransactionsTable {
             .push(row.last_ack_time.unwrap_or_default());
         self.last_ack_time_validity
             .push(row.last_ack_time.is_some());
+        self.start_time.push(row.start_time);
+        self.end_time.push(row.end_time);
         self.request_header_bytes
             .push(row.request_header_bytes.unwrap_or_default());
         self.request_header_bytes_validity
@@ -3894,6 +4005,18 @@ impl TransactionsTable {
                     json_name: None,
                     values: Values::Time(self.last_ack_time),
                     validity: Some(self.last_ack_time_validity),
+                },
+                Column {
+                    name: "start_time",
+                    json_name: Some("start_time_ns"),
+                    values: Values::Time(self.start_time),
+                    validity: None,
+                },
+                Column {
+                    name: "end_time",
+                    json_name: Some("end_time_ns"),
+                    values: Values::Time(self.end_time),
+                    validity: None,
                 },
                 Column {
                     name: "request_header_bytes",
@@ -4593,6 +4716,116 @@ impl FlightsTable {
                     name: "earlier_retransmissions",
                     json_name: None,
                     values: Values::U32(self.earlier_retransmissions),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row an interval of a transaction with one cause. The waits of a transaction follow each other without a gap from its start_time to its end_time: they sum to its elapsed time to the nanosecond.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction number on the flow.
+    pub transaction: u32,
+    /// What the time was spent on.
+    pub cause: Cause,
+    /// Start of the interval.
+    pub start: i64,
+    /// End of the interval.
+    pub end: i64,
+    /// Frame at its start.
+    pub first_frame: u64,
+    /// Frame at its end.
+    pub last_frame: u64,
+    /// 0 to 1.
+    pub confidence: f64,
+}
+/// Gathers [`WaitRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WaitsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    cause: Vec<u8>,
+    start: Vec<i64>,
+    end: Vec<i64>,
+    first_frame: Vec<u64>,
+    last_frame: Vec<u64>,
+    confidence: Vec<f64>,
+}
+impl WaitsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &WaitRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.cause.push(row.cause as u8);
+        self.start.push(row.start);
+        self.end.push(row.end);
+        self.first_frame.push(row.first_frame);
+        self.last_frame.push(row.last_frame);
+        self.confidence.push(row.confidence);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "cause",
+                    json_name: Some("cause"),
+                    values: Values::Enum(self.cause, Cause::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: Some("start_ns"),
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "end",
+                    json_name: Some("end_ns"),
+                    values: Values::Time(self.end),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: Some("first_frame"),
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "last_frame",
+                    json_name: Some("last_frame"),
+                    values: Values::U64(self.last_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "confidence",
+                    json_name: None,
+                    values: Values::F64(self.confidence),
                     validity: None,
                 },
             ],

@@ -140,6 +140,9 @@ impl Flow {
         }
         self.http = None;
         self.pauses.release();
+        if self.unacknowledged.is_empty() {
+            self.waits = None;
+        }
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
         self.second.outstanding = VecDeque::new();
@@ -171,7 +174,8 @@ impl Flow {
         self.end_direction(Side::First, End::EndOfCapture, mark, tables);
         self.end_direction(Side::Second, End::EndOfCapture, mark, tables);
         self.http = None;
-        self.unacknowledged.flush(&mut tables.transactions);
+        self.flush_unacknowledged(tables);
+        self.waits = None;
         self.release_held(tables);
         if !self.client_half().has_syn && !self.server_half().has_syn {
             let detail = "the handshake was not captured".to_owned();

@@ -27,6 +27,7 @@ impl Flow {
             self.second.held_bytes(),
             self.pauses.held_bytes(),
             self.unacknowledged.held_bytes(),
+            self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),
         ];
         let now = parts.into_iter().fold(0, u64::saturating_add);
         tables.held.change(self.held_bytes, now);
@@ -84,7 +85,8 @@ impl Flow {
             self.is_http |= http.is_http();
         }
         self.collect(tables);
-        self.unacknowledged.flush(&mut tables.transactions);
+        self.flush_unacknowledged(tables);
+        self.waits = None;
         self.pauses.release();
         self.first.outstanding.clear();
         self.second.outstanding.clear();

@@ -20,6 +20,7 @@ use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
+use crate::waits::{self, Moment, Setup, Waits};
 use unacknowledged::Unacknowledged;
 
 #[derive(Debug)]
@@ -58,6 +59,9 @@ pub struct Flow {
     is_opaque: bool,
     transactions: u32,
     unacknowledged: Unacknowledged,
+    setup: Setup,
+    /// From the first message on.
+    waits: Option<Box<Waits>>,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
@@ -114,6 +118,8 @@ impl Flow {
             is_opaque: false,
             transactions: 0,
             unacknowledged: Unacknowledged::default(),
+            setup: Setup::default(),
+            waits: None,
             held_bytes: 0,
             recovery_until: 0,
             statistics: None,
@@ -205,7 +211,7 @@ impl Flow {
         self.end_ns = packet.time_ns;
         let is_syn = segment.has(flags::SYN);
         if is_syn {
-            self.handshake(side, packet.time_ns, segment);
+            self.handshake(side, packet, segment);
         } else if !self.roles_are_certain && !segment.payload.is_empty() {
             self.orient(side, segment.payload);
         }
@@ -262,6 +268,11 @@ impl Flow {
         if self.was_reset() && self.disproves_reset(side, packet.time_ns, segment, class.is_new) {
             self.reopen();
         }
+        if let Some((waits, ip)) = self.waits.as_mut().zip(packet.network.as_ref()) {
+            if side != self.client {
+                waits.server_identification(ip.identification);
+            }
+        }
         if !self.is_opaque {
             self.payload(side, packet, segment, start, ack, tables);
         }
@@ -273,8 +284,9 @@ impl Flow {
     }
 
     /// Takes what a SYN or SYN-ACK tells: the client, options, and the halves of the round trip.
-    fn handshake(&mut self, side: Side, time_ns: i64, segment: &Segment<'_>) {
+    fn handshake(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) {
         let is_syn_ack = segment.has(flags::ACK);
+        self.setup.syn(moment(packet), is_syn_ack);
         if !self.roles_are_certain {
             let client = if is_syn_ack { side.other() } else { side };
             self.take_roles(client);
@@ -288,7 +300,7 @@ impl Flow {
         } else {
             &mut self.syn_ns
         };
-        *slot = Some(time_ns);
+        *slot = Some(packet.time_ns);
         let (client, server) = (self.client_half(), self.server_half());
         self.segment_size.negotiated(
             client.mss_option,
@@ -313,8 +325,16 @@ impl Flow {
         if self.client != client {
             self.client = client;
             self.http = None;
+            self.waits = None;
             *self.pauses = PauseTracker::default();
             self.flights = FlightTracker::default();
+        }
+    }
+
+    fn waits_path(&self) -> waits::Path {
+        waits::Path {
+            to_server_ns: self.client_half().path_rtt_ns,
+            to_client_ns: self.server_half().path_rtt_ns,
         }
     }
 
@@ -323,5 +343,12 @@ impl Flow {
     pub fn path_rtt_ns(&self) -> Option<i64> {
         let to_server = self.client_half().path_rtt_ns?;
         Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+    }
+}
+
+fn moment(packet: &Packet<'_>) -> Moment {
+    Moment {
+        time_ns: packet.time_ns,
+        frame: packet.frame,
     }
 }

@@ -3,6 +3,7 @@
 use trace_model::rows::Direction;
 use trace_model::{flags, AnomalyKind, Packet, Segment};
 
+use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::ends::Side;
 use crate::half::Half;
@@ -11,6 +12,7 @@ use crate::pauses::FinishedResponse;
 use crate::reassembly::{Delivery, Piece, Reassembler};
 use crate::tables::Tables;
 use crate::transaction_row::{link_rows, transaction_row};
+use crate::waits::{Moment, Waits};
 
 impl Flow {
     /// Hands the segment's payload, and what it makes deliverable, to HTTP.
@@ -103,7 +105,7 @@ impl Flow {
                 detail,
             );
         }
-        self.after_delivery(connection, opened_before, tables);
+        self.after_delivery(connection, opened_before, (direction, mark), tables);
     }
 
     fn new_connection(&self) -> Box<Connection> {
@@ -120,15 +122,27 @@ impl Flow {
         &mut self,
         connection: Box<Connection>,
         opened_before: Option<u64>,
+        (direction, mark): (Direction, Mark),
         tables: &mut Tables,
     ) {
         self.is_http |= connection.is_http();
+        if self.is_http && self.waits.is_none() {
+            let at = Moment {
+                time_ns: mark.time_ns,
+                frame: mark.frame,
+            };
+            let is_request = direction == Direction::ClientToServer;
+            self.waits = Some(Box::new(Waits::new(at, is_request)));
+        }
         let opened = connection.response_start();
         let both_opaque = connection.is_opaque(Direction::ClientToServer)
             && connection.is_opaque(Direction::ServerToClient);
         if self.is_http && opened != opened_before {
             if let Some(start) = opened {
                 self.pauses.response_opens(start);
+                if let Some(waits) = self.waits.as_mut() {
+                    waits.response_opens(start);
+                }
             }
         }
         if both_opaque {
@@ -172,6 +186,9 @@ impl Flow {
             });
         if let Some(response) = response {
             self.pauses.response_ends(response, &mut tables.pauses);
+            if let Some(waits) = self.waits.as_mut() {
+                waits.response_ends(response.start, response.end);
+            }
             self.flights
                 .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
         }
@@ -182,9 +199,26 @@ impl Flow {
             }
         }
         let row = transaction_row(self.number, index, transaction);
-        let response_end = response.map(|response| response.end);
-        self.unacknowledged
-            .push(row, response_end, &mut tables.transactions);
+        let extent = response.map(|response| (response.start, response.end));
+        if let Some(oldest) = self.unacknowledged.push(row, extent) {
+            self.write(oldest, tables);
+        }
+    }
+
+    /// Writes the row of a transaction that is over, and those of its waits.
+    pub(super) fn write(&mut self, transaction: Waiting, tables: &mut Tables) {
+        let Waiting { mut row, response } = transaction;
+        let path = self.waits_path();
+        let waits = self.waits.get_or_insert_with(|| {
+            let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
+            let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);
+            Box::new(Waits::new(Moment { time_ns, frame }, true))
+        });
+        let start = response.map(|(start, _)| start);
+        for wait in waits.of_transaction(&mut row, start, &self.setup, path) {
+            tables.waits.push(&wait);
+        }
+        tables.transactions.push(&row);
     }
 
     /// Writes the transactions whose last byte is now acknowledged.
@@ -195,7 +229,16 @@ impl Flow {
         tables: &mut Tables,
     ) {
         let acked = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
-        self.unacknowledged
-            .acknowledged(packet, acked, &mut tables.transactions);
+        while let Some(transaction) = self.unacknowledged.acknowledged(packet, acked) {
+            self.write(transaction, tables);
+        }
+    }
+
+    /// Writes all transactions, whether their last byte is acknowledged or not.
+    pub(super) fn flush_unacknowledged(&mut self, tables: &mut Tables) {
+        while let Some(transaction) = self.unacknowledged.pop() {
+            self.write(transaction, tables);
+        }
+        self.unacknowledged.shrink();
     }
 }

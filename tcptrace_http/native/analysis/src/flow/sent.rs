@@ -2,13 +2,14 @@
 
 use trace_model::{flags, Packet, Segment};
 
-use super::Flow;
+use super::{moment, Flow};
 use crate::classify::Class;
 use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::half::Outstanding;
 use crate::pauses::{AckSeen, Path, ServerData};
 use crate::tables::Tables;
+use crate::waits::{Sent, SentAgain};
 
 /// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
 const OUTSTANDING_MAX: usize = 1 << 14;
@@ -25,10 +26,18 @@ impl Flow {
     ) {
         let acknowledges_server = side == self.client;
         let (sender, peer) = self.halves(side);
-        sender.last_window_bytes = window;
-        if ack <= peer.acked {
+        let last_window = std::mem::replace(&mut sender.last_window_bytes, window);
+        let is_new = ack > peer.acked;
+        if is_new || window != last_window {
+            let path = self.waits_path();
+            if let Some(waits) = self.waits.as_mut() {
+                waits.acknowledged(acknowledges_server, moment(packet), ack, window, path);
+            }
+        }
+        if !is_new {
             return;
         }
+        let (_, peer) = self.halves(side);
         let outstanding_segments = u32::try_from(peer.outstanding.len()).unwrap_or(u32::MAX);
         let outstanding_bytes = peer.flight_bytes();
         let mut covered_ns = packet.time_ns;
@@ -41,6 +50,9 @@ impl Flow {
         });
         if !acknowledges_server {
             return;
+        }
+        if acknowledged.before <= 1 {
+            self.setup.done(moment(packet));
         }
         if self.initial_rtt_ns.is_none() && acknowledged.before <= 1 {
             self.initial_rtt_ns = self
@@ -117,8 +129,53 @@ impl Flow {
             sender.mark_ambiguous();
             sender.next = sender.next.max(end);
         }
-        if from_server && segment.payload_bytes > 0 {
-            self.server_data(packet, segment, start, class);
+        if segment.payload_bytes > 0 {
+            self.note_waits(side, packet, segment, start, class);
+            if from_server {
+                self.server_data(packet, segment, start, class);
+            }
+        }
+    }
+
+    /// Tells the waits of data that was sent, or sent again.
+    fn note_waits(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        class: &Class,
+    ) {
+        let path = self.waits_path();
+        let full = self.segment_size.full();
+        let segments = self.segment_size.wire_segments(segment.payload_bytes);
+        let hole_start = self.half(side).holes.first_start();
+        let duplicate_acks = self.half(side.other()).duplicate_acks_in_a_row;
+        let from_server = side != self.client;
+        let Some(waits) = self.waits.as_mut() else {
+            return;
+        };
+        let at = moment(packet);
+        let end = start.saturating_add(i64::from(segment.payload_bytes));
+        if class.is_new {
+            let sent = Sent {
+                at,
+                end,
+                segments,
+                is_full: full > 0 && segment.payload_bytes >= full,
+                opens_hole: class.gap_before_bytes > 0,
+            };
+            waits.sent(from_server, sent, path);
+        } else {
+            let sent = SentAgain {
+                at,
+                start,
+                end,
+                duplicate_acks,
+                is_out_of_order: class.is_out_of_order,
+                hole_start,
+            };
+            waits.sent_again(from_server, sent, path);
         }
     }
 

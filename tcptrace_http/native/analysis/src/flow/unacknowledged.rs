@@ -2,19 +2,19 @@
 
 use std::collections::VecDeque;
 
-use trace_model::rows::TransactionRow;
+use trace_model::rows::{TransactionRow, TransactionsTable};
 use trace_model::Packet;
 
-use crate::bounded::{Bounded, Rows};
-use trace_model::rows::TransactionsTable;
+use crate::bounded::Rows;
 
 /// Transactions whose last ACK is awaited; a client that acknowledges nothing must not cost memory.
 const UNACKNOWLEDGED_MAX: usize = 1024;
 
 #[derive(Debug)]
-struct Waiting {
-    row: TransactionRow,
-    response_end: Option<u64>,
+pub(super) struct Waiting {
+    pub(super) row: TransactionRow,
+    /// Where its response lies in the server's stream.
+    pub(super) response: Option<(u64, u64)>,
 }
 
 #[derive(Debug, Default)]
@@ -30,56 +30,48 @@ impl Unacknowledged {
         self.held_bytes
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Takes one more, and gives the oldest if there are too many.
     pub(super) fn push(
         &mut self,
         row: TransactionRow,
-        response_end: Option<u64>,
-        rows: &mut Bounded<TransactionsTable>,
-    ) {
+        response: Option<(u64, u64)>,
+    ) -> Option<Waiting> {
         self.held_bytes = self.held_bytes.saturating_add(bytes_of(&row));
-        self.queue.push_back(Waiting { row, response_end });
+        self.queue.push_back(Waiting { row, response });
         if self.queue.len() > UNACKNOWLEDGED_MAX {
-            self.pop(rows);
+            self.pop()
+        } else {
+            None
         }
     }
 
-    /// Writes the transactions whose last byte is acknowledged, now that `acked` bytes of the server are.
-    pub(super) fn acknowledged(
-        &mut self,
-        packet: &Packet<'_>,
-        acked: u64,
-        rows: &mut Bounded<TransactionsTable>,
-    ) {
-        while let Some(front) = self.queue.front_mut() {
-            match front.response_end {
-                Some(end) if end > acked => return,
-                Some(_) => {
-                    front.row.last_ack_frame = Some(packet.frame);
-                    front.row.last_ack_time = Some(packet.time_ns);
-                }
-                None => {}
+    /// The next transaction whose last byte is acknowledged, now that `acked` bytes of the server are.
+    pub(super) fn acknowledged(&mut self, packet: &Packet<'_>, acked: u64) -> Option<Waiting> {
+        let front = self.queue.front_mut()?;
+        match front.response {
+            Some((_, end)) if end > acked => return None,
+            Some(_) => {
+                front.row.last_ack_frame = Some(packet.frame);
+                front.row.last_ack_time = Some(packet.time_ns);
             }
-            self.pop(rows);
+            None => {}
         }
+        self.pop()
     }
 
-    /// Writes all of them, and gives the memory back.
-    pub(super) fn flush(&mut self, rows: &mut Bounded<TransactionsTable>) {
-        while !self.queue.is_empty() {
-            self.pop(rows);
-        }
-        self.queue = VecDeque::new();
-    }
-
+    /// Gives the memory back.
     pub(super) fn shrink(&mut self) {
         self.queue.shrink_to_fit();
     }
 
-    fn pop(&mut self, rows: &mut Bounded<TransactionsTable>) {
-        if let Some(oldest) = self.queue.pop_front() {
-            self.held_bytes = self.held_bytes.saturating_sub(bytes_of(&oldest.row));
-            rows.push(&oldest.row);
-        }
+    pub(super) fn pop(&mut self) -> Option<Waiting> {
+        let oldest = self.queue.pop_front()?;
+        self.held_bytes = self.held_bytes.saturating_sub(bytes_of(&oldest.row));
+        Some(oldest)
     }
 }
 

@@ -1,0 +1,149 @@
+//! The acknowledgments that data may have waited for: what each let the sender send.
+
+use std::collections::VecDeque;
+
+/// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
+const ACKS_MAX: usize = 2048;
+/// An ACK older than the path's round trip by more than this releases nothing any more: the longest
+/// scheduling delay seen on busy hosts.
+const AGE_SLACK_NS: i64 = 100_000_000;
+/// Data follows the ACK that lets it go by the path and this much: on a busy host up to 5 ms, but then
+/// a coincidence is as likely.
+const RELEASE_MAX_NS: i64 = 3_000_000;
+/// ... and on a long path by a share of it, for round trips vary.
+const RELEASE_RTT_SHARE: i64 = 8;
+
+/// An ACK that acknowledged something new, or moved the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    pub(super) time_ns: i64,
+    pub(super) acked: i64,
+    pub(super) window: u32,
+    /// The furthest offset that this ACK and those before it let the sender send.
+    pub(super) edge: i64,
+}
+
+/// What a segment waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Released {
+    /// By room in the receiver's window, which had been none at all.
+    ByOpenedWindow,
+    /// By a window that moved although nothing more was acknowledged: the receiver has read.
+    ByReading,
+    /// By room in the receiver's window, as the ACKs moved it on.
+    ByWindow,
+    /// By an acknowledgment, though the receiver's window had room.
+    ByAck,
+    /// The window had room, and no acknowledgment came when it went.
+    ByNone,
+    /// No acknowledgment is known.
+    Unknown,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Acks {
+    ring: VecDeque<Ack>,
+}
+
+impl Acks {
+    pub(super) fn push(&mut self, time_ns: i64, acked: i64, window: u32, rtt_ns: i64) {
+        let edge = acked.saturating_add(i64::from(window));
+        let edge = self.ring.back().map_or(edge, |last| last.edge.max(edge));
+        let oldest = time_ns
+            .saturating_sub(rtt_ns.saturating_mul(2))
+            .saturating_sub(AGE_SLACK_NS);
+        // One that is too old still tells the edge before the next.
+        while self.ring.get(1).is_some_and(|next| next.time_ns < oldest)
+            || self.ring.len() >= ACKS_MAX
+        {
+            self.ring.pop_front();
+        }
+        self.ring.push_back(Ack {
+            time_ns,
+            acked,
+            window,
+            edge,
+        });
+    }
+
+    /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
+    /// sender and of the data back.
+    pub(super) fn released(&self, time_ns: i64, end: i64, path_ns: i64) -> Released {
+        let target = time_ns.saturating_sub(path_ns);
+        let distance = |ack: &Ack| ack.time_ns.saturating_sub(target).saturating_abs();
+        let after = self.ring.partition_point(|ack| ack.time_ns < target);
+        let before = after.checked_sub(1);
+        let nearest = [before, Some(after)]
+            .into_iter()
+            .flatten()
+            .filter_map(|at| Some((at, self.ring.get(at)?)))
+            .min_by_key(|(_, ack)| distance(ack));
+        let Some((at, ack)) = nearest else {
+            return Released::Unknown;
+        };
+        let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
+        let follows = distance(ack) <= slack;
+        let known = if follows { at.checked_sub(1) } else { before };
+        let Some(known) = known.and_then(|at| self.ring.get(at)) else {
+            return if follows {
+                Released::ByAck
+            } else {
+                Released::Unknown
+            };
+        };
+        let had_no_room = end > known.edge;
+        match (had_no_room, follows) {
+            (true, _) if known.window == 0 => Released::ByOpenedWindow,
+            (true, true) if ack.acked == known.acked => Released::ByReading,
+            (true, _) => Released::ByWindow,
+            (false, true) => Released::ByAck,
+            (false, false) => Released::ByNone,
+        }
+    }
+
+    /// Memory that the ACKs take.
+    pub(super) fn held_bytes(&self) -> u64 {
+        size_of::<Ack>().saturating_mul(self.ring.capacity()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn acks(list: &[(i64, i64, u32)]) -> Acks {
+        let mut acks = Acks::default();
+        for (time, acked, window) in list {
+            acks.push(time * MS, *acked, *window, 100 * MS);
+        }
+        acks
+    }
+
+    #[test]
+    fn the_ack_that_is_a_path_away_releases_not_the_latest() {
+        let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (180, 3000, 9000)]);
+        assert_eq!(acks.released(200 * MS, 6000, 100 * MS), Released::ByAck);
+        assert_eq!(acks.released(250 * MS, 6000, 100 * MS), Released::ByNone);
+    }
+
+    #[test]
+    fn data_beyond_the_edge_before_it_waited_for_the_window() {
+        let moved = acks(&[(0, 1000, 4000), (100, 3000, 4000)]);
+        assert_eq!(moved.released(101 * MS, 6000, MS), Released::ByWindow);
+        assert_eq!(moved.released(101 * MS, 5000, MS), Released::ByAck);
+        let read = acks(&[(0, 1000, 4000), (100, 1000, 9000)]);
+        assert_eq!(read.released(101 * MS, 6000, MS), Released::ByReading);
+        let closed = acks(&[(0, 1000, 0), (100, 1000, 9000)]);
+        assert_eq!(
+            closed.released(101 * MS, 6000, MS),
+            Released::ByOpenedWindow
+        );
+    }
+
+    #[test]
+    fn without_acks_nothing_is_known() {
+        assert_eq!(Acks::default().released(5, 10, 1), Released::Unknown);
+    }
+}

@@ -1,0 +1,427 @@
+//! Waits: where the time of each transaction went, to the nanosecond.
+//!
+//! Theory of operation. A transaction lasts from its start (the SYN, where it opened its connection; else
+//! the first byte of its request) to the last ACK of its response. Its time is given away from front to
+//! back ([`partition`]): the handshake, the request, the path, the server, the response, the last ACK.
+//! What happened inside request and response is known from a [`timeline`] of each direction, which gives
+//! the time between two segments to what the later one waited for: an [`acks`] or nothing, a window that
+//! still grew or one that did not ([`pace`]).
+//!
+//! A capture at the client sees the request leave and the response come, one at the server the reverse.
+//! Both account for what the client experiences: the path's round trip once for request and response
+//! together, and the response as it came to the client, which at the server its ACKs tell.
+//!
+//! Which rule comes from where: what limits a sender that has data, from RFC 4898 (SndLimTrans*) and
+//! T-RAT (Zhang et al., SIGCOMM 2002); how a loss was noticed, from TAPO (Zhou et al., CoNEXT 2015); that
+//! each packet has one that let it go, from tcpeval (Barford and Crovella, SIGCOMM 2000).
+
+mod acks;
+mod pace;
+mod partition;
+mod timeline;
+
+use trace_model::rows::{Cause, Framing, ObservationPoint, TransactionRow, WaitRow};
+
+use crate::observation::observation_point;
+use acks::Acks;
+pub use partition::Moment;
+use partition::{Partition, ASSUMED, INFERRED, SEEN};
+use timeline::{Data, Resent, Route, Timeline, Words};
+
+/// The handshake as far as it was seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setup {
+    /// The first SYN of the client.
+    begun: Option<Moment>,
+    /// The last SYN or SYN-ACK that was sent again.
+    resent: Option<Moment>,
+    has_syn_ack: bool,
+    /// The client's ACK of the SYN-ACK.
+    done: Option<Moment>,
+}
+
+impl Setup {
+    pub fn syn(&mut self, at: Moment, is_syn_ack: bool) {
+        let is_again = if is_syn_ack {
+            std::mem::replace(&mut self.has_syn_ack, true)
+        } else {
+            self.begun.is_some()
+        };
+        if is_again && self.done.is_none() {
+            self.resent = Some(at);
+        } else if !is_syn_ack {
+            self.begun.get_or_insert(at);
+        }
+    }
+
+    pub fn done(&mut self, at: Moment) {
+        self.done.get_or_insert(at);
+    }
+}
+
+/// A segment with payload, of either direction.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    pub at: Moment,
+    /// Offset after its last byte in its half, whose first payload byte is at 1.
+    pub end: i64,
+    pub segments: u32,
+    pub is_full: bool,
+    pub opens_hole: bool,
+}
+
+/// Data that was sent before, or fills a hole.
+#[derive(Clone, Copy, Debug)]
+pub struct SentAgain {
+    pub at: Moment,
+    pub start: i64,
+    pub end: i64,
+    pub duplicate_acks: u32,
+    pub is_out_of_order: bool,
+    /// Where the first hole that is left begins.
+    pub hole_start: Option<i64>,
+}
+
+/// The path as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Path {
+    pub to_server_ns: Option<i64>,
+    pub to_client_ns: Option<i64>,
+}
+
+impl Path {
+    fn of_responses(self) -> Route {
+        let place = observation_point(self.to_server_ns, self.to_client_ns);
+        Route {
+            to_sender_ns: self.to_server_ns.unwrap_or(0),
+            to_receiver_ns: self.to_client_ns.unwrap_or(0),
+            is_at_sender: place == ObservationPoint::Server,
+        }
+    }
+
+    /// When a request came is what its response shows; its ACKs are not waited for.
+    fn of_requests(self) -> Route {
+        Route {
+            to_sender_ns: self.to_client_ns.unwrap_or(0),
+            to_receiver_ns: self.to_server_ns.unwrap_or(0),
+            is_at_sender: false,
+        }
+    }
+}
+
+/// What one flow's transactions waited for.
+#[derive(Debug)]
+pub struct Waits {
+    requests: Timeline,
+    responses: Timeline,
+    /// ACKs of the responses, and of the requests.
+    client_acks: Acks,
+    server_acks: Acks,
+    /// When the client had the response before.
+    previous_end: Option<Moment>,
+}
+
+impl Waits {
+    /// From the segment in which the first message was found, whose sender is told by `is_request`.
+    #[must_use]
+    pub fn new(at: Moment, is_request: bool) -> Self {
+        let requests = Words {
+            burst: Cause::RequestSend,
+            idle: Cause::ClientThink,
+        };
+        let responses = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        Waits {
+            requests: Timeline::new(requests, is_request.then_some(at)),
+            responses: Timeline::new(responses, (!is_request).then_some(at)),
+            client_acks: Acks::default(),
+            server_acks: Acks::default(),
+            previous_end: None,
+        }
+    }
+
+    /// New data was seen.
+    pub fn sent(&mut self, from_server: bool, sent: Sent, path: Path) {
+        let data = Data {
+            at: sent.at,
+            end: sent.end,
+            segments: sent.segments,
+            is_full: sent.is_full,
+            opens_hole: sent.opens_hole,
+        };
+        if from_server {
+            self.responses
+                .new_data(data, path.of_responses(), &self.client_acks);
+        } else {
+            self.requests
+                .new_data(data, path.of_requests(), &self.server_acks);
+        }
+    }
+
+    pub fn sent_again(&mut self, from_server: bool, sent: SentAgain, path: Path) {
+        let data = Resent {
+            at: sent.at,
+            start: sent.start,
+            end: sent.end,
+            duplicate_acks: sent.duplicate_acks,
+            is_out_of_order: sent.is_out_of_order,
+        };
+        if from_server {
+            self.responses
+                .resent(data, sent.hole_start, path.of_responses());
+        } else {
+            self.requests
+                .resent(data, sent.hole_start, path.of_requests());
+        }
+    }
+
+    /// A packet of the server that has this IPv4 identification.
+    #[inline]
+    pub fn server_identification(&mut self, identification: u32) {
+        self.responses.identification(identification);
+    }
+
+    /// An ACK that acknowledged something new or moved the window.
+    pub fn acknowledged(
+        &mut self,
+        by_client: bool,
+        at: Moment,
+        acked: i64,
+        window: u32,
+        path: Path,
+    ) {
+        let route = path.of_responses();
+        if by_client {
+            self.client_acks
+                .push(at.time_ns, acked, window, route.rtt_ns());
+            self.responses.acknowledged(at, acked, route);
+        } else {
+            self.server_acks
+                .push(at.time_ns, acked, window, route.rtt_ns());
+            self.requests.acknowledged(at, acked, path.of_requests());
+        }
+    }
+
+    /// A response was found to begin at this offset of the stream, which counts from 0.
+    pub fn response_opens(&mut self, start: u64) {
+        self.responses.opens(half_offset(start));
+    }
+
+    pub fn response_ends(&mut self, start: u64, end: u64) {
+        self.responses.closes(half_offset(start), half_offset(end));
+    }
+
+    /// The waits of a transaction that is over; they are asked for in order. `response_start` is its
+    /// offset in the server's stream. Fills in when the transaction starts and ends.
+    pub fn of_transaction(
+        &mut self,
+        row: &mut TransactionRow,
+        response_start: Option<u64>,
+        setup: &Setup,
+        path: Path,
+    ) -> Vec<WaitRow> {
+        let spans = Spans::of(row, setup);
+        row.start_time = spans.start.time_ns;
+        row.end_time = spans.end.time_ns;
+        let mut partition = Partition::new(row.flow, row.index, spans.start, spans.end);
+        if let Some((first, last)) = spans.request {
+            if spans.opens_connection {
+                give_setup(setup, &mut partition);
+            }
+            partition.until(first, Cause::ClientThink, SEEN);
+            self.give_request(last, &mut partition);
+            self.requests.forget_before(last.time_ns);
+        }
+        if let Some((first, last)) = spans.response {
+            let extent =
+                response_start.and_then(|start| self.responses.take_extent(half_offset(start)));
+            let came = extent.and_then(|it| it.first).unwrap_or(first);
+            let had = match extent {
+                Some(extent) => extent.last.unwrap_or(spans.end),
+                None => self.last_byte(row, last),
+            };
+            self.give_server(first, came, path, &mut partition);
+            self.give_response(came, had, &mut partition);
+            partition.until(last, Cause::Close, INFERRED);
+            self.give_last_ack(spans.end, extent.is_some(), path, &mut partition);
+            self.previous_end = Some(had);
+            self.responses.forget_before(had.time_ns);
+        }
+        partition.finish()
+    }
+
+    /// When the last byte of a response came that is complete at `last`: if its connection's end is the
+    /// end of it, that is the FIN, and the byte came before.
+    fn last_byte(&self, row: &TransactionRow, last: Moment) -> Moment {
+        let is_ended_by_close = row.response_framing == Some(Framing::UntilClose);
+        let latest = self.responses.latest().filter(|_| is_ended_by_close);
+        latest.map_or(last, |latest| latest.earlier(last))
+    }
+
+    /// The request, from its first byte to its last.
+    fn give_request(&self, last: Moment, partition: &mut Partition) {
+        for piece in self.requests.between(partition.time_ns(), last.time_ns) {
+            partition.until(piece.start, Cause::RequestSend, SEEN);
+            partition.until(piece.end.earlier(last), piece.cause, piece.confidence);
+        }
+        partition.until(last, Cause::RequestSend, SEEN);
+    }
+
+    /// From the request's last byte until the response `came` to the client; its first segment went by
+    /// at `first`.
+    fn give_server(&self, first: Moment, came: Moment, path: Path, partition: &mut Partition) {
+        let route = path.of_responses();
+        let confidence = if path.to_server_ns.is_some() {
+            SEEN
+        } else {
+            ASSUMED
+        };
+        for piece in self.requests.between(partition.time_ns(), came.time_ns) {
+            if piece.is_repair() {
+                partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
+            }
+        }
+        partition.at_most(
+            route.to_sender_ns,
+            came,
+            Cause::NetworkPropagation,
+            confidence,
+        );
+        if let Some(previous) = self.previous_end {
+            partition.until(previous.earlier(came), Cause::ClientHeadOfLine, SEEN);
+        }
+        let from_ns = partition.time_ns();
+        let repairs = || {
+            let pieces = self.responses.between(from_ns, came.time_ns);
+            pieces.filter(|piece| piece.is_repair())
+        };
+        let thought = repairs()
+            .next()
+            .map_or(first, |piece| piece.start.earlier(first));
+        partition.until(thought.earlier(came), Cause::ServerThink, confidence);
+        if route.is_at_sender {
+            partition.at_most(
+                route.to_receiver_ns,
+                came,
+                Cause::NetworkPropagation,
+                confidence,
+            );
+        }
+        for piece in repairs() {
+            partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
+        }
+        let left = came.time_ns.saturating_sub(partition.time_ns());
+        let is_pace = left <= self.responses.burst_max_ns(route);
+        let cause = if is_pace {
+            Cause::SendLimitedBottleneck
+        } else {
+            Cause::NetworkQueueing
+        };
+        partition.until(came, cause, INFERRED);
+    }
+
+    /// The response, as it came to the client.
+    fn give_response(&self, came: Moment, had: Moment, partition: &mut Partition) {
+        if let Some(time_ns) = self.responses.forgotten_until_ns() {
+            let until = Moment { time_ns, ..came };
+            partition.until(until.earlier(had), Cause::Unexplained, ASSUMED);
+        }
+        for piece in self.responses.between(came.time_ns, had.time_ns) {
+            partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
+        }
+        partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
+    }
+
+    /// The client had it all: what is left is its last ACK.
+    fn give_last_ack(&self, end: Moment, by_ack: bool, path: Path, partition: &mut Partition) {
+        for piece in self.responses.between(partition.time_ns(), end.time_ns) {
+            if piece.is_repair() {
+                partition.until(piece.end.earlier(end), piece.cause, piece.confidence);
+            }
+        }
+        if !by_ack {
+            let way = path.of_responses().to_receiver_ns;
+            partition.at_most(way, end, Cause::NetworkPropagation, INFERRED);
+        }
+        partition.until(end, Cause::ClientDelayedAck, INFERRED);
+    }
+
+    /// Memory that it takes.
+    #[inline]
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        [
+            self.requests.held_bytes(),
+            self.responses.held_bytes(),
+            self.client_acks.held_bytes(),
+            self.server_acks.held_bytes(),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+}
+
+/// The moments that a transaction's row tells.
+#[derive(Debug)]
+struct Spans {
+    start: Moment,
+    end: Moment,
+    /// It starts with the handshake.
+    opens_connection: bool,
+    request: Option<(Moment, Moment)>,
+    response: Option<(Moment, Moment)>,
+}
+
+impl Spans {
+    fn of(row: &TransactionRow, setup: &Setup) -> Spans {
+        let moment = |time: Option<i64>, frame: Option<u64>| {
+            Some(Moment {
+                time_ns: time?,
+                frame: frame?,
+            })
+        };
+        let span = |first: Option<Moment>, last: Option<Moment>| {
+            let first = first?;
+            Some((first, last.unwrap_or(first).later(first)))
+        };
+        let request = span(
+            moment(row.request_time, row.request_frame),
+            moment(row.request_last_time, row.request_last_frame),
+        );
+        let response = span(
+            moment(row.response_first_time, row.response_first_frame),
+            moment(row.response_last_time, row.response_last_frame),
+        );
+        let last_ack = moment(row.last_ack_time, row.last_ack_frame);
+        let first = request.or(response).map_or_else(Moment::default, |it| it.0);
+        let syn = setup
+            .begun
+            .filter(|syn| row.index == 0 && request.is_some() && syn.time_ns <= first.time_ns);
+        let start = syn.unwrap_or(first);
+        let ends = [request.map(|it| it.1), response.map(|it| it.1), last_ack];
+        let end = ends.into_iter().flatten().fold(start, Moment::later);
+        Spans {
+            start,
+            end,
+            opens_connection: syn.is_some(),
+            request,
+            response,
+        }
+    }
+}
+
+fn give_setup(setup: &Setup, partition: &mut Partition) {
+    if let Some(resent) = setup.resent {
+        partition.until(resent, Cause::SetupSynRetransmission, SEEN);
+    }
+    if let Some(done) = setup.done {
+        partition.until(done, Cause::SetupHandshake, SEEN);
+    }
+}
+
+/// The number of a stream's byte in its half: the SYN is 0, the first byte 1.
+fn half_offset(offset: u64) -> i64 {
+    i64::try_from(offset).unwrap_or(i64::MAX).saturating_add(1)
+}

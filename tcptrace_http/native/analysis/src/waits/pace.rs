@@ -1,0 +1,160 @@
+//! The pace in which a sender's segments come when nothing holds them, and its flights.
+
+/// Shorter gaps are the pace of a link or a scheduler: a full segment at 12 Mbit/s.
+const BURST_MIN_NS: i64 = 1_000_000;
+/// A first gap between two full segments of up to this is taken for the pace of a link: 0.8 Mbit/s.
+const PACE_MAX_NS: i64 = 15_000_000;
+/// Jitter, and one ACK for two segments, stretch the pace by this factor.
+const STRETCH: i64 = 4;
+/// ... and by this part of the round trip.
+const RTT_SHARE: i64 = 20;
+/// The share of a new gap in the mean, as RFC 6298 weighs round trips.
+const GAIN: i64 = 8;
+
+/// The mean time between full segments that follow each other at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pace {
+    mean_ns: i64,
+}
+
+impl Pace {
+    /// The longest gap before so many segments that is no wait.
+    pub(super) fn burst_max_ns(self, segments: u32, rtt_ns: i64) -> i64 {
+        self.of(segments)
+            .saturating_mul(STRETCH)
+            .max(BURST_MIN_NS)
+            .max(rtt_ns / RTT_SHARE)
+    }
+
+    /// Whether a gap may show the pace for the first time.
+    pub(super) fn may_begin_with(self, gap_ns: i64) -> bool {
+        self.mean_ns == 0 && gap_ns <= PACE_MAX_NS
+    }
+
+    /// Time that so many segments take.
+    pub(super) fn of(self, segments: u32) -> i64 {
+        self.mean_ns.saturating_mul(i64::from(segments))
+    }
+
+    /// A gap between two full segments that was no wait.
+    pub(super) fn learn(&mut self, gap_ns: i64, segments: u32) {
+        let gap = gap_ns / i64::from(segments.max(1));
+        self.mean_ns = if self.mean_ns == 0 {
+            gap
+        } else {
+            let change = gap.saturating_sub(self.mean_ns) / GAIN;
+            self.mean_ns.saturating_add(change)
+        };
+    }
+}
+
+/// How a sender's flights grow: the segments it sends between two waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Flights {
+    current: u32,
+    previous: u32,
+    /// Flights in a row that were of one size.
+    equal: u32,
+    /// The largest since the window may have been reset.
+    largest: u32,
+    had_loss: bool,
+}
+
+/// Rounds of one size that slow start cannot make.
+const EQUAL_MIN: u32 = 3;
+
+/// What limits a sender that waits for ACKs although the receiver's window has room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// It had sent more at once before: its congestion window is not what it waits for.
+    None,
+    SlowStart,
+    CongestionAvoidance,
+    SendBuffer,
+}
+
+impl Flights {
+    pub(super) fn sent(&mut self, segments: u32) {
+        self.current = self.current.saturating_add(segments);
+    }
+
+    /// The flight has ended: the sender waits.
+    pub(super) fn waits(&mut self) {
+        self.equal = if self.current == self.previous {
+            self.equal.saturating_add(1)
+        } else {
+            0
+        };
+        self.previous = self.current;
+        self.largest = self.largest.max(self.current);
+        self.current = 0;
+    }
+
+    /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
+    pub(super) fn was_idle(&mut self) {
+        *self = Flights {
+            had_loss: self.had_loss,
+            ..Flights::default()
+        };
+    }
+
+    pub(super) fn had_loss(&mut self) {
+        self.had_loss = true;
+        self.largest = 0;
+        self.equal = 0;
+    }
+
+    /// What limits the flight that has just ended, called after [`Flights::waits`].
+    pub(super) fn limit(self) -> Limit {
+        if self.previous < self.largest {
+            Limit::None
+        } else if self.had_loss {
+            Limit::CongestionAvoidance
+        } else if self.equal.saturating_add(1) >= EQUAL_MIN {
+            Limit::SendBuffer
+        } else {
+            Limit::SlowStart
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(flights: &[u32]) -> Limit {
+        let mut tracker = Flights::default();
+        for segments in flights {
+            tracker.sent(*segments);
+            tracker.waits();
+        }
+        tracker.limit()
+    }
+
+    #[test]
+    fn growing_flights_are_slow_start_and_constant_ones_a_send_buffer() {
+        assert_eq!(after(&[10, 20, 40]), Limit::SlowStart);
+        assert_eq!(after(&[6, 6, 6]), Limit::SendBuffer);
+        assert_eq!(after(&[10, 20, 3]), Limit::None);
+    }
+
+    #[test]
+    fn after_a_loss_the_window_is_that_of_congestion_avoidance() {
+        let mut flights = Flights::default();
+        flights.sent(40);
+        flights.waits();
+        flights.had_loss();
+        flights.sent(20);
+        flights.waits();
+        assert_eq!(flights.limit(), Limit::CongestionAvoidance);
+    }
+
+    #[test]
+    fn the_pace_follows_the_link_and_bounds_what_is_a_burst() {
+        let mut pace = Pace::default();
+        assert!(pace.may_begin_with(1_200_000));
+        pace.learn(1_200_000, 1);
+        assert_eq!(pace.burst_max_ns(1, 0), 4_800_000);
+        assert_eq!(pace.of(3), 3_600_000);
+    }
+}

@@ -1,0 +1,526 @@
+//! One direction's data as its receiver has it: when each byte came, and what it had waited for.
+//!
+//! A capture at the sender shows when data left, one at the receiver when it came. What both agree on
+//! is when the receiver had it in order. Near the receiver that is when the data goes by and no hole is
+//! open before it; near the sender it is when the ACK comes back (an ACK that was delayed is taken for
+//! what it would have been). So a timeline settles data by the one or by the other, and gives the time
+//! between two settled segments to one cause: the pace of the path, or what let the later one go.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::Cause;
+
+use super::acks::{Acks, Released};
+use super::pace::{Flights, Limit, Pace};
+use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
+
+/// Data that waits to be settled: an ordinary window, or what a hole holds up.
+const PENDING_MAX: usize = 1 << 14;
+/// Waits that are remembered until their transaction is over: 4,000 round trips of a long download.
+const PIECES_MAX: usize = 1 << 13;
+/// An ACK later than this was delayed: as in the detectors, 10 ms is the least in use.
+const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
+/// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
+const DELAYED_ACK_SEGMENTS: u32 = 2;
+/// The least retransmission timeout of stacks in use: an idle sender restarts after it.
+const TIMEOUT_MIN_NS: i64 = 200_000_000;
+/// Identifications that were skipped by more are no count of lost packets.
+const SKIPPED_AT_MOST: u32 = 64;
+/// The field of the IPv4 header has 16 bits.
+const IDENTIFICATIONS: u32 = 0xffff;
+/// Packets in a row that counted up by one show that the sender counts them per connection.
+const COUNTED_MIN: u32 = 4;
+
+/// A segment with payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Data {
+    pub(super) at: Moment,
+    /// Offset after its last byte.
+    pub(super) end: i64,
+    /// Segments it was on the wire.
+    pub(super) segments: u32,
+    pub(super) is_full: bool,
+    /// Bytes before it were passed over.
+    pub(super) opens_hole: bool,
+}
+
+/// Payload that was sent before, or fills a hole.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Resent {
+    pub(super) at: Moment,
+    pub(super) start: i64,
+    pub(super) end: i64,
+    /// Of the receiver, in a row, until now.
+    pub(super) duplicate_acks: u32,
+    pub(super) is_out_of_order: bool,
+}
+
+/// The path of the data, as the observation point has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Route {
+    pub(super) to_sender_ns: i64,
+    pub(super) to_receiver_ns: i64,
+    /// The capture was taken at the sender: ACKs tell when data came.
+    pub(super) is_at_sender: bool,
+}
+
+impl Route {
+    pub(super) fn rtt_ns(self) -> i64 {
+        self.to_sender_ns.saturating_add(self.to_receiver_ns)
+    }
+}
+
+/// Words for the causes that differ by direction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Words {
+    pub(super) burst: Cause,
+    pub(super) idle: Cause,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    at: Moment,
+    end: i64,
+    segments: u32,
+    /// What it waited for; None in a burst.
+    cause: Option<(Cause, f64)>,
+    /// It was lost, and this brought it.
+    stall: Option<Cause>,
+}
+
+/// An interval between two segments.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Piece {
+    pub(super) start: Moment,
+    pub(super) end: Moment,
+    pub(super) cause: Cause,
+    pub(super) confidence: f64,
+}
+
+impl Piece {
+    /// Whether data was on its way again: that cannot be the application's time.
+    pub(super) fn is_repair(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::StallRetransmissionTimeout
+                | Cause::StallTailLoss
+                | Cause::StallFastRecovery
+                | Cause::NetworkReordering
+        )
+    }
+}
+
+/// Where a response lies, and when its first and last byte came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Extent {
+    pub(super) start: i64,
+    pub(super) end: Option<i64>,
+    pub(super) first: Option<Moment>,
+    pub(super) last: Option<Moment>,
+}
+
+#[derive(Debug)]
+pub(super) struct Timeline {
+    words: Words,
+    /// When the receiver had the data before.
+    came: Option<Moment>,
+    sent: Option<(Moment, bool)>,
+    pending: VecDeque<Pending>,
+    has_hole: bool,
+    settles_by_ack: bool,
+    pace: Pace,
+    flights: Flights,
+    pieces: VecDeque<Piece>,
+    /// Pieces that were too many, as a time before which nothing is known.
+    forgotten_until_ns: Option<i64>,
+    extents: VecDeque<Extent>,
+    /// Offset after the newest byte sent.
+    newest: i64,
+    /// How what is being repaired was noticed, and up to where it was sent by then.
+    episode: Option<(Cause, i64)>,
+    last_identification: Option<u32>,
+    counted: u32,
+    skipped: u32,
+}
+
+impl Timeline {
+    /// Of which `begun`, if any, is the last segment before.
+    pub(super) fn new(words: Words, begun: Option<Moment>) -> Self {
+        Timeline {
+            words,
+            came: begun,
+            sent: begun.map(|begun| (begun, true)),
+            pending: VecDeque::new(),
+            has_hole: false,
+            settles_by_ack: false,
+            pace: Pace::default(),
+            flights: Flights::default(),
+            pieces: VecDeque::new(),
+            forgotten_until_ns: None,
+            extents: VecDeque::new(),
+            newest: 0,
+            episode: None,
+            last_identification: None,
+            counted: 0,
+            skipped: 0,
+        }
+    }
+
+    /// A packet of the sender, whatever it carries: many senders count the packets of a connection in
+    /// the IPv4 identification, so that a number that was passed over is a packet lost on its way here.
+    pub(super) fn identification(&mut self, identification: u32) {
+        if let Some(last) = self.last_identification {
+            let step = identification.wrapping_sub(last) & IDENTIFICATIONS;
+            match step {
+                1 => self.counted = self.counted.saturating_add(1),
+                2..=SKIPPED_AT_MOST if self.counted >= COUNTED_MIN => {
+                    self.skipped = self.skipped.saturating_add(step.saturating_sub(1));
+                }
+                _ => self.counted = 0,
+            }
+        }
+        self.last_identification = Some(identification);
+    }
+
+    /// New data was seen.
+    pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
+        let cause = self.wait_before(data, route, acks);
+        self.skipped = 0;
+        if self.pending.is_empty() {
+            self.settles_by_ack = route.is_at_sender;
+        }
+        self.sent = Some((data.at, data.is_full));
+        self.newest = self.newest.max(data.end);
+        self.flights.sent(data.segments);
+        self.has_hole |= data.opens_hole && !self.settles_by_ack;
+        self.pending.push_back(Pending {
+            at: data.at,
+            end: data.end,
+            segments: data.segments,
+            cause,
+            stall: None,
+        });
+        if (!self.settles_by_ack && !self.has_hole) || self.pending.len() > PENDING_MAX {
+            self.settle(data.end, data.at, route);
+        }
+    }
+
+    /// What the data waited for since the segment before; None if it followed at once.
+    fn wait_before(&mut self, data: Data, route: Route, acks: &Acks) -> Option<(Cause, f64)> {
+        let (sent, was_full) = self.sent?;
+        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
+        let rtt = route.rtt_ns();
+        let are_full = was_full && data.is_full && !data.opens_hole;
+        if gap <= self.pace.burst_max_ns(data.segments, rtt) {
+            // A sender's burst leaves at once; in which pace it comes the ACKs tell.
+            if are_full && !route.is_at_sender {
+                self.pace.learn(gap, data.segments);
+            }
+            return None;
+        }
+        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns);
+        if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
+            self.pace.learn(gap, data.segments);
+            return None;
+        }
+        self.flights.waits();
+        let limit = self.flights.limit();
+        if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
+            self.flights.was_idle();
+        }
+        Some(self.cause_of(released, limit, was_full))
+    }
+
+    fn cause_of(&self, released: Released, limit: Limit, was_full: bool) -> (Cause, f64) {
+        match (released, limit) {
+            (Released::ByOpenedWindow, _) => (Cause::SendLimitedZeroWindow, SEEN),
+            (Released::ByReading, _) => (Cause::ClientNotReading, INFERRED),
+            (Released::ByWindow, _) => (Cause::SendLimitedReceiveWindow, INFERRED),
+            (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
+            // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).
+            (Released::ByAck, Limit::SlowStart) if was_full => {
+                (Cause::SendLimitedSlowStart, INFERRED)
+            }
+            (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
+                (Cause::SendLimitedCwnd, INFERRED)
+            }
+            (Released::ByNone, _) if self.skipped > 0 => (Cause::StallTailLoss, INFERRED),
+            (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
+            (Released::ByAck | Released::ByNone, _) => (self.words.idle, INFERRED),
+        }
+    }
+
+    /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
+    /// if anything is still missing.
+    pub(super) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
+        self.flights.had_loss();
+        let cause = self.repair(data);
+        self.sent = Some((data.at, false));
+        let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
+        if let Some(lost) = lost {
+            lost.stall.get_or_insert(cause);
+            if self.settles_by_ack {
+                return;
+            }
+            self.has_hole = in_order.is_some();
+            self.settle(in_order.unwrap_or(i64::MAX), data.at, route);
+        } else if let Some(came) = self.came.filter(|came| came.time_ns < data.at.time_ns) {
+            // It was seen on its way, and lost behind the observation point.
+            self.push(Piece {
+                start: came,
+                end: data.at,
+                cause,
+                confidence: INFERRED,
+            });
+            self.came = Some(data.at);
+        }
+    }
+
+    /// How the sender learnt that data was lost (TAPO's stall tree, CoNEXT 2015): the last of a flight has
+    /// nothing behind it that would tell; a sender whose timer must run out is silent until then.
+    fn repair(&mut self, data: Resent) -> Cause {
+        let sent_ns = self.sent.map_or(data.at.time_ns, |(sent, _)| sent.time_ns);
+        let silence = data.at.time_ns.saturating_sub(sent_ns);
+        if data.is_out_of_order {
+            return Cause::NetworkReordering;
+        }
+        let goes_on = self
+            .episode
+            .filter(|(_, until)| data.start < *until && silence < TIMEOUT_MIN_NS);
+        if let Some((cause, _)) = goes_on {
+            return cause;
+        }
+        let is_tail = data.end >= self.newest && data.duplicate_acks == 0;
+        let cause = if is_tail {
+            Cause::StallTailLoss
+        } else if silence >= TIMEOUT_MIN_NS {
+            Cause::StallRetransmissionTimeout
+        } else {
+            Cause::StallFastRecovery
+        };
+        self.episode = Some((cause, self.newest));
+        cause
+    }
+
+    /// The receiver has acknowledged up to `acked`.
+    pub(super) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
+        if self.pending.is_empty() {
+            return;
+        }
+        if !self.settles_by_ack {
+            // What was never captured is there all the same.
+            self.settle(acked, at, route);
+            self.has_hole &= !self.pending.is_empty();
+            return;
+        }
+        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
+        let (segments, newest) = covered.fold((0_u32, None), |(segments, _), sent| {
+            (
+                segments.saturating_add(sent.segments),
+                Some(sent.at.time_ns),
+            )
+        });
+        let Some(newest) = newest else { return };
+        let arrived = newest.saturating_add(route.to_receiver_ns);
+        let expected = self.came.map_or(arrived, |came| {
+            came.time_ns
+                .saturating_add(self.pace.of(segments))
+                .max(arrived)
+        });
+        let delay = at.time_ns.saturating_sub(expected);
+        let is_delayed = segments < DELAYED_ACK_SEGMENTS && delay >= DELAYED_ACK_MIN_NS;
+        let time_ns = if is_delayed { expected } else { at.time_ns };
+        self.settle(acked, Moment { time_ns, ..at }, route);
+    }
+
+    /// The receiver has all data up to `end`.
+    fn settle(&mut self, end: i64, at: Moment, route: Route) {
+        while let Some(data) = self.pending.front().copied() {
+            if data.end > end {
+                return;
+            }
+            self.pending.pop_front();
+            self.append(data, at.time_ns, route);
+        }
+    }
+
+    fn append(&mut self, data: Pending, time_ns: i64, route: Route) {
+        let frame = data.at.frame;
+        let way = if self.settles_by_ack {
+            route.to_receiver_ns
+        } else {
+            0
+        };
+        let arrived_ns = data.at.time_ns.saturating_add(way).min(time_ns);
+        let came = self.came.unwrap_or(Moment {
+            time_ns: arrived_ns,
+            frame,
+        });
+        let end = Moment {
+            time_ns: time_ns.max(came.time_ns),
+            frame,
+        };
+        let undisturbed = Moment {
+            time_ns: arrived_ns.clamp(came.time_ns, end.time_ns),
+            frame,
+        };
+        let until = if data.stall.is_some() {
+            undisturbed
+        } else {
+            end
+        };
+        self.plain(data, came, until, route);
+        if let Some(cause) = data.stall {
+            self.push(Piece {
+                start: until,
+                end,
+                cause,
+                confidence: SEEN,
+            });
+        }
+        self.came = Some(end);
+        self.note_extents(data.end);
+    }
+
+    /// Time before a segment that was not lost: first the pace, then the wait.
+    fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
+        let gap = end.time_ns.saturating_sub(start.time_ns);
+        let pace = self.pace.of(data.segments);
+        let is_queue =
+            self.settles_by_ack && gap > self.pace.burst_max_ns(data.segments, route.rtt_ns());
+        if self.settles_by_ack && data.cause.is_none() && !is_queue {
+            self.pace.learn(gap, data.segments);
+        }
+        let wait = data
+            .cause
+            .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
+        let burst_end = match wait {
+            Some(_) => start.time_ns.saturating_add(pace).min(end.time_ns),
+            None => end.time_ns,
+        };
+        let middle = Moment {
+            time_ns: burst_end,
+            frame: end.frame,
+        };
+        self.push(Piece {
+            start,
+            end: middle,
+            cause: self.words.burst,
+            confidence: INFERRED,
+        });
+        if let Some((cause, confidence)) = wait {
+            self.push(Piece {
+                start: middle,
+                end,
+                cause,
+                confidence,
+            });
+        }
+    }
+
+    fn push(&mut self, piece: Piece) {
+        if piece.end.time_ns <= piece.start.time_ns {
+            return;
+        }
+        let is_burst = piece.cause == self.words.burst;
+        let continued = self.pieces.back_mut().filter(|last| {
+            is_burst && last.cause == piece.cause && last.end.time_ns == piece.start.time_ns
+        });
+        if let Some(last) = continued {
+            last.end = piece.end;
+            return;
+        }
+        if self.pieces.len() >= PIECES_MAX {
+            let oldest = self.pieces.pop_front();
+            self.forgotten_until_ns = oldest.map(|oldest| oldest.end.time_ns);
+        }
+        self.pieces.push_back(piece);
+    }
+
+    /// A response begins at `start`.
+    pub(super) fn opens(&mut self, start: i64) {
+        if self.settles_by_ack && !self.pending.is_empty() {
+            self.extents.push_back(Extent {
+                start,
+                end: None,
+                first: None,
+                last: None,
+            });
+        }
+    }
+
+    /// The response that begins at `start` ends before `end`.
+    pub(super) fn closes(&mut self, start: i64, end: i64) {
+        let extent = self.extents.iter_mut().find(|it| it.start == start);
+        if let Some(extent) = extent {
+            extent.end = Some(end);
+        }
+    }
+
+    fn note_extents(&mut self, end: i64) {
+        for extent in &mut self.extents {
+            if extent.first.is_none() && end > extent.start {
+                extent.first = self.came;
+            }
+            if extent.last.is_none() && extent.end.is_some_and(|last| end >= last) {
+                extent.last = self.came;
+            }
+        }
+    }
+
+    /// When the response that begins at `start` came, if ACKs tell; it is asked for once.
+    pub(super) fn take_extent(&mut self, start: i64) -> Option<Extent> {
+        while self.extents.front().is_some_and(|it| it.start < start) {
+            self.extents.pop_front();
+        }
+        if self.extents.front()?.start == start {
+            self.extents.pop_front()
+        } else {
+            None
+        }
+    }
+
+    /// When the receiver had the newest data that is settled.
+    pub(super) fn latest(&self) -> Option<Moment> {
+        self.came
+    }
+
+    /// The longest time that two segments together may take to come.
+    pub(super) fn burst_max_ns(&self, route: Route) -> i64 {
+        self.pace.burst_max_ns(DELAYED_ACK_SEGMENTS, route.rtt_ns())
+    }
+
+    /// The pieces that reach into the time from `start` to `end`.
+    pub(super) fn between(&self, start: i64, end: i64) -> impl Iterator<Item = &Piece> {
+        let from = self
+            .pieces
+            .partition_point(|piece| piece.end.time_ns <= start);
+        self.pieces
+            .range(from..)
+            .take_while(move |piece| piece.start.time_ns < end)
+    }
+
+    /// Nothing before `time_ns` is asked for any more.
+    pub(super) fn forget_before(&mut self, time_ns: i64) {
+        while self
+            .pieces
+            .front()
+            .is_some_and(|piece| piece.end.time_ns <= time_ns)
+        {
+            self.pieces.pop_front();
+        }
+    }
+
+    /// Up to when pieces were given up, if there were too many.
+    pub(super) fn forgotten_until_ns(&self) -> Option<i64> {
+        self.forgotten_until_ns
+    }
+
+    /// Memory that it takes.
+    pub(super) fn held_bytes(&self) -> u64 {
+        let pending = size_of::<Pending>().saturating_mul(self.pending.capacity());
+        let pieces = size_of::<Piece>().saturating_mul(self.pieces.capacity());
+        let extents = size_of::<Extent>().saturating_mul(self.extents.capacity());
+        pending.saturating_add(pieces).saturating_add(extents) as u64
+    }
+}

@@ -1,0 +1,72 @@
+"""How stalls that detectors judge are carved out of the core's partition."""
+
+import itertools
+
+import polars as pl
+import pytest
+
+from tcptrace_http.schema import TABLES, polars_schema
+from tcptrace_http.waits import with_stalls
+
+#: A partition of [0, 300] as the core makes it: the wait that frame 5 ended has its pace before it.
+PARTITION = [
+    ("network.propagation", 0, 100, 1, 2),
+    ("send_limited.bottleneck", 100, 110, 2, 5),
+    ("server.data_unavailable", 110, 200, 2, 5),
+    ("send_limited.slow_start", 200, 250, 5, 7),
+    ("send_limited.slow_start", 250, 300, 7, 9),
+]
+
+
+def waits(rows):
+    return pl.DataFrame([(0, 0, *row, 0.8) for row in rows], schema=polars_schema(TABLES["waits"]), orient="row")
+
+
+def stalls(*rows):
+    columns = ("flow", "transaction", "cause", "start", "lost", "last_frame", "confidence")
+    declared = polars_schema(TABLES["findings"])
+    return pl.DataFrame(
+        [(0, 0, *row, 0.9) for row in rows], schema={name: declared[name] for name in columns}, orient="row"
+    )
+
+
+def shown(frame):
+    borders = frame.select("cause", pl.col("start").to_physical(), pl.col("end").to_physical())
+    return borders.rows()
+
+
+def test_without_stalls_the_partition_stays_as_it_is():
+    assert with_stalls(waits(PARTITION), stalls()).equals(waits(PARTITION))
+
+
+def test_a_stall_takes_the_end_of_the_wait_that_its_last_frame_ended():
+    carved = with_stalls(waits(PARTITION), stalls(("stall.nagle_hold", 120, 80, 5)))
+    assert shown(carved)[1:4] == [
+        ("send_limited.bottleneck", 100, 110),
+        ("send_limited.bottleneck", 110, 120),
+        ("stall.nagle_hold", 120, 200),
+    ]
+
+
+def test_a_stall_takes_no_more_than_there_was_to_wait():
+    carved = with_stalls(waits(PARTITION), stalls(("stall.nagle_hold", 50, 150, 5)))
+    assert shown(carved)[2] == ("stall.nagle_hold", 110, 200)
+
+
+def test_a_restart_takes_waits_of_slow_start_until_it_is_used_up():
+    carved = with_stalls(waits(PARTITION), stalls(("stall.slow_start_restart", 100, 70, 9)))
+    assert shown(carved)[3:] == [
+        ("stall.slow_start_restart", 200, 250),
+        ("stall.slow_start_restart", 250, 270),
+        ("send_limited.slow_start", 270, 300),
+    ]
+
+
+@pytest.mark.parametrize("cause", ["stall.nagle_hold", "stall.slow_start_restart"])
+@pytest.mark.parametrize("lost", [1, 80, 150, 1000])
+@pytest.mark.parametrize("frame", [2, 5, 7, 9, 400])
+def test_whatever_is_carved_the_waits_follow_each_other_without_a_gap(cause, lost, frame):
+    carved = shown(with_stalls(waits(PARTITION), stalls((cause, 0, lost, frame))))
+    assert carved[0][1] == 0
+    assert carved[-1][2] == 300
+    assert all(before[2] == after[1] for before, after in itertools.pairwise(carved))
