@@ -8,6 +8,7 @@ than the analysis of a hundred thousand packets.
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tcptrace_http.capture import CaptureStream, Decoded
-    from tcptrace_http.retrieval import Retrievals
+    from tcptrace_http.pages import Pages
     from tcptrace_http.trace import Provenance
 
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
@@ -40,6 +41,8 @@ _KEYS: Final = {
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
+    "retrieval_transactions": ("flow", "transaction"),
+    "critical_path": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
 
@@ -140,22 +143,31 @@ class Analysis:
     @cached_property
     def retrieval_transactions(self) -> pl.DataFrame:
         """One row a transaction of a page."""
-        return self._chosen("retrieval_transactions", lambda: self._pages.transactions)
+        return self._chosen("retrieval_transactions", lambda: self._pages.retrieval_transactions)
 
     @cached_property
     def critical_path(self) -> pl.DataFrame:
         """One row an interval of a page's time, with the transaction and the wait that it was spent on."""
-        from tcptrace_http.critical_path import critical_path
+        return self._chosen("critical_path", lambda: self._pages.critical_path)
 
-        return self._chosen(
-            "critical_path", lambda: critical_path(self.retrievals, self.retrieval_transactions, self.waits)
-        )
+    @property
+    def has_transactions(self) -> bool:
+        """Whether there is any transaction, and so a page."""
+        return self._decoded.rows.count("transactions") > 0
 
     @cached_property
-    def _pages(self) -> Retrievals:
-        from tcptrace_http.retrieval import requests, retrievals
+    def _pages(self) -> Pages:
+        from tcptrace_http.pages import Pages
 
-        return retrievals(requests(self.transactions, self.flows), self.links)
+        pages = Pages(bytes_max=sys.maxsize)
+        self.gather_pages(pages)
+        return pages
+
+    def gather_pages(self, pages: Pages) -> None:
+        """Add what there is of pages in these rows."""
+        from tcptrace_http.pages import SOURCES
+
+        pages.add({name: self.table(name) for name in SOURCES})
 
     @cached_property
     def _shaping_findings(self) -> pl.DataFrame:
@@ -165,8 +177,15 @@ class Analysis:
         return shaping_findings(self._judged_tables())
 
     def _judge(self) -> pl.DataFrame:
-        if not self.has_candidates:
+        if not self.has_candidates and not self.has_transactions:
             return empty_frame(TABLES["findings"])
+        from tcptrace_http.detectors import in_order
+
+        return in_order([self.findings_of_flows, self._pages.findings])
+
+    @cached_property
+    def findings_of_flows(self) -> pl.DataFrame:
+        """The findings but for those about pages, which need the whole capture."""
         from tcptrace_http.detectors import findings_of_waits, in_order
 
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
@@ -196,10 +215,17 @@ class Analysis:
     def where(self, expression: str, *, table: str = "transactions") -> Analysis:
         """The rows of ``table`` for which an SQL expression is true, and what belongs to them.
 
-        A finding or wait belongs to its transaction, a transaction to its flow. ``packets`` and
-        ``anomalies`` belong to none: they are kept, unless it is them that are selected from.
+        A finding or wait belongs to its transaction, a transaction to its flow, and a retrieval to all of
+        its transactions. ``packets`` and ``anomalies`` belong to none: they are kept, unless it is them
+        that are selected from.
         """
         chosen = _rows_where(self.table(table), expression, table)
+        if table == "retrievals":
+            of_pages = self.retrieval_transactions
+            table, chosen = (
+                "retrieval_transactions",
+                of_pages.join(chosen, on="retrieval", how="semi", maintain_order="left"),
+            )
         selected = {table: chosen}
         key = _KEYS.get(table, ())
         for other, other_key in _KEYS.items():
@@ -209,6 +235,10 @@ class Analysis:
             keys = chosen.select(key[:width]).unique()
             selected[other] = self.table(other).join(
                 keys, left_on=other_key[:width], right_on=key[:width], how="semi", maintain_order="left"
+            )
+        if key:
+            selected["retrievals"] = self.retrievals.join(
+                selected["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
             )
         return Analysis(self._decoded, selected)
 

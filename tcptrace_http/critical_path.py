@@ -4,6 +4,7 @@ From the last byte of the page backward: the transaction that ended last, back t
 request; then the one that did; and so on to the start. A request is released by the latest of three: the
 bytes of its initiator that name it had come; the transaction before it on its connection was over; or a
 connection became free where the client had as many open as it ever did. What is between is the client's.
+The response to a pipelined request is released by the end of the one before it on the connection.
 
 P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
 transaction; X. S. Wang et al., Demystifying Page Load Performance with WProf (NSDI 2013), for the page.
@@ -186,6 +187,9 @@ class _Page:
 
     def releases(self, member: Member, cursor: int) -> Iterator[_Release]:
         """What may have released the request of ``member``: nothing of that is after ``cursor``."""
+        queued_behind = self._by_place.get((member.flow, member.transaction - 1))
+        if queued_behind is not None and member.request < queued_behind.end < cursor:
+            yield _Release(queued_behind.end, queued_behind)
         until = min(member.request, cursor)
         initiator = self._by_place.get(member.initiator) if member.initiator else None
         if initiator is not None and member.known is not None and member.known <= until:

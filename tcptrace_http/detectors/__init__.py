@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
+    head_of_line_blocking,
     odd_short_final_segment,
+    request_lull,
     short_initial_segment,
     slow_start_restart,
 )
@@ -17,11 +19,14 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["DETECTORS", "Detector", "findings_of_waits", "in_order", "shaping_findings"]
+__all__ = ["DETECTORS", "Detector", "findings_of_pages", "findings_of_waits", "in_order", "shaping_findings"]
 
 DETECTORS: Final = {
     found.name: found
-    for found in map(detector, (short_initial_segment, odd_short_final_segment, slow_start_restart))
+    for found in map(
+        detector,
+        (short_initial_segment, odd_short_final_segment, slow_start_restart, request_lull, head_of_line_blocking),
+    )
 }
 
 
@@ -31,12 +36,19 @@ def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     ``tables`` holds ``flows``, ``transactions`` and what the detectors read. A detector is passed over
     where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    return _findings(tables, (each for each in DETECTORS.values() if not each.reads_waits))
+    return _findings(
+        tables, (each for each in DETECTORS.values() if not each.reads_waits and not each.reads_pages)
+    )
 
 
 def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that read the finished ``waits``; else as :func:`shaping_findings`."""
-    return _findings(tables, (each for each in DETECTORS.values() if each.reads_waits))
+    return _findings(tables, (each for each in DETECTORS.values() if each.reads_waits and not each.reads_pages))
+
+
+def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """What those detectors find that read the tables of pages; else as :func:`shaping_findings`."""
+    return _findings(tables, (each for each in DETECTORS.values() if each.reads_pages))
 
 
 def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector]) -> pl.DataFrame:

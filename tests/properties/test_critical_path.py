@@ -140,3 +140,11 @@ def test_with_all_connections_in_use_a_request_waits_for_the_one_that_ends() -> 
     third = Member(0, 3, 0, (0, 0), 100, 181, 182, 300)
     path = [(it.flow, it.start, it.end) for it in stretches([document, first, second, third])]
     assert path == [(3, 180, 300), (1, 100, 180), (0, 0, 100)]
+
+
+def test_a_pipelined_response_waits_for_the_one_before_it() -> None:
+    document = Member(0, 0, 0, None, None, 0, 0, 100)
+    slow = Member(0, 0, 1, None, None, 101, 101, 300)
+    queued = Member(0, 0, 2, None, None, 101, 101, 310)
+    path = [(it.transaction, it.start, it.end) for it in stretches([document, slow, queued])]
+    assert path == [(2, 300, 310), (1, 100, 300), (0, 0, 100)]
