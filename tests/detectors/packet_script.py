@@ -1,141 +1,346 @@
 """Packet scripts: captures written down as tcpdump prints them, for the detectors' cases.
 
-A line is a segment::
+A line is a segment, and lines stand in the order of the capture::
 
     +0.004911 S > C . 227:1687(1460) ack 53 win 16384 <mss 1460> {200 head=226 body=6425}
 
-``+`` and the time in seconds since the start; ``C`` is the client, ``S`` the server; flags as tcpdump
-shows them (S F P R, ``.`` for a lone ACK); sequence numbers relative to the initial ones, as are
-acknowledgments; then the window and the options in ``<>``: ``mss N``, ``sackOK``, ``ts``,
-``wscale N``. What the payload says stands in ``{}``: ``{GET /path}`` is a request head that fills the
-segment, ``{200 head=H body=B}`` a response head of H bytes (default: the whole segment) that announces
-a body of B bytes. All other payload is body. A line that starts with ``#`` is a remark.
+In this order, with what is optional in brackets:
+
+``+0.004911``
+    Seconds since the start, with six digits (microseconds) or nine.
+``S > C``
+    Sender and receiver. ``C`` is a client, ``S`` a server; ``C2``, ``C3`` … is the client's next
+    port, ``S2``, ``S3`` … is another server (each has an address of its own). Each pair of them is a
+    connection. Where the capture was taken shows in the times alone.
+``.``
+    Flags as tcpdump shows them: S F R P U E W, ``.`` for none; ``ack N`` adds the ACK flag.
+``[227:1687(1460)]``
+    Sequence numbers, relative to the initial one (SYN is 0, the first byte 1), and the payload.
+    Without it, the segment has no payload and stands where its sender has got to. FIN takes a number.
+``[ack 53]``, ``win 16384``
+    Acknowledgment, relative as well; window as in the header, not scaled.
+``[<mss 1460, sackOK>]``
+    TCP options: ``mss N``, ``wscale N``, ``sackOK``, ``nop``, ``ts`` (both values zero) or
+    ``ts val N ecr N``, ``sack 1461:2921 4381:5841`` with blocks relative as the acknowledgment is (a
+    first block below the acknowledgment, or inside the second, is a DSACK).
+``[id N]``, ``[captured N]``
+    IP identification, zero without it. So many bytes of the payload were captured, the snapshot
+    length cut off the rest.
+``[{…}]``
+    What the payload says. All other payload is filler.
+
+The payload is a list of messages, one after the other, with `` ; `` between them. It may go on in the
+segments that follow, and what is sent again says what it said the first time.
+
+``GET /path`` (any method in capitals)
+    A request head, followed by: ``body=N`` (Content-Length), ``referer=URL``, ``cookie=N`` (a value of
+    N bytes), ``range=0-99``, ``accept-encoding=gzip``, ``if-none-match=TAG``, ``expect``
+    (100-continue), ``host=NAME`` (default h).
+``200`` (any status)
+    A response head, followed by: ``body=N`` (Content-Length), ``chunked=500,300`` (the sizes of the
+    chunks; the last chunk follows them), ``type=text/html``, ``encoding=gzip``, ``etag=TAG``,
+    ``location=URL``, ``cookie=N`` (Set-Cookie), ``server=NAME``. It has a body unless its status has
+    none (1xx, 204, 304); without ``body`` or ``chunked`` that must be until ``close``.
+both
+    ``head=N``: bytes of the start line and all fields, padded to that; the head of the only message
+    fills its segment by default. ``close``, ``keep-alive``: the Connection field. ``version=1.0``. A
+    key with a capital is a field as it stands: ``Cache-Control=no-store``. Values with spaces stand
+    in quotes.
+``filler=N``
+    N bytes that are no message: the end of a body before the head of the next message, say.
+
+A line that starts with ``#`` is a remark. Whatever else is found is an error.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import shlex
+import struct
+from dataclasses import dataclass, field
 
 import dpkt
 
 #: Close to the end of the sequence space, so that every case wraps.
 INITIAL = {"C": 2**32 - 40, "S": 2**32 - 1500}
-ADDRESS = {"C": bytes([10, 0, 0, 1]), "S": bytes([10, 0, 0, 2])}
 PORT = {"C": 40000, "S": 80}
-FLAGS = {"S": 0x02, "F": 0x01, "P": 0x08, "R": 0x04, ".": 0}
+FLAGS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, "U": 0x20, "E": 0x40, "W": 0x80, ".": 0}
+ACK = 0x10
 LINE = re.compile(
-    r"\+(?P<seconds>\d+)\.(?P<micros>\d{6}) (?P<sender>[CS]) > [CS] (?P<flags>[SFPR.]+)"
-    r"(?: (?P<start>\d+):\d+\((?P<length>\d+)\))?(?: ack (?P<ack>\d+))? win (?P<window>\d+)"
-    r"(?: <(?P<options>[^>]*)>)?(?: \{(?P<payload>[^}]*)\})?$"
+    r"\+(?P<seconds>\d+)\.(?P<fraction>\d{6}(?:\d{3})?) (?P<sender>[CS]\d*) > (?P<receiver>[CS]\d*)"
+    r" (?P<flags>[SFPRUEW.]+)(?: (?P<start>\d+):(?P<end>\d+)\((?P<length>\d+)\))?(?: ack (?P<ack>\d+))?"
+    r" win (?P<window>\d+)(?: <(?P<options>[^>]*)>)?(?: id (?P<id>\d+))?(?: captured (?P<captured>\d+))?"
+    r"(?: \{(?P<payload>[^}]*)\})?"
 )
+PCAP_NANOSECONDS, ETHERNET = 0xA1B23C4D, 1
+PCAP_SNAPSHOT_BYTES = 262_144
+
+#: Fields that a word of a message stands for; a number makes that many bytes.
+REQUEST_FIELDS = {
+    "referer": "Referer",
+    "range": "Range",
+    "accept-encoding": "Accept-Encoding",
+    "if-none-match": "If-None-Match",
+}
+RESPONSE_FIELDS = {
+    "type": "Content-Type",
+    "encoding": "Content-Encoding",
+    "etag": "ETag",
+    "location": "Location",
+    "server": "Server",
+}
+COOKIE = {"request": "Cookie", "response": "Set-Cookie"}
+#: Fields that a word without a value stands for.
+REQUEST_WORDS = {
+    "close": "Connection: close",
+    "keep-alive": "Connection: keep-alive",
+    "expect": "Expect: 100-continue",
+}
+RESPONSE_WORDS = {"close": "Connection: close", "keep-alive": "Connection: keep-alive"}
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     time_ns: int
     sender: str
+    receiver: str
     flags: str
     start: int
     length: int
     ack: int | None
     window: int
     options: str
-    payload: str
+    identification: int
+    captured: int | None
+    payload: bytes
+
+
+@dataclass(slots=True)
+class Stream:
+    """What one end of a connection has sent: where it has got to, and what its messages say."""
+
+    next: int = 1
+    said: dict[int, bytes] = field(default_factory=dict)
+
+    def payload(self, start: int, length: int) -> bytes:
+        """The bytes from ``start``: what was said of them, else filler."""
+        made = bytearray(b"x" * length)
+        for place, text in self.said.items():
+            first, last = max(place, start), min(place + len(text), start + length)
+            if first < last:
+                made[first - start : last - start] = text[first - place : last - place]
+        return bytes(made)
 
 
 def parse(script: str) -> list[Segment]:
-    """The segments of a script; a pure ACK starts where its sender has got to."""
-    sent = {"C": 1, "S": 1}
-    segments = []
-    for line in script.splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        found = LINE.match(line.strip())
-        if found is None:
-            raise ValueError(f"not a segment: {line!r}")
-        length = int(found["length"] or 0)
-        start = int(found["start"]) if found["start"] else sent[found["sender"]]
-        segments.append(
-            Segment(
-                time_ns=int(found["seconds"]) * 10**9 + int(found["micros"]) * 1000,
-                sender=found["sender"],
-                flags=found["flags"],
-                start=start,
-                length=length,
-                ack=int(found["ack"]) if found["ack"] else None,
-                window=int(found["window"]),
-                options=found["options"] or "",
-                payload=found["payload"] or "",
-            )
-        )
-        is_syn = "S" in found["flags"]
-        sent[found["sender"]] = max(sent[found["sender"]], 1 if is_syn else start + length)
-    return segments
+    """The segments of a script."""
+    streams: dict[tuple[str, str], Stream] = {}
+    return [
+        segment(line.strip(), streams)
+        for line in script.splitlines()
+        if line.strip() and not line.strip().startswith("#")
+    ]
 
 
-def records(script: str) -> list[tuple[int, bytes]]:
-    """(time in nanoseconds, Ethernet frame) for each segment of a script."""
-    return [(segment.time_ns, frame(segment)) for segment in parse(script)]
+def segment(line: str, streams: dict[tuple[str, str], Stream]) -> Segment:
+    """The segment of a line; a pure ACK starts where its sender has got to."""
+    found = LINE.fullmatch(line)
+    if found is None or {found["sender"][0], found["receiver"][0]} != {"C", "S"}:
+        raise ValueError(f"not a segment: {line!r}")
+    stream = streams.setdefault((found["sender"], found["receiver"]), Stream())
+    is_syn = "S" in found["flags"]
+    start = int(found["start"]) if found["start"] else 0 if is_syn else stream.next
+    length = int(found["length"] or 0)
+    if found["end"] and int(found["end"]) != start + length:
+        raise ValueError(f"{start} + {length} is not {found['end']}: {line!r}")
+    # Payload of a SYN (TCP fast open) follows the number that the SYN takes.
+    data = start + is_syn
+    if found["payload"] is not None:
+        stream.said[data] = messages(found["payload"], length)
+    if found["captured"] and int(found["captured"]) > length:
+        raise ValueError(f"more captured than sent: {line!r}")
+    end = data + length + ("F" in found["flags"])
+    stream.next = max(stream.next, end)
+    return Segment(
+        time_ns=int(found["seconds"]) * 10**9 + int(found["fraction"].ljust(9, "0")),
+        sender=found["sender"],
+        receiver=found["receiver"],
+        flags=found["flags"],
+        start=start,
+        length=length,
+        ack=int(found["ack"]) if found["ack"] else None,
+        window=int(found["window"]),
+        options=found["options"] or "",
+        identification=int(found["id"] or 0),
+        captured=int(found["captured"]) if found["captured"] else None,
+        payload=stream.payload(data, length),
+    )
 
 
-def frame(segment: Segment) -> bytes:
-    receiver = "S" if segment.sender == "C" else "C"
-    is_syn = "S" in segment.flags
-    flags = sum(FLAGS[flag] for flag in segment.flags) | (0x10 if segment.ack is not None else 0)
+def connections(script: str) -> int:
+    """How many connections there are in a script."""
+    return len({frozenset((one.sender, one.receiver)) for one in parse(script)})
+
+
+def pcap(script: str) -> bytes:
+    """The capture file of a script."""
+    header = struct.pack("<IHHiIII", PCAP_NANOSECONDS, 2, 4, 0, 0, PCAP_SNAPSHOT_BYTES, ETHERNET)
+    return header + b"".join(record(one) for one in parse(script))
+
+
+def record(one: Segment) -> bytes:
+    whole = frame(one)
+    captured = whole if one.captured is None else whole[: len(whole) - one.length + one.captured]
+    return struct.pack("<IIII", *divmod(one.time_ns, 10**9), len(captured), len(whole)) + captured
+
+
+def frame(one: Segment) -> bytes:
+    """The Ethernet frame of a segment."""
+    flags = sum(FLAGS[flag] for flag in one.flags) | (0 if one.ack is None else ACK)
     tcp = dpkt.tcp.TCP(
-        sport=PORT[segment.sender],
-        dport=PORT[receiver],
-        seq=(INITIAL[segment.sender] + (0 if is_syn else segment.start)) % 2**32,
-        ack=0 if segment.ack is None else (INITIAL[receiver] + segment.ack) % 2**32,
+        sport=port(one.sender),
+        dport=port(one.receiver),
+        seq=(INITIAL[one.sender[0]] + one.start) % 2**32,
+        ack=0 if one.ack is None else (INITIAL[one.receiver[0]] + one.ack) % 2**32,
         flags=flags,
-        win=segment.window,
-        opts=options(segment.options),
-        data=payload(segment),
+        win=one.window,
+        opts=options(one.options, INITIAL[one.receiver[0]]),
+        data=one.payload,
     )
     tcp.off = (20 + len(tcp.opts)) // 4
-    ip = dpkt.ip.IP(src=ADDRESS[segment.sender], dst=ADDRESS[receiver], p=6, ttl=64, data=tcp)
+    ip = dpkt.ip.IP(
+        src=address(one.sender), dst=address(one.receiver), id=one.identification, p=6, ttl=64, data=tcp
+    )
     ip.len = 20 + len(tcp)
     return bytes(dpkt.ethernet.Ethernet(src=b"\2" * 6, dst=b"\4" * 6, type=0x0800, data=ip))
 
 
-def options(text: str) -> bytes:
-    made = b""
-    for option in filter(None, (part.strip() for part in text.split(","))):
-        name, _, value = option.partition(" ")
-        if name == "mss":
-            made += b"\x02\x04" + int(value).to_bytes(2, "big")
-        elif name == "wscale":
-            made += b"\x03\x03" + bytes([int(value)])
-        elif name == "sackOK":
-            made += b"\x04\x02"
-        elif name == "ts":
-            made += b"\x08\x0a" + bytes(8)
-        else:
-            raise ValueError(f"unknown option: {option!r}")
+def number(name: str) -> int:
+    """Which of the clients' ports, or of the servers, counted from 0."""
+    return int(name[1:] or 1) - 1
+
+
+def port(name: str) -> int:
+    return PORT[name[0]] + (number(name) if name[0] == "C" else 0)
+
+
+def address(name: str) -> bytes:
+    return bytes([10, 0, 0, 2 + number(name) if name[0] == "S" else 1])
+
+
+def options(text: str, peer_initial: int) -> bytes:
+    """TCP options as they stand in the header, padded with no-operations."""
+    made = b"".join(option(part.strip(), peer_initial) for part in text.split(",") if part.strip())
     return made + b"\x01" * (-len(made) % 4)
 
 
-def payload(segment: Segment) -> bytes:
-    if not segment.payload:
-        return b"x" * segment.length
-    first, *rest = segment.payload.split()
-    given = dict(part.split("=") for part in rest if "=" in part)
-    if first.isdigit():
-        head_bytes = int(given.get("head", segment.length))
-        lines = [f"HTTP/1.1 {first} Fine", f"Content-Length: {given['body']}"]
-    else:
-        head_bytes = segment.length
-        lines = [f"{first} {rest[0]} HTTP/1.1", "Host: h"]
-    head = padded(lines, head_bytes)
-    if len(head) > segment.length:
-        raise ValueError(f"the head does not fit in {segment.length} bytes: {segment}")
-    return head + b"x" * (segment.length - len(head))
+def option(text: str, peer_initial: int) -> bytes:
+    match text.split():
+        case ["mss", value]:
+            made = struct.pack(">BBH", 2, 4, int(value))
+        case ["wscale", value]:
+            made = struct.pack(">BBB", 3, 3, int(value))
+        case ["sackOK"]:
+            made = struct.pack(">BB", 4, 2)
+        case ["nop"]:
+            made = b"\x01"
+        case ["ts"]:
+            made = struct.pack(">BBII", 8, 10, 0, 0)
+        case ["ts", "val", value, "ecr", echo]:
+            made = struct.pack(">BBII", 8, 10, int(value), int(echo))
+        case ["sack", *blocks] if blocks:
+            edges = [(peer_initial + int(edge)) % 2**32 for block in blocks for edge in block.split(":")]
+            made = struct.pack(f">BB{2 * len(blocks)}I", 5, 2 + 8 * len(blocks), *edges)
+        case _:
+            raise ValueError(f"unknown option: {text!r}")
+    return made
 
 
-def padded(lines: list[str], length: int) -> bytes:
-    """A head of exactly that length: a field of padding is put in."""
-    missing = length - len("\r\n".join([*lines, "", ""]).encode())
+def messages(text: str, length: int) -> bytes:
+    """The bytes of the messages in a payload; the head of a lone message fills ``length`` bytes."""
+    parts: list[list[str]] = [[]]
+    for word in shlex.split(text):
+        if word == ";":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    fills = length if len(parts) == 1 else None
+    return b"".join(message(words, fills) for words in parts)
+
+
+def message(words: list[str], fills: int | None) -> bytes:
+    """Head and framing of one message, its body as filler."""
+    if not words:
+        raise ValueError("an empty message")
+    first, *rest = words
+    if first.startswith("filler="):
+        return b"x" * int(first.removeprefix("filler="))
+    given = dict(word.split("=", 1) for word in rest if "=" in word)
+    is_response = first.isdigit()
+    flags = [word for word in rest if "=" not in word]
+    target = "" if is_response or not flags else flags.pop(0)
+    if not is_response and not (first.isupper() and target):
+        raise ValueError(f"neither a request nor a response: {words}")
+    version = f"HTTP/{given.pop('version', '1.1')}"
+    head_bytes, body, chunks = given.pop("head", None), given.pop("body", None), given.pop("chunked", None)
+    lines = (
+        [f"{version} {first} Fine"]
+        if is_response
+        else [f"{first} {target} {version}", f"Host: {given.pop('host', 'h')}"]
+    )
+    lines += fields(given, flags, is_response=is_response)
+    if is_response:
+        lines += framing(int(first), body, chunks, closes="close" in flags)
+    elif chunks is None and body is not None:
+        lines.append(f"Content-Length: {body}")
+    elif chunks is not None:
+        lines.append("Transfer-Encoding: chunked")
+    head = padded(lines, int(head_bytes) if head_bytes else fills)
+    if fills is not None and head_bytes is None and len(head) > fills:
+        raise ValueError(f"the head does not fit in {fills} bytes: {words}")
+    if chunks is not None:
+        return head + b"".join(chunk(int(size)) for size in [*chunks.split(","), "0"])
+    return head + b"x" * int(body or 0)
+
+
+def framing(status: int, body: str | None, chunks: str | None, *, closes: bool) -> list[str]:
+    """The fields that say where a response ends."""
+    if chunks is not None:
+        return ["Transfer-Encoding: chunked"]
+    if body is not None:
+        return [f"Content-Length: {body}"]
+    if status // 100 != 1 and status not in {204, 304} and not closes:
+        raise ValueError(f"where does the body of a {status} end? body=, chunked= or close")
+    return []
+
+
+def fields(given: dict[str, str], flags: list[str], *, is_response: bool) -> list[str]:
+    names, alone = (RESPONSE_FIELDS, RESPONSE_WORDS) if is_response else (REQUEST_FIELDS, REQUEST_WORDS)
+    made = []
+    for name, value in given.items():
+        if name == "cookie":
+            made.append(f"{COOKIE['response' if is_response else 'request']}: {'c' * int(value)}")
+        elif name[:1].isupper():
+            made.append(f"{name}: {value}")
+        elif name in names:
+            made.append(f"{names[name]}: {f'bytes={value}' if name == 'range' else value}")
+        else:
+            raise ValueError(f"unknown word: {name!r}")
+    for word in flags:
+        if word not in alone:
+            raise ValueError(f"unknown word: {word!r}")
+        made.append(alone[word])
+    return made
+
+
+def chunk(size: int) -> bytes:
+    """A chunk of a body (RFC 9112, section 7.1); that of no bytes is the last."""
+    return f"{size:x}\r\n".encode() + b"x" * size + b"\r\n"
+
+
+def padded(lines: list[str], length: int | None) -> bytes:
+    """A head of exactly that length: a field of padding is put in. None is its natural length."""
+    missing = 0 if length is None else length - len("\r\n".join([*lines, "", ""]).encode())
     if missing:
         if missing < len("P: \r\n"):
             raise ValueError(f"no head of {length} bytes can be made of {lines}")

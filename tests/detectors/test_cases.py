@@ -1,4 +1,9 @@
-"""The detectors' cases: every ``trace`` block of ``cases/*.md`` gives what its ``findings`` block says."""
+"""The detectors' cases: every ``trace`` block of ``cases/*.md`` gives what its ``findings`` block says.
+
+A finding is a line ``DETECTOR [flow=N] transaction=N cause=NAME lost=N.Nms frames=FIRST-LAST``. What is
+null is ``-``: a finding about a flow has ``transaction=-``, one about several flows ``flow=- transaction=-``.
+The flow is named only where the trace has several connections.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,6 @@ import pytest
 
 import tcptrace_http
 from tcptrace_http.detectors import DETECTORS
-from tcptrace_http.trace import write_pcap
 
 from . import packet_script
 
@@ -28,21 +32,24 @@ def cases() -> list[object]:
     ]
 
 
-def told(finding: dict[str, object]) -> str:
+def told(finding: dict[str, object], *, names_flow: bool) -> str:
     lost = finding["lost"].total_seconds() * 1000  # type: ignore[attr-defined]
+    shown = {name: "-" if value is None else value for name, value in finding.items()}
+    flow = f" flow={shown['flow']}" if names_flow else ""
+    frames = "-" if finding["first_frame"] is None else f"{finding['first_frame']}-{finding['last_frame']}"
     return (
-        f"{finding['detector']} transaction={finding['transaction']} cause={finding['cause']}"
-        f" lost={lost:.1f}ms frames={finding['first_frame']}-{finding['last_frame']}"
+        f"{finding['detector']}{flow} transaction={shown['transaction']} cause={shown['cause']}"
+        f" lost={lost:.1f}ms frames={frames}"
     )
 
 
 @pytest.mark.parametrize(("trace", "findings"), cases())
 def test_a_case_gives_the_findings_it_names(trace: str, findings: str, tmp_path: Path) -> None:
     capture = tmp_path / "case.pcap"
-    with capture.open("wb") as file:
-        write_pcap(file, packet_script.records(trace))
-    found = tcptrace_http.analyze(capture).findings
-    assert sorted(map(told, found.iter_rows(named=True))) == sorted(findings.splitlines())
+    capture.write_bytes(packet_script.pcap(trace))
+    found = tcptrace_http.analyze(capture).findings.iter_rows(named=True)
+    names_flow = packet_script.connections(trace) > 1
+    assert sorted(told(each, names_flow=names_flow) for each in found) == sorted(findings.splitlines())
 
 
 @pytest.mark.parametrize("name", DETECTORS)

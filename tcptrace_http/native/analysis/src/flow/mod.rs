@@ -259,6 +259,11 @@ impl Flow {
         if let Some(ack) = ack {
             self.acknowledge(side, packet, ack, window, tables);
         }
+        if let Some((waits, ip)) = self.waits.as_mut().zip(packet.network.as_ref()) {
+            if side != self.client {
+                waits.server_identification(ip.identification);
+            }
+        }
         let number = row.as_ref().map(|(number, _)| *number);
         self.advance(side, packet, segment, start, &class, number);
         if let Some(((_, mut row), rows)) = row.zip(tables.segments.as_mut()) {
@@ -267,11 +272,6 @@ impl Flow {
         }
         if self.was_reset() && self.disproves_reset(side, packet.time_ns, segment, class.is_new) {
             self.reopen();
-        }
-        if let Some((waits, ip)) = self.waits.as_mut().zip(packet.network.as_ref()) {
-            if side != self.client {
-                waits.server_identification(ip.identification);
-            }
         }
         if !self.is_opaque {
             self.payload(side, packet, segment, start, ack, tables);

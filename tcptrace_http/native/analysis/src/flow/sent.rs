@@ -161,8 +161,9 @@ impl Flow {
             let sent = Sent {
                 at,
                 end,
+                bytes: segment.payload_bytes,
                 segments,
-                is_full: full > 0 && segment.payload_bytes >= full,
+                full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
             };
             waits.sent(from_server, sent, path);

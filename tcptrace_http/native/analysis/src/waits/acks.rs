@@ -12,6 +12,10 @@ const AGE_SLACK_NS: i64 = 100_000_000;
 const RELEASE_MAX_NS: i64 = 3_000_000;
 /// ... and on a long path by a share of it, for round trips vary.
 const RELEASE_RTT_SHARE: i64 = 8;
+/// Packets of one host are captured out of their true order by less.
+const EARLY_MAX_NS: i64 = 200_000;
+/// ACKs this close together let data go together.
+const TOGETHER_NS: i64 = 1_000_000;
 
 /// An ACK that acknowledged something new, or moved the window.
 #[derive(Clone, Copy, Debug)]
@@ -69,21 +73,24 @@ impl Acks {
     /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
     /// sender and of the data back.
     pub(super) fn released(&self, time_ns: i64, end: i64, path_ns: i64) -> Released {
-        let target = time_ns.saturating_sub(path_ns);
-        let distance = |ack: &Ack| ack.time_ns.saturating_sub(target).saturating_abs();
-        let after = self.ring.partition_point(|ack| ack.time_ns < target);
-        let before = after.checked_sub(1);
-        let nearest = [before, Some(after)]
-            .into_iter()
-            .flatten()
-            .filter_map(|at| Some((at, self.ring.get(at)?)))
-            .min_by_key(|(_, ack)| distance(ack));
+        // The path is the least there was: what an ACK lets go comes no sooner.
+        let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
+        let before = self.ring.partition_point(|ack| ack.time_ns <= target);
+        let nearest = before
+            .checked_sub(1)
+            .and_then(|at| Some((at, self.ring.get(at)?)));
         let Some((at, ack)) = nearest else {
             return Released::Unknown;
         };
         let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
-        let follows = distance(ack) <= slack;
-        let known = if follows { at.checked_sub(1) } else { before };
+        let follows = target.saturating_sub(ack.time_ns) <= slack;
+        let known = if follows {
+            let earlier = ack.time_ns.saturating_sub(TOGETHER_NS);
+            let earlier = self.ring.partition_point(|ack| ack.time_ns <= earlier);
+            earlier.min(at).checked_sub(1)
+        } else {
+            Some(at)
+        };
         let Some(known) = known.and_then(|at| self.ring.get(at)) else {
             return if follows {
                 Released::ByAck

@@ -65,8 +65,10 @@ pub struct Sent {
     pub at: Moment,
     /// Offset after its last byte in its half, whose first payload byte is at 1.
     pub end: i64,
+    pub bytes: u32,
     pub segments: u32,
-    pub is_full: bool,
+    /// Payload of a full segment.
+    pub full_bytes: u32,
     pub opens_hole: bool,
 }
 
@@ -119,6 +121,8 @@ pub struct Waits {
     server_acks: Acks,
     /// When the client had the response before.
     previous_end: Option<Moment>,
+    /// Who sent data last.
+    server_spoke: bool,
 }
 
 impl Waits {
@@ -139,6 +143,15 @@ impl Waits {
             client_acks: Acks::default(),
             server_acks: Acks::default(),
             previous_end: None,
+            server_spoke: !is_request,
+        }
+    }
+
+    fn timeline(&mut self, from_server: bool) -> &mut Timeline {
+        if from_server {
+            &mut self.responses
+        } else {
+            &mut self.requests
         }
     }
 
@@ -147,10 +160,14 @@ impl Waits {
         let data = Data {
             at: sent.at,
             end: sent.end,
+            bytes: sent.bytes,
             segments: sent.segments,
-            is_full: sent.is_full,
+            full_bytes: sent.full_bytes,
             opens_hole: sent.opens_hole,
         };
+        if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
+            self.timeline(from_server).begins();
+        }
         if from_server {
             self.responses
                 .new_data(data, path.of_responses(), &self.client_acks);

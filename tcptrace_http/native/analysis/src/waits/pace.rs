@@ -1,15 +1,17 @@
 //! The pace in which a sender's segments come when nothing holds them, and its flights.
 
-/// Shorter gaps are the pace of a link or a scheduler: a full segment at 12 Mbit/s.
-const BURST_MIN_NS: i64 = 1_000_000;
+/// Shorter gaps are the pace of a link or a scheduler: a full segment at 6 Mbit/s.
+const BURST_MIN_NS: i64 = 2_000_000;
+/// What two segments take longer than this to come is no pace of any link in use: 60 ms.
+pub(super) const PACE_STRETCHED_MAX_NS: i64 = PACE_MAX_NS * STRETCH;
 /// A first gap between two full segments of up to this is taken for the pace of a link: 0.8 Mbit/s.
 const PACE_MAX_NS: i64 = 15_000_000;
 /// Jitter, and one ACK for two segments, stretch the pace by this factor.
 const STRETCH: i64 = 4;
-/// ... and by this part of the round trip.
-const RTT_SHARE: i64 = 20;
-/// The share of a new gap in the mean, as RFC 6298 weighs round trips.
-const GAIN: i64 = 8;
+/// ... and by this part of the round trip: a paced sender spreads its window over it.
+const RTT_SHARE: i64 = 10;
+/// The share of a new gap in the mean: what is slower shows within a few.
+const GAIN: i64 = 4;
 
 /// The mean time between full segments that follow each other at once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,15 +55,16 @@ impl Pace {
 pub(super) struct Flights {
     current: u32,
     previous: u32,
-    /// Flights in a row that were of one size.
-    equal: u32,
+    /// Flights of this message in a row that were no larger than one before.
+    stagnant: u32,
+    largest_of_message: u32,
     /// The largest since the window may have been reset.
     largest: u32,
     had_loss: bool,
 }
 
-/// Rounds of one size that slow start cannot make.
-const EQUAL_MIN: u32 = 3;
+/// Rounds without growth that slow start cannot make: its last one alone may be smaller.
+const STAGNANT_MIN: u32 = 2;
 
 /// What limits a sender that waits for ACKs although the receiver's window has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +81,23 @@ impl Flights {
         self.current = self.current.saturating_add(segments);
     }
 
+    /// Another message begins: what was sent before says nothing of how it grows.
+    pub(super) fn begins(&mut self) {
+        self.largest = self.largest.max(self.current);
+        self.current = 0;
+        self.previous = 0;
+        self.stagnant = 0;
+        self.largest_of_message = 0;
+    }
+
     /// The flight has ended: the sender waits.
     pub(super) fn waits(&mut self) {
-        self.equal = if self.current == self.previous {
-            self.equal.saturating_add(1)
+        self.stagnant = if self.current <= self.largest_of_message {
+            self.stagnant.saturating_add(1)
         } else {
             0
         };
+        self.largest_of_message = self.largest_of_message.max(self.current);
         self.previous = self.current;
         self.largest = self.largest.max(self.current);
         self.current = 0;
@@ -101,17 +114,17 @@ impl Flights {
     pub(super) fn had_loss(&mut self) {
         self.had_loss = true;
         self.largest = 0;
-        self.equal = 0;
+        self.stagnant = 0;
     }
 
     /// What limits the flight that has just ended, called after [`Flights::waits`].
     pub(super) fn limit(self) -> Limit {
-        if self.previous < self.largest {
+        if self.stagnant >= STAGNANT_MIN && !self.had_loss {
+            Limit::SendBuffer
+        } else if self.previous < self.largest {
             Limit::None
         } else if self.had_loss {
             Limit::CongestionAvoidance
-        } else if self.equal.saturating_add(1) >= EQUAL_MIN {
-            Limit::SendBuffer
         } else {
             Limit::SlowStart
         }
@@ -135,7 +148,19 @@ mod tests {
     fn growing_flights_are_slow_start_and_constant_ones_a_send_buffer() {
         assert_eq!(after(&[10, 20, 40]), Limit::SlowStart);
         assert_eq!(after(&[6, 6, 6]), Limit::SendBuffer);
+        assert_eq!(after(&[3, 3, 2, 3]), Limit::SendBuffer);
         assert_eq!(after(&[10, 20, 3]), Limit::None);
+    }
+
+    #[test]
+    fn messages_of_one_flight_each_show_no_send_buffer() {
+        let mut flights = Flights::default();
+        for _ in 0..4 {
+            flights.begins();
+            flights.sent(2);
+            flights.waits();
+        }
+        assert_eq!(flights.limit(), Limit::SlowStart);
     }
 
     #[test]
@@ -155,6 +180,7 @@ mod tests {
         assert!(pace.may_begin_with(1_200_000));
         pace.learn(1_200_000, 1);
         assert_eq!(pace.burst_max_ns(1, 0), 4_800_000);
+        assert_eq!(pace.burst_max_ns(1, 100_000_000), 10_000_000);
         assert_eq!(pace.of(3), 3_600_000);
     }
 }

@@ -11,19 +11,22 @@ use std::collections::VecDeque;
 use trace_model::rows::Cause;
 
 use super::acks::{Acks, Released};
-use super::pace::{Flights, Limit, Pace};
+use super::pace::{Flights, Limit, Pace, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;
 /// Waits that are remembered until their transaction is over: 4,000 round trips of a long download.
 const PIECES_MAX: usize = 1 << 13;
-/// An ACK later than this was delayed: as in the detectors, 10 ms is the least in use.
+/// An ACK later than this was delayed: 10 ms is the least in use. Round trips vary by a share of them.
 const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
+const JITTER_RTT_SHARE: i64 = 10;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
 const TIMEOUT_MIN_NS: i64 = 200_000_000;
+/// What fills a hole in less than this part of a round trip was overtaken, not sent again.
+const REORDERED_SHARE: (i64, i64) = (9, 10);
 /// Identifications that were skipped by more are no count of lost packets.
 const SKIPPED_AT_MOST: u32 = 64;
 /// The field of the IPv4 header has 16 bits.
@@ -37,11 +40,19 @@ pub(super) struct Data {
     pub(super) at: Moment,
     /// Offset after its last byte.
     pub(super) end: i64,
+    pub(super) bytes: u32,
     /// Segments it was on the wire.
     pub(super) segments: u32,
-    pub(super) is_full: bool,
+    /// Payload of a full one.
+    pub(super) full_bytes: u32,
     /// Bytes before it were passed over.
     pub(super) opens_hole: bool,
+}
+
+impl Data {
+    fn is_full(&self) -> bool {
+        self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
 }
 
 /// Payload that was sent before, or fills a hole.
@@ -81,6 +92,7 @@ pub(super) struct Words {
 struct Pending {
     at: Moment,
     end: i64,
+    bytes: u32,
     segments: u32,
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
@@ -134,6 +146,7 @@ pub(super) struct Timeline {
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
     extents: VecDeque<Extent>,
+    full_bytes: u32,
     /// Offset after the newest byte sent.
     newest: i64,
     /// How what is being repaired was noticed, and up to where it was sent by then.
@@ -141,6 +154,7 @@ pub(super) struct Timeline {
     last_identification: Option<u32>,
     counted: u32,
     skipped: u32,
+    counts_are_shared: bool,
 }
 
 impl Timeline {
@@ -158,11 +172,13 @@ impl Timeline {
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
             extents: VecDeque::new(),
+            full_bytes: 0,
             newest: 0,
             episode: None,
             last_identification: None,
             counted: 0,
             skipped: 0,
+            counts_are_shared: false,
         }
     }
 
@@ -175,6 +191,7 @@ impl Timeline {
                 1 => self.counted = self.counted.saturating_add(1),
                 2..=SKIPPED_AT_MOST if self.counted >= COUNTED_MIN => {
                     self.skipped = self.skipped.saturating_add(step.saturating_sub(1));
+                    self.counted = 0;
                 }
                 _ => self.counted = 0,
             }
@@ -182,20 +199,30 @@ impl Timeline {
         self.last_identification = Some(identification);
     }
 
+    /// The other direction has spoken: what comes is another message.
+    pub(super) fn begins(&mut self) {
+        self.flights.begins();
+    }
+
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let cause = self.wait_before(data, route, acks);
+        // Passed over although nothing was lost: the host counts all its packets together.
+        let is_shared = self.skipped > 0 && cause.is_none() && !data.opens_hole;
+        self.counts_are_shared |= is_shared;
         self.skipped = 0;
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
-        self.sent = Some((data.at, data.is_full));
+        self.sent = Some((data.at, data.is_full()));
+        self.full_bytes = data.full_bytes;
         self.newest = self.newest.max(data.end);
         self.flights.sent(data.segments);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         self.pending.push_back(Pending {
             at: data.at,
             end: data.end,
+            bytes: data.bytes,
             segments: data.segments,
             cause,
             stall: None,
@@ -210,7 +237,7 @@ impl Timeline {
         let (sent, was_full) = self.sent?;
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
-        let are_full = was_full && data.is_full && !data.opens_hole;
+        let are_full = was_full && data.is_full() && !data.opens_hole;
         if gap <= self.pace.burst_max_ns(data.segments, rtt) {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
@@ -244,7 +271,9 @@ impl Timeline {
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
-            (Released::ByNone, _) if self.skipped > 0 => (Cause::StallTailLoss, INFERRED),
+            (Released::ByNone, _) if self.skipped > 0 && !self.counts_are_shared => {
+                (Cause::StallTailLoss, INFERRED)
+            }
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
             (Released::ByAck | Released::ByNone, _) => (self.words.idle, INFERRED),
         }
@@ -254,7 +283,7 @@ impl Timeline {
     /// if anything is still missing.
     pub(super) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         self.flights.had_loss();
-        let cause = self.repair(data);
+        let cause = self.repair(data, route.rtt_ns());
         self.sent = Some((data.at, false));
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
@@ -278,10 +307,18 @@ impl Timeline {
 
     /// How the sender learnt that data was lost (TAPO's stall tree, CoNEXT 2015): the last of a flight has
     /// nothing behind it that would tell; a sender whose timer must run out is silent until then.
-    fn repair(&mut self, data: Resent) -> Cause {
+    fn repair(&mut self, data: Resent, rtt_ns: i64) -> Cause {
         let sent_ns = self.sent.map_or(data.at.time_ns, |(sent, _)| sent.time_ns);
         let silence = data.at.time_ns.saturating_sub(sent_ns);
-        if data.is_out_of_order {
+        // What was sent again came at least a round trip after what told of the loss.
+        let opened_ns = self
+            .pending
+            .front()
+            .map_or(sent_ns, |first| first.at.time_ns);
+        let waited = data.at.time_ns.saturating_sub(opened_ns);
+        if data.is_out_of_order
+            && waited.saturating_mul(REORDERED_SHARE.1) < rtt_ns.saturating_mul(REORDERED_SHARE.0)
+        {
             return Cause::NetworkReordering;
         }
         let goes_on = self
@@ -313,24 +350,45 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
-        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
-        let (segments, newest) = covered.fold((0_u32, None), |(segments, _), sent| {
-            (
-                segments.saturating_add(sent.segments),
-                Some(sent.at.time_ns),
-            )
-        });
-        let Some(newest) = newest else { return };
-        let arrived = newest.saturating_add(route.to_receiver_ns);
-        let expected = self.came.map_or(arrived, |came| {
-            came.time_ns
-                .saturating_add(self.pace.of(segments))
-                .max(arrived)
-        });
-        let delay = at.time_ns.saturating_sub(expected);
-        let is_delayed = segments < DELAYED_ACK_SEGMENTS && delay >= DELAYED_ACK_MIN_NS;
-        let time_ns = if is_delayed { expected } else { at.time_ns };
-        self.settle(acked, Moment { time_ns, ..at }, route);
+        self.settle_by_ack(at, acked, route);
+    }
+
+    /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
+    /// came in the pace of the path. What was lost on the way was there no sooner than the ACK tells.
+    fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
+        let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
+        let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
+        let may_be_delayed = bytes < self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let was_repaired = covered().any(|sent| sent.stall.is_some());
+        let segments = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.segments));
+        let is_burst = covered().all(|sent| sent.cause.is_none()) && !was_repaired;
+        if let Some(came) = self.came.filter(|_| is_burst && !may_be_delayed) {
+            let elapsed = at.time_ns.saturating_sub(came.time_ns);
+            self.pace.learn(elapsed, segments);
+        }
+        while let Some(data) = self.pending.front().copied() {
+            if data.end > acked {
+                return;
+            }
+            self.pending.pop_front();
+            let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
+            let arrived = data.at.time_ns.saturating_add(route.to_receiver_ns);
+            let expected = self.came.map_or(arrived, |came| {
+                came.time_ns
+                    .saturating_add(self.pace.of(data.segments))
+                    .max(arrived)
+            });
+            let delay = at.time_ns.saturating_sub(expected);
+            let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
+            let most = self.pace.burst_max_ns(data.segments, 0).max(jitter);
+            let is_delayed = may_be_delayed && delay > most;
+            let time_ns = if was_repaired || (is_newest && !is_delayed) {
+                at.time_ns
+            } else {
+                expected.min(at.time_ns)
+            };
+            self.append(data, time_ns, route);
+        }
     }
 
     /// The receiver has all data up to `end`.
@@ -386,11 +444,8 @@ impl Timeline {
     fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
         let gap = end.time_ns.saturating_sub(start.time_ns);
         let pace = self.pace.of(data.segments);
-        let is_queue =
-            self.settles_by_ack && gap > self.pace.burst_max_ns(data.segments, route.rtt_ns());
-        if self.settles_by_ack && data.cause.is_none() && !is_queue {
-            self.pace.learn(gap, data.segments);
-        }
+        let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
+        let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
         let wait = data
             .cause
             .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
