@@ -1,9 +1,9 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
-The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``pauses`` or ``flights``: where both are empty there is no candidate, ``findings`` and ``waits``
-are empty, and polars need not be imported at all. On a clean capture that import would cost more
-than the analysis of a hundred thousand packets.
+The core makes the rows in one pass over the capture. Findings come from its candidate tables (``pauses``
+and ``flights``), from the waits, and from pages, which are made of transactions: of a capture without any
+of these there are none, and polars need not be imported at all. That import would cost more than the
+analysis of a hundred thousand packets.
 """
 
 from __future__ import annotations
