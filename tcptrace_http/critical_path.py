@@ -153,6 +153,9 @@ def stretches(members: Sequence[Member]) -> list[Stretch]:
     The first of ``members`` by request is the base document. It starts the retrieval, the last byte of any
     ends it. A retrieval that took no time has none.
     """
+    if len(members) == 1:
+        (alone,) = members
+        return [Stretch(*alone[:3], alone.start, alone.end)] if alone.start < alone.end else []
     page = _Page(members)
     current = max(members, key=attrgetter("end", "request", "flow", "transaction"))
     cursor = current.end

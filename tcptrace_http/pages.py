@@ -58,8 +58,8 @@ SOURCES: Final = {
     "links": ("flow", "transaction", "time", "url", "base"),
     "waits": ("flow", "transaction", "cause", "start", "end"),
 }
-#: Of these columns of a whole capture: some 300,000 transactions. To group them takes three times that.
-PAGES_BYTES_MAX: Final = 128 << 20
+#: Of these columns of a whole capture: some 200,000 transactions. To group them takes three times that.
+PAGES_BYTES_MAX: Final = 64 << 20
 
 
 class Pages:

@@ -25,7 +25,7 @@ BASE_MIB: Final = 112
 #: A capture that is only read and counted needs no more than that.
 NOTHING_KEPT_MIB: Final = 128
 #: What pages are made from (PAGES_BYTES_MAX), and what it takes to group that.
-PAGES_MIB: Final = BASE_MIB + 4 * 128
+PAGES_MIB: Final = BASE_MIB + 6 * 64
 #: The sum that all flows may hold (HELD_BYTES_MAX), and what is allocated around it.
 HELD_MIB: Final = BASE_MIB + 256 + 64
 #: The same, and a batch of rows with targets of 8 kB.
