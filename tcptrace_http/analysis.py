@@ -186,10 +186,12 @@ class Analysis:
     @cached_property
     def findings_of_flows(self) -> pl.DataFrame:
         """The findings but for those about pages, which need the whole capture."""
+        from tcptrace_http.counterfactual import with_counterfactual
         from tcptrace_http.detectors import findings_of_waits, in_order
 
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
-        return in_order([self._shaping_findings, of_waits])
+        found = in_order([self._shaping_findings, of_waits])
+        return in_order([with_counterfactual(found, self.waits, self.transactions)])
 
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
         return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}

@@ -637,6 +637,12 @@ _FINDINGS: Final = Table(
         ("last_frame", "u64?*", "Last frame of the evidence"),
         ("start", "time?*", "When the lost time began: for held data, when it could have been sent"),
         ("lost", "duration*", "By how much the transaction would have been shorter; 0 for structure alone"),
+        ("elapsed_without", "duration?*", "What the transaction would have taken without it; null for several"),
+        (
+            "shared",
+            "duration*",
+            "The part of it that other findings of the transaction claim too: without them all it is saved once",
+        ),
         ("confidence", "f64*", "0 to 1"),
         ("cause", "enum:CAUSES?*", "What the lost time was spent on; null for structure alone"),
         ("summary", "str*", "What happened, in a sentence"),

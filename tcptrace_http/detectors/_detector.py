@@ -87,6 +87,9 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
             detector=pl.lit(detector.name),
             severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
             reference=pl.lit(detector.reference),
+            # What all findings claim is told when all are known.
+            elapsed_without=None,
+            shared=pl.lit(0).cast(pl.Duration("ns")),
         )
         .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     )

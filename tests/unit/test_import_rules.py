@@ -21,9 +21,11 @@ ALLOWED = {
     "retrieval": {"schema"},
     "critical_path": {"schema"},
     "pages": {"critical_path", "detectors", "retrieval", "schema"},
+    "counterfactual": {"schema"},
     "detectors": {"schema", "waits"},
     "analysis": {
         "capture",
+        "counterfactual",
         "detectors",
         "errors",
         "pages",
@@ -83,7 +85,7 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
     if part_of(path) == "report":
         slow -= {name for name in slow if name.startswith("tcptrace_http.report")}
-    if part_of(path) in {"detectors", "waits", "charts"}:
+    if part_of(path) in {"detectors", "waits", "counterfactual", "charts"}:
         slow -= {"polars"}
     assert not slow
 

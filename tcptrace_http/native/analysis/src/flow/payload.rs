@@ -132,7 +132,18 @@ impl Flow {
                 frame: mark.frame,
             };
             let is_request = direction == Direction::ClientToServer;
-            self.waits = Some(Box::new(Waits::new(at, is_request)));
+            let mut waits = Waits::new(at, is_request);
+            let path = self.waits_path();
+            for (by_client, half, data) in [
+                (true, self.client_half(), self.server_half()),
+                (false, self.server_half(), self.client_half()),
+            ] {
+                if half.counts.packets > 0 {
+                    let window = half.last_window_bytes;
+                    waits.acknowledged(by_client, at, data.acked, window, path);
+                }
+            }
+            self.waits = Some(Box::new(waits));
         }
         let opened = connection.response_start();
         let both_opaque = connection.is_opaque(Direction::ClientToServer)

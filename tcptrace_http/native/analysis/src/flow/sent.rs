@@ -88,6 +88,10 @@ impl Flow {
     ) {
         let length = segment.sequence_length();
         if length == 0 || segment.has(flags::RST) || class.is_keep_alive || class.is_window_probe {
+            // Behind an update that was lost on its way it looks like a keep-alive probe.
+            if let Some(waits) = self.waits.as_mut().filter(|_| segment.payload_bytes > 0) {
+                waits.probed(side != self.client, moment(packet));
+            }
             return;
         }
         let end = start.saturating_add(i64::from(length));

@@ -47,10 +47,16 @@ pub(super) enum Released {
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     ring: VecDeque<Ack>,
+    /// When a window of zero was opened last.
+    opened_ns: Option<i64>,
 }
 
 impl Acks {
     pub(super) fn push(&mut self, time_ns: i64, acked: i64, window: u32, rtt_ns: i64) {
+        let was_closed = self.ring.back().is_some_and(|last| last.window == 0);
+        if was_closed && window > 0 {
+            self.opened_ns = Some(time_ns);
+        }
         let edge = acked.saturating_add(i64::from(window));
         let edge = self.ring.back().map_or(edge, |last| last.edge.max(edge));
         let oldest = time_ns
@@ -106,6 +112,11 @@ impl Acks {
             (false, true) => Released::ByAck,
             (false, false) => Released::ByNone,
         }
+    }
+
+    /// When a window of zero was opened last.
+    pub(super) fn opened_ns(&self) -> Option<i64> {
+        self.opened_ns
     }
 
     /// Memory that the ACKs take.

@@ -194,6 +194,11 @@ impl Waits {
         }
     }
 
+    /// A probe of a window of zero went by.
+    pub fn probed(&mut self, from_server: bool, at: Moment) {
+        self.timeline(from_server).probe(at);
+    }
+
     /// A packet of the server that has this IPv4 identification.
     #[inline]
     pub fn server_identification(&mut self, identification: u32) {
@@ -261,7 +266,12 @@ impl Waits {
             };
             self.give_server(first, came, path, &mut partition);
             self.give_response(came, had, &mut partition);
-            partition.until(last, Cause::Close, INFERRED);
+            let closed = if is_ended_by_close(row) {
+                spans.end
+            } else {
+                last
+            };
+            partition.until(closed, Cause::Close, INFERRED);
             self.give_last_ack(spans.end, extent.is_some(), path, &mut partition);
             self.previous_end = Some(had);
             self.responses.forget_before(had.time_ns);
@@ -272,8 +282,7 @@ impl Waits {
     /// When the last byte of a response came that is complete at `last`: if its connection's end is the
     /// end of it, that is the FIN, and the byte came before.
     fn last_byte(&self, row: &TransactionRow, last: Moment) -> Moment {
-        let is_ended_by_close = row.response_framing == Some(Framing::UntilClose);
-        let latest = self.responses.latest().filter(|_| is_ended_by_close);
+        let latest = self.responses.latest().filter(|_| is_ended_by_close(row));
         latest.map_or(last, |latest| latest.earlier(last))
     }
 
@@ -427,6 +436,10 @@ impl Spans {
             response,
         }
     }
+}
+
+fn is_ended_by_close(row: &TransactionRow) -> bool {
+    row.response_framing == Some(Framing::UntilClose)
 }
 
 fn give_setup(setup: &Setup, partition: &mut Partition) {

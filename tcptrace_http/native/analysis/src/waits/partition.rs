@@ -67,7 +67,16 @@ impl Partition {
 
     /// Gives the time up to `moment` to `cause`; nothing if that has passed.
     pub fn until(&mut self, moment: Moment, cause: Cause, confidence: f64) {
-        let time_ns = moment.time_ns.min(self.end.time_ns);
+        let has_passed = moment.time_ns < self.at.time_ns;
+        self.give(moment.time_ns, moment.frame, cause, confidence);
+        if !has_passed {
+            self.at.frame = moment.frame;
+        }
+    }
+
+    /// Gives the time up to `time_ns`, which is no later than the packet in `frame`, to `cause`.
+    fn give(&mut self, time_ns: i64, frame: u64, cause: Cause, confidence: f64) {
+        let time_ns = time_ns.min(self.end.time_ns);
         if time_ns <= self.at.time_ns {
             return;
         }
@@ -77,7 +86,7 @@ impl Partition {
             .filter(|last| last.cause == cause && cause == Cause::SendLimitedBottleneck);
         if let Some(last) = continued {
             last.end = time_ns;
-            last.last_frame = moment.frame;
+            last.last_frame = frame;
         } else {
             self.rows.push(WaitRow {
                 flow: self.flow,
@@ -86,24 +95,17 @@ impl Partition {
                 start: self.at.time_ns,
                 end: time_ns,
                 first_frame: self.at.frame,
-                last_frame: moment.frame,
+                last_frame: frame,
                 confidence,
             });
         }
-        self.at = Moment {
-            time_ns,
-            frame: moment.frame,
-        };
+        self.at.time_ns = time_ns;
     }
 
     /// Gives at most `most_ns` more to `cause`, up to `moment` at the latest.
     pub fn at_most(&mut self, most_ns: i64, moment: Moment, cause: Cause, confidence: f64) {
         let time_ns = self.at.time_ns.saturating_add(most_ns.max(0));
-        let until = Moment {
-            time_ns: time_ns.min(moment.time_ns),
-            frame: moment.frame,
-        };
-        self.until(until, cause, confidence);
+        self.give(time_ns.min(moment.time_ns), moment.frame, cause, confidence);
     }
 
     /// Ends it: what nobody asked for is unexplained.

@@ -96,8 +96,10 @@ struct Pending {
     segments: u32,
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
-    /// It was lost, and this brought it.
-    stall: Option<Cause>,
+    /// From when on the window was open, although the sender learnt it by a probe only.
+    persists_from_ns: Option<i64>,
+    /// It was lost: how that was noticed, and the frame in which it was sent again.
+    stall: Option<(Cause, u64)>,
 }
 
 /// An interval between two segments.
@@ -146,6 +148,7 @@ pub(super) struct Timeline {
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
     extents: VecDeque<Extent>,
+    probed_ns: Option<i64>,
     full_bytes: u32,
     /// Offset after the newest byte sent.
     newest: i64,
@@ -172,6 +175,7 @@ impl Timeline {
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
             extents: VecDeque::new(),
+            probed_ns: None,
             full_bytes: 0,
             newest: 0,
             episode: None,
@@ -225,8 +229,10 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             cause,
+            persists_from_ns: self.persist(data, route, acks),
             stall: None,
         });
+        self.probed_ns = None;
         if (!self.settles_by_ack && !self.has_hole) || self.pending.len() > PENDING_MAX {
             self.settle(data.end, data.at, route);
         }
@@ -258,6 +264,18 @@ impl Timeline {
         Some(self.cause_of(released, limit, was_full))
     }
 
+    /// From when on data could have gone, if the window was opened before the sender's last probe.
+    fn persist(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
+        let (opened_ns, probed_ns) = (acks.opened_ns()?, self.probed_ns?);
+        let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
+        (allowed_ns <= probed_ns && probed_ns < data.at.time_ns).then_some(allowed_ns)
+    }
+
+    /// A probe of a window of zero went by.
+    pub(super) fn probe(&mut self, at: Moment) {
+        self.probed_ns = Some(at.time_ns);
+    }
+
     fn cause_of(&self, released: Released, limit: Limit, was_full: bool) -> (Cause, f64) {
         match (released, limit) {
             (Released::ByOpenedWindow, _) => (Cause::SendLimitedZeroWindow, SEEN),
@@ -284,10 +302,10 @@ impl Timeline {
     pub(super) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         self.flights.had_loss();
         let cause = self.repair(data, route.rtt_ns());
-        self.sent = Some((data.at, false));
+        self.sent = Some((data.at, true));
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
-            lost.stall.get_or_insert(cause);
+            lost.stall.get_or_insert((cause, data.at.frame));
             if self.settles_by_ack {
                 return;
             }
@@ -428,10 +446,10 @@ impl Timeline {
             end
         };
         self.plain(data, came, until, route);
-        if let Some(cause) = data.stall {
+        if let Some((cause, frame)) = data.stall {
             self.push(Piece {
                 start: until,
-                end,
+                end: Moment { frame, ..end },
                 cause,
                 confidence: SEEN,
             });
@@ -453,9 +471,14 @@ impl Timeline {
             Some(_) => start.time_ns.saturating_add(pace).min(end.time_ns),
             None => end.time_ns,
         };
+        // The next packet is the one that was waited for.
         let middle = Moment {
             time_ns: burst_end,
-            frame: end.frame,
+            frame: if wait.is_some() {
+                start.frame
+            } else {
+                end.frame
+            },
         };
         self.push(Piece {
             start,
@@ -463,14 +486,34 @@ impl Timeline {
             cause: self.words.burst,
             confidence: INFERRED,
         });
-        if let Some((cause, confidence)) = wait {
-            self.push(Piece {
-                start: middle,
+        let Some((cause, confidence)) = wait else {
+            return;
+        };
+        let Some(persists_from_ns) = data.persists_from_ns else {
+            let start = middle;
+            return self.push(Piece {
+                start,
                 end,
                 cause,
                 confidence,
             });
-        }
+        };
+        let opened = Moment {
+            time_ns: persists_from_ns.clamp(middle.time_ns, end.time_ns),
+            frame: start.frame,
+        };
+        self.push(Piece {
+            start: middle,
+            end: opened,
+            cause: Cause::SendLimitedZeroWindow,
+            confidence: SEEN,
+        });
+        self.push(Piece {
+            start: opened,
+            end,
+            cause: Cause::StallPersist,
+            confidence: INFERRED,
+        });
     }
 
     fn push(&mut self, piece: Piece) {

@@ -1,0 +1,60 @@
+"""The waits' cases: every ``trace`` block of ``cases/*.md`` gives the waits of its ``waits`` block.
+
+A line of that block is a wait: transaction, cause, milliseconds, and the frames at its borders. Waits of
+less than a tenth of a millisecond are left out: they are the time a host takes to answer.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tcptrace_http
+from tcptrace_http.schema import CAUSES
+from tests.detectors import packet_script
+
+CASES = Path(__file__).parent / "cases"
+CASE = re.compile(
+    r"^## (?P<title>.+?)$.*?^```trace\n(?P<trace>.*?)^```$.*?^```waits\n(?P<waits>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+SHOWN_MIN_MS = 0.1
+
+
+def cases() -> list[object]:
+    return [
+        pytest.param(found["trace"], found["waits"], id=f"{page.stem}: {found['title']}")
+        for page in sorted(CASES.glob("*.md"))
+        for found in CASE.finditer(page.read_text())
+    ]
+
+
+def told(trace: str, folder: Path) -> list[str]:
+    capture = folder / "case.pcap"
+    capture.write_bytes(packet_script.pcap(trace))
+    elapsed = (pl.col("end") - pl.col("start")).dt.total_nanoseconds() / 1e6
+    waits = tcptrace_http.analyze(capture).waits.with_columns(elapsed=elapsed)
+    return [
+        f"{wait['transaction']} {wait['cause']} {wait['elapsed']:.1f}"
+        f" frames {wait['first_frame']}-{wait['last_frame']}"
+        for wait in waits.iter_rows(named=True)
+        if wait["elapsed"] >= SHOWN_MIN_MS
+    ]
+
+
+@pytest.mark.parametrize(("trace", "waits"), cases())
+def test_a_case_gives_the_waits_it_names(trace: str, waits: str, tmp_path: Path) -> None:
+    assert told(trace, tmp_path) == waits.splitlines()
+
+
+#: What no small case can show: nothing is unexplained in it, and a queue needs a link.
+WITHOUT_A_CASE = {"unexplained", "network.queueing", "stall.cork_timeout", "stall.delayed_ack_first_segment"}
+
+
+def test_every_cause_that_the_core_gives_has_a_case() -> None:
+    shown = {line.split()[1] for _, waits in (case.values for case in cases()) for line in waits.splitlines()}  # type: ignore[attr-defined]
+    assert shown - set(CAUSES) == set()
+    assert set(CAUSES) - shown - WITHOUT_A_CASE == set()
