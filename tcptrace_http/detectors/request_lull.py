@@ -80,7 +80,10 @@ def find(
     """Pages with serial requests over an idle path; see :class:`Detector`."""
     import polars as pl
 
-    members = _members(tables)
+    # The document and the first object have none.
+    has_chain = pl.col("transactions") >= lulls_min + 2
+    clients = tables["retrievals"].lazy().filter(has_chain).select("client").unique()
+    members = _members(tables).join(clients, on="client", how="semi", maintain_order="left")
     before = pl.col("end").shift(1).over("flow")
     idle = (pl.col("response_first_time") - before).dt.total_nanoseconds()
     rtt = pl.coalesce(pl.col("server_path_rtt") + pl.col("client_path_rtt"), "initial_rtt").dt.total_nanoseconds()

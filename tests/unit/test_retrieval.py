@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tcptrace_http.pages import Pages
 from tcptrace_http.retrieval import Retrievals, requests, retrievals
 from tcptrace_http.schema import TABLES, polars_schema
 
@@ -199,3 +200,28 @@ def test_no_transactions_make_no_retrievals():
     found = retrievals(requests(table("transactions", []), table("flows", [])), table("links", []))
     assert found.retrievals.is_empty()
     assert found.transactions.is_empty()
+
+
+def sources(rows: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
+    """What pages are made from, of one client."""
+    flows = [{"flow": n, "client": "c", "server": "s", "server_port": 80} for n in {row["flow"] for row in rows}]
+    empty = {name: table(name, []) for name in ("links", "waits")}
+    return {"transactions": table("transactions", rows), "flows": table("flows", flows)} | empty
+
+
+def test_a_page_whose_transactions_come_in_two_batches_is_one():
+    pages = Pages()
+    pages.add(sources([got(0, 0, "/", 0, 100, **HTML)]))
+    pages.add(sources([got(1, 0, "/x.png", 110, 200, referer="http://h/")]))
+    assert pages.retrievals["transactions"].to_list() == [2]
+    assert pages.critical_path["end"].to_list()[-1] == at(200)
+    assert pages.complaint is None
+
+
+def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_said():
+    pages = Pages(bytes_max=400)
+    for number in range(4):
+        pages.add(sources([got(number, 0, "/", number * 2000, number * 2000 + 100, **HTML)]))
+    assert pages.retrievals.is_empty()
+    assert pages.findings.is_empty()
+    assert "not made of 4 transactions" in str(pages.complaint)
