@@ -53,6 +53,7 @@ lint: build ## ruff, mypy --strict, rustfmt, clippy, generated files
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/python tests/generate/rows.py --check
+	$(BIN)/python tests/generate/catalogue.py --check
 
 fmt: build ## format Python and Rust
 	$(BIN)/ruff check --fix-only --quiet .
@@ -61,6 +62,7 @@ fmt: build ## format Python and Rust
 
 gen: build ## write the generated files anew
 	$(BIN)/python tests/generate/rows.py
+	$(BIN)/python tests/generate/catalogue.py
 	$(BIN)/python tests/generate/readme.py
 
 # An editable installation starts slower than the one that users have.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from tcptrace_http.glossary import explain
     from tcptrace_http.lazy_scan import scan
+    from tcptrace_http.rollups import by_rfc4898, by_tapo, har_timings
     from tcptrace_http.trace import Provenance, Trace, write_pcap
 
 __all__ = [
@@ -50,7 +51,10 @@ __all__ = [
     "UnsupportedLinkType",
     "__version__",
     "analyze",
+    "by_rfc4898",
+    "by_tapo",
     "explain",
+    "har_timings",
     "read",
     "scan",
     "write_pcap",
@@ -71,7 +75,10 @@ _MODULE_OF: Final = {
     "UnknownName": "errors",
     "UnsupportedLinkType": "errors",
     "analyze": "analysis",
+    "by_rfc4898": "rollups",
+    "by_tapo": "rollups",
     "explain": "glossary",
+    "har_timings": "rollups",
     "read": "capture",
     "scan": "lazy_scan",
     "write_pcap": "trace",

@@ -1,9 +1,9 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
-The core makes the rows in one pass over the capture. Findings come from its candidate tables (``pauses``
-and ``flights``), from the waits, and from pages, which are made of transactions: of a capture without any
-of these there are none, and polars need not be imported at all. That import would cost more than the
-analysis of a hundred thousand packets.
+The core makes the rows in one pass over the capture. Findings come from ``CANDIDATE_TABLES``, from the
+waits, and from pages, which are made of transactions: of a capture without any of these there are none,
+and polars need not be imported at all. That import would cost more than the analysis of a hundred
+thousand packets.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches"]
 
 #: The tables whose rows may become findings; and those that are looked up for them.
-CANDIDATE_TABLES: Final = ("pauses", "flights")
+CANDIDATE_TABLES: Final = ("pauses", "flights", "segmentation", "flaws")
 _LOOKED_UP_TABLES: Final = ("flows", "transactions")
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
@@ -40,6 +40,8 @@ _KEYS: Final = {
     "links": ("flow", "transaction"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
+    "flaws": ("flow",),
+    "segmentation": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
     "retrieval_transactions": ("flow", "transaction"),
     "critical_path": ("flow", "transaction"),
@@ -91,13 +93,23 @@ class Analysis:
 
     @cached_property
     def pauses(self) -> pl.DataFrame:
-        """One row a pause inside a response."""
+        """One row a pause inside a message."""
         return self._native("pauses")
 
     @cached_property
     def flights(self) -> pl.DataFrame:
-        """One row a response after an idle period."""
+        """One row a response after an idle period, or in flights that did not grow."""
         return self._native("flights")
+
+    @cached_property
+    def segmentation(self) -> pl.DataFrame:
+        """One row a message that was cut into segments in a notable way."""
+        return self._native("segmentation")
+
+    @cached_property
+    def flaws(self) -> pl.DataFrame:
+        """One row a flow and a way in which its capture falls short of what was on the wire."""
+        return self._native("flaws")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:
@@ -113,6 +125,11 @@ class Analysis:
     def findings(self) -> pl.DataFrame:
         """One row a named pathology, the most time lost first."""
         return self._chosen("findings", self._judge)
+
+    @cached_property
+    def inconclusive(self) -> pl.DataFrame:
+        """One row a detector and a flaw of the capture that kept it from judging flows."""
+        return self._chosen("inconclusive", self._judge_the_unjudged)
 
     @cached_property
     def waits(self) -> pl.DataFrame:
@@ -176,22 +193,31 @@ class Analysis:
 
         return shaping_findings(self._judged_tables())
 
-    def _judge(self) -> pl.DataFrame:
-        if not self.has_candidates and not self.has_transactions:
-            return empty_frame(TABLES["findings"])
-        from tcptrace_http.detectors import in_order
-
-        return in_order([self.findings_of_flows, self._pages.findings])
-
     @cached_property
     def findings_of_flows(self) -> pl.DataFrame:
-        """The findings but for those about pages, which need the whole capture."""
+        """Those of the findings that are about neither pages nor the capture, which need all of it."""
+        if not self.has_candidates and not self.has_transactions:
+            return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
         from tcptrace_http.detectors import findings_of_waits, in_order
 
         of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
         found = in_order([self._shaping_findings, of_waits])
         return in_order([with_counterfactual(found, self.waits, self.transactions)])
+
+    def _judge(self) -> pl.DataFrame:
+        if not self.has_candidates and not self.has_transactions:
+            return empty_frame(TABLES["findings"])
+        from tcptrace_http.detectors import findings_of_capture, in_order
+
+        return in_order([self.findings_of_flows, self._pages.findings, findings_of_capture(self.flaws)])
+
+    def _judge_the_unjudged(self) -> pl.DataFrame:
+        if not self.has_candidates:
+            return empty_frame(TABLES["inconclusive"])
+        from tcptrace_http.detectors import DETECTORS, inconclusive
+
+        return inconclusive(DETECTORS.values(), self.flaws, self.findings)
 
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
         return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}
@@ -217,9 +243,11 @@ class Analysis:
     def where(self, expression: str, *, table: str = "transactions") -> Analysis:
         """The rows of ``table`` for which an SQL expression is true, and what belongs to them.
 
-        A finding or wait belongs to its transaction, a transaction to its flow, and a retrieval to all of
-        its transactions. ``packets`` and ``anomalies`` belong to none: they are kept, unless it is them
-        that are selected from.
+        A finding or wait belongs to its transaction, or only to its flow where it has none; a transaction
+        to its flow, and a retrieval to all of its transactions. Rows that belong to no flow are kept, unless
+        it is them that are selected from: those of ``packets`` and ``anomalies``, and findings about several
+        flows. Findings about the capture itself, and what was ``inconclusive``, are those of the flows that
+        are left.
         """
         chosen = _rows_where(self.table(table), expression, table)
         if table == "retrievals":
@@ -242,7 +270,28 @@ class Analysis:
             selected["retrievals"] = self.retrievals.join(
                 selected["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
             )
+        if key and self.has_candidates:
+            selected |= self._about_more_than_a_transaction(table, selected)
         return Analysis(self._decoded, selected)
+
+    def _about_more_than_a_transaction(
+        self, table: str, selected: Mapping[str, pl.DataFrame]
+    ) -> dict[str, pl.DataFrame]:
+        """What was inconclusive in the flows of the rows selected from ``table``; and unless it is findings,
+        those of the transactions, with those about these flows, about several flows and the capture.
+        """
+        import polars as pl
+
+        from tcptrace_http.detectors import DETECTORS, findings_of_capture, in_order, inconclusive
+
+        made = {"inconclusive": inconclusive(DETECTORS.values(), selected["flaws"], self.findings)}
+        if table != "findings":
+            flows = selected[table]["flow"].unique().implode()
+            is_theirs = pl.col("flow").is_null() | pl.col("flow").is_in(flows)
+            broader = self.findings_of_flows.filter(pl.col("transaction").is_null(), is_theirs)
+            own = selected["findings"].filter(pl.col("transaction").is_not_null())
+            made["findings"] = in_order([own, broader, findings_of_capture(selected["flaws"])])
+        return made
 
 
 def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFrame:

@@ -1,13 +1,17 @@
-"""What the names in a report mean: detectors, causes, tables, columns and kinds of anomalies; and peers' names."""
+"""What the names in a report mean: detectors, causes, needs, tables, columns, kinds of anomalies and flaws; and
+peers' names.
+"""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.causes import RULES
+from tcptrace_http.detectors import DETECTORS, NEEDS, Detector
 from tcptrace_http.errors import UnknownName
 from tcptrace_http.peers import names_for, peer
-from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, TABLES, Column, Table
+from tcptrace_http.rollups import ROLLUPS
+from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, FLAWS, TABLES, Column, Table
 
 __all__ = ["explain", "explain_peer", "listing"]
 
@@ -31,6 +35,8 @@ def listing() -> str:
         "Detectors": list(DETECTORS),
         "Causes": list(CAUSES),
         "Kinds of anomalies": list(ANOMALY_KINDS),
+        "Flaws of a capture": list(FLAWS),
+        "Needs of detectors": list(NEEDS),
         "Tables (their columns: explain TABLE)": list(TABLES),
     }
     return "\n\n".join(f"{title}\n" + "\n".join(f"  {name}" for name in names) for title, names in groups.items())
@@ -38,9 +44,14 @@ def listing() -> str:
 
 def _entries() -> list[tuple[str, str]]:
     """Every name with its meaning."""
-    entries = [(detector.name, f"{detector.name} (detector)\n\n{detector.doc}") for detector in DETECTORS.values()]
-    entries += [(name, f"{name} (cause)\n  {meaning}") for name, meaning in CAUSES.items()]
+    entries = [(detector.name, _detector(detector)) for detector in DETECTORS.values()]
+    entries += [(name, _cause(name)) for name in CAUSES]
     entries += [(name, f"{name} (anomaly)\n  {meaning}") for name, meaning in ANOMALY_KINDS.items()]
+    entries += [(name, f"{name} (flaw of a capture)\n  {meaning}") for name, meaning in FLAWS.items()]
+    entries += [
+        (name, f"{name} (need of a detector)\n  {need.what}; spoiled by the flaw {need.flaw}")
+        for name, need in NEEDS.items()
+    ]
     for table in TABLES.values():
         entries.append((table.name, _table(table)))
         entries += [(f"{table.name}.{column.name}", _column(table, column)) for column in table.columns]
@@ -61,6 +72,20 @@ def explain_peer(tool: str, name: str | None = None) -> str:
         lines.append(f"  {field.name:<{width}}  {' '.join(field.columns) or '(no column)'}")
         lines += [f"  {'':<{width}}  {field.note}"] * bool(field.note)
     return "\n".join(lines)
+
+
+def _detector(detector: Detector) -> str:
+    needs = "\n".join(f"  {name}: {NEEDS[name].what}" for name in detector.needs) or "  nothing"
+    reads = " ".join(detector.reads)
+    return f"{detector.name} (detector)\n\n{detector.doc}\n\nReads\n  {reads}\n\nNeeds of the capture\n{needs}"
+
+
+def _cause(name: str) -> str:
+    rule, up = RULES[name], ROLLUPS[name]
+    return (
+        f"{name} (cause)\n  {CAUSES[name]}\n\nTold by\n  {rule.told_by}\n\nSource\n  {rule.source}\n\n"
+        f"Rolls up to\n  HAR timing: {up.har}\n  RFC 4898: {up.rfc4898}\n  TAPO: {up.tapo}"
+    )
 
 
 def _table(table: Table) -> str:

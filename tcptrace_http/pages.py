@@ -57,6 +57,7 @@ SOURCES: Final = {
     ),
     "links": ("flow", "transaction", "time", "url", "base"),
     "waits": ("flow", "transaction", "cause", "start", "end"),
+    "flaws": ("flow", "flaw"),
 }
 #: Of these columns of a whole capture: some 200,000 transactions. To group them takes three times that.
 PAGES_BYTES_MAX: Final = 64 << 20
@@ -127,5 +128,5 @@ class Pages:
         """What the detectors of pages find."""
         from tcptrace_http.detectors import findings_of_pages
 
-        gathered = {name: self.table(name) for name in ("flows", "transactions")}
+        gathered = {name: self.table(name) for name in ("flows", "transactions", "flaws")}
         return findings_of_pages(gathered | {name: getattr(self, name) for name in PAGE_TABLES})

@@ -18,6 +18,7 @@ __all__ = [
     "CAUSES",
     "CLOSED_BY",
     "DIRECTIONS",
+    "FLAWS",
     "FRAMINGS",
     "HTTP_VERSIONS",
     "MEMBERSHIPS",
@@ -70,6 +71,16 @@ ANOMALY_KINDS: Final = {
     "malformed_http": "Bytes at which an HTTP message was expected are no HTTP message",
     "ambiguous_framing": "Lengths of an HTTP message that contradict (RFC 9112, section 6.3)",
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
+}
+
+#: In which ways the capture of a flow can fall short of what was on the wire. Each is told by the detector of
+#: the same name (with hyphens).
+FLAWS: Final = {
+    "one_sided_capture": "Only one direction was captured, though it answers the other",
+    "mid_stream_start": "The flow was joined after its handshake",
+    "capture_gap": "Bytes that were acknowledged but never captured",
+    "truncated_payload": "Payload was captured only in part",
+    "segmentation_offload": "Packets larger than a segment may be: merged or not yet cut by offload",
 }
 
 #: What the time of a wait was spent on, and what that means.
@@ -421,6 +432,7 @@ _FLOWS: Final = Table(
         ("initial_window_segments", "u32?", "Segments of the server's first flight"),
         ("super_segments", "u64", "Packets larger than a segment may be: merged by offload"),
         ("nagle_disproofs", "u32", "Short segments the server sent while a short one was unacknowledged"),
+        ("client_nagle_disproofs", "u32", "Short segments the client sent while a short one was unacknowledged"),
         ("closed_by", "enum:CLOSED_BY*", "Who ended the flow first"),
         ("is_http", "bool", "HTTP/1.x was found on it"),
         ("completeness", "u8+", "What was seen, as tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32"),
@@ -490,37 +502,45 @@ _LINKS: Final = Table(
 
 _PAUSES: Final = Table(
     "pauses",
-    "One row a pause inside a response that an ACK may have ended. Pauses while losses were repaired,"
+    "One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired,"
     " and those that no ACK ended, are not here.",
     _columns(
         ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction whose response paused"),
+        ("transaction", "u32", "Transaction whose request or response paused"),
+        ("direction", "enum:DIRECTIONS", "Whose data paused: the client's request or the server's response"),
         ("previous_frame", "u64", "Data segment before the pause"),
         ("previous_time", "time", "Its time"),
         ("previous_bytes", "u32", "Its payload"),
         ("released_frame", "u64", "Data segment that ended the pause"),
         ("released_time", "time", "Its time"),
         ("released_bytes", "u32", "Its payload"),
-        ("released_offset", "u64", "Where in the response it starts"),
-        ("ends_response", "bool", "It carries the response's last byte"),
+        ("released_offset", "u64", "Where in the message it starts"),
+        ("ends_message", "bool", "It carries the message's last byte"),
         ("ack_frame", "u64", "ACK that released it: the one whose distance is nearest to the path's"),
         ("ack_time", "time", "Time of that ACK"),
-        ("ack_delay", "duration", "Last data it covers to the ACK, less the path to the client and back"),
-        ("ack_to_release", "duration", "ACK to the released segment, less the path to the server and back"),
+        ("ack_delay", "duration", "Last data it covers to the ACK, less the path to the receiver and back"),
+        ("ack_to_release", "duration", "ACK to the released segment, less the path to the sender and back"),
         ("newly_acked_bytes", "u64", "Bytes that no ACK before it had acknowledged"),
         ("ack_covers_all", "bool", "The ACK covers all that was outstanding"),
-        ("could_send_time", "time", "When the released data could have left: in the pace of the data before"),
+        (
+            "could_send_time",
+            "time",
+            (
+                "When the released data could have left and not queued: in the pace of the data before, and when"
+                " the path had drained of it"
+            ),
+        ),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("opening_bytes", "u32", "Payload of the response's first segment"),
-        ("head_bytes", "u64", "Start line and fields of the response"),
+        ("opening_bytes", "u32", "Payload of the message's first segment"),
+        ("head_bytes", "u64", "Start line and fields of the message"),
         ("short_frame", "u64?", "Latest short segment that the ACK acknowledges"),
-        ("short_offset", "i64?", "Where it starts, from the start of the response"),
+        ("short_offset", "i64?", "Where it starts, from the start of the message"),
         ("short_bytes", "u32?", "Its payload"),
-        ("short_segments", "u32", "Short segments of the response up to the released one"),
+        ("short_segments", "u32", "Short segments of the message up to the released one"),
         ("outstanding_segments", "u32", "Segments unacknowledged when the pause began"),
         ("outstanding_bytes", "u64", "Bytes unacknowledged when the pause began"),
-        ("receive_window", "u64", "Window the client offered at the end of the pause"),
-        ("largest_flight_bytes", "u64", "Most bytes in flight on the flow before the pause"),
+        ("receive_window", "u64", "Window the receiver offered at the end of the pause"),
+        ("largest_flight_bytes", "u64", "Most bytes of that direction in flight before the pause"),
         ("server_path_rtt", "duration?", "As in flows, known at that time"),
         ("client_path_rtt", "duration?", "As in flows, known at that time"),
     ),
@@ -528,11 +548,12 @@ _PAUSES: Final = Table(
 
 _FLIGHTS: Final = Table(
     "flights",
-    "One row a response sent after the server had been idle: in which flights it came.",
+    "One row a response sent after the server had been idle, or in flights that did not grow although nothing"
+    " was lost: in which flights it came.",
     _columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction of the response"),
-        ("idle", "duration", "Server's data before the response to the first of the response"),
+        ("idle", "duration", "Server's data before the response to the first of the response; 0: not idle"),
         ("start", "time", "Time of the response's first segment"),
         ("rtt", "duration", "Round trip of the whole path"),
         ("flight_segments", "list_u32", "Segments of each flight"),
@@ -542,8 +563,61 @@ _FLIGHTS: Final = Table(
         ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
         ("initial_window_segments", "u32", "First flight of the flow"),
         ("receive_window_segments", "u32", "Least window the client offered, in segments"),
+        ("acks", "u32", "ACKs of the client for new data, since the response before was complete"),
+        ("stretch_acks", "u32", "Of these, ACKs for more than two full segments (RFC 2525, section 2.13)"),
         ("retransmissions", "u32", "Segments resent during the response"),
         ("earlier_retransmissions", "u32", "Segments resent on the flow before it"),
+    ),
+)
+
+_FLAWS: Final = Table(
+    "flaws",
+    "One row a flow and a way in which its capture falls short of what was on the wire: of HTTP flows, and"
+    " truncated payload of all flows, for then HTTP may not have been recognized.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("flaw", "enum:FLAWS", "What is wrong with the capture of the flow"),
+        ("is_http", "bool", "HTTP/1.x was found on the flow"),
+        ("server_port", "u16", "Port of the server"),
+        ("direction", "enum:DIRECTIONS?", "Of one_sided_capture: the one that was captured"),
+        ("frame", "u64?", "Frame at which it shows first"),
+        ("count", "u64", "How many holes, truncated segments, or packets larger than a segment; else 0"),
+        ("bytes", "u64", "Bytes missing, bytes cut off, or the largest payload of a packet; else 0"),
+    ),
+)
+
+_SEGMENTATION: Final = Table(
+    "segmentation",
+    "One row a message that was cut into segments in a notable way: with short ones before its last (a"
+    " response with two), a request with a pause inside, a response whose short end came some 200 ms after"
+    " its full segments.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction of the message"),
+        ("direction", "enum:DIRECTIONS", "Whether it is the client's request or the server's response"),
+        ("first_frame", "u64", "Segment it starts in"),
+        ("first_time", "time", "Its time"),
+        ("message_bytes", "u64", "The message as sent"),
+        ("head_bytes", "u64", "Its start line and fields"),
+        ("segments", "u32", "Segments of it, those merged by offload counted one by one"),
+        ("unfilled_segments", "u32", "Of these, short ones before the last"),
+        ("segment_bytes", "u32", "Payload of a full segment on this flow"),
+        ("opening_bytes", "u32", "Its part of the segment it starts in"),
+        ("pause", "duration?", "Longest time between two of its segments, if 1 ms and nothing was sent again"),
+        ("pause_start", "time?", "When it began"),
+        ("pause_previous_frame", "u64?", "Segment before it"),
+        ("pause_released_frame", "u64?", "Segment after it"),
+        ("pause_released_bytes", "u32?", "Payload of that"),
+        ("pause_offset", "u64?", "Where in the message that starts"),
+        ("pause_segments_before", "u32?", "Segments of the message before it"),
+        (
+            "pause_since_ack",
+            "duration?",
+            (
+                "ACK of all that had been sent to the segment after it, less the path; null if something was"
+                " outstanding"
+            ),
+        ),
     ),
 )
 
@@ -653,6 +727,20 @@ _FINDINGS: Final = Table(
     native=False,
 )
 
+_INCONCLUSIVE: Final = Table(
+    "inconclusive",
+    "One row a detector and a flaw of the capture that kept it from judging flows: each of these flows lacks"
+    " what the detector needs, and it found nothing there, which therefore says nothing.",
+    _columns(
+        ("detector", "str*", "Name of the detector that could not judge"),
+        ("because", "str*", "Name of the detector of the flaw, which says what to do about it"),
+        ("flows", "u32*", "How many HTTP flows it could not judge for that reason"),
+        ("flow", "u32*", "The first of them"),
+        ("reason", "str*", "What the detector would have needed"),
+    ),
+    native=False,
+)
+
 _ANOMALIES: Final = Table(
     "anomalies",
     "One row a piece of strange traffic, or of a strange file.",
@@ -675,11 +763,14 @@ TABLES: Final = {
         _LINKS,
         _PAUSES,
         _FLIGHTS,
+        _FLAWS,
+        _SEGMENTATION,
         _WAITS,
         _RETRIEVALS,
         _RETRIEVAL_TRANSACTIONS,
         _CRITICAL_PATH,
         _FINDINGS,
+        _INCONCLUSIVE,
         _ANOMALIES,
     )
 }

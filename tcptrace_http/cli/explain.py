@@ -13,7 +13,7 @@ __all__ = ["explain"]
 @click.argument("name", required=False)
 @click.option("--peer", type=click.Choice(PEERS), help="Show which columns hold the fields of this tool.")
 def explain(name: str | None, peer: str | None) -> None:
-    """Say what NAME means: a detector, a cause, a table, a column or a kind of anomaly.
+    """Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw.
 
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.

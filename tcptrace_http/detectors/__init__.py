@@ -5,13 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
+    capture_gap,
+    cork_timeout,
+    delayed_ack_first_segment,
     head_of_line_blocking,
+    mid_stream_start,
+    nagle_delayed_ack,
+    nagle_hold,
     odd_short_final_segment,
+    one_sided_capture,
     request_lull,
+    segmentation_offload,
     short_initial_segment,
     slow_start_restart,
+    small_send_buffer,
+    split_request,
+    stretch_ack,
+    truncated_payload,
+    unfilled_segments,
 )
-from tcptrace_http.detectors._detector import Detector, as_findings, detector
+from tcptrace_http.detectors._capture import grouped
+from tcptrace_http.detectors._detector import NEEDS, Detector, as_findings, detector
+from tcptrace_http.detectors._inconclusive import inconclusive, inconclusive_together
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
@@ -19,13 +34,46 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["DETECTORS", "Detector", "findings_of_pages", "findings_of_waits", "in_order", "shaping_findings"]
+__all__ = [
+    "DETECTORS",
+    "NEEDS",
+    "Detector",
+    "findings_of_capture",
+    "findings_of_pages",
+    "findings_of_waits",
+    "grouped",
+    "in_order",
+    "inconclusive",
+    "inconclusive_together",
+    "shaping_findings",
+]
 
 DETECTORS: Final = {
     found.name: found
     for found in map(
         detector,
-        (short_initial_segment, odd_short_final_segment, slow_start_restart, request_lull, head_of_line_blocking),
+        (
+            short_initial_segment,
+            odd_short_final_segment,
+            nagle_delayed_ack,
+            nagle_hold,
+            delayed_ack_first_segment,
+            slow_start_restart,
+            small_send_buffer,
+            stretch_ack,
+            cork_timeout,
+            split_request,
+            unfilled_segments,
+            # Those that judge pages and what is on them.
+            request_lull,
+            head_of_line_blocking,
+            # Those that judge the capture itself.
+            one_sided_capture,
+            mid_stream_start,
+            capture_gap,
+            truncated_payload,
+            segmentation_offload,
+        ),
     )
 }
 
@@ -33,12 +81,13 @@ DETECTORS: Final = {
 def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that judge from the native tables; the waits take their stalls from it.
 
-    ``tables`` holds ``flows``, ``transactions`` and what the detectors read. A detector is passed over
-    where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
+    ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
+    over where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    return _findings(
-        tables, (each for each in DETECTORS.values() if not each.reads_waits and not each.reads_pages)
+    chosen = (
+        each for each in DETECTORS.values() if not (each.reads_waits or each.reads_pages or each.reads_flaws)
     )
+    return _findings(tables, chosen)
 
 
 def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -49,6 +98,19 @@ def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that read the tables of pages; else as :func:`shaping_findings`."""
     return _findings(tables, (each for each in DETECTORS.values() if each.reads_pages))
+
+
+def findings_of_capture(flaws: pl.DataFrame) -> pl.DataFrame:
+    """What those detectors find that judge the capture itself: one row at most for each of them.
+
+    ``flaws`` is the table of that name, or what :func:`grouped` made of it: of a capture in parts, the groups
+    of all parts together.
+    """
+    import polars as pl
+
+    none = pl.DataFrame(schema=polars_schema(TABLES["transactions"]))
+    chosen = (each for each in DETECTORS.values() if each.reads_flaws)
+    return _findings({"flaws": flaws, "transactions": none}, chosen)
 
 
 def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector]) -> pl.DataFrame:

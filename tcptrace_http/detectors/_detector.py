@@ -10,15 +10,38 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
     import polars as pl
 
     Find = Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
 
-__all__ = ["Detector", "as_findings", "detector"]
+__all__ = ["NEEDS", "Detector", "Need", "as_findings", "detector", "flaws_that_spoil"]
 
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that a detector may need of a capture, and the flaw of a flow that spoils it."""
+
+    what: str
+    #: A word of ``schema.FLAWS``; the detector that tells it has the same name.
+    flaw: str
+
+
+#: What a detector may need of the capture of a flow in order to judge it. Where it is spoiled, no finding
+#: means nothing: the flow is counted in the table ``inconclusive``.
+NEEDS: Final = {
+    "both_directions": Need("the packets of both directions", "one_sided_capture"),
+    "handshake": Need("the handshake, for the round trip, the MSS and the scale of windows", "mid_stream_start"),
+    "no_gaps": Need("every packet", "capture_gap"),
+    "whole_payload": Need("whole packets, for the heads of messages", "truncated_payload"),
+    "segments_as_sent": Need("the segments as they were sent", "segmentation_offload"),
+}
+
+#: A finding where the capture lacks what its detector needs is so much less certain. A choice and no
+#: measurement: it puts such a finding behind all of its kind from sound captures.
+SPOILED_FACTOR: Final = 0.8
 #: Less than this, or than this share of the transaction, is a warning and no error.
 ERROR_LOST_MIN: Final = timedelta(milliseconds=5)
 ERROR_SHARE_MIN: Final = 0.05
@@ -39,6 +62,13 @@ class Detector:
     #: The tables whose rows may become findings: it is not run where all of them are empty. One that
     #: reads ``waits`` runs after those that do not, whose findings give the waits their stalls.
     reads: tuple[str, ...]
+    #: Words of ``NEEDS``: what it needs of the capture of a flow, all of it.
+    needs: tuple[str, ...] = ()
+
+    @property
+    def reads_flaws(self) -> bool:
+        """Whether it judges the capture itself, and not what was captured."""
+        return "flaws" in self.reads
 
     @property
     def reads_waits(self) -> bool:
@@ -60,11 +90,20 @@ class Detector:
 def detector(module: ModuleType) -> Detector:
     """The detector of a module: named after its file, documented by its docstring."""
     name = module.__name__.rpartition(".")[2].replace("_", "-")
-    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS)
+    return Detector(
+        name, module.find, inspect.getdoc(module) or "", module.READS, tuple(getattr(module, "NEEDS", ()))
+    )
+
+
+def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:
+    """The flaw that spoils each need."""
+    return tuple(NEEDS[need].flaw for need in needs)
 
 
 def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """What ``detector`` finds in the tables, as rows of the findings table."""
+    """What ``detector`` finds in the tables, as rows of the findings table; less certain where a flaw of the
+    capture spoils what it needs.
+    """
     import polars as pl
 
     schema = polars_schema(TABLES["findings"])
@@ -83,6 +122,7 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
     own = ["severity"] if "severity" in found.collect_schema() else []
     return (
         found.join(transactions, on=["flow", "transaction"], how="left", maintain_order="left", nulls_equal=False)
+        .pipe(_less_certain, detector, tables)
         .with_columns(
             detector=pl.lit(detector.name),
             severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),
@@ -93,3 +133,14 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
         )
         .select(pl.col(name).cast(dtype) for name, dtype in schema.items())
     )
+
+
+def _less_certain(found: pl.LazyFrame, detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The findings, with the confidence lowered of those in flows that lack what the detector needs."""
+    import polars as pl
+
+    if not detector.needs or tables["flaws"].is_empty():
+        return found
+    spoiled = tables["flaws"].filter(pl.col("flaw").is_in(flaws_that_spoil(detector.needs)))["flow"].unique()
+    factor = pl.when(pl.col("flow").is_in(spoiled.implode())).then(SPOILED_FACTOR).otherwise(1.0)
+    return found.with_columns(confidence=pl.col("confidence") * factor)

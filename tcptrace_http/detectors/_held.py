@@ -1,9 +1,11 @@
 """Data that was held until an acknowledgment came: the common part of the Nagle detectors.
 
-A pause of a response is a hold if the segment after it was *released by an ACK*: it comes one round
-trip (observation point to server and back) after the ACK went by. Server think time looks alike,
-but keeps its own time: over several pauses of a flow, the distance from the ACK to the data then
+A pause of a message is a hold if the segment after it was *released by an ACK*: it comes one round
+trip (observation point to sender and back) after the ACK went by. Think time looks alike, but keeps
+its own time: over several pauses of a flow, the distance from the ACK to the data then
 varies as much as the pause itself, while behind an ACK it hardly varies at all.
+
+Each hold belongs to one detector alone (:func:`owner`), so no time is claimed twice.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["DELAYED_ACK_MIN", "LOST_MIN", "held", "held_findings"]
+__all__ = ["DELAYED_ACK_MIN", "FROM_CLIENT", "LOST_MIN", "held", "held_findings"]
+
+FROM_CLIENT: Final = "client_to_server"
 
 #: Released data follows its ACK by -0.1 to 1.1 ms more than the path takes, on a busy server by 5.
 RELEASE_MAX_NS: Final = 6_000_000
@@ -31,6 +35,9 @@ HOLD_SLACK_NS: Final = 500_000
 #: An ACK later than this was delayed. Receivers use 10 ms (tuned), 40 (Linux) or 200 (BSD); an ACK
 #: that is not delayed leaves within the time in which a host is scheduled.
 DELAYED_ACK_MIN: Final = timedelta(milliseconds=8)
+#: On a long path with many ACKs one of them is always near. In the middle of a message a hold without a
+#: delayed ACK must last this share of the round trip that it is.
+MIDDLE_RTT_SHARE_MIN: Final = 0.5
 #: On a flow that shows this many holds in that pace Nagle's algorithm is at work, and a busy host
 #: may take longer now and then.
 HOLDS_MIN: Final = 5
@@ -42,9 +49,10 @@ DELAYED_ACK_MAX: Final = timedelta(milliseconds=500)
 #: 0.00 to 0.49 for stalls and 0.78 to 157 for pauses of the application.
 STEADY_COUNT_MIN: Final = 5
 STEADY_RATIO_MAX: Final = 0.7
-#: Less variation than this is the noise of a host and tells nothing.
+#: Less variation than this is the noise of a host and tells nothing; and data that comes so close behind
+#: a delayed ACK, more often than not, was released by it however much a busy host spreads the rest.
 STEADY_NOISE_NS: Final = 500_000
-#: Proofs that the server does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
+#: Proofs that the sender does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
 #: pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
 #: ... nor are a few on a flow with many holds.
@@ -58,7 +66,7 @@ def held(
     lost_min: timedelta = LOST_MIN,
     steady_ratio_max: float = STEADY_RATIO_MAX,
 ) -> pl.LazyFrame:
-    """Pauses in which data waited for an ACK, with ``cause``, ``start``, ``lost``, ``confidence``.
+    """Pauses in which data waited for an ACK, with ``cause``, ``start``, ``lost``, ``confidence``, ``owner``.
 
     Columns are those of ``pauses``, and ``server_software`` of the transaction. ``delayed_ack_min``
     is the least delay of an ACK that counts as delayed, ``lost_min`` the least loss that is told,
@@ -67,8 +75,12 @@ def held(
     import polars as pl
 
     pauses = tables["pauses"].lazy()
-    flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "has_syn")
-    servers = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "server_software")
+    flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn")
+    transactions = (
+        tables["transactions"]
+        .lazy()
+        .select("flow", pl.col("index").alias("transaction"), "server_software", "interim_responses")
+    )
 
     def ns(name: str) -> pl.Expr:
         return pl.col(name).dt.total_nanoseconds()
@@ -88,24 +100,32 @@ def held(
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology.
     may_be_hold = ~is_stall & released_is_short & pl.col("short_frame").is_not_null()
+    one_sender = ("flow", "direction")
+    disproofs = (
+        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
+    )
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
     is_in_pace = may_be_hold & ~is_delayed & (ns("ack_to_release").abs() <= pace)
-    uses_nagle = (is_in_pace.sum().over("flow") >= HOLDS_MIN) & (pl.col("nagle_disproofs") == 0)
+    uses_nagle = (is_in_pace.sum().over(one_sender) >= HOLDS_MIN) & (disproofs == 0)
     is_hold = is_in_pace | (may_be_hold & uses_nagle)
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
     ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
-    is_steady = ((pl.len() < STEADY_COUNT_MIN) | (ratio <= steady_ratio_max) | (varies <= STEADY_NOISE_NS)).over(
-        "flow", "cause"
-    )
+    is_close = ns("ack_to_release").abs().median() <= STEADY_NOISE_NS
+    is_steady = (
+        (pl.len() < STEADY_COUNT_MIN)
+        | (ratio <= steady_ratio_max)
+        | (varies <= STEADY_NOISE_NS)
+        | (is_close & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
+    ).over(*one_sender, "cause")
     nagle_is_off = (
-        (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_MIN)
-        & (pl.col("nagle_disproofs") >= NAGLE_DISPROOFS_SHARE * pl.len().over("flow"))
+        (disproofs >= NAGLE_DISPROOFS_MIN)
+        & (disproofs >= NAGLE_DISPROOFS_SHARE * pl.len().over(one_sender))
         & released_is_short
     )
     may_be_coincidence = ns("ack_to_release").abs() > RELEASE_USUAL_NS
-    enough_to_compare = pl.len().over("flow", "cause") >= STEADY_COUNT_MIN
+    enough_to_compare = pl.len().over(*one_sender, "cause") >= STEADY_COUNT_MIN
     # A delay of its own class proves more than a pause of one round trip, which chance may give.
     confidence = (
         pl.when(is_stall | enough_to_compare).then(0.9).otherwise(0.75)
@@ -117,7 +137,9 @@ def held(
         .join(flows, on="flow", how="left", maintain_order="left")
         .filter(follows_ack)
         .filter(is_stall | is_hold)
-        .join(servers, on=["flow", "transaction"], how="left", maintain_order="left")
+        .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
+        # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
+        .filter((pl.col("direction") != FROM_CLIENT) | (pl.col("interim_responses").fill_null(0) == 0))
         .with_columns(
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )
@@ -128,13 +150,64 @@ def held(
             start=pl.col("could_send_time"),
             first_frame=pl.min_horizontal("short_frame", "previous_frame"),
             last_frame=pl.col("released_frame"),
+            owner=owner(),
         )
     )
 
 
-def held_findings(holds: pl.LazyFrame, *, what: str, remedy: str, remedies: Mapping[str, str]) -> pl.LazyFrame:
+def owner() -> pl.Expr:
+    """The one detector whose finding a hold is, by where in its message it happened; null for none."""
+    import polars as pl
+
+    released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
+    is_response = pl.col("direction") != FROM_CLIENT
+    opens_short = (
+        (pl.col("short_offset") <= 0)
+        & (pl.col("short_offset") + pl.col("short_bytes") > 0)
+        & (pl.col("opening_bytes") < pl.col("segment_bytes"))
+    ).fill_null(value=False)
+    carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
+    opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & carries_head_alone
+    # A first flight that is held is the smallest window there is, not Nagle's algorithm; and a full
+    # segment is never Nagle's to hold.
+    waits_for_full = pl.col("short_frame").is_null()
+    fills_window = waits_for_full & (pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes"))
+    had_window_of_one = (waits_for_full & ~released_is_short) | fills_window
+    is_first_alone = (pl.col("outstanding_segments") == 1) & (
+        pl.col("released_offset") <= pl.col("previous_bytes")
+    )
+    is_stall = pl.col("cause") == "stall.nagle_delayed_ack"
+    rtt = pl.col("server_path_rtt").dt.total_nanoseconds().fill_null(0) + pl.col(
+        "client_path_rtt"
+    ).dt.total_nanoseconds().fill_null(0)
+    takes_round_trip = pl.col("lost").dt.total_nanoseconds() >= rtt * MIDDLE_RTT_SHARE_MIN
+    return (
+        pl.when(had_window_of_one & is_stall & is_first_alone)
+        .then(pl.lit("delayed-ack-first-segment"))
+        .when(had_window_of_one)
+        .then(None)
+        .when(is_response & opens_short & (carries_head_alone | ~pl.col("ends_message")))
+        .then(pl.lit("short-initial-segment"))
+        .when(is_response & pl.col("ends_message") & released_is_short & ~opens_with_head_alone)
+        .then(pl.lit("odd-short-final-segment"))
+        .when(is_stall & released_is_short)
+        .then(pl.lit("nagle-delayed-ack"))
+        .when(takes_round_trip & released_is_short)
+        .then(pl.lit("nagle-hold"))
+    )
+
+
+def held_findings(
+    holds: pl.LazyFrame,
+    *,
+    what: str,
+    remedy: str,
+    remedies: Mapping[str, str] | None = None,
+    remedy_of_requests: str = "",
+) -> pl.LazyFrame:
     """Findings of holds. ``what`` has places for the bytes and the frame of what was waited for;
-    ``remedies`` maps a pattern of the Server field to what to change in that server.
+    ``remedies`` maps a pattern of the Server field to what to change in that server, and
+    ``remedy_of_requests`` is for data that the client held.
     """
     import polars as pl
 
@@ -145,15 +218,17 @@ def held_findings(holds: pl.LazyFrame, *, what: str, remedy: str, remedies: Mapp
         pl.coalesce("short_bytes", "previous_bytes"),
         pl.coalesce("short_frame", "previous_frame"),
     )
+    is_request = pl.col("direction") == FROM_CLIENT
+    receiver = pl.when(is_request).then(pl.lit("server")).otherwise(pl.lit("client"))
     how = (
         pl.when(pl.col("cause") == "stall.nagle_delayed_ack")
-        .then(pl.format("whose ACK the client delayed by {} ms", ms("ack_delay")))
+        .then(pl.format("whose ACK the {} delayed by {} ms", receiver, ms("ack_delay")))
         .otherwise(pl.lit("whose ACK took an ordinary round trip"))
     )
     specific = pl.coalesce(
         *(
             pl.when(pl.col("server_software").str.contains(pattern)).then(pl.lit(f"{text}. "))
-            for pattern, text in remedies.items()
+            for pattern, text in (remedies or {}).items()
         ),
         pl.lit(""),
     )
@@ -174,5 +249,7 @@ def held_findings(holds: pl.LazyFrame, *, what: str, remedy: str, remedies: Mapp
             "released_bytes",
             ms("ack_to_release"),
         ),
-        remedy=pl.format("{}{}", specific, pl.lit(remedy)),
+        remedy=pl.when(is_request)
+        .then(pl.lit(remedy_of_requests))
+        .otherwise(pl.format("{}{}", specific, pl.lit(remedy))),
     )

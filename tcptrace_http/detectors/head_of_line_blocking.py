@@ -39,9 +39,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("waits",)
+#: Which response is to which request, and when the client had the one before.
+NEEDS: Final = ("both_directions",)
 
 #: What is shorter is the order of the server's work, not one response that holds up another.
 LOST_MIN_NS: Final = 5_000_000

@@ -42,9 +42,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("pauses",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
 
 REMEDY = (
     "Set TCP_NODELAY on persistent connections, or write the whole response in one call"
@@ -66,17 +67,9 @@ def find(
     """Responses whose last short segment was held; see :class:`Detector`."""
     import polars as pl
 
-    final_is_short = pl.col("ends_response") & (pl.col("released_bytes") % pl.col("segment_bytes") != 0)
-    opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & (
-        pl.col("opening_bytes") <= pl.col("head_bytes")
-    )
-    # A first flight that is held is the smallest window there is, not Nagle's algorithm.
-    fills_window = pl.col("short_frame").is_null() & (
-        pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes")
-    )
     return (
         held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
-        .filter(final_is_short, ~opens_with_head_alone, ~fills_window)
+        .filter(pl.col("owner") == "odd-short-final-segment")
         .pipe(
             held_findings,
             what="the last, short segment waited behind one of {} bytes (frame {}),",

@@ -43,9 +43,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("retrieval_transactions",)
+#: Which response is to which request, and when the client had the one before.
+NEEDS: Final = ("both_directions",)
 
 #: A page with fewer lulls has no chain of requests; one may be a dependence that no evidence shows.
 LULLS_MIN: Final = 2

@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("pauses",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
 
 REMEDY = (
     "Send the head and the body in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
@@ -68,15 +69,9 @@ def find(
     """Responses held behind the short segment that opened them; see :class:`Detector`."""
     import polars as pl
 
-    opens_short = (
-        (pl.col("short_offset") <= 0)
-        & (pl.col("short_offset") + pl.col("short_bytes") > 0)
-        & (pl.col("opening_bytes") < pl.col("segment_bytes"))
-    )
-    carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
     return (
         held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
-        .filter(opens_short, carries_head_alone | ~pl.col("ends_response"))
+        .filter(pl.col("owner") == "short-initial-segment")
         .pipe(
             held_findings,
             what="the response opened with a short segment of {} bytes (frame {}),",

@@ -37,9 +37,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["READS", "find"]
+__all__ = ["NEEDS", "READS", "find"]
 
 READS: Final = ("flights",)
+NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
 
 #: Linux restarts after its retransmission timeout: the round trip and at least 200 ms.
 IDLE_OVER_RTT_NS: Final = 200_000_000

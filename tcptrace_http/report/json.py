@@ -73,6 +73,7 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
         else _transactions(analysis, decoded),
         "retrievals": [_array(_retrievals(analysis)) if analysis.has_transactions else b"[]"],
         "findings": [_rows("findings", analysis) if _may_have_findings(analysis) else b"[]"],
+        "inconclusive": [_rows("inconclusive", analysis) if _may_have_findings(analysis) else b"[]"],
         "anomalies": [_rows("anomalies", analysis) if decoded is None else _anomalies(decoded)],
     }
     return _object(analysis.capture, arrays)
@@ -104,7 +105,10 @@ def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
 
 
 class _PutBy:
-    """The rows of a capture's batches: those of findings and anomalies in memory, the others not."""
+    """The rows of a capture's batches: those of findings and anomalies in memory, the others not.
+
+    What is about the capture itself can only be told of all batches together.
+    """
 
     def __init__(self) -> None:
         from tcptrace_http.pages import Pages
@@ -113,6 +117,8 @@ class _PutBy:
         self._pages = Pages()
         self._flows, self._transactions = Runs(), Runs()
         self._found: list[pl.DataFrame] = []
+        self._flaws: list[pl.DataFrame] = []
+        self._inconclusive: list[pl.DataFrame] = []
         self._strange: list[bytes] = []
 
     def add(self, analysis: Analysis) -> None:
@@ -122,8 +128,12 @@ class _PutBy:
         waits = _encoded_waits(analysis)
         self._flows.add(rows.count("flows"), partial(rows.json, "flows"))
         self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
-        if analysis.has_candidates or analysis.has_transactions:
+        if _may_have_findings(analysis):
+            from tcptrace_http.detectors import grouped
+
             self._found.append(analysis.findings_of_flows)
+            self._flaws.append(grouped(analysis.flaws))
+            self._inconclusive.append(analysis.inconclusive)
         analysis.gather_pages(self._pages)
         self._strange.append(_anomalies(analysis.decoded)[1:-1])
 
@@ -132,7 +142,8 @@ class _PutBy:
             "flows": _array_of(self._flows.merged()),
             "transactions": _array_of(self._transactions.merged()),
             "retrievals": [_array(_retrievals(self._pages))],
-            "findings": [_findings([*self._found, self._pages.findings])],
+            "findings": [_findings([*self._found, self._pages.findings], self._flaws)],
+            "inconclusive": [_inconclusive(self._inconclusive)],
             "anomalies": [b"[", ROW_END.join(part for part in [*self._strange, self._complaint()] if part), b"]"],
         }
 
@@ -158,13 +169,23 @@ def _array_of(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _findings(found: list[pl.DataFrame]) -> bytes:
+def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> bytes:
     """The findings of all batches, in the order that one batch would have them in."""
     if not found:
         return b"[]"
-    from tcptrace_http.detectors import in_order
+    import polars as pl
 
-    return _array(_objects("findings", in_order(found)))
+    from tcptrace_http.detectors import findings_of_capture, in_order
+
+    return _array(_objects("findings", in_order([*found, findings_of_capture(pl.concat(flaws))])))
+
+
+def _inconclusive(parts: list[pl.DataFrame]) -> bytes:
+    if not parts:
+        return b"[]"
+    from tcptrace_http.detectors import inconclusive_together
+
+    return _array(_objects("inconclusive", inconclusive_together(parts)))
 
 
 def _native_rows(

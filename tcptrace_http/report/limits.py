@@ -1,8 +1,8 @@
-"""What an analysis did not look for, and what its capture cannot show: silence is not a clean bill."""
+"""What an analysis looked for, and what its capture cannot show: silence is not a clean bill."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import DETECTORS
 from tcptrace_http.report.quantity import counted
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["what_cannot_be_seen", "what_was_looked_for"]
 
+#: Kinds of anomalies that a finding about the capture tells better.
+_FINDING_OF_KIND: Final = {
+    "mid_stream_start": "mid-stream-start",
+    "capture_gap": "capture-gap",
+    "truncated_packet": "truncated-payload",
+}
+
 
 def what_was_looked_for(analysis: Analysis) -> str:
     """Of which pathologies, and in how many responses, none was found."""
@@ -26,12 +33,12 @@ def what_was_looked_for(analysis: Analysis) -> str:
     responses = transactions.filter(pl.col("response_first_frame").is_not_null()).height
     if responses == 0:
         return "There was nothing to look at: the capture holds no HTTP/1.x response."
-    names = ", ".join(DETECTORS)
+    names = ", ".join(detector.name for detector in DETECTORS.values() if not detector.reads_flaws)
     flows = transactions["flow"].n_unique()
-    return (
-        f"Looked in {counted(responses, 'response')} of {counted(flows, 'flow')} for {names}."
-        " Other reasons to be slow, such as the server's own time, loss or a small window, are not judged."
-    )
+    looked = f"Looked in {counted(responses, 'response')} of {counted(flows, 'flow')} for {names}."
+    if analysis.inconclusive.is_empty():
+        return looked
+    return f"{looked} Not all of them could be judged in every flow, as is said below."
 
 
 def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
@@ -40,9 +47,19 @@ def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
         yield "There are no TCP packets in it."
         return
     yield from _of_flows(analysis.flows)
+    yield from _unjudged(analysis.inconclusive)
     yield from _of_transactions(analysis.transactions)
+    told = set(analysis.findings["detector"])
     for kind, count in analysis.anomalies["kind"].value_counts(sort=True).iter_rows():
-        yield f"{kind} ({counted(count, 'time')}): {ANOMALY_KINDS[kind]}."
+        if _FINDING_OF_KIND.get(kind) not in told:
+            yield f"{kind} ({counted(count, 'time')}): {ANOMALY_KINDS[kind]}."
+
+
+def _unjudged(inconclusive: pl.DataFrame) -> Iterator[str]:
+    """What was not judged, with the detectors together that lack the same."""
+    together = inconclusive.group_by("because", "flows", maintain_order=True).agg("detector")
+    for because, flows, detectors in together.iter_rows():
+        yield f"Not judged in {counted(flows, 'HTTP flow')} because of {because}: {', '.join(detectors)}."
 
 
 def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
@@ -51,25 +68,9 @@ def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
     http = flows.filter("is_http")
     if http.is_empty():
         yield "No HTTP/1.x was found: TLS, HTTP/2 and HTTP/3 cannot be read."
-    one_way = flows.filter((pl.col("client_packets") == 0) | (pl.col("server_packets") == 0)).height
-    if one_way:
-        yield f"Only one direction was captured of {counted(one_way, 'flow')}: nothing can be judged there."
-    joined = http.filter(~pl.col("has_syn") & ~pl.col("has_syn_ack")).height
-    if joined:
-        yield f"Without a handshake: {counted(joined, 'HTTP flow')}; round trips are known less well."
     unplaced = http.filter(pl.col("observation_point") == "unknown").height
     if unplaced:
         yield f"Taken at the client or at the server? Unknown for {counted(unplaced, 'HTTP flow')}."
-    gaps = http.filter((pl.col("client_gap_bytes") > 0) | (pl.col("server_gap_bytes") > 0))
-    if not gaps.is_empty():
-        lacking = int(gaps["client_gap_bytes"].sum()) + int(gaps["server_gap_bytes"].sum())
-        yield f"Never captured: {counted(lacking, 'byte')} of {counted(gaps.height, 'HTTP flow')}."
-    merged = http.filter(pl.col("super_segments") > 0).height
-    if merged:
-        yield (
-            f"Packets merged by offload in {counted(merged, 'HTTP flow')}: segments inside them have no time"
-            " of their own (to see them: ethtool -K INTERFACE gro off tso off gso off)."
-        )
 
 
 def _of_transactions(transactions: pl.DataFrame) -> Iterator[str]:

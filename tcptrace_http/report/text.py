@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
+from tcptrace_http.detectors import DETECTORS
 from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
 from tcptrace_http.report.quantity import counted, duration, moment
+from tcptrace_http.report.time_by_cause import time_by_cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -51,6 +53,7 @@ class _Report:
     def lines(self) -> Iterator[str]:
         yield from self._capture()
         yield from self._findings()
+        yield from self._time_by_cause()
         yield from self._limits()
         yield from self._pages()
         yield from self._transactions()
@@ -72,36 +75,54 @@ class _Report:
             yield f"{_INDENT}cut short: analysed as far as it goes"
 
     def _findings(self) -> Iterator[str]:
+        import polars as pl
+
         findings = self._analysis.findings
         yield ""
-        if findings.is_empty():
-            yield self._painted("No findings", _BOLD)
+        noted = findings.filter(severity="info")
+        told = findings.filter(pl.col("severity") != "info")
+        title = counted(told.height, "finding") if told.height else "No findings"
+        lost = int(told["lost"].to_physical().sum())
+        yield self._painted(title + f", {duration(lost)} lost" * (lost > 0), _BOLD)
+        if all(DETECTORS[name].reads_flaws for name in told["detector"].unique()):
             yield from self._prose(limits.what_was_looked_for(self._analysis))
-            return
-        lost = int(findings["lost"].to_physical().sum())
-        yield self._painted(f"{counted(findings.height, 'finding')}, {duration(lost)} lost", _BOLD)
-        groups = findings.partition_by("detector", "cause", maintain_order=True)
+        groups = told.partition_by("detector", "cause", maintain_order=True)
         groups.sort(key=lambda group: -int(group["lost"].to_physical().sum()))
         for group in groups:
             yield ""
             yield from self._pathology(group)
+        if noted.height:
+            yield ""
+        for group in noted.partition_by("detector", "cause", maintain_order=True):
+            yield from self._note(group)
 
     def _pathology(self, findings: pl.DataFrame) -> Iterator[str]:
         """All findings of one name and cause: the worst in words, then the flows."""
         rows = _plain_rows(findings.sort("lost", descending=True, maintain_order=True))
         worst = rows[0]
-        transactions = len({(row["flow"], row["transaction"]) for row in rows})
-        severity = self._painted(worst["severity"], _SEVERITY_COLOUR[worst["severity"]])
-        name = self._painted(worst["detector"], _BOLD)
-        yield f"{severity}  {name}  {duration(_lost(rows))} lost in {counted(transactions, 'transaction')}"
-        yield f"{_INDENT}({worst['cause']})"
+        lost = f"{duration(_lost(rows))} lost" if _lost(rows) else ""
+        yield f"{self._name(worst)}  {' '.join(filter(None, [lost, _extent(rows)]))}".rstrip()
+        if worst["cause"] is not None:
+            yield f"{_INDENT}({worst['cause']})"
         yield from self._prose(_sentence(worst["summary"]))
         yield from self._flows_of(rows)
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
         yield from self._prose(worst["reference"], label="See: ")
 
+    def _note(self, findings: pl.DataFrame) -> Iterator[str]:
+        """Findings that cost nothing here, in brief: one of them, and how many there are."""
+        rows = _plain_rows(findings)
+        more = f" ({len(rows):,} times: --format csv --table findings)" if len(rows) > 1 else ""
+        yield f"{self._name(rows[0])}{more}"
+        yield from self._prose(_sentence(rows[0]["summary"]))
+        yield from self._prose(_sentence(rows[0]["remedy"]), label="Change: ")
+
+    def _name(self, finding: dict[str, Any]) -> str:
+        severity = self._painted(finding["severity"], _SEVERITY_COLOUR[finding["severity"]])
+        return f"{severity}  {self._painted(finding['detector'], _BOLD)}"
+
     def _flows_of(self, rows: list[dict[str, Any]]) -> Iterator[str]:
-        by_flow: dict[int, list[dict[str, Any]]] = {}
+        by_flow: dict[int | None, list[dict[str, Any]]] = {}
         for row in rows:
             by_flow.setdefault(row["flow"], []).append(row)
         worst_first = sorted(by_flow.items(), key=lambda item: -_lost(item[1]))
@@ -110,6 +131,17 @@ class _Report:
         more = len(by_flow) - _FLOWS_OF_A_FINDING
         if more > 0:
             yield from self._prose(f"… and {counted(more, 'flow')} more: --format csv --table findings")
+
+    def _time_by_cause(self) -> Iterator[str]:
+        waits = self._analysis.waits
+        if waits.is_empty():
+            return
+        spent = int((waits["end"] - waits["start"]).to_physical().sum())
+        transactions = waits.select("flow", "transaction").n_unique()
+        title = f"Where the time went: {duration(spent)} of {counted(transactions, 'transaction')}"
+        yield ""
+        yield self._painted(title, _BOLD)
+        yield from time_by_cause(waits, self._width)
 
     def _limits(self) -> Iterator[str]:
         sentences = list(limits.what_cannot_be_seen(self._analysis))
@@ -282,14 +314,36 @@ def _plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return frame.with_columns(cs.temporal().to_physical()).to_dicts()
 
 
-def _places(flow: int, of_flow: list[dict[str, Any]]) -> str:
+def _extent(rows: list[dict[str, Any]]) -> str:
+    """In how many transactions, or flows where it is about none; nothing where it is about no flow."""
+    for names, noun in ((("flow", "transaction"), "transaction"), (("flow",), "flow")):
+        places = {tuple(row[name] for name in names) for row in rows}
+        known = [place for place in places if None not in place]
+        if known:
+            return f"in {counted(len(known), noun)}"
+    return ""
+
+
+def _places(flow: int | None, of_flow: list[dict[str, Any]]) -> str:
     """Where on the flow it was; of several places all together and the worst."""
     worst = of_flow[0]
-    place = f"transaction {worst['transaction']}, frames {worst['first_frame']}-{worst['last_frame']}"
-    certainty = f"{duration(worst['lost'])}, confidence {worst['confidence']:.2f}"
+    on = "several flows" if flow is None else f"flow {flow}"
+    place = ", ".join(_place(worst))
+    figures = [duration(worst["lost"])] if worst["lost"] else []
+    certainty = ", ".join([*figures, f"confidence {worst['confidence']:.2f}"])
     if len(of_flow) == 1:
-        return f"flow {flow}, {place}: {certainty}"
-    return f"flow {flow}: {duration(_lost(of_flow))} in {len(of_flow):,} places; the worst {place}: {certainty}"
+        return f"{', '.join(filter(None, [on, place]))}: {certainty}"
+    all_lost = f"{duration(_lost(of_flow))} in " if _lost(of_flow) else ""
+    worst_place = f"the worst {place}: " if place else "the worst: "
+    return f"{on}: {all_lost}{len(of_flow):,} places; {worst_place}{certainty}"
+
+
+def _place(finding: dict[str, Any]) -> Iterator[str]:
+    if finding["transaction"] is not None:
+        yield f"transaction {finding['transaction']}"
+    if finding["first_frame"] is not None:
+        first, last = finding["first_frame"], finding["last_frame"]
+        yield f"frame {first}" if last in {first, None} else f"frames {first}-{last}"
 
 
 def _lost(rows: list[dict[str, Any]]) -> int:

@@ -64,6 +64,14 @@ def clean(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def joined(tmp_path: Path) -> Path:
+    """A capture that began after the handshake: three transactions with nothing to blame."""
+    path = tmp_path / "joined.pcap"
+    path.write_bytes(pcap(clean_exchange(3)[3:]))
+    return path
+
+
+@pytest.fixture
 def stalled(tmp_path: Path) -> Path:
     """A capture whose one response is held until a delayed ACK."""
     path = tmp_path / "stalled.pcap"

@@ -2,17 +2,41 @@
 
 import pytest
 
-from tcptrace_http.detectors import DETECTORS
-from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, TABLES
+import tcptrace_http
+from tcptrace_http.detectors import DETECTORS, NEEDS
+from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, FLAWS, TABLES
 
-NAMES = [*DETECTORS, *CAUSES, *ANOMALY_KINDS, *TABLES, "flows.initial_rtt"]
+LISTED = [*DETECTORS, *CAUSES, *ANOMALY_KINDS, *FLAWS, *NEEDS, *TABLES]
+COLUMNS = [(table.name, column) for table in TABLES.values() for column in table.columns]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", LISTED)
 def test_name_is_explained(cli, name):
     result = cli("explain", name)
     assert result.code == 0
     assert len(result.out.decode().split()) > 5
+
+
+def test_every_column_is_explained_with_its_type():
+    for table, column in COLUMNS:
+        text = tcptrace_http.explain(f"{table}.{column.name}")
+        assert text.startswith(f"{table}.{column.name} (column, {column.dtype}")
+        assert column.doc in text
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_is_explained_with_its_rule_its_source_and_what_others_call_it(name):
+    text = tcptrace_http.explain(name)
+    heads = [line for line in text.splitlines()[1:] if line and not line.startswith(" ")]
+    assert heads == ["Told by", "Source", "Rolls up to"]
+    assert CAUSES[name] in text
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_a_detector_is_explained_with_all_its_parts_and_its_needs(name):
+    text = tcptrace_http.explain(name)
+    assert DETECTORS[name].doc in text
+    assert all(f"  {need}: " in text for need in DETECTORS[name].needs)
 
 
 def test_detector_is_explained_by_its_own_document(cli):
@@ -33,7 +57,7 @@ def test_miss_names_what_is_near(cli):
 
 def test_without_a_name_all_are_listed(cli):
     text = cli("explain").out.decode()
-    assert all(name in text for name in NAMES[:-1])
+    assert all(f"  {name}\n" in f"{text}\n" for name in LISTED)
 
 
 def test_column_is_explained_with_its_unit_and_the_names_of_peers(cli):

@@ -38,7 +38,8 @@ def document(cli):
 def test_document_has_the_fields_of_the_contract(document, stalled):
     shown = document(stalled)
     assert list(shown) == [
-        "schema_version", "capture", "flows", "transactions", "retrievals", "findings", "anomalies",
+        "schema_version", "capture", "flows", "transactions", "retrievals", "findings", "inconclusive",
+        "anomalies",
     ]  # fmt: skip
     assert shown["schema_version"] == 1
     assert set(shown["capture"]) == CAPTURE
@@ -69,7 +70,7 @@ def test_numbers_are_those_of_the_capture(document, clean):
     assert shown["transactions"][0]["request_frame"] == 4
     assert all(row["complete"] for row in shown["transactions"])
     assert not any("stall" in wait["cause"] for row in shown["transactions"] for wait in row["waits"])
-    assert shown["findings"] == shown["anomalies"] == []
+    assert shown["findings"] == shown["inconclusive"] == shown["anomalies"] == []
 
 
 def test_a_retrieval_has_its_page_time_and_the_critical_path_that_sums_to_it(document, stalled):
@@ -93,8 +94,8 @@ def test_stall_is_a_finding_and_a_wait_of_its_transaction(document, stalled):
     assert wait["end_ns"] - wait["start_ns"] == finding["lost_ns"]
 
 
-def test_rows_rendered_from_frames_equal_those_of_the_core(document, stalled, clean):
-    for capture in (stalled, clean):
+def test_rows_rendered_from_frames_equal_those_of_the_core(document, stalled, clean, joined):
+    for capture in (stalled, clean, joined):
         assert document("--where", "true", capture) == document(capture)
 
 
@@ -104,12 +105,25 @@ def test_one_capture_is_an_object_and_several_or_a_glob_are_an_array(document, s
     assert isinstance(document(tmp_path / "cle*.pcap"), list)
 
 
-def test_where_keeps_what_belongs_to_the_selected_transactions(document, clean, stalled):
+def test_where_keeps_what_belongs_to_the_selected_transactions(document, clean, stalled, joined):
     assert [row["index"] for row in document("--where", "index = 1", clean)["transactions"]] == [1]
     shown = document("--where", "status = 404", stalled)
     assert shown["transactions"] == shown["flows"] == shown["findings"] == []
+    assert document("--where", "status = 404", joined)["findings"] == []
+    assert document("--where", "status = 200", joined)["findings"] == document(joined)["findings"]
     shown = document("--table", "findings", "--where", "severity = 'error'", stalled)
     assert len(shown["findings"]) == len(shown["transactions"]) == len(shown["flows"]) == 1
+
+
+def test_what_a_flaw_of_the_capture_kept_from_being_judged_is_told(document, joined):
+    shown = document(joined)
+    (finding,) = shown["findings"]
+    assert (finding["detector"], finding["severity"], finding["lost_ns"]) == ("mid-stream-start", "info", 0)
+    assert (finding["flow"], finding["transaction"], finding["start_ns"]) == (0, None, None)
+    rows = shown["inconclusive"]
+    assert {"detector", "because", "flows", "flow", "reason"} == set(rows[0])
+    assert {row["because"] for row in rows} == {"mid-stream-start"}
+    assert ("slow-start-restart", 1, 0) in {(row["detector"], row["flows"], row["flow"]) for row in rows}
 
 
 def test_path_that_is_no_utf8_is_valid_json(cli, tmp_path):

@@ -1,7 +1,7 @@
 """The report a person reads: worst first, with the remedy, inside the width, honest about limits."""
 
 import pytest
-from captures import Connection, clean_exchange, pcap
+from captures import Connection, clean_exchange, pcap, stalled_exchange
 
 
 def test_finding_comes_before_the_rows_with_frames_and_remedy(cli, stalled):
@@ -28,7 +28,44 @@ def test_no_findings_says_what_was_looked_for(cli, clean):
     assert "in 3 responses of 1 flow for" in text
     for name in ("short-initial-segment", "odd-short-final-segment", "slow-start-restart"):
         assert name in text
-    assert "are not judged" in text
+    assert "What this capture cannot show" not in text
+
+
+def test_what_could_not_be_judged_is_named_beside_no_findings(cli, joined):
+    text = " ".join(cli("analyze", joined).out.decode().split())
+    assert "No findings" in text
+    assert "Not all of them could be judged in every flow" in text
+    said = text.partition("Not judged in 1 HTTP flow because of mid-stream-start:")[2]
+    assert "slow-start-restart" in said.partition(".")[0]
+
+
+def test_finding_about_the_capture_is_told_after_the_others_without_lost_time(cli, tmp_path):
+    first = stalled_exchange()
+    later = [(time + 10**10, frame) for time, frame in clean_exchange(client=("10.0.0.1", 1030))[3:]]
+    path = tmp_path / "joined.pcap"
+    path.write_bytes(pcap(first + later))
+    text = cli("analyze", path).out.decode()
+    assert "1 finding, 1" in text
+    assert text.index("error  short-initial-segment") < text.index("info  mid-stream-start")
+    assert "None" not in text
+    assert "0 ns lost" not in text
+
+
+def test_finding_about_several_flows_is_told_without_their_numbers(cli, tmp_path):
+    one, other = (
+        [
+            record
+            for record in clean_exchange(client=("10.0.0.1", port))
+            if record[1][26:30] == bytes([10, 0, 0, 2])
+        ]
+        for port in (1029, 1030)
+    )
+    path = tmp_path / "half.pcap"
+    path.write_bytes(pcap(one + other))
+    text = cli("analyze", path).out.decode()
+    assert "warning  one-sided-capture\n" in text
+    assert "- several flows, frames 1-" in text
+    assert "None" not in text
 
 
 def test_capture_without_http_is_not_called_clean(cli, tmp_path):
@@ -46,7 +83,7 @@ def test_flow_seen_in_one_direction_is_named(cli, tmp_path):
     from_server = [(time, frame) for time, frame in clean_exchange() if frame[26:30] == bytes([10, 0, 0, 2])]
     path = tmp_path / "half.pcap"
     path.write_bytes(pcap(from_server))
-    assert "Only one direction was captured of 1 flow" in " ".join(cli("analyze", path).out.decode().split())
+    assert "Only one direction was captured of 1 HTTP flow" in " ".join(cli("analyze", path).out.decode().split())
 
 
 def test_many_rows_are_cut_with_a_line_that_says_how_to_see_all(cli, tmp_path):

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPARED", "analysed", "rows", "written"]
 
-COMPARED: Final = ("flows", "segments", "transactions", "links", "pauses", "flights", "findings", "anomalies")
+COMPARED: Final = (
+    *("flows", "segments", "transactions", "links", "waits", "pauses", "flights", "segmentation", "flaws"),
+    *("findings", "anomalies"),
+)
 #: Sentences with frames and times in them.
 _PROSE: Final = frozenset({"summary", "evidence"})
 _TIME, _DURATION = "time", "duration"

@@ -26,7 +26,7 @@ def rows(chunks: list[bytes]) -> list[object]:
     taken = core.take()
     return [
         core.provenance(),
-        *(taken.count(table) for table in ("packets", "segments", "pauses", "flights")),
+        *(taken.count(table) for table in ("packets", "segments", "pauses", "flights", "segmentation", "flaws")),
         *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON),
     ]
 

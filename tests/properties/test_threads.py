@@ -44,7 +44,7 @@ def rows(content: bytes, *, threads: int, chunk_bytes: int) -> list[object]:
         core.feed(content[start : start + chunk_bytes])
     core.finish()
     taken = core.take()
-    counts = [taken.count(table) for table in ("pauses", "flights")]
+    counts = [taken.count(table) for table in ("pauses", "flights", "segmentation", "flaws")]
     return [core.provenance(), *counts, *(taken.json(table, 0, taken.count(table)) for table in TABLES_IN_JSON)]
 
 
@@ -87,6 +87,38 @@ def test_a_document_made_in_batches_is_that_of_the_whole(tmp_path):
     path.write_bytes(pcap(many_flows(ports)))
     assert len(list(batches(path, rows_in_a_batch=500))) > 2
     assert document(path, 500) == whole_document(path)
+
+
+def test_what_is_said_of_the_capture_is_the_same_in_batches(tmp_path):
+    # Of every twelfth connection the handshake is missing, of every fifth one direction.
+    ports = [1024 + number for number in range(9500)]
+    packets = many_flows(ports)
+    kept = [
+        (time, frame)
+        for time, frame in packets
+        if not (is_syn(frame) and client_port(frame) % 12 == 0)
+        and not (client_port(frame) % 5 == 0 and is_of_client(frame))
+    ]
+    path = tmp_path / "flawed.pcap"
+    path.write_bytes(pcap(kept))
+    assert len(list(batches(path, rows_in_a_batch=500))) > 2
+    whole = whole_document(path)
+    assert document(path, 500) == whole
+    assert whole.count(b'"detector": "mid-stream-start"') == 1
+    assert whole.count(b'"detector": "one-sided-capture"') == 1
+
+
+def is_syn(frame: bytes) -> bool:
+    return bool(frame[47] & 2)
+
+
+def is_of_client(frame: bytes) -> bool:
+    return frame[26:30] == bytes([10, 0, 0, 1])
+
+
+def client_port(frame: bytes) -> int:
+    at = 34 if is_of_client(frame) else 36
+    return int.from_bytes(frame[at : at + 2])
 
 
 def test_transactions_of_a_flow_that_goes_on_leave_before_it_ends(tmp_path):

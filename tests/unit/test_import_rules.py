@@ -11,7 +11,7 @@ PACKAGE = "tcptrace_http"
 
 # Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
 ALLOWED = {
-    "__init__": {"analysis", "capture", "errors", "glossary", "lazy_scan", "trace"},
+    "__init__": {"analysis", "capture", "errors", "glossary", "lazy_scan", "rollups", "trace"},
     "schema": set(),
     "errors": set(),
     "trace": {"errors", "schema", "_native", "__version__"},
@@ -22,6 +22,8 @@ ALLOWED = {
     "critical_path": {"schema"},
     "pages": {"critical_path", "detectors", "retrieval", "schema"},
     "counterfactual": {"schema"},
+    "rollups": set(),
+    "causes": set(),
     "detectors": {"schema", "waits"},
     "analysis": {
         "capture",
@@ -35,7 +37,7 @@ ALLOWED = {
     },
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "peers": set(),
-    "glossary": {"detectors", "errors", "peers", "schema"},
+    "glossary": {"causes", "detectors", "errors", "peers", "rollups", "schema"},
     "report": {"analysis", "capture", "detectors", "pages", "schema", "trace"},
     "charts": {"schema"},
     "cli": {"__version__", "analysis", "capture", "errors", "glossary", "peers", "report", "schema"},

@@ -205,7 +205,7 @@ def test_no_transactions_make_no_retrievals():
 def sources(rows: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
     """What pages are made from, of one client."""
     flows = [{"flow": n, "client": "c", "server": "s", "server_port": 80} for n in {row["flow"] for row in rows}]
-    empty = {name: table(name, []) for name in ("links", "waits")}
+    empty = {name: table(name, []) for name in ("links", "waits", "flaws")}
     return {"transactions": table("transactions", rows), "flows": table("flows", flows)} | empty
 
 

@@ -5,8 +5,9 @@
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightRow, FlightsTable, FlowRow, FlowsTable, LinkRow, LinksTable, PauseRow, PausesTable,
-    TransactionRow, TransactionsTable, WaitRow, WaitsTable,
+    FlawRow, FlawsTable, FlightRow, FlightsTable, FlowRow, FlowsTable, LinkRow, LinksTable,
+    PauseRow, PausesTable, SegmentationRow, SegmentationTable, TransactionRow, TransactionsTable,
+    WaitRow, WaitsTable,
 };
 
 /// A table of some 2.5 million rows with short texts. While its longest column grows or is sorted,
@@ -79,6 +80,13 @@ rows!(LinksTable, LinkRow, "links", LINKS_BYTES_MAX, |row| {
 rows!(WaitsTable, WaitRow, "waits", TABLE_BYTES_MAX, |_| 0);
 rows!(PausesTable, PauseRow, "pauses", CANDIDATES_BYTES_MAX, |_| 0);
 rows!(
+    SegmentationTable,
+    SegmentationRow,
+    "segmentation",
+    CANDIDATES_BYTES_MAX,
+    |_| 0
+);
+rows!(
     FlightsTable,
     FlightRow,
     "flights",
@@ -88,6 +96,8 @@ rows!(
         row.flight_segments.len().saturating_mul(28)
     }
 );
+
+rows!(FlawsTable, FlawRow, "flaws", CANDIDATES_BYTES_MAX, |_| 0);
 
 #[derive(Debug, Default)]
 pub struct Bounded<T> {

@@ -2,12 +2,13 @@
 //!
 //! A congestion window is not on the wire, but a sender that has more to send than its window
 //! shows the window as the number of segments between two waits for ACKs. After an idle period a
-//! restarted sender (RFC 5681, section 4.1) shows the small flights of slow start again.
+//! restarted sender (RFC 5681, section 4.1) shows the small flights of slow start again; one that is kept
+//! by its own buffer shows flights of one size, though nothing was lost and the receiver would take more.
 
 use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
-use crate::pauses::FinishedResponse;
+use crate::pauses::FinishedMessage;
 
 /// Shorter idle periods restart nothing: the retransmission timeout is at least this long in any
 /// stack in use (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
@@ -22,11 +23,22 @@ const FLIGHTS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Flight {
+    /// Stream offset of its first byte.
+    offset: u64,
     segments: u32,
     first_frame: u64,
     start_ns: i64,
     end_ns: i64,
 }
+
+/// A flight this much larger than the one before shows a window that opens: slow start doubles it, and
+/// with an ACK for each second segment only it grows by half.
+const GROWTH_NUMERATOR: u32 = 3;
+const GROWTH_DENOMINATOR: u32 = 2;
+/// So many flights in a row that do not grow are notable: a window that is used up for that long.
+const STEADY_ROUNDS_MIN: usize = 3;
+/// An ACK for more segments than this one is a stretch ACK (RFC 2525, section 2.13; RFC 5681, 4.2).
+const ACKED_SEGMENTS_USUAL: u64 = 2;
 
 /// A burst after an idle period whose response is not complete yet.
 #[derive(Debug)]
@@ -38,7 +50,6 @@ struct AfterIdle {
     /// Retransmissions of the flow before it.
     retransmissions: u32,
     receive_window_segments: u32,
-    flights: Vec<Flight>,
 }
 
 /// A new data segment of the server, as the flights see it.
@@ -55,6 +66,12 @@ pub struct FlightData {
 #[derive(Debug, Default)]
 pub struct FlightTracker {
     current: Option<Flight>,
+    /// Ended flights of responses that are not complete.
+    flights: Vec<Flight>,
+    /// Since the last complete response.
+    acks: u32,
+    stretch_acks: u32,
+    least_window_segments: Option<u32>,
     largest: u32,
     initial: Option<u32>,
     retransmissions: u32,
@@ -94,11 +111,12 @@ impl FlightTracker {
                     earlier_flight_segments: self.largest,
                     retransmissions: self.retransmissions,
                     receive_window_segments: u32::MAX,
-                    flights: Vec::new(),
                 }));
             }
             self.current = Some(Flight::opened_by(data));
         }
+        let least = self.least_window_segments.get_or_insert(u32::MAX);
+        *least = (*least).min(data.receive_window_segments);
         if let Some(after_idle) = self.after_idle.as_mut() {
             let least = after_idle
                 .receive_window_segments
@@ -107,24 +125,53 @@ impl FlightTracker {
         }
     }
 
-    /// A response is complete: the burst after an idle period in it becomes a row.
+    /// The client acknowledged so many new bytes at once.
+    pub fn acknowledged(&mut self, bytes: u64, segment_bytes: u32) {
+        self.acks = self.acks.saturating_add(1);
+        if bytes > u64::from(segment_bytes).saturating_mul(ACKED_SEGMENTS_USUAL) {
+            self.stretch_acks = self.stretch_acks.saturating_add(1);
+        }
+    }
+
+    /// Memory that what is remembered takes.
+    #[inline]
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.flights.len().saturating_mul(size_of::<Flight>()) as u64
+    }
+
+    /// A response is complete: it becomes a row if it came after an idle period, or in flights that did
+    /// not grow although nothing was lost.
     pub fn response_ends(
         &mut self,
-        response: FinishedResponse,
+        response: FinishedMessage,
         rtt_ns: Option<i64>,
         rows: &mut Bounded<FlightsTable>,
     ) {
         let inside = |after: &AfterIdle| (response.start..response.end).contains(&after.offset);
-        if !self.after_idle.as_deref().is_some_and(inside) {
-            return;
-        }
-        let (Some(mut after_idle), Some(rtt)) = (self.after_idle.take(), rtt_ns) else {
-            return;
+        let after_idle = self.after_idle.take_if(|after| inside(after));
+        let start = after_idle
+            .as_ref()
+            .map_or(response.start, |after| after.offset);
+        let mut flights = std::mem::take(&mut self.flights);
+        flights.extend(self.current);
+        flights.retain(|flight| (start..response.end).contains(&flight.offset));
+        let is_notable = match after_idle {
+            Some(_) => flights.len() > 1,
+            None => self.retransmissions == 0 && are_steady(&flights),
         };
-        after_idle.flights.extend(self.current);
-        if after_idle.flights.len() > 1 {
-            rows.push(&after_idle.row(response, rtt, self));
+        if let Some(rtt) = rtt_ns.filter(|_| is_notable) {
+            rows.push(&self.row(after_idle.as_deref(), &flights, response, rtt));
         }
+        self.acks = 0;
+        self.stretch_acks = 0;
+        self.least_window_segments = None;
+    }
+
+    /// Gives back what is remembered: the flow is over.
+    pub fn release(&mut self) {
+        self.flights = Vec::new();
+        self.after_idle = None;
     }
 
     fn end_flight(&mut self) {
@@ -133,12 +180,64 @@ impl FlightTracker {
         };
         self.initial.get_or_insert(flight.segments);
         self.largest = self.largest.max(flight.segments);
-        if let Some(after_idle) = self.after_idle.as_mut() {
-            if after_idle.flights.len() < FLIGHTS_MAX {
-                after_idle.flights.push(flight);
-            }
+        if self.flights.len() < FLIGHTS_MAX {
+            self.flights.push(flight);
         }
     }
+
+    fn row(
+        &self,
+        after_idle: Option<&AfterIdle>,
+        flights: &[Flight],
+        response: FinishedMessage,
+        rtt: i64,
+    ) -> FlightRow {
+        let start = flights.first().map_or(0, |flight| flight.start_ns);
+        let since = |time: i64| u64::try_from(time.saturating_sub(start)).unwrap_or(0);
+        let retransmissions = after_idle.map_or(0, |after| after.retransmissions);
+        let window = after_idle.map_or(self.least_window_segments.unwrap_or(0), |after| {
+            after.receive_window_segments
+        });
+        FlightRow {
+            flow: response.flow,
+            transaction: response.transaction,
+            idle: after_idle.map_or(0, |after| after.idle_ns),
+            start,
+            rtt,
+            flight_segments: flights.iter().map(|flight| flight.segments).collect(),
+            flight_first_frames: flights.iter().map(|flight| flight.first_frame).collect(),
+            flight_start_ns: flights
+                .iter()
+                .map(|flight| since(flight.start_ns))
+                .collect(),
+            flight_end_ns: flights.iter().map(|flight| since(flight.end_ns)).collect(),
+            earlier_flight_segments: after_idle.map_or(0, |after| after.earlier_flight_segments),
+            initial_window_segments: self.initial.unwrap_or(0),
+            receive_window_segments: window,
+            acks: self.acks,
+            stretch_acks: self.stretch_acks,
+            retransmissions: self.retransmissions.saturating_sub(retransmissions),
+            earlier_retransmissions: retransmissions,
+        }
+    }
+}
+
+/// Whether flights followed each other without growing. The last one is what was left to send.
+fn are_steady(flights: &[Flight]) -> bool {
+    let whole = flights.split_last().map_or(flights, |(_, whole)| whole);
+    let mut rounds = 0_usize;
+    for (before, after) in whole.iter().zip(whole.iter().skip(1)) {
+        let grown = before.segments.saturating_mul(GROWTH_NUMERATOR) / GROWTH_DENOMINATOR;
+        rounds = if after.segments <= grown {
+            rounds.saturating_add(1)
+        } else {
+            0
+        };
+        if rounds >= STEADY_ROUNDS_MIN {
+            return true;
+        }
+    }
+    false
 }
 
 /// Whether a wait between two segments is one for ACKs. Where the round trip is unknown or too
@@ -155,45 +254,11 @@ fn ends_flight(gap: i64, rtt_ns: Option<i64>) -> bool {
 impl Flight {
     fn opened_by(data: FlightData) -> Self {
         Flight {
+            offset: data.offset,
             segments: data.segments,
             first_frame: data.frame,
             start_ns: data.time_ns,
             end_ns: data.time_ns,
-        }
-    }
-}
-
-impl AfterIdle {
-    fn row(&self, response: FinishedResponse, rtt: i64, tracker: &FlightTracker) -> FlightRow {
-        let start = self.flights.first().map_or(0, |flight| flight.start_ns);
-        let since = |time: i64| u64::try_from(time.saturating_sub(start)).unwrap_or(0);
-        FlightRow {
-            flow: response.flow,
-            transaction: response.transaction,
-            idle: self.idle_ns,
-            start,
-            rtt,
-            flight_segments: self.flights.iter().map(|flight| flight.segments).collect(),
-            flight_first_frames: self
-                .flights
-                .iter()
-                .map(|flight| flight.first_frame)
-                .collect(),
-            flight_start_ns: self
-                .flights
-                .iter()
-                .map(|flight| since(flight.start_ns))
-                .collect(),
-            flight_end_ns: self
-                .flights
-                .iter()
-                .map(|flight| since(flight.end_ns))
-                .collect(),
-            earlier_flight_segments: self.earlier_flight_segments,
-            initial_window_segments: tracker.initial.unwrap_or(0),
-            receive_window_segments: self.receive_window_segments,
-            retransmissions: tracker.retransmissions.saturating_sub(self.retransmissions),
-            earlier_retransmissions: self.retransmissions,
         }
     }
 }

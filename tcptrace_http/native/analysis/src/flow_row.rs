@@ -50,6 +50,10 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         initial_window_segments: flow.flights.initial_window_segments(),
         super_segments: flow.segment_size.super_segments,
         nagle_disproofs: flow.pauses.nagle_disproofs,
+        client_nagle_disproofs: flow
+            .request_pauses
+            .as_ref()
+            .map_or(0, |pauses| pauses.nagle_disproofs),
         closed_by: flow.closed_by,
         is_http: flow.is_http,
     }

@@ -11,6 +11,7 @@ use hashbrown::HashTable;
 use trace_model::{AnomalyKind, Packet, Segment};
 
 use crate::ends::{Endpoint, Key};
+use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
 use crate::tables::Tables;
@@ -354,6 +355,9 @@ impl FlowTable {
 fn finish(flow: &mut Flow, tables: &mut Tables) {
     flow.finish(tables);
     tables.flows.push(&flow_row(flow));
+    for flaw in flaws(flow) {
+        tables.flaws.push(&flaw);
+    }
     if let (Some(table), Some(statistics)) = (&mut tables.flow_statistics, &flow.statistics) {
         table.push(&statistics.row(flow));
     }

@@ -3,27 +3,56 @@
 /// Holes that are remembered; a path with more than this many open losses is beyond telling.
 const HOLES_MAX: usize = 256;
 
+/// Numbers that were passed over.
+#[derive(Clone, Copy, Debug)]
+pub struct Hole {
+    pub start: i64,
+    pub end: i64,
+    /// Frame of the segment behind it; the statistics do not ask for it.
+    pub frame: Option<u64>,
+}
+
+impl Hole {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.end.abs_diff(self.start)
+    }
+}
+
 #[derive(Debug, Default)]
 pub struct Holes {
     /// Ascending, not touching.
-    open: Vec<(i64, i64)>,
+    open: Vec<Hole>,
     forgotten_bytes: u64,
 }
 
 impl Holes {
-    /// The numbers from `start` to `end` were passed over; they lie behind all earlier ones.
-    pub fn add(&mut self, start: i64, end: i64) {
+    /// The numbers of `hole` were passed over; they lie behind all earlier ones.
+    pub fn add(&mut self, hole: Hole) {
         if self.open.len() >= HOLES_MAX {
-            let (start, end) = self.open.remove(0);
-            self.forgotten_bytes = self.forgotten_bytes.saturating_add(end.abs_diff(start));
+            let forgotten = self.open.remove(0);
+            self.forgotten_bytes = self.forgotten_bytes.saturating_add(forgotten.bytes());
         }
-        self.open.push((start, end));
+        self.open.push(hole);
+    }
+
+    /// What is open of the holes below `acked`: the peer has got it, so it was on the wire.
+    pub fn acknowledged(&self, acked: i64) -> impl Iterator<Item = Hole> + '_ {
+        self.open
+            .iter()
+            .map(move |hole| Hole {
+                end: hole.end.min(acked),
+                ..*hole
+            })
+            .filter(|hole| hole.start < hole.end)
     }
 
     /// Whether any number from `start` to `end` is in a hole.
     #[must_use]
     pub fn touches(&self, start: i64, end: i64) -> bool {
-        self.open.iter().any(|hole| hole.0 < end && start < hole.1)
+        self.open
+            .iter()
+            .any(|hole| hole.start < end && start < hole.end)
     }
 
     /// The numbers from `start` to `end` were seen after all; how many of them were missing.
@@ -33,17 +62,25 @@ impl Holes {
         }
         let mut filled = 0_u64;
         let mut left = Vec::with_capacity(self.open.len());
-        for (from, to) in self.open.drain(..) {
-            let (shared_from, shared_to) = (from.max(start), to.min(end));
-            if shared_from >= shared_to {
-                left.push((from, to));
+        for hole in self.open.drain(..) {
+            let (shared_start, shared_end) = (hole.start.max(start), hole.end.min(end));
+            if shared_start >= shared_end {
+                left.push(hole);
                 continue;
             }
-            filled = filled.saturating_add(shared_to.abs_diff(shared_from));
+            filled = filled.saturating_add(shared_end.abs_diff(shared_start));
+            let before = Hole {
+                end: shared_start,
+                ..hole
+            };
+            let after = Hole {
+                start: shared_end,
+                ..hole
+            };
             left.extend(
-                [(from, shared_from), (shared_to, to)]
+                [before, after]
                     .into_iter()
-                    .filter(|part| part.0 < part.1),
+                    .filter(|part| part.start < part.end),
             );
         }
         self.open = left;
@@ -53,13 +90,13 @@ impl Holes {
     /// Where the first of them begins.
     #[must_use]
     pub fn first_start(&self) -> Option<i64> {
-        self.open.first().map(|hole| hole.0)
+        self.open.first().map(|hole| hole.start)
     }
 
     /// Bytes that are still missing.
     #[must_use]
     pub fn missing_bytes(&self) -> u64 {
-        let open = self.open.iter().map(|(start, end)| end.abs_diff(*start));
+        let open = self.open.iter().map(Hole::bytes);
         open.fold(self.forgotten_bytes, u64::saturating_add)
     }
 }
@@ -68,11 +105,35 @@ impl Holes {
 mod tests {
     use super::*;
 
+    fn hole(start: i64, end: i64) -> Hole {
+        Hole {
+            start,
+            end,
+            frame: None,
+        }
+    }
+
+    #[test]
+    fn only_what_was_acknowledged_of_a_hole_was_on_the_wire() {
+        let mut holes = Holes::default();
+        holes.add(hole(100, 200));
+        holes.add(hole(300, 350));
+        let bytes = |acked| {
+            holes
+                .acknowledged(acked)
+                .map(|hole| hole.bytes())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(bytes(100), []);
+        assert_eq!(bytes(310), [100, 10]);
+        assert_eq!(bytes(900), [100, 50]);
+    }
+
     #[test]
     fn a_hole_is_filled_once() {
         let mut holes = Holes::default();
-        holes.add(100, 200);
-        holes.add(300, 350);
+        holes.add(hole(100, 200));
+        holes.add(hole(300, 350));
         assert!(holes.touches(150, 160));
         assert_eq!(holes.fill(150, 320), 70);
         assert_eq!(holes.fill(150, 320), 0);

@@ -3,8 +3,8 @@
 //! Theory of operation. Packets come one by one, in the order of the capture ([`Analyzer`] is a
 //! [`PacketSink`]). The [`flow_table`] finds the flow, which keeps a [`half`] for each direction,
 //! [`classify`]s the segment, moves acknowledgments and round trips on, puts the payload in order
-//! ([`reassembly`]) and hands it to [`http`]. Two trackers follow the server's data for what the
-//! detectors read: [`pauses`] and [`flights`]. Only when they are asked for are there [`statistics`] of
+//! ([`reassembly`]) and hands it to [`http`]. Trackers follow the data for what the detectors read:
+//! [`pauses`] and [`segmentation`] of both directions, and the server's [`flights`]. Only when they are asked for are there [`statistics`] of
 //! flows, as tcptrace has them, and [`segments`] with the verdicts of Wireshark's [`tcp_analysis`].
 //!
 //! Rows leave through [`tables`] as soon as they are final. What flows keep for later is bounded
@@ -14,9 +14,11 @@
 #![forbid(unsafe_code)]
 
 mod anomalies;
+mod bottleneck;
 mod bounded;
 mod classify;
 mod ends;
+mod flaws;
 mod flights;
 mod flow;
 mod flow_row;
@@ -32,6 +34,7 @@ mod pauses;
 #[doc(hidden)]
 pub mod reassembly;
 mod segment_size;
+mod segmentation;
 mod segments;
 mod statistics;
 mod tables;

@@ -1,8 +1,8 @@
-//! Pauses inside responses: where the server's data stopped, and what set it going again.
+//! Pauses inside messages: where a sender's data stopped, and what set it going again.
 //!
 //! Theory of operation. The sender's reasons are not in the packets, but their traces are: a
 //! segment that was held for an acknowledgment leaves when that acknowledgment arrives. Seen from
-//! the observation point, the released segment comes one `server_path_rtt` after the releasing
+//! the observation point, the released segment comes one round trip to its sender after the releasing
 //! ACK went by, wherever the capture was taken. So each pause is recorded with the ACK whose
 //! distance is nearest to that (the latest ACK is the wrong one on long paths), with the short
 //! segment that this ACK acknowledges, and with what was outstanding. Whether it is a stall is for
@@ -10,11 +10,12 @@
 
 use std::collections::VecDeque;
 
-use trace_model::rows::{PauseRow, PausesTable};
+use trace_model::rows::{Direction, PauseRow, PausesTable, SegmentationTable};
 
+use crate::bottleneck::Bottleneck;
 use crate::bounded::Bounded;
-
 use crate::half::Acknowledged;
+use crate::segmentation::{Counted, Lull, Segmented};
 
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
@@ -51,9 +52,9 @@ const EQUALLY_NEAR_NS: i64 = 2_000_000;
 /// sent without it. Packets of one host are captured out of their true order by less.
 const DISPROOF_MARGIN_NS: i64 = 500_000;
 
-/// A data segment of the server that carries new bytes.
+/// A data segment that carries new bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct ServerData {
+pub struct SentData {
     pub frame: u64,
     pub time_ns: i64,
     /// Stream offsets: the flow's first byte is at 0.
@@ -63,12 +64,14 @@ pub struct ServerData {
     pub has_fin: bool,
 }
 
-/// What is known of the flow when a data segment of the server comes by.
+/// What is known of the flow when a data segment comes by.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     pub segment_bytes: u32,
-    pub server_path_rtt_ns: Option<i64>,
-    pub client_path_rtt_ns: Option<i64>,
+    /// From the observation point to the sender of the data and back.
+    pub sender_rtt_ns: Option<i64>,
+    /// ... and to its receiver and back.
+    pub receiver_rtt_ns: Option<i64>,
     pub receive_window: u64,
     pub in_loss_recovery: bool,
 }
@@ -79,11 +82,16 @@ impl Path {
     fn is_short(&self, bytes: u32) -> bool {
         self.segment_bytes > 0 && bytes.checked_rem(self.segment_bytes) != Some(0)
     }
+
+    /// Whether most of the path, and so most likely its slowest link, is still before the data.
+    fn is_nearer_to_sender(&self) -> bool {
+        self.sender_rtt_ns.unwrap_or(0) < self.receiver_rtt_ns.unwrap_or(0)
+    }
 }
 
-/// An ACK of the client that acknowledged something new.
+/// An ACK of the receiver that acknowledged something new.
 #[derive(Clone, Copy, Debug)]
-struct ClientAck {
+struct PeerAck {
     frame: u64,
     time_ns: i64,
     before: u64,
@@ -102,15 +110,20 @@ struct ShortSegment {
     bytes: u32,
 }
 
-/// The segment that a response starts in.
+/// The segment that a message starts in.
 #[derive(Clone, Copy, Debug)]
 struct Opening {
-    response_start: u64,
+    message_start: u64,
     end: u64,
-    shorts_before: u32,
+    frame: u64,
+    time_ns: i64,
+    /// Of the direction, up to the segment before.
+    counted: Counted,
+    /// The longest pause since, if nothing was sent again meanwhile.
+    lull: Option<Lull>,
 }
 
-/// A pause whose response is not complete yet; offsets are still those of the stream.
+/// A pause whose message is not complete yet; offsets are still those of the stream.
 #[derive(Debug)]
 struct OpenPause {
     released_start: u64,
@@ -127,38 +140,41 @@ struct Suspicion {
     time_ns: i64,
 }
 
-/// Follows the data of one flow's server.
+/// Follows the data of one direction of a flow.
 #[derive(Debug, Default)]
 pub struct PauseTracker {
-    previous: Option<ServerData>,
-    /// Time between the two data segments before this one, if both are of one response.
+    previous: Option<SentData>,
+    /// Time between the two data segments before this one, if both are of one message.
     spacing_ns: i64,
     /// Something was sent again since the data segment before.
     was_disturbed: bool,
     suspicions: VecDeque<Suspicion>,
     shorts: VecDeque<ShortSegment>,
-    acks: VecDeque<ClientAck>,
+    acks: VecDeque<PeerAck>,
     openings: VecDeque<Opening>,
     open: Vec<OpenPause>,
-    short_count: u32,
+    counted: Counted,
+    segment_bytes: u32,
     largest_flight_bytes: u64,
-    /// Times that the server sent a short segment while another one was unacknowledged: proof that
+    link: Bottleneck,
+    /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
     pub nagle_disproofs: u32,
 }
 
-/// A response that HTTP framed to its end, or as far as it came.
+/// A message that HTTP framed to its end, or as far as it came.
 #[derive(Clone, Copy, Debug)]
-pub struct FinishedResponse {
+pub struct FinishedMessage {
     pub flow: u32,
     pub transaction: u32,
+    pub direction: Direction,
     /// Stream offsets.
     pub start: u64,
     pub end: u64,
     pub head_bytes: u64,
 }
 
-/// What the client acknowledged, and when.
+/// What the receiver acknowledged, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSeen {
     pub frame: u64,
@@ -182,18 +198,17 @@ impl PauseTracker {
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        let acks = self.acks.len().saturating_mul(size_of::<ClientAck>());
+        let acks = self.acks.len().saturating_mul(size_of::<PeerAck>());
         let open = self.open.len().saturating_mul(size_of::<OpenPause>());
         let openings = self.openings.len().saturating_mul(size_of::<Opening>());
         acks.saturating_add(open).saturating_add(openings) as u64
     }
 
-    /// The client acknowledged new data of the server.
-    pub fn client_ack(&mut self, ack: AckSeen, server_path_rtt_ns: Option<i64>) {
+    /// The receiver acknowledged new data.
+    pub fn acknowledged(&mut self, ack: AckSeen, path: &Path) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
-        let too_old = server_path_rtt_ns
-            .unwrap_or(0)
-            .saturating_add(ACK_AGE_SLACK_NS);
+        let sender_rtt_ns = path.sender_rtt_ns.unwrap_or(0);
+        let too_old = sender_rtt_ns.saturating_add(ACK_AGE_SLACK_NS);
         // One older ACK is kept: it bounds what the next one newly acknowledges.
         while self.acks.len() >= ACKS_MAX
             || self
@@ -204,8 +219,16 @@ impl PauseTracker {
             self.acks.pop_front();
         }
         let after = stream(ack.acknowledged.after);
-        self.judge_suspicions(after, ack.time_ns, server_path_rtt_ns.unwrap_or(0));
-        self.acks.push_back(ClientAck {
+        self.judge_suspicions(after, ack.time_ns, sender_rtt_ns);
+        if path.is_nearer_to_sender() {
+            let left_ns = ack
+                .time_ns
+                .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
+            let next = self.previous.map_or(after, |previous| previous.end);
+            self.link
+                .acknowledged(after, next, left_ns, path.segment_bytes);
+        }
+        self.acks.push_back(PeerAck {
             frame: ack.frame,
             time_ns: ack.time_ns,
             before: stream(ack.acknowledged.before),
@@ -216,17 +239,16 @@ impl PauseTracker {
         });
     }
 
-    /// The server sent data again.
+    /// Data was sent again.
     pub fn retransmission(&mut self) {
         self.was_disturbed = true;
     }
 
-    /// The server sent new data.
-    pub fn server_data(&mut self, data: ServerData, path: &Path, flight_bytes: u64) {
+    /// New data was sent.
+    pub fn sent(&mut self, data: SentData, path: &Path, flight_bytes: u64) {
         let is_short = path.is_short(data.bytes);
-        if is_short {
-            self.short_count = self.short_count.saturating_add(1);
-        }
+        self.segment_bytes = path.segment_bytes;
+        self.counted.add(data.bytes, path.segment_bytes, is_short);
         if let Some(previous) = self.previous {
             let gap = data.time_ns.saturating_sub(previous.time_ns);
             let least = if is_short {
@@ -234,8 +256,13 @@ impl PauseTracker {
             } else {
                 FULL_SEGMENT_PAUSE_MIN_NS
             };
-            if gap >= least && self.open.len() < OPEN_PAUSES_MAX {
+            // A pause is told only where its message was seen to open.
+            let may_be_inside = gap >= least && !self.openings.is_empty();
+            if may_be_inside && self.open.len() < OPEN_PAUSES_MAX {
                 self.consider(previous, data, is_short, path);
+            }
+            if gap >= PAUSE_MIN_NS {
+                self.note_lull(previous, data, path);
             }
             self.spacing_ns = gap.max(0);
             self.was_disturbed = false;
@@ -244,49 +271,102 @@ impl PauseTracker {
             self.note_short(data);
         }
         self.previous = Some(data);
+        let is_alone = flight_bytes <= u64::from(data.bytes);
+        self.link.sent(data.start, data.end, data.time_ns, is_alone);
         self.largest_flight_bytes = self.largest_flight_bytes.max(flight_bytes);
     }
 
-    /// A response was found to start at `response_start`, in the segment just seen.
-    pub fn response_opens(&mut self, response_start: u64) {
+    /// A message was found to start at `message_start`, in the segment just seen.
+    pub fn message_opens(&mut self, message_start: u64) {
         let Some(data) = self.previous else { return };
         self.spacing_ns = 0;
-        let last_is_short = self
-            .shorts
-            .back()
-            .is_some_and(|short| short.frame == data.frame);
         if self.openings.len() >= OPENINGS_MAX {
             self.openings.pop_front();
         }
         self.openings.push_back(Opening {
-            response_start,
+            message_start,
             end: data.end,
-            shorts_before: self.short_count.saturating_sub(u32::from(last_is_short)),
+            frame: data.frame,
+            time_ns: data.time_ns,
+            counted: self.counted.before_last(),
+            lull: None,
         });
     }
 
-    /// A response is complete: its pauses become rows.
-    pub fn response_ends(&mut self, response: FinishedResponse, rows: &mut Bounded<PausesTable>) {
-        let FinishedResponse { start, end, .. } = response;
+    /// A message is complete: its pauses become rows.
+    pub fn message_ends(
+        &mut self,
+        message: FinishedMessage,
+        rows: &mut Bounded<PausesTable>,
+        segmented: &mut Bounded<SegmentationTable>,
+    ) {
+        let FinishedMessage { start, end, .. } = message;
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
-            if first.response_start > start {
+            if first.message_start > start {
                 break;
             }
-            opening = (first.response_start == start).then_some(first);
+            opening = (first.message_start == start).then_some(first);
             self.openings.pop_front();
+        }
+        if let Some(opening) = opening {
+            // What was sent since belongs to the messages after it.
+            let counted = match self.openings.front() {
+                Some(next) => next.counted,
+                None => self.counted,
+            };
+            let found = Segmented {
+                opening_frame: opening.frame,
+                opening_time_ns: opening.time_ns,
+                opening_bytes: opening.end.saturating_sub(opening.message_start),
+                counted: counted.since(opening.counted),
+                lull: opening.lull,
+                segment_bytes: self.segment_bytes,
+            };
+            if found.is_notable(&message) {
+                segmented.push(&found.row(&message));
+            }
         }
         for pause in self.open.extract_if(.., |pause| pause.released_start < end) {
             let Some(opening) = opening else { continue };
-            // The time before a response is not a pause inside it.
+            // The time before a message is not a pause inside it.
             if pause.released_start <= start {
                 continue;
             }
-            rows.push(&pause.into_row(opening, response));
+            rows.push(&pause.into_row(opening, message));
         }
     }
 
-    fn note_short(&mut self, data: ServerData) {
+    /// Keeps the pause before `data` if it is the longest of the message that is being sent.
+    fn note_lull(&mut self, previous: SentData, data: SentData, path: &Path) {
+        let gap = data.time_ns.saturating_sub(previous.time_ns);
+        let Some(opening) = self.openings.back_mut() else {
+            return;
+        };
+        let is_longest = opening.lull.is_none_or(|lull| gap > lull.length_ns);
+        if !is_longest || self.was_disturbed || path.in_loss_recovery {
+            return;
+        }
+        let last_ack = self.acks.back();
+        let is_acked = last_ack.is_some_and(|ack| ack.after >= previous.end);
+        let since_ack_ns = last_ack.filter(|_| is_acked).map(|ack| {
+            data.time_ns
+                .saturating_sub(ack.time_ns)
+                .saturating_sub(path.sender_rtt_ns.unwrap_or(0))
+        });
+        opening.lull = Some(Lull {
+            start_ns: previous.time_ns,
+            length_ns: gap,
+            previous_frame: previous.frame,
+            released_frame: data.frame,
+            released_bytes: data.bytes,
+            released_start: data.start,
+            since_ack_ns,
+            segments_before: self.counted.before_last().since(opening.counted).segments,
+        });
+    }
+
+    fn note_short(&mut self, data: SentData) {
         let last_end = self.shorts.back().map(|last| last.end);
         let acked = self.acks.back().map_or(0, |ack| ack.after);
         if let Some(end) = last_end.filter(|end| *end > acked) {
@@ -308,9 +388,9 @@ impl PauseTracker {
         });
     }
 
-    /// An ACK up to `acked` was seen at `ack_ns`. The server got it after the rest of its way; a
+    /// An ACK up to `acked` was seen at `ack_ns`. The sender got it after the rest of its way; a
     /// short segment that had left by then was not released by it.
-    fn judge_suspicions(&mut self, acked: u64, ack_ns: i64, server_path_rtt_ns: i64) {
+    fn judge_suspicions(&mut self, acked: u64, ack_ns: i64, sender_rtt_ns: i64) {
         while let Some(suspicion) = self.suspicions.front().copied() {
             if suspicion.end > acked {
                 return;
@@ -318,8 +398,8 @@ impl PauseTracker {
             self.suspicions.pop_front();
             let too_late_by = ack_ns
                 .saturating_sub(suspicion.time_ns)
-                .saturating_add(server_path_rtt_ns);
-            if too_late_by >= DISPROOF_MARGIN_NS.max(server_path_rtt_ns / 2) {
+                .saturating_add(sender_rtt_ns);
+            if too_late_by >= DISPROOF_MARGIN_NS.max(sender_rtt_ns / 2) {
                 self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
             }
         }
@@ -328,15 +408,15 @@ impl PauseTracker {
     /// Records the pause between two data segments, if an ACK may have ended it: a short segment
     /// waited for the ACK of a short one, or whatever it was for one that may have been delayed. A
     /// delayed ACK covers less than two full segments (RFC 1122, section 4.2.3.2).
-    fn consider(&mut self, previous: ServerData, data: ServerData, is_short: bool, path: &Path) {
-        let expected = path.server_path_rtt_ns.unwrap_or(0);
-        let distance = |ack: &ClientAck| {
+    fn consider(&mut self, previous: SentData, data: SentData, is_short: bool, path: &Path) {
+        let expected = path.sender_rtt_ns.unwrap_or(0);
+        let distance = |ack: &PeerAck| {
             data.time_ns
                 .saturating_sub(ack.time_ns)
                 .saturating_sub(expected)
                 .saturating_abs()
         };
-        let short_of = |ack: &ClientAck| {
+        let short_of = |ack: &PeerAck| {
             let is_acked = |short: &&ShortSegment| short.end <= ack.after && short.end > ack.before;
             self.shorts.iter().rev().find(is_acked).copied()
         };
@@ -356,27 +436,36 @@ impl PauseTracker {
             .time_ns
             .saturating_sub(ack.time_ns)
             .saturating_sub(expected);
-        let path_rtt = expected.saturating_add(path.client_path_rtt_ns.unwrap_or(0));
+        let path_rtt = expected.saturating_add(path.receiver_rtt_ns.unwrap_or(0));
         let follows =
             since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
         let ack_delay = ack
             .time_ns
             .saturating_sub(ack.covered_ns)
-            .saturating_sub(path.client_path_rtt_ns.unwrap_or(0));
+            .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
         let newly_acked = ack.after.saturating_sub(ack.before);
         let ack_covers_all = ack.after >= previous.end;
         let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS
             && ack_covers_all
             && newly_acked < u64::from(path.segment_bytes).saturating_mul(2);
         let may_be_held = is_short && short.is_some();
-        let is_candidate = may_be_held || (may_be_delayed && (is_short || short.is_some()));
+        // A full segment that waits for the ACK of the only one in flight met a window of one segment.
+        let is_alone = ack.outstanding_segments == 1;
+        let is_candidate =
+            may_be_held || (may_be_delayed && (is_short || short.is_some() || is_alone));
         if !follows || !is_candidate || path.in_loss_recovery || self.was_disturbed {
             return;
         }
-        // Had it not been held, it would have followed at the pace of the segments before.
+        // Had it not been held, it would have followed at the pace of the segments before; and had it
+        // found these in a queue, it would have stood there.
         let gap = data.time_ns.saturating_sub(previous.time_ns);
         let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
         let spacing = if is_pace { self.spacing_ns } else { 0 };
+        let drained_ns = if path.is_nearer_to_sender() {
+            self.link.drained_ns()
+        } else {
+            previous.time_ns
+        };
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,
@@ -390,7 +479,11 @@ impl PauseTracker {
             ack_to_release: since_ack,
             ack_covers_all,
             newly_acked_bytes: newly_acked,
-            could_send_time: previous.time_ns.saturating_add(spacing),
+            could_send_time: previous
+                .time_ns
+                .saturating_add(spacing)
+                .max(drained_ns)
+                .min(data.time_ns),
             segment_bytes: path.segment_bytes,
             short_frame: short.map(|short| short.frame),
             short_bytes: short.map(|short| short.bytes),
@@ -398,33 +491,41 @@ impl PauseTracker {
             outstanding_bytes: ack.outstanding_bytes,
             receive_window: path.receive_window,
             largest_flight_bytes: self.largest_flight_bytes,
-            server_path_rtt: path.server_path_rtt_ns,
-            client_path_rtt: path.client_path_rtt_ns,
+            server_path_rtt: path.sender_rtt_ns,
+            client_path_rtt: path.receiver_rtt_ns,
             ..PauseRow::default()
         };
         self.open.push(OpenPause {
             released_start: data.start,
             released_end: data.end,
             short_start: short.map(|short| short.start),
-            shorts: self.short_count,
+            shorts: self.counted.shorts,
             row,
         });
     }
 }
 
 impl OpenPause {
-    fn into_row(self, opening: Opening, response: FinishedResponse) -> PauseRow {
-        let start = opening.response_start;
+    fn into_row(self, opening: Opening, message: FinishedMessage) -> PauseRow {
+        let start = opening.message_start;
         let relative = |offset: u64| i64::try_from(offset).ok()?.checked_sub_unsigned(start);
+        // In the row of a pause the paths are still those to sender and receiver.
+        let (server_path_rtt, client_path_rtt) = match message.direction {
+            Direction::ServerToClient => (self.row.server_path_rtt, self.row.client_path_rtt),
+            Direction::ClientToServer => (self.row.client_path_rtt, self.row.server_path_rtt),
+        };
         PauseRow {
-            flow: response.flow,
-            transaction: response.transaction,
+            flow: message.flow,
+            transaction: message.transaction,
             released_offset: self.released_start.saturating_sub(start),
-            ends_response: self.released_end >= response.end,
+            ends_message: self.released_end >= message.end,
             opening_bytes: u32::try_from(opening.end.saturating_sub(start)).unwrap_or(u32::MAX),
             short_offset: self.short_start.and_then(relative),
-            short_segments: self.shorts.saturating_sub(opening.shorts_before),
-            head_bytes: response.head_bytes,
+            short_segments: self.shorts.saturating_sub(opening.counted.shorts),
+            head_bytes: message.head_bytes,
+            direction: message.direction,
+            server_path_rtt,
+            client_path_rtt,
             ..self.row
         }
     }

@@ -10,6 +10,8 @@ const EQUAL_RUN_MIN: u32 = 3;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
     negotiated: Option<u32>,
+    /// What the client accepts, which a server with a smaller MSS of its own may use in full.
+    accepted: Option<u32>,
     /// Largest payload seen; it stands in where no handshake was.
     largest: u32,
     /// Size at which a run of unacknowledged, equal segments showed a smaller limit on the path.
@@ -18,6 +20,8 @@ pub struct SegmentSize {
     equal_run: u32,
     /// Packets with more payload than a segment may have: merged by offload, before the wire.
     pub super_segments: u64,
+    /// Frame of the first of them.
+    pub super_segment_frame: Option<u64>,
 }
 
 impl SegmentSize {
@@ -28,19 +32,23 @@ impl SegmentSize {
             (one, other) => one.or(other),
         };
         let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        self.negotiated = least
-            .map(|mss| u32::from(mss).saturating_sub(options))
-            .filter(|mss| *mss > 0);
+        let payload = |mss: Option<u16>| {
+            mss.map(|mss| u32::from(mss).saturating_sub(options))
+                .filter(|mss| *mss > 0)
+        };
+        self.negotiated = payload(least);
+        self.accepted = payload(client).max(self.negotiated);
     }
 
     /// Notes a new data segment of the server that starts at `start`.
-    pub fn data(&mut self, payload_bytes: u32, acked: i64, start: i64) {
+    pub fn data(&mut self, frame: u64, payload_bytes: u32, acked: i64, start: i64) {
         self.largest = self.largest.max(payload_bytes);
         let Some(negotiated) = self.negotiated else {
             return;
         };
-        if payload_bytes > negotiated {
+        if self.accepted.is_some_and(|most| payload_bytes > most) {
             self.super_segments = self.super_segments.saturating_add(1);
+            self.super_segment_frame.get_or_insert(frame);
         }
         let repeats = payload_bytes == self.previous && payload_bytes < negotiated && acked < start;
         self.equal_run = if repeats {
@@ -57,6 +65,12 @@ impl SegmentSize {
         }
     }
 
+    /// Largest payload of a packet of the server.
+    #[must_use]
+    pub fn largest(&self) -> u32 {
+        self.largest
+    }
+
     /// Payload of a full segment; 0 before anything is known.
     #[must_use]
     pub fn full(&self) -> u32 {
@@ -68,6 +82,7 @@ impl SegmentSize {
     pub fn wire_segments(&self, payload_bytes: u32) -> u32 {
         match self.negotiated {
             _ if payload_bytes == 0 => 0,
+            _ if self.accepted.is_some_and(|most| payload_bytes <= most) => 1,
             Some(full) => payload_bytes.div_ceil(full.max(1)),
             None => 1,
         }
@@ -88,22 +103,35 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_the_client_accepts_was_not_merged() {
+        let mut size = SegmentSize::default();
+        size.negotiated(Some(1460), Some(1400), false);
+        size.data(1, 1460, 1, 1);
+        assert_eq!((size.super_segments, size.wire_segments(1460)), (0, 1));
+        size.data(2, 2920, 1, 1461);
+        assert_eq!(
+            (size.super_segments, size.super_segment_frame),
+            (1, Some(2))
+        );
+    }
+
+    #[test]
     fn a_run_of_equal_unacknowledged_segments_shows_the_limit_of_the_path() {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(1460), false);
         for start in 1..=5 {
-            size.data(1380, 0, start * 1380);
+            size.data(1, 1380, 0, start * 1380);
         }
         assert_eq!(size.full(), 1380);
-        size.data(1460, 0, 6 * 1380);
+        size.data(2, 1460, 0, 6 * 1380);
         assert_eq!(size.full(), 1460);
     }
 
     #[test]
     fn without_a_handshake_the_largest_segment_is_a_full_one() {
         let mut size = SegmentSize::default();
-        size.data(1460, 1, 1);
-        size.data(13, 1, 1461);
+        size.data(1, 1460, 1, 1);
+        size.data(2, 13, 1, 1461);
         assert_eq!(size.full(), 1460);
     }
 }

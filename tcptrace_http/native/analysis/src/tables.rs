@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable, PausesTable, TransactionsTable,
-    WaitsTable,
+    FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable, PausesTable,
+    SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -23,6 +23,9 @@ pub struct Tables {
     pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
+    /// Their rows come with that of their flow.
+    pub flaws: Bounded<FlawsTable>,
+    pub segmentation: Bounded<SegmentationTable>,
     pub anomalies: Anomalies,
     /// Kept only on demand: it grows with the capture.
     pub segments: Option<Segments>,
@@ -57,13 +60,15 @@ const ROW_BYTES: usize = 512;
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
 /// The tables whose rows belong to a flow, and the column that orders the rows of one flow.
-const OF_FLOWS: [(&str, &str); 6] = [
+const OF_FLOWS: &[(&str, &str)] = &[
     ("flows", "flow"),
     ("transactions", "index"),
     ("links", "transaction"),
     ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
+    ("flaws", "flow"),
+    ("segmentation", "transaction"),
 ];
 
 impl Tables {
@@ -87,6 +92,8 @@ impl Tables {
         self.waits = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
+        self.flaws = Bounded::default();
+        self.segmentation = Bounded::default();
         self.flow_statistics = None;
     }
 
@@ -116,6 +123,8 @@ impl Tables {
             self.waits.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
+            self.flaws.complaint(),
+            self.segmentation.complaint(),
             self.held.complaint(),
         ];
         for detail in complaints.into_iter().flatten() {
@@ -140,6 +149,8 @@ impl Tables {
             self.waits.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
+            self.flaws.bytes(),
+            self.segmentation.bytes(),
         ];
         let left_behind = self.left_behind.values().map(|rows| rows.rows);
         let looked_through = left_behind.fold(0, usize::saturating_add) / LOOKED_THROUGH_AT_MOST;
@@ -167,8 +178,10 @@ impl Tables {
         let pauses = self.divided("pauses", pauses, is_finished);
         let flights = self.flights.take().into_columns();
         let flights = self.divided("flights", flights, is_finished);
+        let segmentation = self.segmentation.take().into_columns();
+        let segmentation = self.divided("segmentation", segmentation, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
-        let candidates: HashSet<(u32, u32)> = ["pauses", "flights"]
+        let candidates: HashSet<(u32, u32)> = ["pauses", "flights", "segmentation"]
             .into_iter()
             .filter_map(|name| self.left_behind.get(name))
             .flat_map(|rows| places(rows, "transaction"))
@@ -189,6 +202,8 @@ impl Tables {
             ("waits", waits),
             ("pauses", pauses),
             ("flights", flights),
+            ("flaws", self.flaws.take().into_columns()),
+            ("segmentation", segmentation),
         ]);
         Batch {
             tables,
@@ -221,12 +236,13 @@ impl Tables {
     /// The limits of the tables hold for the rows that were left behind too.
     fn count_left_behind(&mut self) {
         let rows_of = |name| self.left_behind.get(name).map_or(0, |rows| rows.rows);
-        let [transactions, waits, pauses, flights] =
-            ["transactions", "waits", "pauses", "flights"].map(rows_of);
+        let [transactions, waits, pauses, flights, segmentation] =
+            ["transactions", "waits", "pauses", "flights", "segmentation"].map(rows_of);
         self.transactions.have_behind(transactions);
         self.waits.have_behind(waits);
         self.pauses.have_behind(pauses);
         self.flights.have_behind(flights);
+        self.segmentation.have_behind(segmentation);
     }
 }
 
@@ -240,7 +256,7 @@ fn places<'a>(rows: &'a Columns, number: &str) -> impl Iterator<Item = (u32, u32
 impl Batch {
     /// Puts the numbers of the whole capture in place of those of one share.
     pub fn renumber(&mut self, numbers: &[u32]) {
-        for (name, _) in OF_FLOWS {
+        for (name, _) in OF_FLOWS.iter().copied() {
             if let Some(columns) = self.tables.get_mut(name) {
                 columns.renumber("flow", numbers);
             }
@@ -264,7 +280,7 @@ impl Batch {
         counts: Option<&[u64]>,
     ) -> BTreeMap<&'static str, Columns> {
         let mut tables = self.tables;
-        for (name, minor) in OF_FLOWS {
+        for (name, minor) in OF_FLOWS.iter().copied() {
             if let Some(columns) = tables.remove(name) {
                 tables.insert(name, columns.sorted_by("flow", minor));
             }

@@ -205,6 +205,34 @@ impl Direction {
 }
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
+pub enum Flaw {
+    /// Only one direction was captured, though it answers the other.
+    #[default]
+    OneSidedCapture,
+    /// The flow was joined after its handshake.
+    MidStreamStart,
+    /// Bytes that were acknowledged but never captured.
+    CaptureGap,
+    /// Payload was captured only in part.
+    TruncatedPayload,
+    /// Packets larger than a segment may be: merged or not yet cut by offload.
+    SegmentationOffload,
+}
+impl Flaw {
+    pub const WORDS: &'static [&'static str] = &[
+        "one_sided_capture",
+        "mid_stream_start",
+        "capture_gap",
+        "truncated_payload",
+        "segmentation_offload",
+    ];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
 pub enum Framing {
     #[default]
     None,
@@ -1700,6 +1728,8 @@ pub struct FlowRow {
     pub super_segments: u64,
     /// Short segments the server sent while a short one was unacknowledged.
     pub nagle_disproofs: u32,
+    /// Short segments the client sent while a short one was unacknowledged.
+    pub client_nagle_disproofs: u32,
     /// Who ended the flow first.
     pub closed_by: ClosedBy,
     /// HTTP/1.x was found on it.
@@ -1755,6 +1785,7 @@ pub struct FlowsTable {
     initial_window_segments_validity: Vec<bool>,
     super_segments: Vec<u64>,
     nagle_disproofs: Vec<u32>,
+    client_nagle_disproofs: Vec<u32>,
     closed_by: Vec<u8>,
     is_http: Vec<bool>,
 }
@@ -1827,6 +1858,7 @@ impl FlowsTable {
             .push(row.initial_window_segments.is_some());
         self.super_segments.push(row.super_segments);
         self.nagle_disproofs.push(row.nagle_disproofs);
+        self.client_nagle_disproofs.push(row.client_nagle_disproofs);
         self.closed_by.push(row.closed_by as u8);
         self.is_http.push(row.is_http);
     }
@@ -2055,6 +2087,12 @@ impl FlowsTable {
                     name: "nagle_disproofs",
                     json_name: None,
                     values: Values::U32(self.nagle_disproofs),
+                    validity: None,
+                },
+                Column {
+                    name: "client_nagle_disproofs",
+                    json_name: None,
+                    values: Values::U32(self.client_nagle_disproofs),
                     validity: None,
                 },
                 Column {
@@ -4204,13 +4242,15 @@ impl LinksTable {
         }
     }
 }
-/// One row a pause inside a response that an ACK may have ended. Pauses while losses were repaired, and those that no ACK ended, are not here.
+/// One row a pause inside a message that an ACK may have ended. Pauses while losses were repaired, and those that no ACK ended, are not here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PauseRow {
     /// Flow number.
     pub flow: u32,
-    /// Transaction whose response paused.
+    /// Transaction whose request or response paused.
     pub transaction: u32,
+    /// Whose data paused: the client's request or the server's response.
+    pub direction: Direction,
     /// Data segment before the pause.
     pub previous_frame: u64,
     /// Its time.
@@ -4223,45 +4263,45 @@ pub struct PauseRow {
     pub released_time: i64,
     /// Its payload.
     pub released_bytes: u32,
-    /// Where in the response it starts.
+    /// Where in the message it starts.
     pub released_offset: u64,
-    /// It carries the response's last byte.
-    pub ends_response: bool,
+    /// It carries the message's last byte.
+    pub ends_message: bool,
     /// ACK that released it: the one whose distance is nearest to the path's.
     pub ack_frame: u64,
     /// Time of that ACK.
     pub ack_time: i64,
-    /// Last data it covers to the ACK, less the path to the client and back.
+    /// Last data it covers to the ACK, less the path to the receiver and back.
     pub ack_delay: i64,
-    /// ACK to the released segment, less the path to the server and back.
+    /// ACK to the released segment, less the path to the sender and back.
     pub ack_to_release: i64,
     /// Bytes that no ACK before it had acknowledged.
     pub newly_acked_bytes: u64,
     /// The ACK covers all that was outstanding.
     pub ack_covers_all: bool,
-    /// When the released data could have left: in the pace of the data before.
+    /// When the released data could have left and not queued: in the pace of the data before, and when the path had drained of it.
     pub could_send_time: i64,
     /// Payload of a full segment on this flow.
     pub segment_bytes: u32,
-    /// Payload of the response's first segment.
+    /// Payload of the message's first segment.
     pub opening_bytes: u32,
-    /// Start line and fields of the response.
+    /// Start line and fields of the message.
     pub head_bytes: u64,
     /// Latest short segment that the ACK acknowledges.
     pub short_frame: Option<u64>,
-    /// Where it starts, from the start of the response.
+    /// Where it starts, from the start of the message.
     pub short_offset: Option<i64>,
     /// Its payload.
     pub short_bytes: Option<u32>,
-    /// Short segments of the response up to the released one.
+    /// Short segments of the message up to the released one.
     pub short_segments: u32,
     /// Segments unacknowledged when the pause began.
     pub outstanding_segments: u32,
     /// Bytes unacknowledged when the pause began.
     pub outstanding_bytes: u64,
-    /// Window the client offered at the end of the pause.
+    /// Window the receiver offered at the end of the pause.
     pub receive_window: u64,
-    /// Most bytes in flight on the flow before the pause.
+    /// Most bytes of that direction in flight before the pause.
     pub largest_flight_bytes: u64,
     /// As in flows, known at that time.
     pub server_path_rtt: Option<i64>,
@@ -4274,6 +4314,7 @@ pub struct PausesTable {
     rows: usize,
     flow: Vec<u32>,
     transaction: Vec<u32>,
+    direction: Vec<u8>,
     previous_frame: Vec<u64>,
     previous_time: Vec<i64>,
     previous_bytes: Vec<u32>,
@@ -4281,7 +4322,7 @@ pub struct PausesTable {
     released_time: Vec<i64>,
     released_bytes: Vec<u32>,
     released_offset: Vec<u64>,
-    ends_response: Vec<bool>,
+    ends_message: Vec<bool>,
     ack_frame: Vec<u64>,
     ack_time: Vec<i64>,
     ack_delay: Vec<i64>,
@@ -4321,6 +4362,7 @@ impl PausesTable {
         self.rows = self.rows.saturating_add(1);
         self.flow.push(row.flow);
         self.transaction.push(row.transaction);
+        self.direction.push(row.direction as u8);
         self.previous_frame.push(row.previous_frame);
         self.previous_time.push(row.previous_time);
         self.previous_bytes.push(row.previous_bytes);
@@ -4328,7 +4370,7 @@ impl PausesTable {
         self.released_time.push(row.released_time);
         self.released_bytes.push(row.released_bytes);
         self.released_offset.push(row.released_offset);
-        self.ends_response.push(row.ends_response);
+        self.ends_message.push(row.ends_message);
         self.ack_frame.push(row.ack_frame);
         self.ack_time.push(row.ack_time);
         self.ack_delay.push(row.ack_delay);
@@ -4377,6 +4419,12 @@ impl PausesTable {
                     validity: None,
                 },
                 Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: None,
+                },
+                Column {
                     name: "previous_frame",
                     json_name: None,
                     values: Values::U64(self.previous_frame),
@@ -4419,9 +4467,9 @@ impl PausesTable {
                     validity: None,
                 },
                 Column {
-                    name: "ends_response",
+                    name: "ends_message",
                     json_name: None,
-                    values: Values::Bool(self.ends_response),
+                    values: Values::Bool(self.ends_message),
                     validity: None,
                 },
                 Column {
@@ -4548,14 +4596,14 @@ impl PausesTable {
         }
     }
 }
-/// One row a response sent after the server had been idle: in which flights it came.
+/// One row a response sent after the server had been idle, or in flights that did not grow although nothing was lost: in which flights it came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlightRow {
     /// Flow number.
     pub flow: u32,
     /// Transaction of the response.
     pub transaction: u32,
-    /// Server's data before the response to the first of the response.
+    /// Server's data before the response to the first of the response; 0: not idle.
     pub idle: i64,
     /// Time of the response's first segment.
     pub start: i64,
@@ -4575,6 +4623,10 @@ pub struct FlightRow {
     pub initial_window_segments: u32,
     /// Least window the client offered, in segments.
     pub receive_window_segments: u32,
+    /// ACKs of the client for new data, since the response before was complete.
+    pub acks: u32,
+    /// Of these, ACKs for more than two full segments (RFC 2525, section 2.13).
+    pub stretch_acks: u32,
     /// Segments resent during the response.
     pub retransmissions: u32,
     /// Segments resent on the flow before it.
@@ -4596,6 +4648,8 @@ pub struct FlightsTable {
     earlier_flight_segments: Vec<u32>,
     initial_window_segments: Vec<u32>,
     receive_window_segments: Vec<u32>,
+    acks: Vec<u32>,
+    stretch_acks: Vec<u32>,
     retransmissions: Vec<u32>,
     earlier_retransmissions: Vec<u32>,
 }
@@ -4625,6 +4679,8 @@ impl FlightsTable {
             .push(row.initial_window_segments);
         self.receive_window_segments
             .push(row.receive_window_segments);
+        self.acks.push(row.acks);
+        self.stretch_acks.push(row.stretch_acks);
         self.retransmissions.push(row.retransmissions);
         self.earlier_retransmissions
             .push(row.earlier_retransmissions);
@@ -4707,6 +4763,18 @@ impl FlightsTable {
                     validity: None,
                 },
                 Column {
+                    name: "acks",
+                    json_name: None,
+                    values: Values::U32(self.acks),
+                    validity: None,
+                },
+                Column {
+                    name: "stretch_acks",
+                    json_name: None,
+                    values: Values::U32(self.stretch_acks),
+                    validity: None,
+                },
+                Column {
                     name: "retransmissions",
                     json_name: None,
                     values: Values::U32(self.retransmissions),
@@ -4717,6 +4785,366 @@ impl FlightsTable {
                     json_name: None,
                     values: Values::U32(self.earlier_retransmissions),
                     validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a flow and a way in which its capture falls short of what was on the wire: of HTTP flows, and truncated payload of all flows, for then HTTP may not have been recognized.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlawRow {
+    /// Flow number.
+    pub flow: u32,
+    /// What is wrong with the capture of the flow.
+    pub flaw: Flaw,
+    /// HTTP/1.x was found on the flow.
+    pub is_http: bool,
+    /// Port of the server.
+    pub server_port: u16,
+    /// Of one_sided_capture: the one that was captured.
+    pub direction: Option<Direction>,
+    /// Frame at which it shows first.
+    pub frame: Option<u64>,
+    /// How many holes, truncated segments, or packets larger than a segment; else 0.
+    pub count: u64,
+    /// Bytes missing, bytes cut off, or the largest payload of a packet; else 0.
+    pub bytes: u64,
+}
+/// Gathers [`FlawRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlawsTable {
+    rows: usize,
+    flow: Vec<u32>,
+    flaw: Vec<u8>,
+    is_http: Vec<bool>,
+    server_port: Vec<u16>,
+    direction: Vec<u8>,
+    direction_validity: Vec<bool>,
+    frame: Vec<u64>,
+    frame_validity: Vec<bool>,
+    count: Vec<u64>,
+    bytes: Vec<u64>,
+}
+impl FlawsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &FlawRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.flaw.push(row.flaw as u8);
+        self.is_http.push(row.is_http);
+        self.server_port.push(row.server_port);
+        self.direction.push(row.direction.unwrap_or_default() as u8);
+        self.direction_validity.push(row.direction.is_some());
+        self.frame.push(row.frame.unwrap_or_default());
+        self.frame_validity.push(row.frame.is_some());
+        self.count.push(row.count);
+        self.bytes.push(row.bytes);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "flaw",
+                    json_name: None,
+                    values: Values::Enum(self.flaw, Flaw::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "is_http",
+                    json_name: None,
+                    values: Values::Bool(self.is_http),
+                    validity: None,
+                },
+                Column {
+                    name: "server_port",
+                    json_name: None,
+                    values: Values::U16(self.server_port),
+                    validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: Some(self.direction_validity),
+                },
+                Column {
+                    name: "frame",
+                    json_name: None,
+                    values: Values::U64(self.frame),
+                    validity: Some(self.frame_validity),
+                },
+                Column {
+                    name: "count",
+                    json_name: None,
+                    values: Values::U64(self.count),
+                    validity: None,
+                },
+                Column {
+                    name: "bytes",
+                    json_name: None,
+                    values: Values::U64(self.bytes),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a message that was cut into segments in a notable way: with short ones before its last (a response with two), a request with a pause inside, a response whose short end came some 200 ms after its full segments.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SegmentationRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction of the message.
+    pub transaction: u32,
+    /// Whether it is the client's request or the server's response.
+    pub direction: Direction,
+    /// Segment it starts in.
+    pub first_frame: u64,
+    /// Its time.
+    pub first_time: i64,
+    /// The message as sent.
+    pub message_bytes: u64,
+    /// Its start line and fields.
+    pub head_bytes: u64,
+    /// Segments of it, those merged by offload counted one by one.
+    pub segments: u32,
+    /// Of these, short ones before the last.
+    pub unfilled_segments: u32,
+    /// Payload of a full segment on this flow.
+    pub segment_bytes: u32,
+    /// Its part of the segment it starts in.
+    pub opening_bytes: u32,
+    /// Longest time between two of its segments, if 1 ms and nothing was sent again.
+    pub pause: Option<i64>,
+    /// When it began.
+    pub pause_start: Option<i64>,
+    /// Segment before it.
+    pub pause_previous_frame: Option<u64>,
+    /// Segment after it.
+    pub pause_released_frame: Option<u64>,
+    /// Payload of that.
+    pub pause_released_bytes: Option<u32>,
+    /// Where in the message that starts.
+    pub pause_offset: Option<u64>,
+    /// Segments of the message before it.
+    pub pause_segments_before: Option<u32>,
+    /// ACK of all that had been sent to the segment after it, less the path; null if something was outstanding.
+    pub pause_since_ack: Option<i64>,
+}
+/// Gathers [`SegmentationRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SegmentationTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    direction: Vec<u8>,
+    first_frame: Vec<u64>,
+    first_time: Vec<i64>,
+    message_bytes: Vec<u64>,
+    head_bytes: Vec<u64>,
+    segments: Vec<u32>,
+    unfilled_segments: Vec<u32>,
+    segment_bytes: Vec<u32>,
+    opening_bytes: Vec<u32>,
+    pause: Vec<i64>,
+    pause_validity: Vec<bool>,
+    pause_start: Vec<i64>,
+    pause_start_validity: Vec<bool>,
+    pause_previous_frame: Vec<u64>,
+    pause_previous_frame_validity: Vec<bool>,
+    pause_released_frame: Vec<u64>,
+    pause_released_frame_validity: Vec<bool>,
+    pause_released_bytes: Vec<u32>,
+    pause_released_bytes_validity: Vec<bool>,
+    pause_offset: Vec<u64>,
+    pause_offset_validity: Vec<bool>,
+    pause_segments_before: Vec<u32>,
+    pause_segments_before_validity: Vec<bool>,
+    pause_since_ack: Vec<i64>,
+    pause_since_ack_validity: Vec<bool>,
+}
+impl SegmentationTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &SegmentationRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.direction.push(row.direction as u8);
+        self.first_frame.push(row.first_frame);
+        self.first_time.push(row.first_time);
+        self.message_bytes.push(row.message_bytes);
+        self.head_bytes.push(row.head_bytes);
+        self.segments.push(row.segments);
+        self.unfilled_segments.push(row.unfilled_segments);
+        self.segment_bytes.push(row.segment_bytes);
+        self.opening_bytes.push(row.opening_bytes);
+        self.pause.push(row.pause.unwrap_or_default());
+        self.pause_validity.push(row.pause.is_some());
+        self.pause_start.push(row.pause_start.unwrap_or_default());
+        self.pause_start_validity.push(row.pause_start.is_some());
+        self.pause_previous_frame
+            .push(row.pause_previous_frame.unwrap_or_default());
+        self.pause_previous_frame_validity
+            .push(row.pause_previous_frame.is_some());
+        self.pause_released_frame
+            .push(row.pause_released_frame.unwrap_or_default());
+        self.pause_released_frame_validity
+            .push(row.pause_released_frame.is_some());
+        self.pause_released_bytes
+            .push(row.pause_released_bytes.unwrap_or_default());
+        self.pause_released_bytes_validity
+            .push(row.pause_released_bytes.is_some());
+        self.pause_offset.push(row.pause_offset.unwrap_or_default());
+        self.pause_offset_validity.push(row.pause_offset.is_some());
+        self.pause_segments_before
+            .push(row.pause_segments_before.unwrap_or_default());
+        self.pause_segments_before_validity
+            .push(row.pause_segments_before.is_some());
+        self.pause_since_ack
+            .push(row.pause_since_ack.unwrap_or_default());
+        self.pause_since_ack_validity
+            .push(row.pause_since_ack.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "direction",
+                    json_name: None,
+                    values: Values::Enum(self.direction, Direction::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "first_frame",
+                    json_name: None,
+                    values: Values::U64(self.first_frame),
+                    validity: None,
+                },
+                Column {
+                    name: "first_time",
+                    json_name: None,
+                    values: Values::Time(self.first_time),
+                    validity: None,
+                },
+                Column {
+                    name: "message_bytes",
+                    json_name: None,
+                    values: Values::U64(self.message_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "head_bytes",
+                    json_name: None,
+                    values: Values::U64(self.head_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "segments",
+                    json_name: None,
+                    values: Values::U32(self.segments),
+                    validity: None,
+                },
+                Column {
+                    name: "unfilled_segments",
+                    json_name: None,
+                    values: Values::U32(self.unfilled_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "segment_bytes",
+                    json_name: None,
+                    values: Values::U32(self.segment_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "opening_bytes",
+                    json_name: None,
+                    values: Values::U32(self.opening_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "pause",
+                    json_name: None,
+                    values: Values::Duration(self.pause),
+                    validity: Some(self.pause_validity),
+                },
+                Column {
+                    name: "pause_start",
+                    json_name: None,
+                    values: Values::Time(self.pause_start),
+                    validity: Some(self.pause_start_validity),
+                },
+                Column {
+                    name: "pause_previous_frame",
+                    json_name: None,
+                    values: Values::U64(self.pause_previous_frame),
+                    validity: Some(self.pause_previous_frame_validity),
+                },
+                Column {
+                    name: "pause_released_frame",
+                    json_name: None,
+                    values: Values::U64(self.pause_released_frame),
+                    validity: Some(self.pause_released_frame_validity),
+                },
+                Column {
+                    name: "pause_released_bytes",
+                    json_name: None,
+                    values: Values::U32(self.pause_released_bytes),
+                    validity: Some(self.pause_released_bytes_validity),
+                },
+                Column {
+                    name: "pause_offset",
+                    json_name: None,
+                    values: Values::U64(self.pause_offset),
+                    validity: Some(self.pause_offset_validity),
+                },
+                Column {
+                    name: "pause_segments_before",
+                    json_name: None,
+                    values: Values::U32(self.pause_segments_before),
+                    validity: Some(self.pause_segments_before_validity),
+                },
+                Column {
+                    name: "pause_since_ack",
+                    json_name: None,
+                    values: Values::Duration(self.pause_since_ack),
+                    validity: Some(self.pause_since_ack_validity),
                 },
             ],
         }

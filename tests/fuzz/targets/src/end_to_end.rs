@@ -163,10 +163,12 @@ pub fn run(input: &[u8]) {
         assert_eq!(one.0, other.0);
         one.assert_columns_are_whole();
     }
-    let [flows, transactions, pauses, flights, anomalies] = &first;
+    let [flows, transactions, pauses, flights, segmentation, flaws, anomalies] = &first;
     check_flows(flows, whole.segments, &whole.provenance);
     check_transactions(transactions, flows, &whole.provenance);
-    check_candidates(pauses, flights, transactions);
+    check_candidates([pauses, flights, segmentation], transactions);
+    check_pauses(pauses);
+    check_flaws(flaws, flows);
     check_anomalies(anomalies, flows, &whole.provenance);
     if let Some(rows) = rows {
         assert_eq!(rows.0.rows, whole.segments, "a row for each segment");
@@ -174,9 +176,17 @@ pub fn run(input: &[u8]) {
     }
 }
 
-fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 5] {
-    ["flows", "transactions", "pauses", "flights", "anomalies"]
-        .map(|name| View(tables.remove(name).unwrap_or_default()))
+fn views(tables: &mut BTreeMap<&'static str, Columns>) -> [View; 7] {
+    [
+        "flows",
+        "transactions",
+        "pauses",
+        "flights",
+        "segmentation",
+        "flaws",
+        "anomalies",
+    ]
+    .map(|name| View(tables.remove(name).unwrap_or_default()))
 }
 
 fn check_flows(flows: &View, segments: usize, provenance: &Provenance) {
@@ -233,7 +243,7 @@ fn check_transactions(transactions: &View, flows: &View, provenance: &Provenance
     }
 }
 
-fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
+fn check_candidates(candidates: [&View; 3], transactions: &View) {
     let keys: std::collections::BTreeSet<(i128, i128)> = (0..transactions.0.rows)
         .map(|row| {
             (
@@ -242,7 +252,7 @@ fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
             )
         })
         .collect();
-    for table in [pauses, flights] {
+    for table in candidates {
         for row in 0..table.0.rows {
             let key = (
                 table.certain("flow", row),
@@ -251,9 +261,22 @@ fn check_candidates(pauses: &View, flights: &View, transactions: &View) {
             assert!(keys.contains(&key), "a candidate belongs to a transaction");
         }
     }
+}
+
+fn check_pauses(pauses: &View) {
     for row in 0..pauses.0.rows {
         pauses.assert_ascending(&["previous_frame", "released_frame"], row);
         pauses.assert_ascending(&["ack_frame", "released_frame"], row);
+    }
+}
+
+fn check_flaws(flaws: &View, flows: &View) {
+    let mut told = std::collections::BTreeSet::new();
+    for row in 0..flaws.0.rows {
+        let of = |name| flaws.certain(name, row);
+        let flow = usize::try_from(of("flow")).unwrap_or(usize::MAX);
+        assert_eq!(of("is_http"), flows.certain("is_http", flow));
+        assert!(told.insert((flow, of("flaw"))), "a flaw is told once");
     }
 }
 

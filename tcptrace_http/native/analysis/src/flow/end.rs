@@ -139,13 +139,22 @@ impl Flow {
             return;
         }
         self.http = None;
-        self.pauses.release();
+        self.release_pauses();
         if self.unacknowledged.is_empty() {
             self.waits = None;
         }
         self.unacknowledged.shrink();
         self.first.outstanding = VecDeque::new();
         self.second.outstanding = VecDeque::new();
+    }
+
+    /// Gives back what is remembered of both directions' data.
+    pub(super) fn release_pauses(&mut self) {
+        self.pauses.release();
+        self.flights.release();
+        if let Some(pauses) = self.request_pauses.as_mut() {
+            pauses.release();
+        }
     }
 
     pub(super) fn end_direction(&mut self, side: Side, end: End, mark: Mark, tables: &mut Tables) {

@@ -26,6 +26,10 @@ impl Flow {
             self.first.held_bytes(),
             self.second.held_bytes(),
             self.pauses.held_bytes(),
+            self.request_pauses
+                .as_ref()
+                .map_or(0, |pauses| pauses.held_bytes()),
+            self.flights.held_bytes(),
             self.unacknowledged.held_bytes(),
             self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),
         ];
@@ -87,7 +91,7 @@ impl Flow {
         self.collect(tables);
         self.flush_unacknowledged(tables);
         self.waits = None;
-        self.pauses.release();
+        self.release_pauses();
         self.first.outstanding.clear();
         self.second.outstanding.clear();
     }

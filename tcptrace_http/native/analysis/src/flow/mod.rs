@@ -11,6 +11,7 @@ use trace_model::{flags, Packet, Segment};
 
 use crate::classify::classify;
 use crate::ends::{Endpoint, Key, Side};
+use crate::flaws::Cut;
 use crate::flights::FlightTracker;
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::http::Connection;
@@ -39,6 +40,7 @@ pub struct Flow {
     /// Whether a SYN told who the client is; else the first message may still tell.
     roles_are_certain: bool,
     pub start_ns: i64,
+    pub start_frame: u64,
     pub end_ns: i64,
     pub closed_by: ClosedBy,
     /// Time of the RST that ended it.
@@ -52,6 +54,8 @@ pub struct Flow {
     tcp_analysis: Option<Box<TcpAnalysis>>,
     /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
     pub pauses: Box<PauseTracker>,
+    /// Of the client's data, once there is any.
+    pub request_pauses: Option<Box<PauseTracker>>,
     pub flights: FlightTracker,
     pub is_http: bool,
     http: Option<Box<Connection>>,
@@ -64,8 +68,12 @@ pub struct Flow {
     waits: Option<Box<Waits>>,
     /// Its part of the sum that bounds the memory of all flows.
     held_bytes: u64,
+    /// Payload that was not captured of segments that were.
+    pub cut: Cut,
     /// Offset up to which the server's data must be acknowledged for its loss recovery to end.
     recovery_until: i64,
+    /// The same of the client's data.
+    request_recovery_until: i64,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -102,6 +110,7 @@ impl Flow {
             },
             roles_are_certain: is_syn,
             start_ns: packet.time_ns,
+            start_frame: packet.frame,
             end_ns: packet.time_ns,
             closed_by: ClosedBy::Open,
             reset_ns: 0,
@@ -112,6 +121,7 @@ impl Flow {
             reuses_ports: false,
             tcp_analysis: None,
             pauses: Box::default(),
+            request_pauses: None,
             flights: FlightTracker::default(),
             is_http: false,
             http: None,
@@ -121,7 +131,9 @@ impl Flow {
             setup: Setup::default(),
             waits: None,
             held_bytes: 0,
+            cut: Cut::default(),
             recovery_until: 0,
+            request_recovery_until: 0,
             statistics: None,
         }
     }
@@ -327,6 +339,7 @@ impl Flow {
             self.http = None;
             self.waits = None;
             *self.pauses = PauseTracker::default();
+            self.request_pauses = None;
             self.flights = FlightTracker::default();
         }
     }

@@ -7,12 +7,28 @@ use super::unacknowledged::Waiting;
 use super::Flow;
 use crate::ends::Side;
 use crate::half::Half;
-use crate::http::{self, Connection, Mark};
-use crate::pauses::FinishedResponse;
+use crate::http::{self, Connection, Mark, Message};
+use crate::pauses::FinishedMessage;
 use crate::reassembly::{Delivery, Piece, Reassembler};
 use crate::tables::Tables;
 use crate::transaction_row::{link_rows, transaction_row};
 use crate::waits::{Moment, Waits};
+
+/// Where the latest messages of both directions began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Opened {
+    request: Option<u64>,
+    response: Option<u64>,
+}
+
+impl Opened {
+    fn of(connection: Option<&Connection>) -> Self {
+        Opened {
+            request: connection.and_then(Connection::request_start),
+            response: connection.and_then(Connection::response_start),
+        }
+    }
+}
 
 impl Flow {
     /// Hands the segment's payload, and what it makes deliverable, to HTTP.
@@ -33,6 +49,7 @@ impl Flow {
             .saturating_add(i64::from(segment.has(flags::SYN)))
             .saturating_sub(1);
         if segment.payload_bytes > 0 && !segment.has(flags::RST) {
+            self.cut.note(packet.frame, segment);
             let piece = Piece {
                 offset: payload_start,
                 length: segment.payload_bytes,
@@ -63,7 +80,7 @@ impl Flow {
         work: impl FnOnce(&mut Reassembler, &mut dyn FnMut(Delivery<'_>)),
     ) {
         let direction = self.direction_of(side);
-        let opened_before = self.http.as_ref().and_then(|http| http.response_start());
+        let opened_before = Opened::of(self.http.as_deref());
         let mut connection = self.http.take().unwrap_or_else(|| self.new_connection());
         let output = &mut tables.http_output;
         let (sender, _) = self.halves(side);
@@ -121,7 +138,7 @@ impl Flow {
     pub(super) fn after_delivery(
         &mut self,
         connection: Box<Connection>,
-        opened_before: Option<u64>,
+        opened_before: Opened,
         (direction, mark): (Direction, Mark),
         tables: &mut Tables,
     ) {
@@ -145,25 +162,39 @@ impl Flow {
             }
             self.waits = Some(Box::new(waits));
         }
-        let opened = connection.response_start();
+        let opened = Opened::of(Some(&connection));
         let both_opaque = connection.is_opaque(Direction::ClientToServer)
             && connection.is_opaque(Direction::ServerToClient);
-        if self.is_http && opened != opened_before {
-            if let Some(start) = opened {
-                self.pauses.response_opens(start);
-                if let Some(waits) = self.waits.as_mut() {
-                    waits.response_opens(start);
-                }
-            }
-        }
+        self.note_openings(opened_before, opened);
         if both_opaque {
             self.is_opaque = true;
+            if let Some(pauses) = self.request_pauses.as_mut() {
+                pauses.release();
+            }
             self.first.reassembler = Reassembler::default();
             self.second.reassembler = Reassembler::default();
         } else {
             self.http = Some(connection);
         }
         self.collect(tables);
+    }
+
+    /// Tells the trackers of pauses which messages began in the segment just seen.
+    fn note_openings(&mut self, before: Opened, after: Opened) {
+        if let Some(start) = after.request.filter(|_| after.request != before.request) {
+            if let Some(pauses) = self.request_pauses.as_mut() {
+                pauses.message_opens(start);
+            }
+        }
+        if let Some(start) = after
+            .response
+            .filter(|_| self.is_http && after.response != before.response)
+        {
+            self.pauses.message_opens(start);
+            if let Some(waits) = self.waits.as_mut() {
+                waits.response_opens(start);
+            }
+        }
     }
 
     /// Turns finished transactions into rows; they wait for the client's last ACK.
@@ -185,18 +216,25 @@ impl Flow {
     pub(super) fn finished(&mut self, mut transaction: http::Transaction, tables: &mut Tables) {
         let index = self.transactions;
         self.transactions = index.saturating_add(1);
-        let response = transaction
-            .response
-            .as_ref()
-            .map(|response| FinishedResponse {
-                flow: self.number,
+        let flow = self.number;
+        let framed = |message: &Option<Box<Message>>, direction| {
+            message.as_ref().map(|message| FinishedMessage {
+                flow,
                 transaction: index,
-                start: response.start,
-                end: response.end,
-                head_bytes: response.header_bytes,
-            });
+                direction,
+                start: message.start,
+                end: message.end,
+                head_bytes: message.header_bytes,
+            })
+        };
+        let request = framed(&transaction.request, Direction::ClientToServer);
+        let response = framed(&transaction.response, Direction::ServerToClient);
+        if let Some((request, pauses)) = request.zip(self.request_pauses.as_mut()) {
+            pauses.message_ends(request, &mut tables.pauses, &mut tables.segmentation);
+        }
         if let Some(response) = response {
-            self.pauses.response_ends(response, &mut tables.pauses);
+            self.pauses
+                .message_ends(response, &mut tables.pauses, &mut tables.segmentation);
             if let Some(waits) = self.waits.as_mut() {
                 waits.response_ends(response.start, response.end);
             }

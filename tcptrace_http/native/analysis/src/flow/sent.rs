@@ -7,7 +7,8 @@ use crate::classify::Class;
 use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::half::Outstanding;
-use crate::pauses::{AckSeen, Path, ServerData};
+use crate::holes::Hole;
+use crate::pauses::{AckSeen, Path, SentData};
 use crate::tables::Tables;
 use crate::waits::{Sent, SentAgain};
 
@@ -48,7 +49,19 @@ impl Flow {
                 segments.acknowledged(row, packet.frame, rtt);
             }
         });
+        let seen = AckSeen {
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+            acknowledged,
+            covered_ns,
+            outstanding_segments,
+            outstanding_bytes,
+        };
         if !acknowledges_server {
+            let path = self.request_path();
+            if let Some(pauses) = self.request_pauses.as_mut() {
+                pauses.acknowledged(seen, &path);
+            }
             return;
         }
         if acknowledged.before <= 1 {
@@ -62,16 +75,11 @@ impl Flow {
                 .filter(|rtt| *rtt >= 0);
         }
         if self.is_http {
-            let server_path = self.client_half().path_rtt_ns;
-            let seen = AckSeen {
-                frame: packet.frame,
-                time_ns: packet.time_ns,
-                acknowledged,
-                covered_ns,
-                outstanding_segments,
-                outstanding_bytes,
-            };
-            self.pauses.client_ack(seen, server_path);
+            let path = self.path();
+            self.pauses.acknowledged(seen, &path);
+            let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
+            let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
+            self.flights.acknowledged(newly_acked, path.segment_bytes);
             self.flush_acknowledged(packet, ack, tables);
         }
     }
@@ -111,7 +119,11 @@ impl Flow {
                 row,
             });
             if class.gap_before_bytes > 0 {
-                sender.holes.add(sender.next, start);
+                sender.holes.add(Hole {
+                    start: sender.next,
+                    end: start,
+                    frame: Some(packet.frame),
+                });
             }
             sender.unique_bytes = sender
                 .unique_bytes
@@ -137,6 +149,8 @@ impl Flow {
             self.note_waits(side, packet, segment, start, class);
             if from_server {
                 self.server_data(packet, segment, start, class);
+            } else if !self.is_opaque {
+                self.client_data(packet, segment, start, class);
             }
         }
     }
@@ -200,45 +214,82 @@ impl Flow {
             self.pauses.retransmission();
             return;
         }
+        let acked = self.server_half().acked;
         self.segment_size
-            .data(segment.payload_bytes, self.server_half().acked, start);
+            .data(packet.frame, segment.payload_bytes, acked, start);
         if !self.is_http {
             return;
         }
         let path = self.path();
-        let stream_start = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
+        let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
-        self.pauses.server_data(
-            ServerData {
-                frame: packet.frame,
-                time_ns: packet.time_ns,
-                start: stream_start,
-                end: stream_start.saturating_add(u64::from(segment.payload_bytes)),
-                bytes: segment.payload_bytes,
-                has_fin: segment.has(flags::FIN),
-            },
-            &path,
-            flight_bytes,
-        );
+        self.pauses.sent(data, &path, flight_bytes);
         let full = u64::from(path.segment_bytes.max(1));
         self.flights.server_data(FlightData {
             frame: packet.frame,
             time_ns: packet.time_ns,
-            offset: stream_start,
+            offset: data.start,
             segments: self.segment_size.wire_segments(segment.payload_bytes),
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
         });
     }
 
+    /// Follows the pace of the client's data, from its first segment on: a request may be split
+    /// before it can be told that it is one.
+    fn client_data(
+        &mut self,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        class: &Class,
+    ) {
+        if !class.is_new || class.gap_before_bytes > 0 {
+            self.request_recovery_until = self.client_half().next;
+        }
+        let path = self.request_path();
+        let flight_bytes = self.client_half().flight_bytes();
+        let pauses = self.request_pauses.get_or_insert_default();
+        if class.is_new {
+            pauses.sent(sent_data(packet, segment, start), &path, flight_bytes);
+        } else {
+            pauses.retransmission();
+        }
+    }
+
+    /// The path of the server's data.
     pub(super) fn path(&self) -> Path {
-        let server = self.server_half();
+        let (client, server) = (self.client_half(), self.server_half());
         Path {
             segment_bytes: self.segment_size.full(),
-            server_path_rtt_ns: self.client_half().path_rtt_ns,
-            client_path_rtt_ns: server.path_rtt_ns,
-            receive_window: u64::from(self.client_half().last_window_bytes),
+            sender_rtt_ns: client.path_rtt_ns,
+            receiver_rtt_ns: server.path_rtt_ns,
+            receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
         }
+    }
+
+    /// The path of the client's data.
+    fn request_path(&self) -> Path {
+        let (client, server) = (self.client_half(), self.server_half());
+        Path {
+            segment_bytes: self.segment_size.full(),
+            sender_rtt_ns: server.path_rtt_ns,
+            receiver_rtt_ns: client.path_rtt_ns,
+            receive_window: u64::from(server.last_window_bytes),
+            in_loss_recovery: client.acked < self.request_recovery_until,
+        }
+    }
+}
+
+fn sent_data(packet: &Packet<'_>, segment: &Segment<'_>, start: i64) -> SentData {
+    let start = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
+    SentData {
+        frame: packet.frame,
+        time_ns: packet.time_ns,
+        start,
+        end: start.saturating_add(u64::from(segment.payload_bytes)),
+        bytes: segment.payload_bytes,
+        has_fin: segment.has(flags::FIN),
     }
 }

@@ -193,6 +193,13 @@ impl Connection {
         }
     }
 
+    /// The offset at which the request began whose bytes were delivered last. What was delivered may
+    /// be too little yet to tell that it is one.
+    #[must_use]
+    pub fn request_start(&self) -> Option<u64> {
+        self.requests.current_start
+    }
+
     /// Memory that unfinished and unanswered messages take.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use crate::holes::Holes;
+use crate::holes::{Hole, Holes};
 
 /// Segments that are remembered while they wait for their ACK: a window of 1 GiB in super-segments
 /// of 64 KiB. Of older ones nothing more is measured.
@@ -151,10 +151,17 @@ impl Ledger {
             return end.abs_diff(start);
         };
         self.seen = Some((first.min(start), next.max(end)));
-        if start > next {
-            self.holes.add(next, start);
-        } else if end < first {
-            self.holes.add(end, first);
+        let (from, to) = if start > next {
+            (next, start)
+        } else {
+            (end, first)
+        };
+        if from < to {
+            self.holes.add(Hole {
+                start: from,
+                end: to,
+                frame: None,
+            });
         }
         let behind = end.saturating_sub(start.max(next)).max(0);
         let before = end.min(first).saturating_sub(start).max(0);

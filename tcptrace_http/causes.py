@@ -1,0 +1,164 @@
+"""How each cause of ``schema.CAUSES`` is told, and by whose rule. What they mean stands in the schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["RULES", "Rule"]
+
+_RFC4898 = "RFC 4898, section 4.3 (tcpEStatsPerfSndLimTrans)"
+_TRAT = "Zhang et al., On the Characteristics and Origins of Internet Flow Rates (T-RAT), SIGCOMM 2002"
+_TAPO = "Zhou et al., Demystifying and Mitigating TCP Stalls at the Server Side (TAPO), CoNEXT 2015"
+_TCPEVAL = "Barford and Crovella, Critical Path Analysis of TCP Transactions (tcpeval), SIGCOMM 2000"
+_HEIDEMANN = "Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """By what a cause is told in a capture, and where the rule comes from."""
+
+    told_by: str
+    source: str
+
+
+RULES: Final = {
+    "setup.handshake": Rule(
+        "From the first SYN, or from the last SYN or SYN-ACK that was sent again, to the client's ACK of the"
+        " SYN-ACK; of the transaction that opens its connection only",
+        "RFC 9293, section 3.5",
+    ),
+    "setup.syn_retransmission": Rule(
+        "From the first SYN to the last SYN or SYN-ACK that was sent again before the handshake was done",
+        "RFC 6298, section 5.7",
+    ),
+    "request.send": Rule(
+        "First to last byte of the request, less the waits inside it that have another cause",
+        f"HAR 1.2, send; {_TCPEVAL}",
+    ),
+    "server.think": Rule(
+        "From the request's last byte, and the path to the server and back, to the first byte of the response;"
+        " time in which data was on its way again is taken off",
+        f"{_TCPEVAL}: server delay",
+    ),
+    "server.data_unavailable": Rule(
+        "A gap inside a response, longer than the pace of the data before, at whose end neither the receive"
+        " window opened nor an ACK came that could have let the data go; or one after a flight that did not"
+        " fill the window",
+        f"{_TAPO}: data unavailable and resource constraint; {_TRAT}: application limited",
+    ),
+    "client.think": Rule(
+        "From the ACK of the handshake to the request's first byte; and gaps inside the request that no ACK ended",
+        f"{_TCPEVAL}: client delay; {_TAPO}: client idle",
+    ),
+    "client.not_reading": Rule(
+        "The data lay beyond the window that was offered, and went when a window update that acknowledged nothing"
+        " new opened it",
+        f"RFC 9293, section 3.8.6; {_RFC4898}",
+    ),
+    "client.head_of_line": Rule(
+        "From the request, and the path to the server, to the end of the response before it on the connection",
+        "RFC 9112, section 9.3.2",
+    ),
+    "client.delayed_ack": Rule(
+        "From the response's last byte to the client's ACK of it; of a capture at the server, less the path to"
+        " the client and back",
+        "RFC 1122, section 4.2.3.2",
+    ),
+    "send_limited.slow_start": Rule(
+        "A flight that ended with a full segment, went on when an ACK came, and is as large as any before it:"
+        " the window was used up while it still grew",
+        f"RFC 5681, section 3.1; {_RFC4898}; {_TRAT}: transport limited",
+    ),
+    "send_limited.cwnd": Rule(
+        "As for slow start, on a flow that has lost a segment before",
+        f"{_RFC4898}; {_TRAT}: congestion limited",
+    ),
+    "send_limited.receive_window": Rule(
+        "The data lay beyond the highest edge (ACK plus window) that the client had offered until the ACK that"
+        " let it go",
+        f"{_RFC4898}; {_TRAT}: receiver window limited",
+    ),
+    "send_limited.zero_window": Rule(
+        "As for the receive window, when the window offered before was zero",
+        f"RFC 9293, section 3.8.6; {_RFC4898}; {_TAPO}: zero window",
+    ),
+    "send_limited.send_buffer": Rule(
+        "Flights of one response that go on with an ACK and, without any loss and below the receive window, have"
+        " stopped growing for two rounds, which slow start does not",
+        f"{_RFC4898}; {_TRAT}: sender window limited",
+    ),
+    "send_limited.bottleneck": Rule(
+        "Gaps between segments that are no longer than the pace of the full segments before, with room for jitter",
+        f"{_TRAT}: bandwidth limited",
+    ),
+    "stall.nagle_delayed_ack": Rule(
+        "The data followed, by no more than the path, the ACK of a short segment (or of a window's only ones), and"
+        " that ACK was late by a delayed-ACK timer; see explain short-initial-segment",
+        f"{_HEIDEMANN}, sections 2.2 and 2.3; RFC 896; RFC 1122, section 4.2.3.2",
+    ),
+    "stall.nagle_hold": Rule(
+        "The data is short and followed, by no more than the path, the ACK of a short segment before it, which"
+        " took one ordinary round trip; see explain odd-short-final-segment",
+        "RFC 896; G. Minshall, draft-minshall-nagle-01",
+    ),
+    "stall.delayed_ack_first_segment": Rule(
+        "The first flight of a response is one segment, and what follows came after its delayed ACK",
+        "RFC 1122, section 4.2.3.2; RFC 6928",
+    ),
+    "stall.cork_timeout": Rule(
+        "A short last segment that no ACK released came 200 ms after the data before it",
+        "tcp(7), TCP_CORK",
+    ),
+    "stall.slow_start_restart": Rule(
+        "After an idle period, the round trips that the response needed more than the flights before it would"
+        " have; see explain slow-start-restart",
+        f"RFC 5681, section 4.1; {_HEIDEMANN}, section 2.4",
+    ),
+    "stall.retransmission_timeout": Rule(
+        "Data sent again after a silence of at least 200 ms, the least timeout in use, with data behind it that"
+        " was not sent again; and what is sent again in the same episode",
+        f"RFC 6298; {_TAPO}: timeout retransmission",
+    ),
+    "stall.tail_loss": Rule(
+        "The last data of a flight sent again with no duplicate ACK before it, or not seen before although IP"
+        " identifications tell that a packet is missing",
+        f"RFC 8985, section 7; {_TAPO}: tail retransmission",
+    ),
+    "stall.fast_recovery": Rule(
+        "Data sent again, or for the first time into a hole, without such a silence and not at the end of what"
+        " was sent",
+        "RFC 5681, section 3.2; RFC 6675; RFC 8985",
+    ),
+    "stall.persist": Rule(
+        "From the window's opening, which the sender did not learn of, to its next probe",
+        "RFC 9293, section 3.8.6.1",
+    ),
+    "network.propagation": Rule(
+        "The least round trip of the path between request and response: at most that much of the time that"
+        " nothing else explains",
+        f"{_TCPEVAL}: propagation delay",
+    ),
+    "network.queueing": Rule(
+        "What is left of the time between request and response when the path's least round trip and the"
+        " server's time are taken off, if it is more than the pace of the data",
+        f"{_TCPEVAL}: network variation",
+    ),
+    "network.reordering": Rule(
+        "A hole was filled in less than nine tenths of a round trip: sooner than any sender could have learnt of"
+        " a loss",
+        "RFC 4737, section 3; RFC 8985, section 6.2",
+    ),
+    "close": Rule(
+        "The response is framed by the end of its connection: from its last byte to the FIN or RST",
+        "RFC 9112, section 6.3",
+    ),
+    "unexplained": Rule(
+        "No rule applies, or the intervals of a very long response were given up",
+        "none: the rules should have no such rest",
+    ),
+    "unobserved": Rule(
+        "No ACK of the flow is known, or the times of request or response are missing",
+        "none: a limit of the capture",
+    ),
+}

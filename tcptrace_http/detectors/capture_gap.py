@@ -1,0 +1,72 @@
+"""The capture lacks packets that were on the wire: its receiver acknowledged what no packet holds.
+
+What it does
+------------
+Finds HTTP flows in which bytes were acknowledged that the capture does not have: holes in the sequence
+numbers that nothing filled later, and data beyond the last packet. A segment lost on the path is sent
+again and fills its hole; these were lost on the way into the capture file.
+
+Why it is bad
+-------------
+A packet that is missing looks like one that was lost, late or never sent. Messages lose bytes, gaps in
+time appear that were none, and no detector that follows segments can be trusted there.
+
+Evidence
+--------
+The number of holes and of bytes, and the frame behind the first of them. tcpdump counts the same when it
+ends, as "packets dropped by kernel"; dumpcap and Wireshark as "dropped". Nothing is lost by it on the
+wire, so the time lost is 0.
+
+Fix
+---
+Give the capture a larger buffer and less to do: ``tcpdump -B 65536`` (KiB), a filter for the port,
+``-n``, a file on a fast disk or in memory. On a mirror port (SPAN), look for its own drops: both
+directions of a full link do not fit into one port.
+
+Reference
+---------
+tcpdump(1), -B; Wireshark, tcp.analysis.ack_lost_segment ("ACKed unseen segment"); V. Paxson, Automated
+Packet Trace Analysis of TCP Implementations, 1997, on drops of the packet filter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._capture import TCPDUMP, capture_finding
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("flaws",)
+NEEDS: Final = ()
+
+
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """One row if any HTTP flow lacks acknowledged bytes; see :class:`Detector`."""
+    import polars as pl
+
+    return capture_finding(tables["flaws"], "capture_gap").with_columns(
+        severity=pl.lit("warning"),
+        summary=pl.format(
+            "the capture lacks {} bytes that were acknowledged, in {} holes of {}",
+            "bytes",
+            "count",
+            "of_flows",
+        ),
+        evidence=pl.format(
+            "flow {} first; the first hole is before frame {}",
+            "flow_min",
+            pl.col("first_frame").cast(pl.String).fill_null("- (beyond the last)"),
+        ),
+        remedy=pl.format(
+            "Capture again with {} {} (a larger buffer, a filter) onto a fast disk, and see that it ends with 0"
+            " packets dropped by kernel",
+            pl.lit(TCPDUMP),
+            "filter",
+        ),
+    )

@@ -1,0 +1,79 @@
+"""Data waits behind a short segment for the receiver's delayed ACK: write, write, read.
+
+What it does
+------------
+Finds data that Nagle's algorithm held back until a delayed ACK came, in either direction: in the middle
+of a response whose server writes in pieces, or in a request whose client sends its head and its body, or
+two parts of its head, in two writes. (Where the response opens with the head alone, this is
+short-initial-segment; where its last, short segment is held, odd-short-final-segment.)
+
+Why it is bad
+-------------
+A short segment may not leave while another short one is unacknowledged (RFC 896). The receiver has less
+than two full segments to acknowledge and waits for its timer, 40 ms (Linux) to 200 ms (BSD). Each waits
+for the other. A request that is split so costs it before the server has even begun.
+
+Evidence
+--------
+The short segment, the delayed ACK of it, and the data that followed that ACK by no more than the path
+takes. Think time is told apart by that: it does not follow the ACK. Lost is the time from when the data
+could have left, in the pace of what was sent before, to when it left.
+
+Fix
+---
+Send what is there in one call: writev, sendmsg, MSG_MORE or TCP_CORK on Linux; or set TCP_NODELAY.
+Servers: larger output buffers, ``tcp_nodelay on`` (nginx). Clients: head and body of a POST in one write;
+Python http.client and urllib3 do that for bodies of bytes, libcurl and Go set TCP_NODELAY.
+
+Reference
+---------
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, sections 2.2 and 2.3;
+RFC 896; RFC 1122, section 4.2.3.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["READS", "REMEDY", "REMEDY_OF_REQUESTS", "find"]
+
+READS: Final = ("pauses",)
+NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+
+REMEDY: Final = (
+    "Write the response in larger pieces (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
+    " (in nginx: tcp_nodelay on, larger output_buffers or proxy_buffers)"
+)
+REMEDY_OF_REQUESTS: Final = (
+    "Send head and body of the request in one write (writev, MSG_MORE or TCP_CORK), or set TCP_NODELAY"
+    " on the client's socket"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
+    lost_min: timedelta = LOST_MIN,
+) -> pl.LazyFrame:
+    """Data held until a delayed ACK came; see :class:`Detector`."""
+    import polars as pl
+
+    return (
+        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
+        .filter(pl.col("owner") == "nagle-delayed-ack")
+        .pipe(
+            held_findings,
+            what="data waited behind a short segment of {} bytes (frame {}),",
+            remedy=REMEDY,
+            remedy_of_requests=REMEDY_OF_REQUESTS,
+        )
+    )

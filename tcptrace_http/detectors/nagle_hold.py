@@ -1,0 +1,70 @@
+"""Data waits one ordinary round trip behind a short segment: Nagle's algorithm without a delayed ACK.
+
+What it does
+------------
+Finds data that Nagle's algorithm held back until the ordinary, undelayed ACK of an earlier short segment
+came, in either direction: in the middle of a response whose server writes in pieces, or in a request whose
+client sends it in two writes. (Where the response opens with the head alone, this is
+short-initial-segment; where its last, short segment is held, odd-short-final-segment.)
+
+Why it is bad
+-------------
+A short segment may not leave while another short one is unacknowledged (RFC 896), so each such pair of
+writes costs one round trip, whether or not the receiver delays its ACK: 100 ms and more on a long path.
+
+Evidence
+--------
+The short segment, the ACK of it, and the short segment that followed that ACK by no more than the path
+takes. Lost is the time from when the data could have left, in the pace of what was sent before and through
+the queue that this met, to when it left.
+
+Fix
+---
+Send what is there in one call: writev, sendmsg, MSG_MORE or TCP_CORK on Linux; or set TCP_NODELAY.
+Servers: larger output buffers, ``tcp_nodelay on`` (nginx). Clients: head and body of a POST in one write;
+Python http.client and urllib3 do that for bodies of bytes, libcurl and Go set TCP_NODELAY.
+
+Reference
+---------
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.3; RFC 896;
+G. Minshall, draft-minshall-nagle-01.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
+from tcptrace_http.detectors.nagle_delayed_ack import REMEDY, REMEDY_OF_REQUESTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("pauses",)
+NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    delayed_ack_min: timedelta = DELAYED_ACK_MIN,
+    lost_min: timedelta = LOST_MIN,
+) -> pl.LazyFrame:
+    """Data held until an ordinary ACK came; see :class:`Detector`."""
+    import polars as pl
+
+    return (
+        held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
+        .filter(pl.col("owner") == "nagle-hold")
+        .pipe(
+            held_findings,
+            what="data waited behind a short segment of {} bytes (frame {}),",
+            remedy=REMEDY,
+            remedy_of_requests=REMEDY_OF_REQUESTS,
+        )
+    )

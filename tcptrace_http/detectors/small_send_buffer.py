@@ -1,0 +1,146 @@
+"""The sender keeps a constant, small amount in flight, round trip after round trip.
+
+What it does
+------------
+Finds responses of several round trips whose flights stayed at one size although nothing was lost, slow
+start would have doubled them, and the client offered a window at least twice as large: the sender's socket
+buffer was full of unacknowledged data.
+
+Why it is bad
+-------------
+What is sent stays in the send buffer until it is acknowledged, so a connection never has more in flight
+than the buffer holds: 8 KB on a path of 100 ms are 80 KB/s, whatever the link could carry. A larger
+congestion window does not help.
+
+Evidence
+--------
+Flights of one size, each a round trip after the one before, with nothing sent in between, no segment sent
+again, and the client's window. A bottleneck or a paced sender has no such pauses, a receive window is as
+large as the flights. Lost is the rounds beyond those that a window that doubles from the first flight needs.
+
+Fix
+---
+Leave the buffer to the kernel: no SO_SNDBUF (Linux then grows it up to the last value of
+``net.ipv4.tcp_wmem``). nginx: no ``sndbuf=`` in ``listen``. Apache: ``SendBufferSize 0``. Where it must be
+set, to twice the bandwidth-delay product.
+
+Reference
+---------
+J. Heidemann, Performance Interactions Between P-HTTP and TCP Implementations, 1996, section 2.5; RFC 4898
+(SndLimTransSnd); J. Semke, J. Mahdavi, M. Mathis, Automatic TCP Buffer Tuning, 1998.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("flights",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+
+#: Flights at the limit that show it, the last one, which is what was left to send, not counted.
+STEADY_FLIGHTS_MIN: Final = 4
+#: The limit is reached with a flight of this share of the largest; what is written in pieces that are no
+#: part of the buffer leaves flights of half of it (measured: 6, 3, 6, 6 for writes of three segments).
+FULL_SHARE: Final = 0.8
+STEADY_SHARE_MIN: Final = 0.4
+#: The largest of their later half is no larger than this times that of the earlier: a window in congestion
+#: avoidance grows.
+GROWTH_MAX: Final = 1.1
+#: The client offered this many times the largest flight, so it was not its window that was full.
+WINDOW_FACTOR_MIN: Final = 2.0
+#: Each flight starts one round trip after the one before: what is acknowledged makes room. (Measured 1.02.)
+ROUND_SHARES: Final = (0.85, 1.3)
+#: Below this round trip a round costs less than can be measured.
+RTT_MIN_NS: Final = 5_000_000
+
+REMEDY: Final = (
+    "Leave the send buffer to the kernel: no SO_SNDBUF (nginx: no sndbuf= in listen; Apache httpd:"
+    " SendBufferSize 0), and let net.ipv4.tcp_wmem allow twice the bandwidth-delay product"
+)
+CONFIDENCE: Final = 0.85
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    steady_flights_min: int = STEADY_FLIGHTS_MIN,
+    window_factor_min: float = WINDOW_FACTOR_MIN,
+) -> pl.LazyFrame:
+    """Responses that came in flights of one size; see :class:`Detector`."""
+    import polars as pl
+
+    row = ("flow", "transaction")
+    flight = pl.col("flight_segments")
+    largest = flight.max().over(row)
+    # The flights from the first full one on, but for the last, which is what was left to send.
+    is_steady = (pl.col("number") >= pl.col("number").filter(flight >= FULL_SHARE * largest).min().over(row)) & (
+        pl.col("number") < pl.col("number").max().over(row)
+    )
+    half = pl.len() // 2
+    steady = (
+        tables["flights"]
+        .lazy()
+        .select(*row, "flight_segments", "flight_start_ns")
+        .explode("flight_segments", "flight_start_ns")
+        .with_columns(number=pl.int_range(pl.len()).over(row))
+        .with_columns(round=pl.col("flight_start_ns").cast(pl.Int64).diff().over(row))
+        .filter(is_steady)
+        .group_by(row, maintain_order=True)
+        .agg(
+            steady_flights=pl.len(),
+            largest=flight.max(),
+            least=flight.min(),
+            growth=flight.tail(half).max() / flight.head(half).max(),
+            round=pl.col("round").median(),
+        )
+    )
+    rtt = pl.col("rtt").dt.total_nanoseconds()
+    segments = flight.list.sum()
+    needed = (segments / flight.list.first() + 1).log(2).ceil().clip(1)
+    surplus = (flight.list.len() - needed).cast(pl.Int64)
+    return (
+        tables["flights"]
+        .lazy()
+        .join(steady, on=row, how="inner", maintain_order="left")
+        .filter(
+            pl.col("steady_flights") >= steady_flights_min,
+            pl.col("least") >= STEADY_SHARE_MIN * pl.col("largest"),
+            pl.col("growth") <= GROWTH_MAX,
+            pl.col("receive_window_segments") >= window_factor_min * pl.col("largest"),
+            (pl.col("round") / rtt).is_between(*ROUND_SHARES),
+            pl.col("retransmissions") + pl.col("earlier_retransmissions") == 0,
+            rtt >= RTT_MIN_NS,
+            surplus > 0,
+        )
+        .with_columns(
+            lost=(surplus * pl.col("round")).cast(pl.Int64).cast(pl.Duration("ns")),
+            first_frame=pl.col("flight_first_frames").list.first(),
+            last_frame=pl.col("flight_first_frames").list.last(),
+            confidence=pl.lit(CONFIDENCE),
+            cause=pl.lit("send_limited.send_buffer"),
+            summary=pl.format(
+                "the sender kept no more than {} segments in flight for {} round trips, though the client"
+                " offered room for {} and nothing was lost",
+                "largest",
+                flight.list.len(),
+                "receive_window_segments",
+            ),
+            evidence=pl.format(
+                "flights of {} segments start in frames {}, {} ms apart; round trip {} ms; a window that doubles"
+                " would have needed {} round trips",
+                flight.cast(pl.List(pl.String)).list.join(", "),
+                pl.col("flight_first_frames").cast(pl.List(pl.String)).list.join(", "),
+                (pl.col("round") / 1e6).round(1),
+                (rtt / 1e6).round(1),
+                needed.cast(pl.Int64),
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

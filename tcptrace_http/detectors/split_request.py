@@ -1,0 +1,200 @@
+"""A request came in more than one packet, and the server had to wait for the rest.
+
+What it does
+------------
+Finds requests whose head was larger than the client's initial window and took a round trip more, or inside
+whose head, or before whose body, the client's application paused; and connections on which requests that
+would have fit in fewer segments came in pieces. Requests that Nagle's algorithm held in the client are
+nagle-delayed-ack and nagle-hold, and their time is theirs; a body that waits for 100 Continue is no split.
+
+Why it is bad
+-------------
+A server begins when the request is there whole. What comes a round trip or a pause later delays every
+response by as much; cookies of more than 14 KB do so on every connection. Pieces sent at once cost a packet
+here, and a stall as soon as Nagle's algorithm is at work.
+
+Evidence
+--------
+The two segments around the pause, and what ended it: full segments before it and a pause of a round trip
+are a window that was used up; a pause that no ACK ended is the application's. Lost is that pause: the
+request would have been whole without it. Pieces that came at once cost nothing and are only told (info).
+
+Fix
+---
+Keep the request in one write and below the initial window (10 segments, 14 KB): smaller cookies and
+Referer, ``POST`` for long queries; one writev for head and body. Linux: ``ip route change ... initcwnd``.
+
+Reference
+---------
+H. Kruse, M. Allman, J. Griner, D. Tran, HTTP Page Transfer Rates over Geo-Stationary Satellite Links, 1998;
+RFC 6928; RFC 9110, section 10.1.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._held import FROM_CLIENT, LOST_MIN
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("segmentation",)
+NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
+
+#: A shorter pause is a busy host (measured: 5.5 ms between two writes that followed each other).
+PAUSE_MIN_NS: Final = 10_000_000
+#: A window that is used up waits for most of a round trip; of a shorter one nothing can be told.
+WINDOW_RTT_SHARE_MIN: Final = 0.5
+RTT_MIN_NS: Final = 4_000_000
+#: An application stops where its write ends. What stops near the end of a full segment, whatever the path
+#: makes that, was cut by TCP, and what follows was late on the path.
+WRITE_SHARE_MAX: Final = 0.8
+#: A window is two segments at least (RFC 5681, section 3.1).
+WINDOW_SEGMENTS_MIN: Final = 2
+#: Clients that were promised no answer to Expect: 100-continue send the body after a second.
+EXPECT_TIMEOUT_NS: Final = 900_000_000
+#: Data that follows an ACK by less than this, or this share of the round trip, may have been released by it.
+RELEASE_MAX_NS: Final = 6_000_000
+RELEASE_RTT_SHARE: Final = 0.1
+#: So many requests in pieces on one connection are a habit.
+PIECES_MIN: Final = 2
+
+REMEDY: Final = (
+    "Send the request in one write and below the initial window of 10 segments: smaller cookies, head and body"
+    " in one writev"
+)
+
+
+def find(tables: Mapping[str, pl.DataFrame], *, pieces_min: int = PIECES_MIN) -> pl.LazyFrame:
+    """Requests that came in pieces; see :class:`Detector`."""
+    import polars as pl
+
+    split = _split(tables)
+    cost = split.filter(pl.col("is_window") | pl.col("is_pause"))
+    told = split.filter(pl.col("is_window") | pl.col("is_pause") | pl.col("is_held")).select("flow").unique()
+    in_pieces = split.filter(pl.col("unfilled_segments") > 0, pl.col("extra_segments") > 0)
+    habit = (
+        in_pieces.join(told, on="flow", how="anti", maintain_order="left")
+        .group_by("flow", maintain_order=True)
+        .agg(
+            requests=pl.len(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("first_frame").max(),
+            start=pl.col("first_time").min(),
+            segments=pl.col("segments").median().cast(pl.Int64),
+            needed=(pl.col("segments") - pl.col("extra_segments")).median().cast(pl.Int64),
+        )
+        .filter(pl.col("requests") >= pieces_min)
+    )
+    return pl.concat([_costing(cost), _structure(habit)], how="diagonal")
+
+
+def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Requests in more than one segment, with what may have ended the pause in them."""
+    import polars as pl
+
+    def ns(name: str) -> pl.Expr:
+        return pl.col(name).dt.total_nanoseconds().fill_null(0)
+
+    flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
+    asked = tables["transactions"].lazy().select("flow", pl.col("index").alias("transaction"), "interim_responses")
+    rtt = ns("server_path_rtt") + ns("client_path_rtt")
+    full = pl.col("segment_bytes").cast(pl.UInt64)
+    # What follows the head is an upload, which takes the time that it takes.
+    is_of_head = (pl.col("pause_offset") <= pl.col("head_bytes")).fill_null(value=False)
+    ends_write = (pl.col("pause_offset") < WRITE_SHARE_MAX * full).fill_null(value=False)
+    is_window = (
+        (pl.col("pause_offset") < pl.col("head_bytes"))
+        & (pl.col("pause_offset") % full == 0)
+        & (pl.col("pause_segments_before") >= WINDOW_SEGMENTS_MIN)
+        & (ns("pause") >= WINDOW_RTT_SHARE_MIN * rtt)
+        & (rtt >= RTT_MIN_NS)
+    )
+    follows_ack = pl.col("pause_since_ack").is_not_null() & (
+        ns("pause_since_ack").abs() <= pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE)
+    )
+    awaits_continue = (pl.col("pause_offset") == pl.col("head_bytes")) & (ns("pause") >= EXPECT_TIMEOUT_NS)
+    return (
+        tables["segmentation"]
+        .lazy()
+        .filter(pl.col("direction") == FROM_CLIENT)
+        .join(flows, on="flow", how="left", maintain_order="left")
+        .join(asked, on=["flow", "transaction"], how="left", maintain_order="left")
+        .filter(pl.col("interim_responses").fill_null(0) == 0, ~awaits_continue.fill_null(value=False))
+        .with_columns(
+            is_window=is_window.fill_null(value=False),
+            is_held=follows_ack & (pl.col("pause") >= LOST_MIN),
+            is_pause=is_of_head & ends_write & (ns("pause") >= PAUSE_MIN_NS) & ~follows_ack,
+            extra_segments=pl.col("segments").cast(pl.Int64)
+            - ((pl.col("message_bytes") + full - 1) // full).cast(pl.Int64),
+        )
+    )
+
+
+def _costing(cost: pl.LazyFrame) -> pl.LazyFrame:
+    import polars as pl
+
+    is_window = pl.col("is_window")
+    why = (
+        pl.when(is_window)
+        .then(
+            pl.format(
+                "its head of {} bytes is more than the {} segments the client could send at once",
+                "head_bytes",
+                "pause_segments_before",
+            )
+        )
+        .otherwise(pl.lit("the client's application paused"))
+    )
+    return cost.select(
+        "flow",
+        "transaction",
+        cause=pl.when(is_window).then(pl.lit("send_limited.slow_start")).otherwise(pl.lit("client.think")),
+        start=pl.col("pause_start"),
+        lost=pl.col("pause"),
+        first_frame=pl.col("pause_previous_frame"),
+        last_frame=pl.col("pause_released_frame"),
+        confidence=pl.when(is_window).then(0.85).otherwise(0.75),
+        summary=pl.format(
+            "the request came in {} segments with {} ms between two of them: {}",
+            "segments",
+            (pl.col("pause").dt.total_nanoseconds() / 1e6).round(1),
+            why,
+        ),
+        evidence=pl.format(
+            "frame {}, then frame {} ({} bytes, from byte {} of the request on)",
+            "pause_previous_frame",
+            "pause_released_frame",
+            "pause_released_bytes",
+            "pause_offset",
+        ),
+        remedy=pl.lit(REMEDY),
+    )
+
+
+def _structure(habit: pl.LazyFrame) -> pl.LazyFrame:
+    import polars as pl
+
+    return habit.select(
+        "flow",
+        "start",
+        "first_frame",
+        "last_frame",
+        lost=pl.lit(0).cast(pl.Duration("ns")),
+        confidence=pl.lit(0.9),
+        severity=pl.lit("info"),
+        summary=pl.format(
+            "{} requests came in {} segments each, where {} would have done: it cost no time here, and does with"
+            " Nagle's algorithm",
+            "requests",
+            "segments",
+            "needed",
+        ),
+        evidence=pl.format("the first starts in frame {}, the last in frame {}", "first_frame", "last_frame"),
+        remedy=pl.lit(REMEDY),
+    )

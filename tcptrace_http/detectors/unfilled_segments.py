@@ -1,0 +1,115 @@
+"""Segments inside responses are not full: the server writes in pieces that are no part of a segment.
+
+What it does
+------------
+Finds connections on whose responses several segments before the last were short, so that the responses took
+more segments than their bytes need.
+
+Why it is bad
+-------------
+Each segment costs 40 bytes of IP and TCP headers and more below them, an interrupt, and its part of an ACK; a
+congestion window counts segments, so a window of short ones carries less. And where Nagle's algorithm is at
+work each such segment may hold up the next (nagle-hold, nagle-delayed-ack, odd-short-final-segment), whose
+time is told there.
+
+Evidence
+--------
+The number of segments, of short ones, and of those that the bytes would have filled; bytes of headers are
+counted with Ethernet, IPv4 and TCP with timestamps (66). No time is claimed: lost is 0 and the severity info.
+
+Fix
+---
+Write in larger pieces, or let the kernel fill segments: nginx ``output_buffers 2 32k``, ``proxy_buffering on``
+or larger ``proxy_buffers``, ``tcp_nopush on``; chunked encoding with size line, data and CRLF in one writev;
+MSG_MORE or TCP_CORK around the writes; fewer flushes in applications.
+
+Reference
+---------
+Z. Gürkan, measurements of HTTP over TCP, 1998 (share of unfilled segments); RFC 896; J. Mogul, G. Minshall,
+Rethinking the TCP Nagle Algorithm, 2001.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["NEEDS", "READS", "find"]
+
+READS: Final = ("segmentation",)
+NEEDS: Final = ("no_gaps", "segments_as_sent", "whole_payload")
+
+#: One segment more is a head that was sent alone, or one flush; a few are a pattern.
+EXTRA_SEGMENTS_MIN: Final = 3
+#: ... and so is this share of the segments.
+EXTRA_SHARE_MIN: Final = 0.1
+#: Full segments of a path with a smaller MTU look short, but cost few segments more: each that is really
+#: short costs half of one and more.
+EXTRA_OF_UNFILLED_MIN: Final = 0.5
+#: Ethernet 14, IPv4 20, TCP with timestamps 32.
+HEADER_BYTES: Final = 66
+
+REMEDY: Final = (
+    "Write in larger pieces or let the kernel fill segments (nginx: tcp_nopush on, larger output_buffers,"
+    " proxy_buffering on; MSG_MORE or TCP_CORK; head, chunk size and data in one writev)"
+)
+
+
+def find(
+    tables: Mapping[str, pl.DataFrame],
+    *,
+    extra_segments_min: int = EXTRA_SEGMENTS_MIN,
+    extra_share_min: float = EXTRA_SHARE_MIN,
+) -> pl.LazyFrame:
+    """Connections whose responses came in unfilled segments; see :class:`Detector`."""
+    import polars as pl
+
+    full = pl.col("segment_bytes").cast(pl.UInt64)
+    needed = ((pl.col("message_bytes") + full - 1) // full).cast(pl.Int64)
+    return (
+        tables["segmentation"]
+        .lazy()
+        .filter(pl.col("direction") == "server_to_client", pl.col("unfilled_segments") > 0)
+        .with_columns(extra=pl.col("segments").cast(pl.Int64) - needed)
+        .group_by("flow", maintain_order=True)
+        .agg(
+            pl.col("segments", "unfilled_segments", "extra", "message_bytes").sum(),
+            responses=pl.len(),
+            first_frame=pl.col("first_frame").min(),
+            last_frame=pl.col("first_frame").max(),
+            start=pl.col("first_time").min(),
+        )
+        .filter(
+            pl.col("extra") >= extra_segments_min,
+            pl.col("extra") >= extra_share_min * pl.col("segments"),
+            pl.col("extra") >= EXTRA_OF_UNFILLED_MIN * pl.col("unfilled_segments"),
+        )
+        .with_columns(
+            transaction=pl.lit(None, pl.UInt32),
+            lost=pl.lit(0).cast(pl.Duration("ns")),
+            confidence=pl.lit(0.95),
+            cause=pl.lit(None, pl.String),
+            severity=pl.lit("info"),
+            summary=pl.format(
+                "{} of {} segments of {} responses were short before the last: {} segments more than their bytes"
+                " fill, {} bytes of headers",
+                "unfilled_segments",
+                "segments",
+                "responses",
+                "extra",
+                pl.col("extra") * HEADER_BYTES,
+            ),
+            evidence=pl.format(
+                "{} bytes in {} segments, {} would have done; the first response starts in frame {}",
+                "message_bytes",
+                "segments",
+                pl.col("segments").cast(pl.Int64) - pl.col("extra"),
+                "first_frame",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )

@@ -1,0 +1,125 @@
+//! In which ways the capture of a flow falls short of what was on the wire.
+
+use trace_model::rows::{Direction, Flaw, FlawRow};
+use trace_model::Segment;
+
+use crate::flow::Flow;
+use crate::half::Half;
+
+/// A hole of a single number may be a FIN, which is no data.
+const NUMBER_OF_FIN: u64 = 1;
+
+/// Payload that was not captured of segments that were: the snapshot length cut it off.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cut {
+    segments: u64,
+    bytes: u64,
+    first_frame: Option<u64>,
+}
+
+impl Cut {
+    /// Takes a segment with payload.
+    #[inline]
+    pub fn note(&mut self, frame: u64, segment: &Segment<'_>) {
+        let captured = segment.payload.len() as u64;
+        let missing = u64::from(segment.payload_bytes).saturating_sub(captured);
+        if missing > 0 {
+            self.segments = self.segments.saturating_add(1);
+            self.bytes = self.bytes.saturating_add(missing);
+            self.first_frame.get_or_insert(frame);
+        }
+    }
+}
+
+/// The flaws of a flow that is finished. Where no HTTP was found only the one that may be the reason.
+pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {
+    let truncated = (flow.cut.segments > 0).then(|| FlawRow {
+        flaw: Flaw::TruncatedPayload,
+        frame: flow.cut.first_frame,
+        count: flow.cut.segments,
+        bytes: flow.cut.bytes,
+        ..row(flow)
+    });
+    let of_http = flow.is_http.then(|| {
+        [
+            one_sided(flow),
+            mid_stream(flow),
+            gap(flow),
+            offloaded(flow),
+        ]
+    });
+    of_http.into_iter().flatten().flatten().chain(truncated)
+}
+
+fn row(flow: &Flow) -> FlawRow {
+    FlawRow {
+        flow: flow.number,
+        is_http: flow.is_http,
+        server_port: flow.client_and_server().1.port,
+        ..FlawRow::default()
+    }
+}
+
+/// One direction has acknowledged the other, of which there is no packet. A request on a SYN that was
+/// never answered (TCP fast open) acknowledges nothing.
+fn one_sided(flow: &Flow) -> Option<FlawRow> {
+    let is_missing =
+        |missing: &Half, seen: &Half| missing.counts.packets == 0 && seen.last_ack.is_some();
+    let (client, server) = (flow.client_half(), flow.server_half());
+    let seen = if is_missing(server, client) {
+        Direction::ClientToServer
+    } else if is_missing(client, server) {
+        Direction::ServerToClient
+    } else {
+        return None;
+    };
+    Some(FlawRow {
+        flaw: Flaw::OneSidedCapture,
+        direction: Some(seen),
+        frame: Some(flow.start_frame),
+        ..row(flow)
+    })
+}
+
+fn mid_stream(flow: &Flow) -> Option<FlawRow> {
+    (!flow.first.has_syn && !flow.second.has_syn).then(|| FlawRow {
+        flaw: Flaw::MidStreamStart,
+        frame: Some(flow.start_frame),
+        ..row(flow)
+    })
+}
+
+/// What was acknowledged, and so was on the wire, but is not in the capture: holes that nothing filled
+/// later, and the end of what a direction sent. Of a direction without any packet, see `one_sided`.
+fn gap(flow: &Flow) -> Option<FlawRow> {
+    let mut made = FlawRow {
+        flaw: Flaw::CaptureGap,
+        ..row(flow)
+    };
+    for half in [&flow.first, &flow.second] {
+        for hole in half.holes.acknowledged(half.acked) {
+            if hole.bytes() <= NUMBER_OF_FIN {
+                continue;
+            }
+            made.count = made.count.saturating_add(1);
+            made.bytes = made.bytes.saturating_add(hole.bytes());
+            made.frame = made.frame.into_iter().chain(hole.frame).min();
+        }
+        let beyond = u64::try_from(half.acked.saturating_sub(half.next)).unwrap_or(0);
+        if half.counts.packets > 0 && beyond > NUMBER_OF_FIN {
+            made.count = made.count.saturating_add(1);
+            made.bytes = made.bytes.saturating_add(beyond);
+        }
+    }
+    (made.count > 0).then_some(made)
+}
+
+fn offloaded(flow: &Flow) -> Option<FlawRow> {
+    (flow.segment_size.super_segments > 0).then(|| FlawRow {
+        flaw: Flaw::SegmentationOffload,
+        frame: flow.segment_size.super_segment_frame,
+        count: flow.segment_size.super_segments,
+        bytes: u64::from(flow.segment_size.largest()),
+        ..row(flow)
+    })
+}

@@ -1,0 +1,127 @@
+"""The waits summed up in the words of others: HAR timings, the sender's states of RFC 4898, TAPO's stalls.
+
+The sums are those of the waits: no time is lost or counted twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["HAR_TIMINGS", "ROLLUPS", "RollUp", "by_rfc4898", "by_tapo", "har_timings"]
+
+#: HAR 1.2, in its order. No capture of a connection shows how its name was looked up: dns is null.
+HAR_TIMINGS: Final = ("blocked", "dns", "connect", "send", "wait", "receive")
+#: What HAR phase it is shows in the waits before it: receive once a response is being received, else wait.
+BY_PLACE: Final = "by place"
+#: Not one of the words of RFC 4898 or TAPO: no time in which the server's sender is limited, or no stall.
+NONE: Final = "none"
+
+_CWND, _RWIN, _SND = "SndLimTimeCwnd", "SndLimTimeRwin", "SndLimTimeSnd"
+
+
+@dataclass(frozen=True, slots=True)
+class RollUp:
+    """What others call the time of a cause."""
+
+    #: One of ``HAR_TIMINGS`` (HAR 1.2, Odvarko et al.), or ``BY_PLACE``.
+    har: str
+    #: The state of the server's sender (RFC 4898, section 4.3: tcpEStatsPerfSndLimTime…), or ``NONE``.
+    rfc4898: str
+    #: The leaf of TAPO's stall tree (Zhou et al., CoNEXT 2015), or ``NONE``.
+    tapo: str
+
+
+ROLLUPS: Final = {
+    "setup.handshake": RollUp("connect", NONE, NONE),
+    "setup.syn_retransmission": RollUp("connect", NONE, NONE),
+    "request.send": RollUp("send", _SND, "client idle"),
+    "server.think": RollUp("wait", _SND, "data unavailable"),
+    "server.data_unavailable": RollUp("receive", _SND, "resource constraint"),
+    "client.think": RollUp("blocked", _SND, "client idle"),
+    "client.not_reading": RollUp("receive", _RWIN, "zero window"),
+    "client.head_of_line": RollUp("wait", NONE, NONE),
+    "client.delayed_ack": RollUp("receive", NONE, NONE),
+    "send_limited.slow_start": RollUp("receive", _CWND, NONE),
+    "send_limited.cwnd": RollUp("receive", _CWND, NONE),
+    "send_limited.receive_window": RollUp("receive", _RWIN, NONE),
+    "send_limited.zero_window": RollUp("receive", _RWIN, "zero window"),
+    "send_limited.send_buffer": RollUp("receive", _SND, "resource constraint"),
+    "send_limited.bottleneck": RollUp("receive", NONE, NONE),
+    "stall.nagle_delayed_ack": RollUp("receive", _SND, "packet delay"),
+    "stall.nagle_hold": RollUp("receive", _SND, NONE),
+    "stall.delayed_ack_first_segment": RollUp("receive", _CWND, "packet delay"),
+    "stall.cork_timeout": RollUp("receive", _SND, "resource constraint"),
+    "stall.slow_start_restart": RollUp("receive", _CWND, NONE),
+    "stall.retransmission_timeout": RollUp(BY_PLACE, _CWND, "timeout retransmission"),
+    "stall.tail_loss": RollUp(BY_PLACE, _CWND, "tail retransmission"),
+    "stall.fast_recovery": RollUp(BY_PLACE, _CWND, NONE),
+    "stall.persist": RollUp("receive", _RWIN, "zero window"),
+    "network.propagation": RollUp(BY_PLACE, NONE, NONE),
+    "network.queueing": RollUp(BY_PLACE, NONE, "packet delay"),
+    "network.reordering": RollUp(BY_PLACE, NONE, "packet delay"),
+    "close": RollUp("receive", NONE, NONE),
+    "unexplained": RollUp(BY_PLACE, NONE, "undetermined"),
+    "unobserved": RollUp(BY_PLACE, NONE, NONE),
+}
+
+
+def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
+    """The HAR timings of each transaction: a row with ``flow``, ``transaction`` and the six as durations.
+
+    ``waits`` has the columns of ``schema.TABLES["waits"]``. ``dns`` is null (HAR writes -1). Time by place,
+    such as that of a lost segment, is ``receive`` behind a wait that is, and ``wait`` before.
+    """
+    import polars as pl
+
+    phase = pl.col("cause").cast(pl.String).replace_strict({name: up.har for name, up in ROLLUPS.items()})
+    key = ["flow", "transaction"]
+    receives = (pl.col("phase") == "receive").cum_max().over(key, order_by="start")
+    by_place = pl.when(receives).then(pl.lit("receive")).otherwise(pl.lit("wait"))
+    length = pl.col("end") - pl.col("start")
+    return (
+        waits.lazy()
+        .with_columns(phase=phase)
+        .with_columns(phase=pl.when(pl.col("phase") == BY_PLACE).then(by_place).otherwise("phase"))
+        .group_by(key)
+        .agg(
+            pl.lit(None, pl.Duration("ns")).alias(name)
+            if name == "dns"
+            else length.filter(pl.col("phase") == name).sum().alias(name)
+            for name in HAR_TIMINGS
+        )
+        .sort(key)
+        .collect()
+    )
+
+
+def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:
+    """The time of each transaction by the state of the server's sender: ``flow``, ``transaction``, ``state``,
+    ``time``. ``none`` is time in which it was not the sender of the response that something waited for.
+    """
+    return _summed(waits, "state", {name: up.rfc4898 for name, up in ROLLUPS.items()})
+
+
+def by_tapo(waits: pl.DataFrame) -> pl.DataFrame:
+    """The time of each transaction by TAPO's kinds of stalls: ``flow``, ``transaction``, ``stall``, ``time``.
+
+    ``none`` is time that is no stall to TAPO: waits of ordinary round trips, and the handshake.
+    """
+    return _summed(waits, "stall", {name: up.tapo for name, up in ROLLUPS.items()})
+
+
+def _summed(waits: pl.DataFrame, column: str, names: dict[str, str]) -> pl.DataFrame:
+    import polars as pl
+
+    key = ["flow", "transaction", column]
+    return (
+        waits.lazy()
+        .with_columns(pl.col("cause").cast(pl.String).replace_strict(names).alias(column))
+        .group_by(key)
+        .agg(time=(pl.col("end") - pl.col("start")).sum())
+        .sort(key)
+        .collect()
+    )

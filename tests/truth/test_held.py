@@ -1,0 +1,92 @@
+"""Held data of the kernel captures: one owner a hold, the same figure at either end, silence elsewhere."""
+
+import fnmatch
+from collections import Counter
+
+import pytest
+
+import tcptrace_http
+from truth.compare import compare, findings_by_api
+from truth.kernel_truth import RESTART, TOLERANCE_MS, captures_of, runs_nagle, truth_of
+
+HOLDS = {
+    "short-initial-segment",
+    "odd-short-final-segment",
+    "nagle-delayed-ack",
+    "nagle-hold",
+    "delayed-ack-first-segment",
+}
+OTHERS = {"cork-timeout", "small-send-buffer", "stretch-ack", "split-request"}
+
+#: How often each finding that claims time is right there; captures that are not named have none.
+EXPECTED = {
+    "req_split_nagle_lan": {"nagle-delayed-ack": 7},
+    "req_split_nagle_rtt100": {"nagle-delayed-ack": 7, "nagle-hold": 1},
+    "req_post_sep_rtt100": {"nagle-delayed-ack": 7, "nagle-hold": 1},
+    "req_split_app_gap_nodelay": {"split-request": 6},
+    "lan_cork_forgotten": {"cork-timeout": 10},
+    "buf_sndbuf4k_4kwrites_rtt100": {"small-send-buffer": 2},
+    "buf_sndbuf16k_4kwrites_rtt100": {"small-send-buffer": 1},
+}
+NAMED_ELSEWHERE = {"short-initial-segment", "odd-short-final-segment"}
+
+#: The first response of a flow, of which the server's side has not seen the link's pace yet.
+FIRST_ON_A_LONG_PATH_MS = 3.0
+
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def kernel(captures):
+    """The kernel captures with what is found in them."""
+    return [
+        (capture, tcptrace_http.analyze(capture.path).findings) for capture in captures_of(captures / "kernel")
+    ]
+
+
+def test_every_hold_and_limit_of_a_sender_is_found_where_it_was_made_and_nowhere_else(kernel):
+    for capture, found in kernel:
+        rows = found.filter(found["severity"] != "info").iter_rows(named=True)
+        counts = Counter(row["detector"] for row in rows)
+        mine = {name: n for name, n in counts.items() if name in (HOLDS | OTHERS) - NAMED_ELSEWHERE}
+        assert mine == EXPECTED.get(capture.name.removesuffix(".srv"), {}), capture.name
+
+
+def test_a_hold_has_one_owner(kernel):
+    for capture, found in kernel:
+        held = [
+            (row["flow"], row["last_frame"]) for row in found.iter_rows(named=True) if row["detector"] in HOLDS
+        ]
+        assert len(held) == len(set(held)), capture.name
+
+
+def test_structure_alone_is_told_where_requests_were_split_without_cost(kernel):
+    for capture, found in kernel:
+        told = found.filter(detector="split-request", severity="info")
+        assert told.height == fnmatch.fnmatch(capture.sidecar["name"], "req_split_nodelay_*"), capture.name
+
+
+def test_client_and_server_tell_the_same_loss(kernel):
+    lost = {capture.name: _lost_ms(capture) for capture, _ in kernel}
+    for name, at_server in lost.items():
+        at_client = lost.get(name.removesuffix(".srv"))
+        if at_client is None or not name.endswith(".srv"):
+            continue
+        for stall in at_client.keys() & at_server.keys():
+            difference = abs(at_client[stall] - at_server[stall])
+            assert difference <= (FIRST_ON_A_LONG_PATH_MS if stall[1] == 0 else TOLERANCE_MS), (name, stall)
+        told_by_one = at_client.keys() ^ at_server.keys()
+        assert all((at_client | at_server)[stall] <= TOLERANCE_MS + 0.1 for stall in told_by_one), name
+
+
+def _lost_ms(capture):
+    """What was found lost by each stall of the truth, which has the same order at both ends."""
+    truth = [stall for stall in truth_of(capture) if stall.detector != RESTART]
+    found = compare(truth, findings_by_api(capture.path), nagle=runs_nagle(capture)).found
+    return {
+        (stall.client_port, number): finding.lost_ms
+        for number, stall in enumerate(truth)
+        for told, finding in found
+        if told is stall
+    }
