@@ -1,13 +1,14 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
-The core makes the rows in one pass over the capture. Every finding of a detector comes from a row
-of ``CANDIDATE_TABLES``, or from several flows of two hosts: where there are none there is no candidate,
-``findings`` and ``waits`` are empty, and polars need not be imported at all. On a clean capture that
-import would cost more than the analysis of a hundred thousand packets.
+The core makes the rows in one pass over the capture. Findings come from ``CANDIDATE_TABLES``, from the
+waits, from several flows of two hosts, and from pages, which are made of transactions: of a capture
+without any of these there are none, and polars need not be imported at all. That import would cost more
+than the analysis of a hundred thousand packets.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.capture import CaptureStream, Decoded
     from tcptrace_http.detectors import Gathered
+    from tcptrace_http.pages import Pages
     from tcptrace_http.trace import Provenance
 
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches", "in_parts"]
@@ -45,6 +47,7 @@ _KEYS: Final = {
     "flows": ("flow",),
     "segments": ("flow",),
     "transactions": ("flow", "index"),
+    "links": ("flow", "transaction"),
     "pauses": ("flow", "transaction"),
     "flights": ("flow", "transaction"),
     "bodies": ("flow", "transaction"),
@@ -56,6 +59,8 @@ _KEYS: Final = {
     "recoveries": ("flow", "transaction"),
     "queues": ("flow", "transaction"),
     "waits": ("flow", "transaction"),
+    "retrieval_transactions": ("flow", "transaction"),
+    "critical_path": ("flow", "transaction"),
     "findings": ("flow", "transaction"),
 }
 
@@ -104,6 +109,11 @@ class Analysis:
     def transactions(self) -> pl.DataFrame:
         """One row an HTTP request and its response."""
         return self._native("transactions")
+
+    @cached_property
+    def links(self) -> pl.DataFrame:
+        """One row a link of an HTML document."""
+        return self._native("links")
 
     @cached_property
     def pauses(self) -> pl.DataFrame:
@@ -200,6 +210,40 @@ class Analysis:
         return self.waits.join(stalled, on=key, how="semi", maintain_order="left")
 
     @cached_property
+    def retrievals(self) -> pl.DataFrame:
+        """One row a page."""
+        return self._chosen("retrievals", lambda: self._pages.retrievals)
+
+    @cached_property
+    def retrieval_transactions(self) -> pl.DataFrame:
+        """One row a transaction of a page."""
+        return self._chosen("retrieval_transactions", lambda: self._pages.retrieval_transactions)
+
+    @cached_property
+    def critical_path(self) -> pl.DataFrame:
+        """One row an interval of a page's time, with the transaction and the wait that it was spent on."""
+        return self._chosen("critical_path", lambda: self._pages.critical_path)
+
+    @property
+    def has_transactions(self) -> bool:
+        """Whether there is any transaction, and so a page."""
+        return self._decoded.rows.count("transactions") > 0
+
+    @cached_property
+    def _pages(self) -> Pages:
+        from tcptrace_http.pages import Pages
+
+        pages = Pages(bytes_max=sys.maxsize)
+        self.gather_pages(pages)
+        return pages
+
+    def gather_pages(self, pages: Pages) -> None:
+        """Add what there is of pages in these rows."""
+        from tcptrace_http.pages import SOURCES
+
+        pages.add({name: self.table(name) for name in SOURCES})
+
+    @cached_property
     def _shaping_findings(self) -> pl.DataFrame:
         """The findings that the waits take their stalls from."""
         from tcptrace_http.detectors import shaping_findings
@@ -208,8 +252,8 @@ class Analysis:
 
     @cached_property
     def findings_of_flows(self) -> pl.DataFrame:
-        """Those of the findings that are not about the capture itself."""
-        if not self.has_candidates:
+        """Those of the findings that are about neither pages nor the capture, which need all of it."""
+        if not self.has_candidates and not self.has_transactions:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
         from tcptrace_http.detectors import findings_of_waits, findings_over_flows, in_order
@@ -236,11 +280,11 @@ class Analysis:
         gathered.add(self._judged_tables() | {"waits": self.waits})
 
     def _judge(self) -> pl.DataFrame:
-        if not self.has_candidates:
+        if not self.has_candidates and not self.has_transactions:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.detectors import findings_of_capture, in_order
 
-        return in_order([self.findings_of_flows, findings_of_capture(self.flaws)])
+        return in_order([self.findings_of_flows, self._pages.findings, findings_of_capture(self.flaws)])
 
     def _judge_the_unjudged(self) -> pl.DataFrame:
         if not self.has_candidates:
@@ -274,11 +318,18 @@ class Analysis:
         """The rows of ``table`` for which an SQL expression is true, and what belongs to them.
 
         A finding or wait belongs to its transaction, or only to its flow where it has none; a transaction
-        to its flow. Rows that belong to no flow are kept, unless it is them that are selected from: those
-        of ``packets`` and ``anomalies``, and findings about several flows. Findings about the capture
-        itself, and what was ``inconclusive``, are those of the flows that are left.
+        to its flow, and a retrieval to all of its transactions. Rows that belong to no flow are kept, unless
+        it is them that are selected from: those of ``packets`` and ``anomalies``, and findings about several
+        flows. Findings about the capture itself, and what was ``inconclusive``, are those of the flows that
+        are left.
         """
         chosen = _rows_where(self.table(table), expression, table)
+        if table == "retrievals":
+            of_pages = self.retrieval_transactions
+            table, chosen = (
+                "retrieval_transactions",
+                of_pages.join(chosen, on="retrieval", how="semi", maintain_order="left"),
+            )
         selected = {table: chosen}
         key = _KEYS.get(table, ())
         for other, other_key in _KEYS.items():
@@ -288,6 +339,10 @@ class Analysis:
             keys = chosen.select(key[:width]).unique()
             selected[other] = self.table(other).join(
                 keys, left_on=other_key[:width], right_on=key[:width], how="semi", maintain_order="left"
+            )
+        if key:
+            selected["retrievals"] = self.retrievals.join(
+                selected["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
             )
         if key and self.has_candidates:
             selected |= self._about_more_than_a_transaction(table, selected)

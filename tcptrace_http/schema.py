@@ -22,6 +22,7 @@ __all__ = [
     "FLAWS",
     "FRAMINGS",
     "HTTP_VERSIONS",
+    "MEMBERSHIPS",
     "OBSERVATION_POINTS",
     "ON_REQUEST",
     "QUEUE_MEASURES",
@@ -53,6 +54,14 @@ ENDINGS: Final = {
 FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
 HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1")
 SEVERITIES: Final = ("info", "warning", "error")
+#: Why a transaction belongs to a retrieval.
+MEMBERSHIPS: Final = {
+    "base": "It is the first of the retrieval: the base document, or what stands for it",
+    "redirect": "A response of the retrieval sent the client on to it (Location)",
+    "referer": "Its Referer is the URL of a document or style sheet of the retrieval",
+    "link": "A document of the retrieval that the client had fetched before refers to it",
+    "time": "No response names it, but it came without a silence before it",
+}
 
 #: What can be strange about traffic or a file, and what that means.
 ANOMALY_KINDS: Final = {
@@ -493,6 +502,7 @@ _TRANSACTIONS: Final = Table(
         ("method", "str?*", "Request method"),
         ("target", "str?*", "Request target (RFC 9112, section 3.2)"),
         ("host", "str?*", "Host field"),
+        ("referer", "str?", "Referer field of the request: the URL at which its target was found"),
         ("version", "enum:HTTP_VERSIONS", "Version of the request, else of the response"),
         ("status", "u16?*", "Status code of the final response"),
         ("request_frame", "u64?*", "Frame of the request's first byte"),
@@ -544,6 +554,20 @@ _TRANSACTIONS: Final = Table(
         ("pipelined", "bool", "Sent before the response before it was complete"),
         ("missing_bytes", "u64", "Bytes of both messages that were not captured"),
         ("complete", "bool*", "Both messages were framed to their end"),
+    ),
+)
+
+_LINKS: Final = Table(
+    "links",
+    "One row a link of a captured HTML document that a browser follows by itself: images, scripts, style"
+    " sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.",
+    _columns(
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction whose response is the document"),
+        ("frame", "u64", "Frame with which the link's tag was there whole"),
+        ("time", "time", "Its time: from then on the client could ask for what it names"),
+        ("url", "str", "The link as it stands in the document"),
+        ("base", "str?", "URL of the document's base element, against which the link is resolved"),
     ),
 )
 
@@ -871,6 +895,68 @@ _WAITS: Final = Table(
     ),
 )
 
+_RETRIEVALS: Final = Table(
+    "retrievals",
+    "One row a retrieval: a page, as its base document and the transactions that it causes.",
+    _columns(
+        ("retrieval", "u32*", "Number of the retrieval, from 0, by its start"),
+        ("client", "str*", "Address of the client"),
+        ("flow", "u32*", "Flow of the base document"),
+        ("transaction", "u32*", "Transaction of the base document on that flow"),
+        ("url", "str*", "URL of the base document"),
+        ("start", "time*", "The SYN of its connection if that was opened for it, else its request"),
+        ("end", "time*", "Last byte of the last response"),
+        ("elapsed", "duration*", "From start to end: the page time"),
+        ("transactions", "u32*", "Transactions of the retrieval"),
+        ("flows", "u32*", "Connections that they ran on"),
+        ("bytes", "u64*", "Response bytes, heads and framing included"),
+        ("how_grouped", "enum:MEMBERSHIPS*", "The weakest evidence that a transaction belongs to it"),
+        ("confidence", "f64*", "0 to 1: the mean of that of its transactions"),
+    ),
+    native=False,
+)
+
+_RETRIEVAL_TRANSACTIONS: Final = Table(
+    "retrieval_transactions",
+    "One row a transaction of a retrieval, by the start of the request. Transactions whose request was"
+    " not captured belong to none, and neither do tunnels (CONNECT).",
+    _columns(
+        ("retrieval", "u32", "Number of the retrieval"),
+        ("flow", "u32", "Flow number"),
+        ("transaction", "u32", "Transaction number on the flow"),
+        ("how", "enum:MEMBERSHIPS", "Why it belongs to the retrieval"),
+        ("initiator_flow", "u32?", "Flow of the transaction that caused it, if that is known"),
+        ("initiator_transaction", "u32?", "Number of that transaction on its flow"),
+        (
+            "known",
+            "time?",
+            "When the client could know of it: by then the initiator's link had come, else all of it",
+        ),
+        ("start", "time", "The SYN of its connection if that was opened for it, else its request"),
+        ("request_time", "time", "First byte of its request"),
+        ("end", "time", "Last byte of its response, else the last that was seen of it"),
+    ),
+    native=False,
+)
+
+_CRITICAL_PATH: Final = Table(
+    "critical_path",
+    "One row an interval of a retrieval with the transaction and the wait that it was spent on: the chain of"
+    " transactions that bounds the page time. The rows of a retrieval follow each other without a gap from its"
+    " start to its end.",
+    _columns(
+        ("retrieval", "u32", "Number of the retrieval"),
+        ("step", "u32", "Number of the interval, from 0, by time"),
+        ("flow", "u32*", "Flow number"),
+        ("transaction", "u32*", "Transaction number on the flow"),
+        ("cause", "enum:CAUSES*", "What the time was spent on"),
+        ("start", "time*", "Start of the interval"),
+        ("end", "time*", "End of the interval"),
+        ("share", "f64", "Its part of the page time, 0 to 1"),
+    ),
+    native=False,
+)
+
 _FINDINGS: Final = Table(
     "findings",
     "One row a named pathology with its evidence.",
@@ -936,6 +1022,7 @@ TABLES: Final = {
         _SEGMENTS,
         _FLOWS,
         _TRANSACTIONS,
+        _LINKS,
         _PAUSES,
         _FLIGHTS,
         _BODIES,
@@ -947,6 +1034,9 @@ TABLES: Final = {
         _RECOVERIES,
         _QUEUES,
         _WAITS,
+        _RETRIEVALS,
+        _RETRIEVAL_TRANSACTIONS,
+        _CRITICAL_PATH,
         _FINDINGS,
         _INCONCLUSIVE,
         _ANOMALIES,

@@ -13,6 +13,7 @@ from tcptrace_http.detectors import (
     delta_eligible_repeat,
     duplicate_object,
     expect_continue_wait,
+    head_of_line_blocking,
     idle_timeout_race,
     initial_window,
     keep_alive_refused,
@@ -29,6 +30,7 @@ from tcptrace_http.detectors import (
     refused_connection,
     reordering,
     repeated_slow_start,
+    request_lull,
     reset_in_response,
     retransmission_timeout,
     segmentation_offload,
@@ -64,6 +66,7 @@ __all__ = [
     "Detector",
     "Gathered",
     "findings_of_capture",
+    "findings_of_pages",
     "findings_of_waits",
     "findings_over_flows",
     "grouped",
@@ -107,6 +110,9 @@ DETECTORS: Final = {
             refused_connection,
             reset_in_response,
             truncated_response,
+            # Those that judge pages and what is on them.
+            request_lull,
+            head_of_line_blocking,
             # Those that judge the capture itself.
             one_sided_capture,
             mid_stream_start,
@@ -137,18 +143,23 @@ def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     ``tables`` holds ``flows``, ``transactions``, ``flaws`` and what the detectors read. A detector is passed
     over where all that it reads is empty. The result has the columns of ``schema.TABLES["findings"]``.
     """
-    chosen = (each for each in _OF_FLOWS if not each.reads_waits and not each.reads_flaws)
+    chosen = (each for each in _OF_FLOWS if not (each.reads_waits or each.reads_pages or each.reads_flaws))
     return _findings(tables, chosen)
 
 
 def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that read the finished ``waits``; else as :func:`shaping_findings`."""
-    return _findings(tables, (each for each in _OF_FLOWS if each.reads_waits))
+    return _findings(tables, (each for each in _OF_FLOWS if each.reads_waits and not each.reads_pages))
 
 
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:
     """What those detectors find that look over all flows of a capture; else as :func:`shaping_findings`."""
     return _findings(gathered.tables, (each for each in DETECTORS.values() if each.spans_flows))
+
+
+def findings_of_pages(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """What those detectors find that read the tables of pages; else as :func:`shaping_findings`."""
+    return _findings(tables, (each for each in DETECTORS.values() if each.reads_pages))
 
 
 class Gathered:

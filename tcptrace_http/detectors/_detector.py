@@ -100,6 +100,11 @@ class Detector:
         return "waits" in self.reads
 
     @property
+    def reads_pages(self) -> bool:
+        """Whether it judges pages, and so needs the whole capture."""
+        return bool({"retrievals", "retrieval_transactions", "critical_path"}.intersection(self.reads))
+
+    @property
     def reference(self) -> str:
         """Where the pathology is described: the last part of the docstring, on one line."""
         _, _, reference = self.doc.partition("Reference\n---------\n")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.capture import Decoded
+    from tcptrace_http.pages import Pages
     from tcptrace_http.trace import Provenance
 
 __all__ = ["document", "write"]
@@ -70,11 +71,26 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
         "transactions": [_selected_transactions(analysis)]
         if decoded is None
         else _transactions(analysis, decoded),
-        "findings": [_rows("findings", analysis) if analysis.has_candidates else b"[]"],
-        "inconclusive": [_rows("inconclusive", analysis) if analysis.has_candidates else b"[]"],
+        "retrievals": [_array(_retrievals(analysis)) if analysis.has_transactions else b"[]"],
+        "findings": [_rows("findings", analysis) if _may_have_findings(analysis) else b"[]"],
+        "inconclusive": [_rows("inconclusive", analysis) if _may_have_findings(analysis) else b"[]"],
         "anomalies": [_rows("anomalies", analysis) if decoded is None else _anomalies(decoded)],
     }
     return _object(analysis.capture, arrays)
+
+
+def _may_have_findings(analysis: Analysis) -> bool:
+    return analysis.has_candidates or analysis.has_transactions
+
+
+def _retrievals(pages: Analysis | Pages) -> list[dict[str, Any]]:
+    """The retrievals, each with its critical path."""
+    path = pages.critical_path
+    by_retrieval: dict[int, list[dict[str, Any]]] = {}
+    for number, row in zip(path["retrieval"], _objects("critical_path", path), strict=True):
+        by_retrieval.setdefault(number, []).append(row)
+    rows = _objects("retrievals", pages.retrievals)
+    return [row | {"critical_path": by_retrieval.get(row["retrieval"], [])} for row in rows]
 
 
 def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
@@ -95,8 +111,10 @@ class _PutBy:
     """
 
     def __init__(self) -> None:
+        from tcptrace_http.pages import Pages
         from tcptrace_http.report.runs import Runs
 
+        self._pages = Pages()
         self._flows, self._transactions = Runs(), Runs()
         self._found: list[pl.DataFrame] = []
         self._flaws: list[pl.DataFrame] = []
@@ -110,30 +128,36 @@ class _PutBy:
         waits = _encoded_waits(analysis)
         self._flows.add(rows.count("flows"), partial(rows.json, "flows"))
         self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
-        if analysis.has_candidates:
+        if _may_have_findings(analysis):
             from tcptrace_http.detectors import grouped
 
             self._found.append(analysis.findings_of_flows)
             self._flaws.append(grouped(analysis.flaws))
             self._inconclusive.append(analysis.inconclusive)
+        analysis.gather_pages(self._pages)
         self._strange.append(_anomalies(analysis.decoded)[1:-1])
 
     def arrays(self) -> dict[str, Iterable[bytes]]:
         return {
             "flows": _array_of(self._flows.merged()),
             "transactions": _array_of(self._transactions.merged()),
-            "findings": [_findings(self._found, self._flaws)],
+            "retrievals": [_array(_retrievals(self._pages))],
+            "findings": [_findings([*self._found, self._pages.findings], self._flaws)],
             "inconclusive": [_inconclusive(self._inconclusive)],
-            "anomalies": [b"[", ROW_END.join(part for part in self._strange if part), b"]"],
+            "anomalies": [b"[", ROW_END.join(part for part in [*self._strange, self._complaint()] if part), b"]"],
         }
+
+    def _complaint(self) -> bytes:
+        if self._pages.complaint is None:
+            return b""
+        return _encoded(
+            {"kind": "limit_reached", "frame": None, "flow": None, "offset": None, "detail": self._pages.complaint}
+        )
 
 
 def _object(capture: Provenance, arrays: dict[str, Iterable[bytes]]) -> Iterator[bytes]:
     yield b'{"schema_version": %d,\n"capture": %s' % (SCHEMA_VERSION, _capture(capture))
-    # Pages are not rebuilt from transactions yet: the contract has their place.
-    order: dict[str, Iterable[bytes]] = {"flows": [], "transactions": [], "retrievals": [b"[]"]}
-    order |= arrays
-    for name, parts in order.items():
+    for name, parts in arrays.items():
         yield b',\n"%s": ' % name.encode()
         yield from parts
     yield b"}"

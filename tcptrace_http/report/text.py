@@ -55,6 +55,7 @@ class _Report:
         yield from self._findings()
         yield from self._time_by_cause()
         yield from self._limits()
+        yield from self._pages()
         yield from self._transactions()
         yield from self._flows()
 
@@ -150,6 +151,39 @@ class _Report:
             for sentence in sentences:
                 yield from self._prose(sentence, label="- ")
 
+    def _pages(self) -> Iterator[str]:
+        """The retrievals of more than one transaction, each with what bounded it most."""
+        import polars as pl
+
+        retrievals = self._analysis.retrievals
+        several = retrievals.filter(pl.col("transactions") > 1)
+        if several.is_empty():
+            return
+        longest = _longest(several, "start", "end")
+        headings = (
+            Heading("flow.no"),
+            Heading("page", is_elastic=True),
+            Heading("objects", is_number=True),
+            Heading("flows", is_number=True),
+            Heading("bytes", is_number=True, is_optional=True),
+            Heading("time", is_number=True),
+            Heading("most of it"),
+        )
+        most = _most_of_path(self._analysis.critical_path.filter(pl.col("retrieval").is_in(longest["retrieval"])))
+        cells = [
+            (
+                f"{row['flow']}.{row['transaction']}",
+                row["url"],
+                f"{row['transactions']:,}",
+                f"{row['flows']:,}",
+                f"{row['bytes']:,}",
+                duration(row["elapsed"]),
+                most.get(row["retrieval"], "-"),
+            )
+            for row in _plain_rows(longest)
+        ]
+        yield from self._table("retrievals", several.height, headings, cells, title="pages")
+
     def _transactions(self) -> Iterator[str]:
         frame = self._analysis.transactions
         if frame.is_empty():
@@ -214,12 +248,19 @@ class _Report:
         yield from self._table("flows", frame.height, headings, cells)
 
     def _table(
-        self, name: str, height: int, headings: Sequence[Heading], cells: Sequence[Sequence[str]]
+        self,
+        name: str,
+        height: int,
+        headings: Sequence[Heading],
+        cells: Sequence[Sequence[str]],
+        *,
+        title: str | None = None,
     ) -> Iterator[str]:
-        title = f"{name.capitalize()} ({height:,})"
+        called = (title or name).capitalize()
+        title = f"{called} ({height:,})"
         if height > len(cells):
             shown = f"the {len(cells)} longest of {height:,}"
-            title = f"{name.capitalize()}: {shown}; all: --format csv --table {name}"
+            title = f"{called}: {shown}; all: --format csv --table {name}"
         yield ""
         yield self._painted(title, _BOLD)
         yield from grid(headings, cells, self._width)
@@ -251,6 +292,19 @@ def _longest(frame: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
         .sort("row")
         .drop("row")
     )
+
+
+def _most_of_path(critical_path: pl.DataFrame) -> dict[int, str]:
+    """For each retrieval the cause that most of its critical path was spent on, with its share."""
+    import polars as pl
+
+    by_cause = (
+        critical_path.group_by("retrieval", "cause", maintain_order=True)
+        .agg(pl.col("share").sum())
+        .sort("share", descending=True, maintain_order=True)
+        .unique("retrieval", keep="first", maintain_order=True)
+    )
+    return {number: f"{cause} {share:.0%}" for number, cause, share in by_cause.iter_rows()}
 
 
 def _plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:

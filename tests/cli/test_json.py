@@ -18,6 +18,10 @@ TRANSACTION = set(
 FINDING = set(
     "detector severity flow transaction first_frame last_frame lost_ns confidence summary remedy reference".split()
 )
+RETRIEVAL = set(
+    "retrieval client flow transaction url start_ns end_ns elapsed_ns transactions flows bytes how_grouped"
+    " confidence critical_path".split()
+)
 WAIT = {"cause", "start_ns", "end_ns", "first_frame", "last_frame"}
 
 
@@ -66,7 +70,18 @@ def test_numbers_are_those_of_the_capture(document, clean):
     assert shown["transactions"][0]["request_frame"] == 4
     assert all(row["complete"] for row in shown["transactions"])
     assert not any("stall" in wait["cause"] for row in shown["transactions"] for wait in row["waits"])
-    assert shown["findings"] == shown["inconclusive"] == shown["anomalies"] == shown["retrievals"] == []
+    assert shown["findings"] == shown["inconclusive"] == shown["anomalies"] == []
+
+
+def test_a_retrieval_has_its_page_time_and_the_critical_path_that_sums_to_it(document, stalled):
+    shown = document(stalled)
+    page = shown["retrievals"][0]
+    assert set(page) == RETRIEVAL
+    assert (page["client"], page["flow"], page["transaction"]) == ("10.0.0.1", 0, 0)
+    assert page["end_ns"] - page["start_ns"] == page["elapsed_ns"]
+    assert sum(step["end_ns"] - step["start_ns"] for step in page["critical_path"]) == page["elapsed_ns"]
+    assert "stall.nagle_delayed_ack" in {step["cause"] for step in page["critical_path"]}
+    assert sum(page["transactions"] for page in shown["retrievals"]) == len(shown["transactions"])
 
 
 def test_stall_is_a_finding_and_a_wait_of_its_transaction(document, stalled):

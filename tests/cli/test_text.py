@@ -111,3 +111,19 @@ def test_no_colour_when_not_a_terminal(cli, stalled):
 def test_reports_of_several_captures_follow_one_another(cli, clean, stalled):
     text = cli("analyze", clean, stalled).out.decode()
     assert text.index(str(clean)) < text.index(str(stalled))
+
+
+def test_pages_are_shown_with_what_most_of_their_time_was_spent_on(cli, tmp_path):
+    connection = Connection()
+    connection.open()
+    for target in (b"/", b"/a.css", b"/b.png"):
+        connection.exchange(b"GET " + target + b" HTTP/1.1\r\nHost: h\r\n\r\n")
+    path = tmp_path / "page.pcap"
+    path.write_bytes(pcap(connection.records))
+    lines = cli("analyze", path).out.decode().splitlines()
+    shown = lines.index("Pages (1)")
+    assert lines[shown + 1].split() == ["flow.no", "page", "objects", "flows", "bytes", "time", "most", "of", "it"]
+    first, url, objects, flows, *_, share = lines[shown + 2].split()
+    assert (first, objects, flows) == ("0.0", "3", "1")
+    assert url.startswith("http://")
+    assert share.endswith("%")

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MIB: Final = 1 << 20
-#: Of an analysis of next to nothing: Python and the core, with room for the allocator's habits.
-BASE_MIB: Final = 64
+#: Of an analysis of next to nothing: Python, polars and the core, with room for the allocator's habits.
+BASE_MIB: Final = 112
 #: A capture that is only read and counted needs no more than that.
-NOTHING_KEPT_MIB: Final = 96
+NOTHING_KEPT_MIB: Final = 128
+#: What pages are made from (PAGES_BYTES_MAX), and what it takes to group that.
+PAGES_MIB: Final = BASE_MIB + 6 * 64
 #: The sum that all flows may hold (HELD_BYTES_MAX), and what is allocated around it.
 HELD_MIB: Final = BASE_MIB + 256 + 64
 #: The same, and a batch of rows with targets of 8 kB.
@@ -78,9 +80,11 @@ CASES: Final = {
     "waiting_on_many_flows": Case(made.waiting_on_many_flows, 60, 600, HELD_MIB, HELD_MIB, LIMIT),
     "heads_on_many_flows": Case(made.heads_on_many_flows, 300, 10_000, HELD_MIB, HELD_MIB, LIMIT),
     "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB, LONG_ROWS_MIB),
-    "pipelined_on_one_flow": Case(made.pipelined_on_one_flow, 20, 3000),
-    "unacknowledged_on_many_flows": Case(made.unacknowledged_on_many_flows, 64_000, 6_400_000, 96, HELD_MIB),
-    "tiny_transactions": Case(made.tiny_transactions, 20_000, 3_000_000),
+    "pipelined_on_one_flow": Case(made.pipelined_on_one_flow, 20, 3000, PAGES_MIB, PAGES_MIB),
+    "unacknowledged_on_many_flows": Case(
+        made.unacknowledged_on_many_flows, 64_000, 6_400_000, PAGES_MIB, PAGES_MIB
+    ),
+    "tiny_transactions": Case(made.tiny_transactions, 20_000, 3_000_000, PAGES_MIB, PAGES_MIB, LIMIT),
     "stalls": Case(made.stalls, 1000, 200_000, 300, 1400, LIMIT),
     # Texts that are remembered and measured, rows of them with long URLs, and the findings of these.
     "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["COMPARED", "analysed", "rows", "written"]
 
 COMPARED: Final = (
-    *("flows", "segments", "transactions", "waits"),
+    *("flows", "segments", "transactions", "links", "waits"),
     *CANDIDATE_TABLES,
     *("findings", "anomalies"),
 )

@@ -60,6 +60,18 @@ def test_selection_keeps_what_belongs_to_the_rows_and_leaves_the_analysis_alone(
     assert analysis.where("flow = 0", table="flows").transactions.height == 3
 
 
+def test_selection_of_a_page_keeps_its_transactions_and_of_a_transaction_its_page(clean):
+    analysis = tcptrace_http.analyze(clean)
+    every = analysis.retrieval_transactions
+    page = analysis.where("retrieval = 0", table="retrievals")
+    members = every.filter(retrieval=0).select("flow", index="transaction")
+    assert page.transactions.select("flow", "index").equals(members)
+    assert page.retrievals["retrieval"].to_list() == [0]
+    assert set(page.critical_path["retrieval"]) == {0}
+    last = analysis.where('"index" = 2').retrievals["retrieval"].to_list()
+    assert last == every.filter(transaction=2)["retrieval"].to_list()
+
+
 def test_findings_are_ordered_by_time_lost_and_fill_the_waits(stalled):
     analysis = tcptrace_http.analyze(stalled)
     assert analysis.findings["lost"].is_sorted(descending=True)

@@ -17,9 +17,9 @@ def imported_by(*arguments: str) -> set[str]:
 
 
 @pytest.fixture
-def clean_capture(tmp_path):
-    path = tmp_path / "clean.pcap"
-    path.write_bytes(pcap(clean_exchange()))
+def capture_without_http(tmp_path):
+    path = tmp_path / "handshake.pcap"
+    path.write_bytes(pcap(clean_exchange()[:3]))
     return str(path)
 
 
@@ -36,7 +36,7 @@ def test_importing_the_package_imports_none_of_its_modules():
     assert [name for name in modules if name.startswith("tcptrace_http")] == ["tcptrace_http"]
 
 
-def test_json_of_a_clean_capture_needs_no_polars(clean_capture):
-    imported = imported_by("analyze", "--format", "json", clean_capture)
+def test_json_of_a_capture_without_http_needs_no_polars(capture_without_http):
+    imported = imported_by("analyze", "--format", "json", capture_without_http)
     assert "tcptrace_http._native" in imported
     assert not imported & {"polars", "importlib.resources", "tempfile", "tomllib"}

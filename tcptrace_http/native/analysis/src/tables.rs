@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashSet};
 
 use trace_model::column::Columns;
 use trace_model::rows::{
-    EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, PausesTable,
-    QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
+    EndingsTable, FlawsTable, FlightsTable, FlowStatisticsTable, FlowsTable, LinksTable,
+    PausesTable, QueuesTable, RecoveriesTable, SegmentationTable, TransactionsTable, WaitsTable,
 };
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -20,6 +20,7 @@ use crate::segments::Segments;
 pub struct Tables {
     pub flows: Bounded<FlowsTable>,
     pub transactions: Bounded<TransactionsTable>,
+    pub links: Bounded<LinksTable>,
     pub waits: Bounded<WaitsTable>,
     pub pauses: Bounded<PausesTable>,
     pub flights: Bounded<FlightsTable>,
@@ -72,6 +73,7 @@ const LOOKED_THROUGH_AT_MOST: usize = 4;
 const OF_FLOWS: &[(&str, &str)] = &[
     ("flows", "flow"),
     ("transactions", "index"),
+    ("links", "transaction"),
     ("waits", "transaction"),
     ("pauses", "transaction"),
     ("flights", "transaction"),
@@ -108,6 +110,7 @@ impl Tables {
     pub fn drop_rows(&mut self) {
         self.flows = Bounded::default();
         self.transactions = Bounded::default();
+        self.links = Bounded::default();
         self.waits = Bounded::default();
         self.pauses = Bounded::default();
         self.flights = Bounded::default();
@@ -141,6 +144,7 @@ impl Tables {
             self.segments.as_ref().and_then(Segments::limit_reached),
             self.flows.complaint(),
             self.transactions.complaint(),
+            self.links.complaint(),
             self.waits.complaint(),
             self.pauses.complaint(),
             self.flights.complaint(),
@@ -169,6 +173,7 @@ impl Tables {
         let bytes = [
             self.flows.bytes(),
             self.transactions.bytes(),
+            self.links.bytes(),
             self.waits.bytes(),
             self.pauses.bytes(),
             self.flights.bytes(),
@@ -227,6 +232,8 @@ impl Tables {
         let tables = BTreeMap::from([
             ("flows", flows),
             ("transactions", transactions),
+            // They are judged with all of the capture.
+            ("links", self.links.take().into_columns()),
             ("waits", waits),
             ("pauses", pauses),
             ("flights", flights),

@@ -1,8 +1,8 @@
-//! The row of a transaction in the transactions table.
+//! The rows of a transaction: in the transactions table, and for the links of a document in `links`.
 
-use trace_model::rows::{Framing as FramingWord, HttpVersion, TransactionRow};
+use trace_model::rows::{Framing as FramingWord, HttpVersion, LinkRow, TransactionRow};
 
-use crate::http::{Framing, Message, Transaction};
+use crate::http::{Framing, Links, Message, Transaction};
 
 /// Transaction `index` of `flow`; its last ACK is filled in when it comes.
 #[must_use]
@@ -37,6 +37,19 @@ pub fn transaction_row(flow: u32, index: u32, transaction: Transaction) -> Trans
     row
 }
 
+/// The rows of what the response to transaction `index` of `flow` refers to.
+pub fn link_rows(flow: u32, index: u32, links: Links) -> impl Iterator<Item = LinkRow> {
+    let base = links.base.map(String::from);
+    links.links.into_iter().map(move |link| LinkRow {
+        flow,
+        transaction: index,
+        frame: link.known.frame,
+        time: link.known.time_ns,
+        url: link.url.into(),
+        base: base.clone(),
+    })
+}
+
 /// Fills in the columns of one half of a transaction.
 trait Halves {
     fn take_request(&mut self, request: Message);
@@ -48,6 +61,7 @@ impl Halves for TransactionRow {
         self.method = request.method.map(String::from);
         self.target = request.target.map(String::from);
         self.host = request.fields.host.map(String::from);
+        self.referer = request.fields.referer.map(String::from);
         self.request_frame = Some(request.first.frame);
         self.request_last_frame = Some(request.last.frame);
         self.request_time = Some(request.first.time_ns);

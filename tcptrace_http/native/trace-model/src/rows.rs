@@ -3934,6 +3934,8 @@ pub struct TransactionRow {
     pub target: Option<String>,
     /// Host field.
     pub host: Option<String>,
+    /// Referer field of the request: the URL at which its target was found.
+    pub referer: Option<String>,
     /// Version of the request, else of the response.
     pub version: HttpVersion,
     /// Status code of the final response.
@@ -4033,6 +4035,8 @@ pub struct TransactionsTable {
     target_validity: Vec<bool>,
     host: Lists<u8>,
     host_validity: Vec<bool>,
+    referer: Lists<u8>,
+    referer_validity: Vec<bool>,
     version: Vec<u8>,
     status: Vec<u16>,
     status_validity: Vec<bool>,
@@ -4127,6 +4131,9 @@ impl TransactionsTable {
         self.target_validity.push(row.target.is_some());
         self.host.push(row.host.as_deref().unwrap_or("").as_bytes());
         self.host_validity.push(row.host.is_some());
+        self.referer
+            .push(row.referer.as_deref().unwrap_or("").as_bytes());
+        self.referer_validity.push(row.referer.is_some());
         self.version.push(row.version as u8);
         self.status.push(row.status.unwrap_or_default());
         self.status_validity.push(row.status.is_some());
@@ -4280,6 +4287,12 @@ impl TransactionsTable {
                     json_name: Some("host"),
                     values: Values::Text(self.host),
                     validity: Some(self.host_validity),
+                },
+                Column {
+                    name: "referer",
+                    json_name: None,
+                    values: Values::Text(self.referer),
+                    validity: Some(self.referer_validity),
                 },
                 Column {
                     name: "version",
@@ -4538,6 +4551,98 @@ impl TransactionsTable {
                     json_name: Some("complete"),
                     values: Values::Bool(self.complete),
                     validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a link of a captured HTML document that a browser follows by itself: images, scripts, style sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinkRow {
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction whose response is the document.
+    pub transaction: u32,
+    /// Frame with which the link's tag was there whole.
+    pub frame: u64,
+    /// Its time: from then on the client could ask for what it names.
+    pub time: i64,
+    /// The link as it stands in the document.
+    pub url: String,
+    /// URL of the document's base element, against which the link is resolved.
+    pub base: Option<String>,
+}
+/// Gathers [`LinkRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LinksTable {
+    rows: usize,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    frame: Vec<u64>,
+    time: Vec<i64>,
+    url: Lists<u8>,
+    base: Lists<u8>,
+    base_validity: Vec<bool>,
+}
+impl LinksTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &LinkRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.frame.push(row.frame);
+        self.time.push(row.time);
+        self.url.push(row.url.as_bytes());
+        self.base.push(row.base.as_deref().unwrap_or("").as_bytes());
+        self.base_validity.push(row.base.is_some());
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "frame",
+                    json_name: None,
+                    values: Values::U64(self.frame),
+                    validity: None,
+                },
+                Column {
+                    name: "time",
+                    json_name: None,
+                    values: Values::Time(self.time),
+                    validity: None,
+                },
+                Column {
+                    name: "url",
+                    json_name: None,
+                    values: Values::Text(self.url),
+                    validity: None,
+                },
+                Column {
+                    name: "base",
+                    json_name: None,
+                    values: Values::Text(self.base),
+                    validity: Some(self.base_validity),
                 },
             ],
         }

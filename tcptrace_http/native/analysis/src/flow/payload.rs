@@ -13,7 +13,7 @@ use crate::http::{self, Connection, Mark, Message};
 use crate::pauses::FinishedMessage;
 use crate::reassembly::{Delivery, Piece, Reassembler};
 use crate::tables::Tables;
-use crate::transaction_row::transaction_row;
+use crate::transaction_row::{link_rows, transaction_row};
 use crate::waits::{Moment, Waits};
 
 /// Where the latest messages of both directions began.
@@ -258,6 +258,12 @@ impl Flow {
             .exchanges
             .is_some()
             .then(|| Noted::of(&mut transaction));
+        if let Some(response) = transaction.response.as_mut() {
+            let links = std::mem::take(&mut response.links);
+            for row in link_rows(self.number, index, links) {
+                tables.links.push(&row);
+            }
+        }
         let row = transaction_row(self.number, index, transaction);
         if let Some((exchanges, noted)) = tables.exchanges.as_mut().zip(noted) {
             exchanges.extend(self.exchange(tables.last_frame, &row, noted));

@@ -13,6 +13,8 @@ pub struct Fields {
     pub content_type: Option<Box<str>>,
     pub content_encoding: Option<Box<str>>,
     pub server: Option<Box<str>>,
+    /// Of a request: where its target was found (RFC 9110, section 10.1.3).
+    pub referer: Option<Box<str>>,
     pub location: Option<Box<str>>,
     pub etag: Option<Box<str>>,
     pub last_modified: Option<Box<str>>,
@@ -85,11 +87,12 @@ fn read_one(header: &Header<'_>, fields: &mut Fields, framing: &mut FramingField
             return;
         }
         6 if is("server") => &mut fields.server,
+        7 if is("referer") => &mut fields.referer,
+        8 if is("location") => &mut fields.location,
         7 if is("upgrade") => {
             fields.has_upgrade = true;
             return;
         }
-        8 if is("location") => &mut fields.location,
         10 if is("connection") => return read_connection(header.value, framing),
         12 if is("content-type") => &mut fields.content_type,
         13 if is("last-modified") => &mut fields.last_modified,

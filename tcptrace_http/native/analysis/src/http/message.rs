@@ -59,6 +59,24 @@ pub struct Message {
     /// The options of its Connection field (RFC 9110, section 7.6.1).
     pub has_close: bool,
     pub has_keep_alive: bool,
+    /// Of an HTML document: what it refers to.
+    pub links: Links,
+}
+
+/// What an HTML document refers to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// What its `base` element says to resolve the others against.
+    pub base: Option<Box<str>>,
+    pub links: Vec<Link>,
+}
+
+/// A link of an HTML document, as it stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link {
+    pub url: Box<str>,
+    /// The packet with which its tag was there whole.
+    pub known: Mark,
 }
 
 impl Message {
@@ -95,6 +113,7 @@ impl Message {
                 && framing::keep_alive(&head.framing, head.minor_version),
             has_close: head.framing.connection_close,
             has_keep_alive: head.framing.connection_keep_alive,
+            links: Links::default(),
         })
     }
 
@@ -114,10 +133,13 @@ impl Message {
             &fields.cache_control,
             &fields.vary,
             &fields.accept_encoding,
+            &fields.referer,
         ];
         let text_bytes = texts.into_iter().flatten().map(|text| text.len());
+        let links = self.links.links.iter();
+        let link_bytes = links.map(|link| size_of::<Link>().saturating_add(link.url.len()));
         let body_bytes = self.body.as_ref().map_or(0, Body::held_bytes);
-        text_bytes.fold(
+        text_bytes.chain(link_bytes).fold(
             size_of::<Message>().saturating_add(body_bytes),
             usize::saturating_add,
         ) as u64

@@ -2,6 +2,7 @@
 
 use super::body::Keeper;
 use super::chunked::{ChunkedBody, Progress};
+use super::document::Document;
 use super::framing::Framing;
 use super::head::{self, Head, Parsed};
 use super::message::{Message, Origin};
@@ -73,6 +74,8 @@ pub(super) struct Reader {
     kept: Option<Box<Keeper>>,
     /// Memory that it takes.
     message_bytes: u64,
+    /// The text of that message, where it is HTML.
+    document: Option<Box<Document>>,
     /// The body was framed without knowing the request.
     pub(super) is_guess: bool,
     /// The last message ended before its framing did.
@@ -97,6 +100,7 @@ impl Reader {
             looks_at_bodies: false,
             kept: None,
             message_bytes: 0,
+            document: None,
             is_guess: false,
             broke_off: false,
             searched: 0,
@@ -105,12 +109,14 @@ impl Reader {
         }
     }
 
-    /// Memory that the head so far and the message take.
+    /// Memory that the head so far, the message and its text take.
     pub(super) fn held_bytes(&self) -> u64 {
         let kept_bytes = self.kept.as_ref().map_or(0, |kept| kept.held_bytes());
+        let document = self.document.as_ref().map_or(0, |it| it.held_bytes());
         self.message_bytes
             .saturating_add(self.buffer.capacity() as u64)
             .saturating_add(kept_bytes)
+            .saturating_add(document)
     }
 
     /// Takes bytes up to the next event and says how many those were.
@@ -124,10 +130,18 @@ impl Reader {
             State::Idle => self.between(bytes, mark, peer_acked),
             State::Head => self.head(bytes, mark),
             State::Body(body) => {
-                if let Some(kept) = &mut self.kept {
+                let (kept, document) = (&mut self.kept, &mut self.document);
+                if let Some(kept) = kept {
                     kept.segment(mark);
                 }
-                let result = body.advance(bytes, self.kept.as_deref_mut());
+                let result = body.advance(bytes, |data| {
+                    if let Some(kept) = kept {
+                        kept.data(data);
+                    }
+                    if let Some(document) = document {
+                        document.take(data, mark);
+                    }
+                });
                 if let Some(message) = &mut self.message {
                     message.last = message.last.later(mark);
                     message.body_first.get_or_insert(mark);
@@ -216,6 +230,9 @@ impl Reader {
             Framing::UntilClose => Some(Body::UntilClose),
             Framing::NoBody | Framing::Tunnel | Framing::Unknown => None,
         };
+        self.document = (self.role == Role::Response && body.is_some())
+            .then(|| Document::of(&message.fields))
+            .flatten();
         self.message_bytes = message.held_bytes();
         self.kept = (self.looks_at_bodies && body.is_some())
             .then(|| Keeper::for_body_of(&message))
@@ -243,6 +260,9 @@ impl Reader {
         if complete && message.missing_bytes == 0 {
             message.body = kept.map(|kept| kept.into_body());
         }
+        if let Some(document) = self.document.take() {
+            message.links = document.links();
+        }
         self.state = State::Idle;
         self.is_guess = false;
         self.broke_off = !complete;
@@ -255,6 +275,9 @@ impl Reader {
             return (0, Skipped::Lost);
         };
         let (used, skipped) = body.skip(length);
+        if let Some(document) = &mut self.document {
+            document.miss();
+        }
         if let Some(message) = &mut self.message {
             message.missing_bytes = message.missing_bytes.saturating_add(used);
         }
@@ -280,37 +303,34 @@ impl Reader {
     pub(super) fn abandon(&mut self, state: State) {
         self.state = state;
         self.buffer = Vec::new();
+        self.document = None;
         self.is_guess = false;
     }
 }
 
 impl Body {
-    fn advance(&mut self, bytes: &[u8], mut kept: Option<&mut Keeper>) -> (usize, Event) {
-        let mut keep = |bytes: &[u8]| {
-            if let Some(kept) = kept.as_deref_mut() {
-                kept.data(bytes);
-            }
-        };
+    /// Takes bytes up to the next event; `see` is given the body, its framing removed.
+    fn advance(&mut self, bytes: &[u8], mut see: impl FnMut(&[u8])) -> (usize, Event) {
         match self {
             Body::Length { remaining } => {
                 let here = (*remaining).min(bytes.len() as u64);
                 *remaining = remaining.saturating_sub(here);
+                // `here` is at most the length of a slice.
+                see(bytes.get(..here as usize).unwrap_or(bytes));
                 let event = if *remaining == 0 {
                     Event::Finished
                 } else {
                     Event::More
                 };
-                // `here` is at most the length of a slice.
-                keep(bytes.get(..here as usize).unwrap_or(&[]));
                 (here as usize, event)
             }
-            Body::Chunked(body) => match body.advance(bytes, keep) {
+            Body::Chunked(body) => match body.advance(bytes, see) {
                 (used, Progress::More) => (used, Event::More),
                 (used, Progress::Done) => (used, Event::Finished),
                 (used, Progress::Malformed(what)) => (used, Event::Malformed(what)),
             },
             Body::UntilClose => {
-                keep(bytes);
+                see(bytes);
                 (bytes.len(), Event::More)
             }
         }
