@@ -105,7 +105,9 @@ def test_capture_cut_inside_its_last_packet_keeps_the_others_and_says_so(cli, fi
 def test_capture_cut_at_any_byte_is_analysed_or_refused_in_one_line(cli, file, make):
     whole = make(RECORDS[:5])
     counts = []
-    for length in range(len(whole)):
+    # Every byte of the headers and of the first packets, then here and there in what is only payload.
+    lengths = [*range(420), *range(420, len(whole), 37), *range(len(whole) - 40, len(whole))]
+    for length in lengths:
         result = cli("analyze", "--format", "json", "--quiet", file(whole[:length]))
         assert result.code in {0, UNUSABLE}
         assert result.err.count("\n") == (1 if result.code else 0)

@@ -9,13 +9,13 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// that libmimalloc-sys gives.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Gives memory back as soon as it is free, not a second later: whole tables come and go within
-/// that, and the peak would be that of several.
-pub fn give_back_at_once() {
+/// Gives memory back soon after it is free, not a second later: whole tables come and go within that,
+/// and the peak would be that of several. Not at once: the buffer of one body is that of the next.
+pub fn give_back_soon() {
     // SAFETY: sets a number that mimalloc reads atomically; the option exists in the version that
     // Cargo.lock names.
     #[allow(unsafe_code)]
     unsafe {
-        libmimalloc_sys::mi_option_set(PURGE_DELAY, 0);
+        libmimalloc_sys::mi_option_set(PURGE_DELAY, 10);
     }
 }

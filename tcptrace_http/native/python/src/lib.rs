@@ -264,7 +264,7 @@ fn fault(error: &CaptureError) -> PyErr {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    allocator::give_back_at_once();
+    allocator::give_back_soon();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CaptureFault", module.py().get_type::<CaptureFault>())?;
     module.add_class::<Analyzer>()?;
