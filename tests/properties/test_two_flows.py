@@ -11,8 +11,18 @@ from properties.tables import COMPARED, analysed, rows
 
 from tcptrace_http.detectors import DETECTORS
 
-#: Of two captures these tell one finding, and not that of each.
-ABOUT_THE_CAPTURE = {detector.name for detector in DETECTORS.values() if detector.reads_flaws}
+#: Tables that compare what several flows carried.
+OVER_FLOWS = {"bodies", "redirects"}
+#: Of two captures these tell one finding, and not that of each; or what only both together show.
+ABOUT_THE_CAPTURE = {
+    detector.name
+    for detector in DETECTORS.values()
+    if detector.reads_flaws
+    or detector.reads_pages
+    or detector.spans_flows
+    or OVER_FLOWS.intersection(detector.reads)
+}
+OF_FLOWS = [table for table in COMPARED if table not in OVER_FLOWS]
 
 
 @pytest.fixture(scope="module")
@@ -23,17 +33,17 @@ def folder(tmp_path_factory):
 def assert_is_the_union(folder, merged, parts):
     """``merged`` has (part, number in the part, record)."""
     both = analysed(folder / "both.pcap", [record for _, _, record in merged])
-    found = {table: rows(both, table, keep=_is_of_a_flow) for table in COMPARED}
+    found = {table: rows(both, table, keep=_is_of_a_flow) for table in OF_FLOWS}
     order = list(dict.fromkeys(part for part, _, _ in merged))
-    expected = {table: [] for table in COMPARED}
+    expected = {table: [] for table in OF_FLOWS}
     for part, records in enumerate(parts):
         alone = analysed(folder / "alone.pcap", records)
         frames = {number + 1: frame for frame, (of, number, _) in enumerate(merged, start=1) if of == part}
         # Notice of the end of the capture stands at its last frame, or at none.
-        for table in COMPARED:
+        for table in OF_FLOWS:
             flows_map = {0: order.index(part)} if part in order else {}
             expected[table] += rows(alone, table, frames=frames, flows=flows_map, keep=_is_of_a_flow)
-    for table in COMPARED:
+    for table in OF_FLOWS:
         expected[table].sort(key=lambda row: [str(value) for value in row.values()])
         if table == "anomalies":
             for row in (*found[table], *expected[table]):
