@@ -19,6 +19,9 @@ __all__ = ["with_stalls"]
 #: A restart is no pause of its own: it is the round trips in which the window grew again.
 _RESTART: Final = "stall.slow_start_restart"
 _SLOW_START: Final = "send_limited.slow_start"
+#: A full send buffer shows only after some flights; from then on it is known of those before as well.
+_SEND_BUFFER: Final = "send_limited.send_buffer"
+_MAY_BE_SEND_BUFFER: Final = (_SLOW_START, "unexplained")
 _KEY: Final = ("flow", "transaction")
 
 
@@ -27,11 +30,13 @@ def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
 
     ``waits`` is the partition of the core, in order; ``findings`` those of the detectors that shape it.
     A stall takes the end of the wait that its last frame ended, as long as what was lost by it; a
-    restart takes waits of slow start from the first on. Both keep the sum of every transaction.
+    restart takes waits of slow start from the first on; a small send buffer all those for ACKs in its
+    frames. All of them keep the sum of every transaction.
     """
     import polars as pl
 
     cause = pl.col("cause").cast(pl.String)
+    waits = _buffered(waits, findings.filter(pl.col("transaction").is_not_null(), cause == _SEND_BUFFER))
     stalls = findings.filter(
         pl.col("transaction").is_not_null(), cause.str.starts_with("stall."), pl.col("lost") > 0
     )
@@ -40,6 +45,25 @@ def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
     is_restart = pl.col("cause") == _RESTART
     carved = _carved(waits, stalls.filter(~is_restart))
     return _restarted(carved, stalls.filter(is_restart))
+
+
+def _buffered(waits: pl.DataFrame, buffers: pl.DataFrame) -> pl.DataFrame:
+    """Waits for ACKs between the first and the last frame of a small send buffer, given to it."""
+    import polars as pl
+
+    if buffers.is_empty():
+        return waits
+    claimed = buffers.unique(_KEY, keep="first", maintain_order=True).select(
+        *_KEY, begun="first_frame", ended="last_frame"
+    )
+    cause = pl.col("cause").cast(pl.String)
+    is_its = (
+        cause.is_in(_MAY_BE_SEND_BUFFER)
+        & (pl.col("first_frame") >= pl.col("begun"))
+        & (pl.col("last_frame") <= pl.col("ended"))
+    )
+    joined = waits.join(claimed, on=list(_KEY), how="left", maintain_order="left")
+    return _in_order(joined.with_columns(cause=pl.when(is_its).then(pl.lit(_SEND_BUFFER)).otherwise(cause)))
 
 
 def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:

@@ -53,6 +53,14 @@ def test_a_stall_takes_no_more_than_there_was_to_wait():
     assert shown(carved)[2] == ("stall.nagle_hold", 110, 200)
 
 
+def test_a_send_buffer_is_known_of_the_flights_before_it_showed():
+    found = stalls(("send_limited.send_buffer", 0, 50, 7)).with_columns(
+        first_frame=pl.lit(4, dtype=pl.UInt64), cause=pl.col("cause")
+    )
+    causes = [cause for cause, _, _ in shown(with_stalls(waits(PARTITION), found))]
+    assert causes[3:] == ["send_limited.send_buffer", "send_limited.slow_start"]
+
+
 def test_a_restart_takes_waits_of_slow_start_until_it_is_used_up():
     carved = with_stalls(waits(PARTITION), stalls(("stall.slow_start_restart", 100, 70, 9)))
     assert shown(carved)[3:] == [

@@ -293,7 +293,9 @@ impl Timeline {
                 (Cause::StallTailLoss, INFERRED)
             }
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
-            (Released::ByAck | Released::ByNone, _) => (self.words.idle, INFERRED),
+            (Released::ByNone, _) => (self.words.idle, INFERRED),
+            // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
+            (Released::ByAck, _) => (Cause::Unexplained, ASSUMED),
         }
     }
 
