@@ -43,12 +43,12 @@ RULES: Final = {
     ),
     "server.data_unavailable": Rule(
         "A gap inside a response, longer than the pace of the data before, at whose end neither the receive"
-        " window opened nor an ACK came that could have let the data go; or one after a flight that did not"
-        " fill the window",
+        " window opened nor an ACK came that could have let the data go",
         f"{_TAPO}: data unavailable and resource constraint; {_TRAT}: application limited",
     ),
     "client.think": Rule(
-        "From the ACK of the handshake to the request's first byte; and gaps inside the request that no ACK ended",
+        "From the ACK of the handshake to the request's first byte; and gaps inside the request that no ACK ended"
+        " and no detector gives to Nagle's algorithm",
         f"{_TCPEVAL}: client delay; {_TAPO}: client idle",
     ),
     "client.not_reading": Rule(
@@ -85,7 +85,8 @@ RULES: Final = {
     ),
     "send_limited.send_buffer": Rule(
         "Flights of one response that go on with an ACK and, without any loss and below the receive window, have"
-        " stopped growing for two rounds, which slow start does not",
+        " stopped growing for two rounds, which slow start does not; where small-send-buffer finds it, those"
+        " before as well",
         f"{_RFC4898}; {_TRAT}: sender window limited",
     ),
     "send_limited.bottleneck": Rule(
@@ -154,8 +155,10 @@ RULES: Final = {
         "RFC 9112, section 6.3",
     ),
     "unexplained": Rule(
-        "No rule applies, or the intervals of a very long response were given up",
-        "none: the rules should have no such rest",
+        "An ACK let the data go, but no window was used up: the flight before was smaller than another, or ended"
+        " with a short segment, and no detector gives it to Nagle's algorithm; or the intervals of a very long"
+        " response were given up",
+        "none: what the rules cannot tell",
     ),
     "unobserved": Rule(
         "No ACK of the flow is known, or the times of request or response are missing",

@@ -9,14 +9,19 @@ import ast
 import inspect
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tcptrace_http.causes import RULES
 from tcptrace_http.detectors import DETECTORS, NEEDS, Detector
 from tcptrace_http.rollups import ROLLUPS
 from tcptrace_http.schema import CAUSES
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 PACKAGE = Path(__file__).resolve().parents[2] / "tcptrace_http"
 TARGET = PACKAGE / "CATALOGUE.md"
+HELD = "tcptrace_http.detectors._held"
 HEAD = """\
 # Catalogue
 
@@ -49,12 +54,14 @@ that it rolls up to.
 
 
 def causes_of(detector: Detector) -> list[str]:
-    """The causes that the source of a detector, or of what it shares with others, has as texts."""
-    sources = [Path(inspect.getfile(detector.find))]
-    tree = ast.parse(sources[0].read_text())
-    imported = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    shared = [name for name in imported if name.startswith("tcptrace_http.detectors._")]
-    sources += [PACKAGE.parent / f"{name.replace('.', '/')}.py" for name in shared]
+    """The causes that the source of a detector has as texts; those of held data have theirs in common."""
+    own = Path(inspect.getfile(detector.find))
+    imported = {node.module for node in ast.walk(ast.parse(own.read_text())) if isinstance(node, ast.ImportFrom)}
+    shared = [PACKAGE / "detectors" / "_held.py"] if HELD in imported else []
+    return causes_in([own]) or causes_in(shared)
+
+
+def causes_in(sources: Iterable[Path]) -> list[str]:
     texts = {
         node.value
         for source in sources
