@@ -52,6 +52,10 @@ STEADY_RATIO_MAX: Final = 0.7
 #: Less variation than this is the noise of a host and tells nothing; and data that comes so close behind
 #: a delayed ACK, more often than not, was released by it however much a busy host spreads the rest.
 STEADY_NOISE_NS: Final = 500_000
+#: Initial windows before RFC 6928 (RFC 3390): what waits a round trip behind such a first flight was held by the
+#: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
+INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
+INITIAL_WINDOW_DOUBT: Final = 0.3
 #: Proofs that the sender does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
 #: pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
@@ -127,11 +131,19 @@ def held(
     )
     may_be_coincidence = ns("ack_to_release").abs() > RELEASE_USUAL_NS
     enough_to_compare = pl.len().over(*one_sender, "cause") >= STEADY_COUNT_MIN
+    # A first flight of so few segments may have been all that the initial window let go.
+    is_initial_window = (
+        (pl.col("transaction") == 0)
+        & (pl.col("direction") != FROM_CLIENT)
+        & pl.col("outstanding_segments").is_between(*INITIAL_WINDOW_SEGMENTS)
+        & (pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes"))
+    )
     # A delay of its own class proves more than a pause of one round trip, which chance may give.
     confidence = (
         pl.when(is_stall | enough_to_compare).then(0.9).otherwise(0.75)
         + pl.when(enough_to_compare).then(0.08).when(may_be_coincidence).then(-0.3).otherwise(0.0)
         - pl.when(pl.col("has_syn")).then(0.0).otherwise(0.05)
+        - pl.when(is_initial_window & ~is_stall).then(INITIAL_WINDOW_DOUBT).otherwise(0.0)
     )
     return (
         pauses.with_columns(lost=pl.col("released_time") - pl.col("could_send_time"))

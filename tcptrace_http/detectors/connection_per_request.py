@@ -120,7 +120,7 @@ def find(
             confidence=pl.lit(0.95),
             cause=pl.lit("setup.handshake"),
             summary=pl.format(
-                "{} opened {} connections to {} port {} for one request each, while an earlier one was free",
+                "{} opened {} connections to {} port {} for one request each, where one kept open would have done",
                 "client",
                 "connections",
                 "server",

@@ -26,8 +26,8 @@ segments (RFC 5681).
 
 Reference
 ---------
-H. Kruse, M. Allman, J. Griner, D. Tran, HTTP Page Transfer Rates over Geo-Stationary Satellite Links, 1998;
-RFC 1122, section 4.2.3.2; RFC 6928.
+H. Kruse, M. Allman, J. Griner, D. Tran, Experimentation and Modeling of HTTP Over Satellite Channels, 2001,
+sections 2.1 and 5.1; RFC 1122, section 4.2.3.2; RFC 6928.
 """
 
 from __future__ import annotations

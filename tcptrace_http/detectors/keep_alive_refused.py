@@ -29,7 +29,7 @@ with Content-Length or chunked.
 Reference
 ---------
 RFC 9112, sections 9.3 and 9.6; J. Heidemann, Performance Interactions Between P-HTTP and TCP
-Implementations, 1996, section 2.
+Implementations, 1996, section 1.
 """
 
 from __future__ import annotations
@@ -128,6 +128,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             transaction=pl.lit(None),
             confidence=pl.when(pl.col("said_times") > 0).then(0.98).otherwise(0.9),
             cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("setup.handshake")),
+            # What cost nothing, or is told as a connection for each request, is structure alone.
+            severity=pl.when(pl.col("lost") <= pl.duration()).then(pl.lit("info")),
             summary=pl.format(
                 "{} port {} closed {} connection(s) after {}{} response(s), which the requests let go on",
                 "server",

@@ -12,6 +12,8 @@ At most one window a round trip goes over the path, however fast it is: 64 KB at
 Evidence
 --------
 Data that filled the window, and the ACK that let the next go (the waits ``send_limited.receive_window``).
+Nothing is said of a connection whose client's SYN was not captured: by how much its windows are scaled is not
+known, and unscaled ones look a hundred times too small.
 What was lost are these waits, less those that a sender whose window doubles each round trip would have
 needed for the same data from there.
 
@@ -68,7 +70,12 @@ def find(
     key = ["flow", "transaction"]
     length = pl.col("end") - pl.col("start")
     transactions = tables["transactions"].lazy().select("flow", "response_wire_bytes", transaction=pl.col("index"))
-    flows = tables["flows"].lazy().select("flow", "client_window_scale", "server_path_rtt", "client_path_rtt")
+    flows = (
+        tables["flows"]
+        .lazy()
+        .filter("has_syn")
+        .select("flow", "client_window_scale", "server_path_rtt", "client_path_rtt")
+    )
     # From a flight of one window on, flights that double send n windows in log2(n + 1) round trips.
     needed = (pl.col("rounds") + 1).log(2).ceil()
     kept = (1 - needed / pl.col("rounds")).clip(0)
@@ -88,7 +95,7 @@ def find(
         .with_columns(lost=(ns("waited") * kept).cast(pl.Int64).cast(pl.Duration("ns")))
         .filter(pl.col("rounds") >= rounds_min, pl.col("lost") >= lost_min)
         .join(transactions, on=key, how="left", maintain_order="left")
-        .join(flows, on="flow", how="left", maintain_order="left")
+        .join(flows, on="flow", how="inner", maintain_order="left")
         .with_columns(
             cause=pl.lit("send_limited.receive_window"),
             summary=pl.format(

@@ -14,7 +14,8 @@ Evidence
 --------
 Location of the redirect, resolved against its URL, is the URL of the client's next request, sent within two
 seconds. Lost is the time from the start of the first request to that of the last, or from its SYN to the SYN
-of the last one's connection where that was opened only then: one connection had been needed anyway. One
+of the last one's connection where that was opened only then: one connection had been needed anyway. A client
+that follows on a connection which was open already, but later than at once, did something else meanwhile. One
 finding a chain and client. Not said of a single redirect within a host (a login, the page of a language), nor
 of the answer to a form (POST, redirect, GET). A redirect to https is not followed here: what comes next is
 encrypted.
@@ -52,6 +53,9 @@ NEEDS: Final = ("both_directions", "whole_payload")
 CHAIN_MIN: Final = 2
 #: Less is what a redirect takes on the host itself.
 LOST_MIN: Final = timedelta(milliseconds=1)
+#: A client that follows on an open connection needs neither look-up nor handshake: one that takes longer had
+#: none free, or something else to do. Browsers take some milliseconds; the margin is a choice.
+FOLLOWED_AFTER_MAX: Final = timedelta(milliseconds=100)
 
 REMEDY: Final = (
     "Link to the last URL, and redirect to it in one step from every other form of it (nginx return 301, Apache"
@@ -84,6 +88,7 @@ def find(
             hops=hop.implode().list.join(", "),
             redirects=pl.len(),
             redirected=pl.col("response_last_time").last(),
+            paused=_paused().sum(),
             leads_elsewhere=(pl.col("host") != pl.col("next_host")).any(),
             is_slash=(slashed | unslashed).any(),
         )
@@ -93,7 +98,8 @@ def find(
     end = pl.when(is_new).then("next_opened_time").otherwise("next_request_time")
     return (
         chains.filter((pl.col("redirects") >= chain_min) | pl.col("leads_elsewhere") | pl.col("is_slash"))
-        .with_columns(start=start, lost=end - start, elapsed=end - start, last=shown("next_host", "next_target"))
+        .with_columns(start=start, elapsed=end - start, last=shown("next_host", "next_target"))
+        .with_columns(lost=pl.col("elapsed") - pl.col("paused"))
         .filter(pl.col("lost") >= lost_min)
         .with_columns(response_first_time="start")
         .pipe(
@@ -124,3 +130,13 @@ def find(
             remedy=pl.lit(REMEDY),
         )
     )
+
+
+def _paused() -> pl.Expr:
+    """How long a client did something else before it followed a redirect."""
+    import polars as pl
+
+    # A new connection may wait for the look-up of a name, which the redirect made necessary.
+    is_open = ~(pl.col("next_opened_time") >= pl.col("response_last_time")).fill_null(value=False)
+    pause = pl.col("next_request_time") - pl.col("response_last_time")
+    return pl.when(is_open & (pause > FOLLOWED_AFTER_MAX)).then(pause).otherwise(pl.duration())

@@ -3,7 +3,8 @@
 What it does
 ------------
 Names the ports at which a client's SYN was answered by a RST, how often it tried, and how long it took
-until a connection there succeeded.
+until a connection there succeeded. Only ports of HTTP: those that the capture shows HTTP on, and those that
+it is served on by custom (80, 443, 8000, 8080 and a few more).
 
 Why it is bad
 -------------
@@ -49,7 +50,11 @@ GATHERS: Final = (ENDINGS, CONNECTIONS)
 
 #: Attempts longer before a success are another story: the server was down.
 SUCCESS_MAX_SECONDS: Final = 30
-#: Ports that a finding names; a scan tries thousands.
+#: Where HTTP is served by custom: IANA's http, https, http-alt (591, 8008, 8080), 8443 and 8888, what frameworks
+#: listen on by default (8000, 8081), and Wireshark's preference http.tcp.port (3128 of Squid, 8088). What refused
+#: on another port may have been anything: a scan, peers of a file sharing network.
+HTTP_PORTS: Final = (80, 443, 591, 3128, 8000, 8008, 8080, 8081, 8088, 8443, 8888)
+#: Ports that a finding names; a scan tries several.
 PORTS_SHOWN: Final = 4
 REMEDY: Final = (
     "let the server listen there before it is sent traffic (readiness probe, socket activation; nginx listen"
@@ -68,10 +73,13 @@ def find(tables: Mapping[str, pl.DataFrame], *, success_max_seconds: int = SUCCE
         .select(*SERVICE, opened="start", next_flow="flow", next_frame="first_frame")
         .sort("opened")
     )
+    seen = tables["connections"].lazy().select("server_port", shows_http=pl.lit(value=True)).unique()
     attempts = (
         tables["endings"]
         .lazy()
         .filter(pl.col("kind") == "refused")
+        .join(seen, on="server_port", how="left")
+        .filter(pl.col("shows_http") | pl.col("server_port").is_in(HTTP_PORTS))
         .sort("start")
         .join_asof(
             successes,

@@ -30,8 +30,8 @@ connections (browsers open six); or fewer objects.
 
 Reference
 ---------
-H. Kruse, M. Allman, P. Mallasch, Network and User-Perceived Performance of Web Page Retrievals (2001),
-sections 2 and 5; J. C. Mogul, The Case for Persistent-Connection HTTP (SIGCOMM 1995); RFC 9112, section 9.3.2.
+H. Kruse, M. Allman, J. Griner, D. Tran, Experimentation and Modeling of HTTP Over Satellite Channels, 2001,
+sections 3 and 5.1; J. C. Mogul, The Case for Persistent-Connection HTTP (SIGCOMM 1995); RFC 9112, section 9.3.2.
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ Referer, ``POST`` for long queries; one writev for head and body. Linux: ``ip ro
 
 Reference
 ---------
-H. Kruse, M. Allman, J. Griner, D. Tran, HTTP Page Transfer Rates over Geo-Stationary Satellite Links, 1998;
-RFC 6928; RFC 9110, section 10.1.1.
+RFC 6928; RFC 896; RFC 9110, section 10.1.1.
 """
 
 from __future__ import annotations
@@ -187,8 +186,8 @@ def _structure(habit: pl.LazyFrame) -> pl.LazyFrame:
         confidence=pl.lit(0.9),
         severity=pl.lit("info"),
         summary=pl.format(
-            "{} requests came in {} segments each, where {} would have done: it cost no time here, and does with"
-            " Nagle's algorithm",
+            "{} requests came in {} segments each, where {} would have done: no time lost to it shows here,"
+            " as it does with Nagle's algorithm",
             "requests",
             "segments",
             "needed",

@@ -26,8 +26,8 @@ bytes with a larger limit (RFC 3465, L > 2).
 
 Reference
 ---------
-RFC 2525, section 2.13; RFC 5681, section 4.2; H. Kruse, M. Allman, J. Griner, D. Tran, HTTP Page Transfer
-Rates over Geo-Stationary Satellite Links, 1998.
+RFC 2525, section 2.13; RFC 5681, section 4.2; H. Kruse, M. Allman, J. Griner, D. Tran, Experimentation and
+Modeling of HTTP Over Satellite Channels, 2001, section 2.1.
 """
 
 from __future__ import annotations

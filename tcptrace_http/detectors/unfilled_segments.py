@@ -25,8 +25,9 @@ MSG_MORE or TCP_CORK around the writes; fewer flushes in applications.
 
 Reference
 ---------
-Z. Gürkan, measurements of HTTP over TCP, 1998 (share of unfilled segments); RFC 896; J. Mogul, G. Minshall,
-Rethinking the TCP Nagle Algorithm, 2001.
+D. Gürkan, A Simulation Study on HTTP Performance Analysis in Terms of Its Interaction with TCP, Bilkent
+University, 1998 (segment-filled pipelining); RFC 896; J. Mogul, G. Minshall, Rethinking the TCP Nagle Algorithm,
+2001.
 """
 
 from __future__ import annotations

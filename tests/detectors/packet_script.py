@@ -10,8 +10,8 @@ In this order, with what is optional in brackets:
     Seconds since the start, with six digits (microseconds) or nine.
 ``S > C``
     Sender and receiver. ``C`` is a client, ``S`` a server; ``C2``, ``C3`` … is the client's next
-    port, ``S2``, ``S3`` … is another server (each has an address of its own). Each pair of them is a
-    connection. Where the capture was taken shows in the times alone.
+    port, ``S2``, ``S3`` … is another server (each has an address of its own), and ``S:445`` a server's
+    other port. Each pair of them is a connection. Where the capture was taken shows in the times alone.
 ``.``
     Flags as tcpdump shows them: S F R P U E W, ``.`` for none; ``ack N`` adds the ACK flag.
 ``[227:1687(1460)]``
@@ -70,7 +70,8 @@ PORT = {"C": 40000, "S": 80}
 FLAGS = {"F": 0x01, "S": 0x02, "R": 0x04, "P": 0x08, "U": 0x20, "E": 0x40, "W": 0x80, ".": 0}
 ACK = 0x10
 LINE = re.compile(
-    r"\+(?P<seconds>\d+)\.(?P<fraction>\d{6}(?:\d{3})?) (?P<sender>[CS]\d*) > (?P<receiver>[CS]\d*)"
+    r"\+(?P<seconds>\d+)\.(?P<fraction>\d{6}(?:\d{3})?) "
+    r"(?P<sender>[CS]\d*(?::\d+)?) > (?P<receiver>[CS]\d*(?::\d+)?)"
     r" (?P<flags>[SFPRUEW.]+)(?: (?P<start>\d+):(?P<end>\d+)\((?P<length>\d+)\))?(?: ack (?P<ack>\d+))?"
     r" win (?P<window>\d+)(?: <(?P<options>[^>]*)>)?(?: id (?P<id>\d+))?(?: captured (?P<captured>\d+))?"
     r"(?: \{(?P<payload>[^}]*)\})?"
@@ -222,11 +223,12 @@ def frame(one: Segment) -> bytes:
 
 def number(name: str) -> int:
     """Which of the clients' ports, or of the servers, counted from 0."""
-    return int(name[1:] or 1) - 1
+    return int(name[1:].partition(":")[0] or 1) - 1
 
 
 def port(name: str) -> int:
-    return PORT[name[0]] + (number(name) if name[0] == "C" else 0)
+    _, _, other = name.partition(":")
+    return int(other) if other else PORT[name[0]] + (number(name) if name[0] == "C" else 0)
 
 
 def address(name: str) -> bytes:

@@ -40,6 +40,8 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
                 (Some(fin), Some(reset)) if reset.mark.frame < fin.mark.frame => {
                     (Ending::ResetInResponse, reset)
                 }
+                // Bytes beyond where it breaks off are no end that is missing: its framing is malformed.
+                (Some(_), _) if goes_on(flow, let_down) => return None,
                 (Some(fin), _) => (Ending::TruncatedResponse, fin),
                 (None, reset) => (Ending::ResetInResponse, reset?),
             }
@@ -67,6 +69,12 @@ fn let_down_row(flow: &Flow, let_down: &LetDown) -> Option<EndingRow> {
         announced_bytes: response.and_then(|it| it.content_length),
         ..row(flow, close)
     })
+}
+
+/// Whether the server sent more than is known of the response that was not complete.
+fn goes_on(flow: &Flow, let_down: &LetDown) -> bool {
+    let known = let_down.response.as_deref().map(|it| it.end);
+    known.is_some_and(|end| end < flow.server_half().unique_bytes)
 }
 
 /// What a row of any kind has.
