@@ -149,7 +149,8 @@ impl Keeper {
     pub(super) fn held_bytes(&self) -> u64 {
         let bytes = match &self.kept {
             Kept::Digest(_) => size_of::<Xxh3>(),
-            Kept::Text(text, _) => text.capacity(),
+            // Room that was announced takes no memory before the bytes come.
+            Kept::Text(text, _) => text.len(),
         };
         bytes as u64
     }
