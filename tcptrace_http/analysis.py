@@ -287,7 +287,7 @@ class Analysis:
         return in_order([self.findings_of_flows, self._pages.findings, findings_of_capture(self.flaws)])
 
     def _judge_the_unjudged(self) -> pl.DataFrame:
-        if not self.has_candidates:
+        if not self.has_candidates or self.flaws.is_empty():
             return empty_frame(TABLES["inconclusive"])
         from tcptrace_http.detectors import DETECTORS, inconclusive
 

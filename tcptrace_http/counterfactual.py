@@ -35,6 +35,8 @@ def with_counterfactual(findings: pl.DataFrame, waits: pl.DataFrame, transaction
     elapsed = answered.select(
         "flow", pl.col("index").alias("transaction"), elapsed=pl.col("end_time") - pl.col("start_time")
     )
+    told = findings.select(_KEY).unique()
+    waits = waits.join(told, on=_KEY, how="semi", maintain_order="left")
     held = waits.group_by(*_KEY, "cause").agg(held=(pl.col("end") - pl.col("start")).sum())
     known = findings.join(elapsed, on=_KEY, how="left", maintain_order="left").join(
         held, on=[*_KEY, "cause"], how="left", maintain_order="left"

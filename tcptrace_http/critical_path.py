@@ -99,7 +99,8 @@ def _pieces(path: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
     import polars as pl
 
     key = ["flow", "transaction"]
-    plain = waits.select(
+    of_path = path.select(pl.col("flow", "transaction").cast(pl.UInt32)).unique()
+    plain = waits.join(of_path, on=key, how="semi", maintain_order="left").select(
         pl.col(key).cast(pl.Int64),
         pl.col("cause").cast(pl.String),
         wait_start=pl.col("start").to_physical(),

@@ -199,10 +199,17 @@ def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector])
     import polars as pl
 
     has_rows = {name for name, frame in tables.items() if not frame.is_empty()}
-    found = [as_findings(each, tables) for each in detectors if has_rows.intersection(each.reads)]
+    found = [as_findings(each, tables) for each in detectors if has_rows.intersection(_judged(each))]
     if not found:
         return pl.DataFrame(schema=polars_schema(TABLES["findings"]))
     return in_order(pl.collect_all(found))
+
+
+def _judged(detector: Detector) -> Iterable[str]:
+    """The tables whose rows may become its findings. There are always waits: where it reads another table too,
+    the rows are those, and ``waits`` says only when it is to run.
+    """
+    return [name for name in detector.reads if name != "waits"] or detector.reads
 
 
 def in_order(found: Iterable[pl.DataFrame]) -> pl.DataFrame:

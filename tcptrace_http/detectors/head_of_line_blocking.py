@@ -117,10 +117,13 @@ def _queued(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """Pipelined requests with the response right before theirs, and when theirs was possible."""
     import polars as pl
 
+    # Most flows have none in line, and need not be sorted.
+    pipelining = tables["transactions"].lazy().filter("pipelined").select("flow").unique()
     thinks = (
         tables["waits"]
         .lazy()
         .filter(pl.col("cause").cast(pl.String) == _SLOW)
+        .join(pipelining, on="flow", how="semi", maintain_order="left")
         .group_by("flow", "transaction")
         .agg(think=(pl.col("end") - pl.col("start")).sum())
     )
@@ -130,6 +133,7 @@ def _queued(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     in_line = (
         tables["transactions"]
         .lazy()
+        .join(pipelining, on="flow", how="semi", maintain_order="left")
         .sort("flow", "index")
         .join(thinks, left_on=["flow", "index"], right_on=["flow", "transaction"], how="left")
         .join(path, on="flow", how="left")

@@ -82,13 +82,10 @@ def find(
     """Pages with serial requests over an idle path; see :class:`Detector`."""
     import polars as pl
 
-    # The document and the first object have none.
-    has_chain = pl.col("transactions") >= lulls_min + 2
-    clients = tables["retrievals"].lazy().filter(has_chain).select("client").unique()
-    members = _members(tables).join(clients, on="client", how="semi", maintain_order="left")
+    members = _members(tables, _clients(tables, lulls_min=lulls_min, rtt_min_ns=rtt_min_ns))
     before = pl.col("end").shift(1).over("flow")
     idle = (pl.col("response_first_time") - before).dt.total_nanoseconds()
-    rtt = pl.coalesce(pl.col("server_path_rtt") + pl.col("client_path_rtt"), "initial_rtt").dt.total_nanoseconds()
+    rtt = _rtt_ns()
     # The client sent it a part of the path before it was seen.
     far = pl.col("client_path_rtt").dt.total_nanoseconds().fill_null(0)
     reaction = (pl.col("request_time") - before).dt.total_nanoseconds() - far
@@ -119,6 +116,36 @@ def find(
     )
     return _told(
         _of_url(_of_page(lulls, members, tables).filter(pl.col("lulls") >= lulls_min, pl.col("lost") > 0))
+    )
+
+
+def _rtt_ns() -> pl.Expr:
+    """The round trip of a flow."""
+    import polars as pl
+
+    return pl.coalesce(pl.col("server_path_rtt") + pl.col("client_path_rtt"), "initial_rtt").dt.total_nanoseconds()
+
+
+def _clients(tables: Mapping[str, pl.DataFrame], *, lulls_min: int, rtt_min_ns: int) -> pl.DataFrame:
+    """The clients that have a page with a long enough chain on one connection; all others can be left out."""
+    import polars as pl
+
+    # The document and the first object have none.
+    has_chain = pl.col("transactions") >= lulls_min + 2
+    pages = tables["retrievals"].lazy().filter(has_chain).select("retrieval", "client")
+    far = tables["flows"].lazy().filter(_rtt_ns() >= rtt_min_ns).select("flow")
+    return (
+        tables["retrieval_transactions"]
+        .lazy()
+        .join(far, on="flow", how="semi")
+        .group_by("retrieval", "flow")
+        .len()
+        # Each lull is between two of them.
+        .filter(pl.col("len") > lulls_min)
+        .join(pages, on="retrieval", how="inner")
+        .select("client")
+        .unique()
+        .collect()
     )
 
 
@@ -183,16 +210,19 @@ def _of_url(pages: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _members(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """The transactions of pages by client, connection and time, with what the other tables say of them."""
+def _members(tables: Mapping[str, pl.DataFrame], clients: pl.DataFrame) -> pl.LazyFrame:
+    """The transactions of pages of ``clients`` by connection and time, with what the other tables say of them."""
+    import polars as pl
+
     about_flow = ("server_path_rtt", "client_path_rtt", "initial_rtt", "initial_window_segments", "segment_bytes")
-    of_flow = tables["flows"].lazy().select("flow", "client", *about_flow)
+    of_flow = tables["flows"].lazy().filter(pl.col("client").is_in(clients["client"].implode()))
+    of_flow = of_flow.select("flow", "client", *about_flow)
     shown = ("method", "request_frame", "response_first_frame", "response_first_time", "response_wire_bytes")
     of_transaction = tables["transactions"].lazy().select("flow", *shown, transaction="index")
     return (
         tables["retrieval_transactions"]
         .lazy()
-        .join(of_flow, on="flow", how="left")
+        .join(of_flow, on="flow", how="inner", maintain_order="left")
         .join(of_transaction, on=["flow", "transaction"], how="left")
         .sort("flow", "transaction")
     )

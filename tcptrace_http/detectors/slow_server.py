@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("waits", "queues")
+READS: Final = ("waits",)
 NEEDS: Final = ("both_directions", "whole_payload")
 
 #: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it.

@@ -59,14 +59,15 @@ pub(super) struct Keeper {
 }
 
 enum Kept {
-    Text(Vec<u8>),
+    /// And how long it will be, if that is announced.
+    Text(Vec<u8>, usize),
     Digest(Box<Xxh3>),
 }
 
 impl std::fmt::Debug for Kept {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Kept::Text(text) => write!(formatter, "Text of {} bytes", text.len()),
+            Kept::Text(text, _) => write!(formatter, "Text of {} bytes", text.len()),
             Kept::Digest(_) => formatter.write_str("Digest"),
         }
     }
@@ -88,7 +89,7 @@ impl Keeper {
         let is_text = fields.content_type.as_deref().is_some_and(is_text);
         let kept = if fits && may_be_read && is_text {
             let room = announced.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(0));
-            Kept::Text(Vec::with_capacity(room.min(ROOM_BYTES_MAX)))
+            Kept::Text(Vec::with_capacity(room.min(ROOM_BYTES_MAX)), room)
         } else {
             Kept::Digest(Box::new(Xxh3::new()))
         };
@@ -115,10 +116,16 @@ impl Keeper {
     pub(super) fn data(&mut self, bytes: &[u8]) {
         match &mut self.kept {
             Kept::Digest(digest) => digest.update(bytes),
-            Kept::Text(text) if text.len().saturating_add(bytes.len()) <= TEXT_BYTES_MAX => {
+            Kept::Text(text, announced)
+                if text.len().saturating_add(bytes.len()) <= TEXT_BYTES_MAX =>
+            {
+                if text.len().saturating_add(bytes.len()) > text.capacity() {
+                    // What has come so far was announced: the rest will not be copied again and again.
+                    text.reserve_exact(announced.saturating_sub(text.len()));
+                }
                 text.extend_from_slice(bytes);
             }
-            Kept::Text(text) => {
+            Kept::Text(text, _) => {
                 let mut digest = Box::new(Xxh3::new());
                 digest.update(text);
                 digest.update(bytes);
@@ -130,7 +137,7 @@ impl Keeper {
     pub(super) fn into_body(self) -> Body {
         let (digest, text) = match self.kept {
             Kept::Digest(digest) => (digest.digest(), None),
-            Kept::Text(text) => (xxh3_64(&text), Some(text)),
+            Kept::Text(text, _) => (xxh3_64(&text), Some(text)),
         };
         Body {
             digest,
@@ -142,7 +149,8 @@ impl Keeper {
     pub(super) fn held_bytes(&self) -> u64 {
         let bytes = match &self.kept {
             Kept::Digest(_) => size_of::<Xxh3>(),
-            Kept::Text(text) => text.capacity(),
+            // Room that was announced takes no memory before the bytes come.
+            Kept::Text(text, _) => text.len(),
         };
         bytes as u64
     }
@@ -174,14 +182,14 @@ mod tests {
     #[test]
     fn test_a_body_has_the_digest_that_xxhsum_prints_however_it_came() {
         // The digest of nothing is in XXH3's own tests.
-        let whole = Keeper::new(Kept::Text(b"GET the same bytes".to_vec())).into_body();
+        let whole = Keeper::new(Kept::Text(b"GET the same bytes".to_vec(), 0)).into_body();
         let mut parts = Keeper::new(Kept::Digest(Box::new(Xxh3::new())));
         for part in [&b"GET the"[..], b" same", b"", b" bytes"] {
             parts.data(part);
         }
         assert_eq!(parts.into_body().digest, whole.digest);
         assert_eq!(
-            Keeper::new(Kept::Text(Vec::new())).into_body().digest,
+            Keeper::new(Kept::Text(Vec::new(), 0)).into_body().digest,
             0x2d06_8005_38d3_94c2
         );
     }
@@ -191,7 +199,7 @@ mod tests {
         let bytes: Vec<u8> = (0..TEXT_BYTES_MAX + 1)
             .map(|at| at.to_le_bytes()[1])
             .collect();
-        let mut keeper = Keeper::new(Kept::Text(Vec::new()));
+        let mut keeper = Keeper::new(Kept::Text(Vec::new(), 0));
         for part in bytes.chunks(1448) {
             keeper.data(part);
         }
@@ -201,7 +209,7 @@ mod tests {
 
     #[test]
     fn test_pauses_are_remembered_and_the_pace_of_the_path_is_not() {
-        let mut keeper = Keeper::new(Kept::Text(Vec::new()));
+        let mut keeper = Keeper::new(Kept::Text(Vec::new(), 0));
         let mut mark = Mark::default();
         for step in [0, 12_000_000, 30_000_000, 29_999_999, 5_000_000_000] {
             mark.time_ns += step;

@@ -223,7 +223,7 @@ impl Timeline {
         self.newest = self.newest.max(data.end);
         self.flights.sent(data.segments);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
-        self.pending.push_back(Pending {
+        let sent = Pending {
             at: data.at,
             end: data.end,
             bytes: data.bytes,
@@ -231,8 +231,14 @@ impl Timeline {
             cause,
             persists_from_ns: self.persist(data, route, acks),
             stall: None,
-        });
+        };
         self.probed_ns = None;
+        if self.pending.is_empty() && !self.settles_by_ack && !self.has_hole {
+            // Settled at once, as most data is: nothing need be put by and read back.
+            self.append(sent, data.at.time_ns, route);
+            return;
+        }
+        self.pending.push_back(sent);
         if (!self.settles_by_ack && !self.has_hole) || self.pending.len() > PENDING_MAX {
             self.settle(data.end, data.at, route);
         }
