@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Finds flows whose segments overtook each other: often, or so far that duplicate ACKs followed, or so
-late that the receiver waited.
+Finds flows whose segments overtook each other. Where the receiver did not wait for what came late,
+that is structure and cost nothing.
 
 Why it is bad
 -------------
@@ -13,8 +13,10 @@ sender sends again what is on its way, and halves its window.
 Evidence
 --------
 A segment that fills a hole and was sent before what came behind the hole: its IPv4 identification or
-timestamp says so, or it came sooner than the sender can have heard of the hole. What was lost is the
-time in which nothing else came by before it.
+timestamp says so, or it came sooner than the sender can have heard of the hole. Near the sender, where
+the order is still the sent one: SACKs told of a hole that was filled though nothing was sent again, or
+though what was sent again turned out to have arrived. What was lost is the time in which nothing else
+came by before it.
 
 Fix
 ---
@@ -44,32 +46,30 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps")
 
-#: Duplicate ACKs that look like a loss (RFC 5681, section 3.2).
-DUPLICATE_ACKS: Final = 3
-#: One segment that comes late is a rerouting; a path that reorders does so again.
-TIMES_MIN: Final = 3
+#: Words of ``spurious_by`` by which the receiver itself says that the original had come; an early ACK is
+#: an inference from a round trip, and what had been acknowledged may have been sent again for any reason.
+ARRIVED_BY: Final = ("dsack", "timestamps", "original_arrived")
 REMEDY: Final = (
     "spread load over links by flow, not by packet (bonds and ECMP: layer 3+4 hashing);"
     " Linux senders: net.ipv4.tcp_recovery=1 (RACK)"
 )
 
 
-def find(
-    tables: Mapping[str, pl.DataFrame],
-    *,
-    duplicate_acks: int = DUPLICATE_ACKS,
-    times_min: int = TIMES_MIN,
-) -> pl.LazyFrame:
+def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """Flows whose path reorders; see :class:`Detector`."""
     import polars as pl
 
     late = (pl.col("end") - pl.col("start")).cast(pl.Duration("ns"))
     is_response = pl.col("direction").cast(pl.String) == "server_to_client"
-    looks_like_loss = pl.col("most_acks") >= duplicate_acks
+    kind = pl.col("kind").cast(pl.String)
+    is_seen = kind == "reordering"
+    is_told = (kind == "fast_recovery") & pl.col("spurious_by").cast(pl.String).is_in(ARRIVED_BY)
     return (
         tables["recoveries"]
         .lazy()
-        .filter(pl.col("kind").cast(pl.String) == "reordering", pl.col("confidence") >= CONFIDENCE_MIN)
+        .filter(is_seen | is_told, pl.col("confidence") >= CONFIDENCE_MIN)
+        # Near the sender the wait for what came late is not told from that of the flight.
+        .with_columns(silence=pl.when(is_seen).then("silence").otherwise(pl.duration(nanoseconds=0)))
         .group_by("flow", "direction", maintain_order=True)
         .agg(
             pl.col("first_frame", "start").first(),
@@ -78,19 +78,18 @@ def find(
             transaction=pl.when(pl.col("transaction").n_unique() == 1).then(pl.col("transaction").first()),
             times=pl.len(),
             segments=pl.col("resent_segments").sum(),
-            latest=late.max(),
+            latest=late.filter(is_seen).max(),
             most_acks=pl.col("duplicate_acks").max(),
             lost=pl.col("silence").sum(),
         )
-        .filter((pl.col("times") >= times_min) | looks_like_loss | (ns("lost") > 0))
         .with_columns(
             severity=pl.when(ns("lost") == 0).then(pl.lit("info")),
             cause=pl.when(ns("lost") > 0).then(pl.lit("network.reordering")),
             summary=pl.format(
-                "{} segments of the {} were overtaken on the path, by up to {} ms",
+                "{} segments of the {} were overtaken on the path{}",
                 "segments",
                 pl.when(is_response).then(pl.lit("server")).otherwise(pl.lit("client")),
-                ms("latest"),
+                pl.format(", by up to {} ms", ms("latest")).fill_null(""),
             ),
             evidence=pl.format(
                 "{} times, first in frame {}; up to {} duplicate ACKs; {} ms in which nothing else came",

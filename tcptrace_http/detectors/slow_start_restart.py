@@ -14,8 +14,8 @@ cold connection: one round trip more for each doubling, although nothing was los
 Evidence
 --------
 The idle period, the flights after it, and the larger flight before. Not said where it cannot be seen:
-a response that fits in the initial window, a receive window that limits, loss, or a path of less
-than a few milliseconds.
+a response that fits in the initial window, a receive window that limits, loss, a timer that ran out, or
+a path of less than a few milliseconds.
 
 Fix
 ---
@@ -53,6 +53,11 @@ FIRST_FLIGHT_SHARE_MAX: Final = 0.7
 GROWTH_MIN: Final = 1.4
 #: A first flight that takes this share of the round trip has gone through the bottleneck.
 PACE_RTT_SHARE: Final = 0.02
+#: A flight more costs one round trip, and as much over it as round trips vary; what its sender waited
+#: longer is another's (a window that was closed).
+LOST_RTT_MAX: Final = 1.25
+#: Recoveries in which a timer ran out: its silence is no idle period, and starts the window anew by itself.
+TIMED: Final = ("timeout", "tail_loss", "tail_loss_probe")
 #: Below this round trip a restart costs less than can be measured.
 RTT_MIN_NS: Final = 4_000_000
 REMEDY: Final = (
@@ -101,10 +106,13 @@ def find(
     pace = ends.list.first() / (first - 1).clip(1)
     has_pace = ends.list.first() >= rtt * PACE_RTT_SHARE
     paced = ends.list.last() - pace * (segments - 1) - waits.list.head(kept).list.sum()
-    lost = pl.when(has_pace).then(paced).otherwise(waits.list.tail(surplus).list.sum())
+    waited = pl.when(has_pace).then(paced).otherwise(waits.list.tail(surplus).list.sum())
+    lost = pl.min_horizontal(waited, rtt * surplus * LOST_RTT_MAX)
+    timed = tables["recoveries"].lazy().filter(pl.col("kind").cast(pl.String).is_in(TIMED))
     return (
         tables["flights"]
         .lazy()
+        .join(timed.select("flow", "transaction"), on=["flow", "transaction"], how="anti", maintain_order="left")
         .filter(was_idle, starts_small, grows, window_is_open, is_undisturbed)
         .with_columns(surplus=surplus)
         .filter(pl.col("surplus") > 0, lost > 0)

@@ -163,6 +163,40 @@ def _shifted(records: list[Record], by_ns: int) -> list[Record]:
     return [(time + by_ns, data) for time, data in records]
 
 
+def _clocks_go_on(records: list[Record], by_ns: int) -> list[Record]:
+    """The records later, and the timestamps that both ends write into them: else they would say that the
+    packets had left in time and stood in a queue.
+    """
+    ticks = by_ns // _MILLISECOND
+    first: dict[bytes, int] = {}
+    edited = []
+    for time, data in records:
+
+        def later(ip: Any, tcp: Any) -> None:
+            at = _timestamps_at(tcp.opts)
+            if at is None:
+                return
+            value, echo = struct.unpack_from("!II", tcp.opts, at)
+            first.setdefault(ip.src, value)
+            # What was written before the pause is echoed as it was.
+            is_after = ip.dst in first and (echo - first[ip.dst]) & 0x80000000 == 0
+            stamps = struct.pack("!II", value + ticks & 0xFFFFFFFF, echo + ticks * is_after & 0xFFFFFFFF)
+            tcp.opts = tcp.opts[:at] + stamps + tcp.opts[at + len(stamps) :]
+
+        edited.append((time + by_ns, _edited(data, later)))
+    return edited
+
+
+def _timestamps_at(options: bytes) -> int | None:
+    """Where the two values of the timestamps option begin (RFC 7323, section 3.2)."""
+    at = 0
+    while at < len(options) and options[at] != dpkt.tcp.TCP_OPT_EOL:
+        if options[at] == dpkt.tcp.TCP_OPT_TIMESTAMP:
+            return at + 2
+        at += 1 if options[at] == dpkt.tcp.TCP_OPT_NOP else options[at + 1]
+    return None
+
+
 def _crafted(source: Source, like: Packet, flags: int, *, seq: int | None = None, ack: int | None = None) -> bytes:
     """A packet without payload in the direction of ``like``, with numbers relative to its own."""
     frame = dpkt.ethernet.Ethernet(source.records[like.frame - 1][1])
@@ -430,7 +464,7 @@ def _thinking(source: Source) -> Made | None:
         return None
     exchange = source.choose(candidates)
     at = exchange.response.first.frame - 1
-    records = [*source.records[:at], *_shifted(source.records[at:], _THINK_NS)]
+    records = [*source.records[:at], *_clocks_go_on(source.records[at:], _THINK_NS)]
     none = ("cork-timeout", "zero-window", "head-of-line-blocking", "expect-continue-wait", *_LOSSES, *_QUALITY)
     return Made(records, "slow-server", [_place(exchange)], (), none)
 

@@ -4,9 +4,10 @@
     By the packets: the client announced a window of zero on an open connection. It must be found, once a flow.
 ``receive-window-limit``
     A client with a receive buffer set (``rcvbuf``) to 64 KB or less, on a path of 20 ms or more, and a
-    response of twice that buffer: it must be found, once a flow. Where the kernel counted time limited by
-    the receive window (``rwnd_lim_us``), or nothing is known of its limits (the BSD-like stack's
-    window is 16 KB), it may. Elsewhere not.
+    response of twice that buffer: it must be found, once a flow; unless the link takes a round trip or longer
+    to carry such a window, and so limits more (the rule once passed over that): there it may. Where the
+    kernel counted time limited by the receive window (``rwnd_lim_us``), or nothing is known of its limits
+    (the BSD-like stack's window is 16 KB), it may. Elsewhere not.
 ``small-send-buffer``
     A server with ``--sndbuf`` that writes in chunks, on a path of 20 ms or more, with a response of twice the
     kernel's buffer (which is twice what was asked for) that came in three flights or more: it must be
@@ -28,6 +29,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Final
 
 from .scene import ANYWHERE, NOWHERE, Place, Rule, Scene, Truth, of_exchanges
@@ -69,6 +71,9 @@ def _receive_window(scene: Scene) -> Truth:
     if not buffer or buffer > _SMALL_BUFFER_BYTES or scene.rtt_ms < _LONG_PATH_MS:
         return Truth(may=(Place(),) if buffer else limited)
     hit = [flow for flow in scene.flows if _longest(scene, flow.client_port) >= 2 * buffer]
+    rate = float(scene.link.get("rate") or math.inf)
+    if buffer * 8 >= rate * scene.rtt_ms / 1000:
+        return Truth(may=(Place(),))
     shut = tuple(Place(flow.client_port) for flow in hit if has_zero_window(flow))
     return Truth.at((Place(flow.client_port) for flow in hit if not has_zero_window(flow)), limited + shut)
 
@@ -127,7 +132,7 @@ def _slow_server(scene: Scene) -> Truth:
     if think >= _THINK_MUST_MS:
         return Truth.at([Place()])
     is_own = scene.is_lwip or str(scene.sidecar.get("server", {}).get("software", "")).startswith("tinyd")
-    if is_own and not _WAITS.intersection(scene.server_args) and not scene.drops:
+    if is_own and not _WAITS.intersection(scene.server_args) and not scene.disturbances:
         return NOWHERE
     slow = [exchange for exchange in scene.exchanges if _is_slow(scene, exchange)]
     return Truth(may=of_exchanges(slow))
@@ -147,6 +152,6 @@ RULES: Final = {
     "zero-window": Rule(_zero_window, costs=False),
     "receive-window-limit": Rule(_receive_window, opinion="a buffer under 64 KB with twice as much to send"),
     "small-send-buffer": Rule(_send_buffer),
-    "queueing-delay": Rule(_queueing, opinion="50 ms and a round trip of the path"),
+    "queueing-delay": Rule(_queueing, costs=False, opinion="50 ms and a round trip of the path"),
     "slow-server": Rule(_slow_server, opinion="20 ms must, 10 ms may"),
 }

@@ -5,11 +5,17 @@ sender did then is read in the capture at its own end, where nothing is missing.
 
 ``tail-loss``
     A dropped data segment behind which no other of its flight arrived before it was sent again: no
-    duplicate ACK could tell of it. It must be found in its transaction.
+    duplicate ACK could tell of it. It must be found in its transaction. A flight ends where its sender
+    neither sends nor hears anything for a round trip and 10 ms: what goes next is a probe (RFC 8985, 7.3:
+    new data, if there is some), or data that was not there before. Where its sender was never silent for
+    so long before it was sent again, no timer was waited for: it went with a recovery that others of its
+    flight had begun, and RACK told (RFC 8985, section 6). There it may. (The rule asked for those, too.)
 ``retransmission-timeout``
-    A dropped data segment behind which others arrived, sent again after a silence of the sender of 190 ms or
-    more (Linux's least timeout is 200 ms): it must be found. At a tail loss it may be named, too.
-    Where the kernel's counters have timeouts that this does not show, anywhere.
+    A dropped data segment behind which others arrived, sent again after 190 ms or more (Linux's least
+    timeout is 200 ms) in which its sender neither sent data nor heard anything: it must be found. At a tail
+    loss it may be named, too. Where the kernel's counters have timeouts that this does not show, anywhere.
+    (The rule counted only what was sent before. Then the wait for a SACK that a probe had asked for,
+    or for one that stood in a queue, was a timeout, on captures whose kernels counted none.)
 ``spurious-retransmission``
     Data that came to its receiver though it had come before, by the capture at that end: it must be found,
     at either end. Where there is no capture at that end, the kernel's DSACK counters allow it anywhere.
@@ -27,6 +33,7 @@ sender did then is read in the capture at its own end, where nothing is missing.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +48,8 @@ __all__ = ["RULES"]
 
 #: TCP_RTO_MIN of Linux is 200 ms; its timers fire by ticks of 4 ms, and the capture is not at the socket.
 _TIMEOUT_SILENCE_MS: Final = 190.0
+#: A probe leaves two round trips after the flight, and never sooner than this (RFC 8985, section 7.2).
+_FLIGHT_SLACK_MS: Final = 10.0
 _KEEP_ALIVE_BYTES: Final = 1
 
 
@@ -50,6 +59,7 @@ class _Loss:
 
     place: Place
     is_tail: bool
+    waited: bool  #: for a timer of the sender
     silence_ms: float
 
 
@@ -86,10 +96,29 @@ def _loss(scene: Scene, flow: Flow, drop: dict, *, by_client: bool) -> _Loss | N
         return None
     lost, again = before[-1], after[0]
     gone = _dropped_numbers(scene, flow, by_client=by_client)
-    behind = [p for p in data if lost.frame < p.frame < again.frame and p.seq >= lost.end and p.seq not in gone]
-    last = max((p for p in data if p.frame < again.frame), key=lambda p: p.frame)
+    # Of what was sent again and lost again the first flight had told already.
+    ended = _flight_ended(scene, flow, before[0], by_client=by_client)
+    same_flight = [p for p in data if before[0].frame < p.frame < min(again.frame, ended)]
+    behind = [p for p in same_flight if p.seq >= lost.end and p.seq not in gone]
     place = Place(flow.client_port, _transaction_at(scene, flow, seq, by_client=by_client))
-    return _Loss(place, not behind, (again.time_ns - last.time_ns) / 1e6)
+    return _Loss(place, not behind, ended <= again.frame, _silence_ms(flow, again, by_client=by_client))
+
+
+def _silence_ms(flow: Flow, packet: Packet, *, by_client: bool) -> float:
+    """How long the sender of a packet had neither sent data nor heard anything."""
+    before = [
+        p.time_ns
+        for p in flow.packets
+        if p.frame < packet.frame and (p.payload_bytes or p.from_client != by_client)
+    ]
+    return (packet.time_ns - max(before)) / 1e6 if before else 0.0
+
+
+def _flight_ended(scene: Scene, flow: Flow, lost: Packet, *, by_client: bool) -> float:
+    """The frame of the first data that is of a later flight than ``lost``."""
+    limit_ms = scene.rtt_ms + _FLIGHT_SLACK_MS
+    later = (p for p in flow.data(by_client=by_client) if p.frame > lost.frame)
+    return next((p.frame for p in later if _silence_ms(flow, p, by_client=by_client) >= limit_ms), math.inf)
 
 
 def _dropped_numbers(scene: Scene, flow: Flow, *, by_client: bool) -> set[int]:
@@ -109,7 +138,9 @@ def _transaction_at(scene: Scene, flow: Flow, seq: int, *, by_client: bool) -> i
 
 
 def _tail(scene: Scene) -> Truth:
-    return Truth.at(dict.fromkeys(loss.place for loss in _losses(scene) if loss.is_tail))
+    tails = [loss for loss in _losses(scene) if loss.is_tail]
+    must = dict.fromkeys(loss.place for loss in tails if loss.waited)
+    return Truth.at(must, dict.fromkeys(loss.place for loss in tails if loss.place not in must))
 
 
 def _timeout(scene: Scene) -> Truth:
@@ -236,7 +267,7 @@ def _or_unknown(judge):
     """Without the end's capture or the emulator's log a loss can be neither confirmed nor refuted."""
 
     def judged(scene: Scene) -> Truth:
-        known = scene.drops == [] or scene.sidecar.get("capture_server_side")
+        known = scene.disturbances == [] or scene.sidecar.get("capture_server_side")
         return judge(scene) if known else ANYWHERE
 
     return judged

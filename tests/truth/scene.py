@@ -135,8 +135,13 @@ class Scene:
         return self.sidecar.get("link") or {}
 
     @property
-    def drops(self) -> list[dict[str, Any]]:
+    def disturbances(self) -> list[dict[str, Any]]:
+        """What the emulator logged: packets that it dropped, and those that it only delayed (``event``)."""
         return (self.sidecar.get("emulator") or {}).get("drops") or []
+
+    @property
+    def drops(self) -> list[dict[str, Any]]:
+        return [logged for logged in self.disturbances if logged.get("event", "drop") == "drop"]
 
     def server_option(self, name: str) -> float | None:
         """The figure after an option of the server's command line."""

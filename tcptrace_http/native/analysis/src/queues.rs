@@ -19,6 +19,9 @@ const CLOCK_SLOW_MAX: i64 = 3;
 /// Half of the delay that LEDBAT calls a full queue (RFC 6817, section 2.5: 100 ms), ten times what
 /// CoDel leaves standing (RFC 8289: 5 ms).
 const DELAY_MIN_NS: i64 = 50_000_000;
+/// The first packet of a response that was later than this tells of its server what must not be taken for
+/// its work: ten times the tick of its clock.
+const FIRST_DELAY_MIN_NS: i64 = 10_000_000;
 /// Round trips that show a queue: a single long one may be a delayed ACK.
 const ROUND_TRIPS_MIN: u64 = 4;
 
@@ -113,7 +116,8 @@ impl Queues {
         let Some(rtt) = rtt_ns else { return };
         let least = DELAY_MIN_NS.max(rtt);
         let by_round_trip = round_trip.count >= ROUND_TRIPS_MIN && round_trip.mean_ns() >= least;
-        let (delays, measured_by) = if one_way.most.1 >= least {
+        let is_late = one_way.most.1 >= least || one_way.first.2 >= FIRST_DELAY_MIN_NS;
+        let (delays, measured_by) = if is_late {
             (one_way, QueueMeasure::OneWay)
         } else if by_round_trip {
             (round_trip, QueueMeasure::RoundTrip)

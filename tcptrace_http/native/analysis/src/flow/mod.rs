@@ -264,7 +264,7 @@ impl Flow {
         if let Some(statistics) = self.statistics.as_mut() {
             statistics.segment(side, packet, segment, (start, ack, window), &class);
         }
-        self.recover(side, packet, segment, (start, ack, window), &class, tables);
+        let recovery = self.recover(side, packet, segment, (start, ack, window), &class, tables);
         let row = tables.segments.as_ref().map(|rows| {
             let mut row = SegmentRow {
                 frame: packet.frame,
@@ -286,13 +286,8 @@ impl Flow {
         if let Some(ack) = ack {
             self.acknowledge(side, packet, ack, window, tables);
         }
-        if let Some((waits, ip)) = self.waits.as_mut().zip(packet.network.as_ref()) {
-            if side != self.client {
-                waits.server_identification(ip.identification);
-            }
-        }
         let number = row.as_ref().map(|(number, _)| *number);
-        self.advance(side, packet, segment, start, &class, number);
+        self.advance(side, packet, segment, start, (&class, recovery), number);
         if let Some(((_, mut row), rows)) = row.zip(tables.segments.as_mut()) {
             row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
             rows.push(&row);

@@ -38,7 +38,18 @@ impl Flow {
             let (sender, _) = self.halves(side);
             sender.numbering.is_shared();
         }
-        let is_trouble = class.is_retransmission
+        let sender = self.half(side);
+        // New data on top of what is not acknowledged, though nobody has spoken: it may be a probe.
+        let is_probe = class.is_new
+            && segment.payload_bytes > 0
+            && sender.acked < sender.next
+            && packet.time_ns.saturating_sub(sender.last_packet_ns) >= SILENCE_MIN_NS
+            && packet
+                .time_ns
+                .saturating_sub(self.half(side.other()).last_packet_ns)
+                >= SILENCE_MIN_NS;
+        let is_trouble = is_probe
+            || class.is_retransmission
             || class.is_out_of_order
             || class.is_zero_window
             || class.gap_before_bytes > 0
@@ -51,12 +62,13 @@ impl Flow {
             let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
             let is_copy = !class.is_new && self.half(side).is_copy(sent.end, packet.time_ns);
             let recoveries = self.recoveries.get_or_insert_default();
-            if let Some(heard) = heard {
-                recoveries.heard(side.other(), &heard);
-            }
+            let is_news = heard.is_some_and(|heard| recoveries.heard(side.other(), &heard));
             let takes_numbers = segment.sequence_length() > 0 && !segment.has(flags::RST);
             if (takes_numbers || class.is_keep_alive) && !is_copy {
                 kind = recoveries.sent(side, &sent, &known);
+            }
+            if is_news {
+                self.place_recovery(side.other());
             }
             if kind.is_some() {
                 self.place_recovery(side);
@@ -144,6 +156,10 @@ impl Flow {
             acked: sender.acked,
             last_data: sender.last_data,
             asked_ns: peer.last_data.map(|(_, then)| asked(then)),
+            asked_before_copies_ns: peer
+                .last_data
+                .filter(|(_, then)| peer.advanced_ns < *then)
+                .map(|_| asked(peer.advanced_ns)),
             heard_before_ns: if peer.counts.packets > 0 {
                 since_heard
             } else {

@@ -9,6 +9,7 @@ use crate::flights::FlightData;
 use crate::half::Outstanding;
 use crate::holes::Hole;
 use crate::pauses::{AckSeen, Path, SentData};
+use crate::recoveries::RecoveryKind;
 use crate::tables::Tables;
 use crate::waits::{Sent, SentAgain};
 
@@ -105,7 +106,7 @@ impl Flow {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         start: i64,
-        class: &Class,
+        (class, recovery): (&Class, Option<RecoveryKind>),
         row: Option<usize>,
     ) {
         let length = segment.sequence_length();
@@ -161,7 +162,7 @@ impl Flow {
             sender.next = sender.next.max(end);
         }
         if segment.payload_bytes > 0 {
-            self.note_waits(side, packet, segment, start, class);
+            self.note_waits(side, packet, segment, start, (class, recovery));
             if from_server {
                 self.server_data(packet, segment, start, class);
             } else if !self.is_opaque {
@@ -177,13 +178,12 @@ impl Flow {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         start: i64,
-        class: &Class,
+        (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         let path = self.waits_path();
         let full = self.segment_size.full();
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
-        let duplicate_acks = self.half(side.other()).duplicate_acks_in_a_row;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
             return;
@@ -198,15 +198,14 @@ impl Flow {
                 segments,
                 full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
+                recovery,
             };
             waits.sent(from_server, sent, path);
         } else {
             let sent = SentAgain {
                 at,
                 start,
-                end,
-                duplicate_acks,
-                is_out_of_order: class.is_out_of_order,
+                recovery,
                 hole_start,
             };
             waits.sent_again(from_server, sent, path);

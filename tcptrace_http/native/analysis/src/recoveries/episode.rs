@@ -119,8 +119,12 @@ impl Episode {
         let is_early = heard
             .receiver_path_ns
             .is_some_and(|rtt| elapsed < rtt.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR);
-        if echo.zip(self.timestamp).is_some_and(is_older) {
-            self.row.spurious_by = SpuriousEvidence::Timestamps;
+        // The timestamps decide where there are some: the least round trip seen may be that of a queue
+        // which has drained since, and then every ACK is early.
+        if let Some(stamps) = echo.zip(self.timestamp) {
+            if is_older(stamps) {
+                self.row.spurious_by = SpuriousEvidence::Timestamps;
+            }
         } else if is_early {
             self.row.spurious_by = SpuriousEvidence::EarlyAck;
         }

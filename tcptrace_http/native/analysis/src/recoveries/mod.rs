@@ -63,9 +63,9 @@ impl Recoveries {
         self.of(sender).sent(sent, known)
     }
 
-    /// The data of `sender` was acknowledged, or its peer's window changed.
-    pub fn heard(&mut self, sender: Side, heard: &Heard<'_>) {
-        self.of(sender).heard(heard);
+    /// The data of `sender` was acknowledged, or its peer's window changed. Whether that showed something.
+    pub fn heard(&mut self, sender: Side, heard: &Heard<'_>) -> bool {
+        self.of(sender).heard(heard)
     }
 
     /// The transaction of what `sender` sent in this span is known now.
@@ -73,7 +73,7 @@ impl Recoveries {
         self.of(sender).place(span);
     }
 
-    /// Offset of what `sender` sends again now, if its transaction is not known.
+    /// Offset of what of `sender` is newest here, if its transaction is not known.
     pub fn unplaced(&mut self, sender: Side) -> Option<i64> {
         self.of(sender).unplaced()
     }

@@ -29,6 +29,13 @@ const OVERTAKEN_DENOMINATOR: i64 = 10;
 /// ... and where no round trip is known, within this (Wireshark's limit, see `classify`).
 const OVERTAKEN_NS: i64 = 3_000_000;
 
+/// What two round trips take at least, seen through a queue that drains.
+const DRAINED_NUMERATOR: i64 = 3;
+const DRAINED_DENOMINATOR: i64 = 2;
+/// The timer of Linux with one segment out, less the round trips: 200 ms, and what its variance and its
+/// ticks add.
+const TIMER_MAX_NS: i64 = 230_000_000;
+
 /// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
 /// packets together.
 const FAR_MIN_NS: i64 = 1_000_000;
@@ -67,6 +74,8 @@ pub struct Known {
     pub last_data: Option<(u64, i64)>,
     /// When the sender was last asked for something, by its own clock: data of its peer, and the path.
     pub asked_ns: Option<i64>,
+    /// ... and for the last time by something new, if copies of it followed: they start no timer again.
+    pub asked_before_copies_ns: Option<i64>,
     /// Since a packet of its peer reached the sender.
     pub heard_before_ns: i64,
     pub duplicate_acks: u32,
@@ -85,6 +94,8 @@ struct Hole {
     time_ns: i64,
     timestamp: Option<u32>,
     identification: u32,
+    /// What came behind it was a probe: offset after it, and how long its sender had waited.
+    probe: Option<(i64, i64)>,
 }
 
 #[derive(Debug, Default)]
@@ -95,6 +106,13 @@ pub struct Tracker {
     /// The furthest number that a SACK block reported.
     sacked: i64,
     window: Option<ClosedWindow>,
+    /// Of the duplicate ACKs in a row those that tell of what came twice, and of no loss (RFC 2883).
+    answers: u32,
+    /// SACKs tell of a hole that is none here: frame, time, and where it begins.
+    told: Option<(u64, i64, i64)>,
+    /// New data that its sender sent to ask for an answer (RFC 8985, section 7.3): its offset, and how long
+    /// it had waited.
+    probe: Option<(i64, i64)>,
     /// Numbers were passed over though no timer can have run out: the host counts all its packets
     /// together, and what they seemed to tell is not known.
     counts_are_shared: bool,
@@ -140,6 +158,14 @@ impl Tracker {
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         let gap = sent.class.gap_before_bytes;
+        let probes = known.duplicate_acks == 0
+            && self.sacked <= known.acked
+            && self.holes.is_empty()
+            && known.may_probe_with(sent);
+        let waited = known.waited_for_answer(sent);
+        if probes && gap == 0 && known.acked < known.next {
+            self.probe = Some((sent.start, waited));
+        }
         if gap > 0 && self.holes.len() < HOLES_MAX {
             self.holes.push(Hole {
                 start: known.next,
@@ -148,6 +174,7 @@ impl Tracker {
                 time_ns: sent.time_ns,
                 timestamp: sent.timestamp,
                 identification: sent.identification,
+                probe: probes.then_some((sent.end, waited)),
             });
         }
         let missing = gap.div_ceil(known.segment_bytes.max(1));
@@ -167,14 +194,37 @@ impl Tracker {
         })
     }
 
+    /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
+    /// again now: all behind that in its flight was lost, too.
+    fn waited_for_probe(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
+        match hole {
+            Some(hole) => hole.probe.filter(|(end, _)| known.next <= *end),
+            None => self
+                .probe
+                .filter(|(start, _)| sent.start < *start && known.acked < *start),
+        }
+        .map(|(_, waited)| waited)
+    }
+
     /// Something is sent again, or late: it came by before, or fills a hole.
     fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
+        self.told = None;
         let told = Told {
             waited_ns: known.waited(sent),
-            duplicate_acks: known.duplicate_acks,
+            duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
         };
-        self.repair(sent, known, kind(sent, known, &told), hole)
+        let told_by_probe = self.waited_for_probe(sent, known, hole);
+        match (kind(sent, known, &told), told_by_probe) {
+            (RecoveryKind::FastRecovery, Some(waited)) if self.open.is_none() => {
+                let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, hole);
+                if let Some(open) = self.open.as_mut() {
+                    open.row.silence = open.row.silence.saturating_add(waited);
+                }
+                kind
+            }
+            (kind, _) => self.repair(sent, known, kind, hole),
+        }
     }
 
     /// `sent` is part of the recovery that is going on, or begins one of that kind.
@@ -258,8 +308,20 @@ impl Tracker {
         }
     }
 
-    pub fn heard(&mut self, heard: &Heard<'_>) {
+    /// Whether a row of it is new.
+    pub fn heard(&mut self, heard: &Heard<'_>) -> bool {
         self.note_window(heard);
+        if heard.class.duplicate_ack_count == 0 {
+            self.answers = 0;
+        } else if duplicate(heard.segment).is_some() {
+            self.answers = self.answers.saturating_add(1);
+        }
+        let is_new = self.note_hole_that_closes(heard);
+        self.heard_of_episodes(heard);
+        is_new
+    }
+
+    fn heard_of_episodes(&mut self, heard: &Heard<'_>) {
         let twice = duplicate(heard.segment);
         for block in heard.segment.options.sack.as_slice() {
             let at = offsets(*block, heard.segment, heard.ack);
@@ -286,6 +348,40 @@ impl Tracker {
         if heard.ack >= open.until {
             self.close();
         }
+    }
+
+    /// A hole of which SACKs tell, and which is then filled though nothing was sent again: there was another
+    /// order at the receiver.
+    fn note_hole_that_closes(&mut self, heard: &Heard<'_>) -> bool {
+        let mut is_reordering = false;
+        if let Some((frame, time_ns, start)) = self.told.filter(|(_, _, start)| heard.ack > *start)
+        {
+            self.told = None;
+            let late = heard.time_ns.saturating_sub(time_ns);
+            is_reordering = late <= SETTLED_AFTER_NS && self.open.is_none();
+            if is_reordering {
+                self.remember(Episode::without_resending(RecoveryRow {
+                    kind: RecoveryKind::Reordering,
+                    first_frame: frame,
+                    last_frame: heard.frame,
+                    start: time_ns,
+                    end: heard.time_ns,
+                    offset: start,
+                    resent_segments: 1,
+                    rtt: heard.receiver_path_ns,
+                    confidence: 0.9,
+                    ..RecoveryRow::default()
+                }));
+            }
+        }
+        let blocks = heard.segment.options.sack.as_slice();
+        let tells = blocks
+            .first()
+            .is_some_and(|block| offsets(*block, heard.segment, heard.ack).0 > heard.ack);
+        if tells && self.told.is_none() && self.holes.is_empty() && self.open.is_none() {
+            self.told = Some((heard.frame, heard.time_ns, heard.ack));
+        }
+        is_reordering
     }
 
     fn note_window(&mut self, heard: &Heard<'_>) {
@@ -371,7 +467,8 @@ impl Tracker {
     }
 
     pub fn unplaced(&self) -> Option<i64> {
-        let open = self.open.as_ref().filter(|open| !open.is_placed)?;
+        let latest = self.open.as_ref().or_else(|| self.recent.back());
+        let open = latest.filter(|latest| !latest.is_placed)?;
         Some(open.row.offset)
     }
 
@@ -414,6 +511,24 @@ impl Known {
         since_sent.min(self.heard_before_ns)
     }
 
+    /// ... where copies of what it was asked for tell it nothing.
+    fn waited_for_answer(&self, sent: &Sent) -> i64 {
+        let Some(asked_ns) = self.asked_before_copies_ns else {
+            return self.waited(sent);
+        };
+        let last_data = self.last_data.map_or(asked_ns, |(_, time_ns)| time_ns);
+        sent.time_ns.saturating_sub(last_data.max(asked_ns))
+    }
+
+    /// Whether `sent` may be a probe with new data. A queue may have drained while its sender waited for two
+    /// round trips: they look shorter then, at the receiver.
+    fn may_probe_with(&self, sent: &Sent) -> bool {
+        let least = self.rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| {
+            rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
+        });
+        self.waited_for_answer(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
+    }
+
     /// When the sender last sent data or, if that was later, was asked for some.
     fn silent_since(&self, sent: &Sent) -> i64 {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
@@ -423,6 +538,14 @@ impl Known {
     /// Whether a timer may have run out before `sent`.
     fn is_after_a_timer(&self, sent: &Sent) -> bool {
         self.waited(sent) >= probe_after_ns(self.rtt_ns)
+    }
+
+    /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK
+    /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two.
+    fn is_when_a_timer_runs_out(&self, sent: &Sent) -> bool {
+        let Some(rtt) = self.rtt_ns else { return false };
+        let most = TIMER_MAX_NS.saturating_add(rtt.saturating_mul(2));
+        (TIMEOUT_MIN_NS.saturating_add(rtt)..=most).contains(&self.waited(sent))
     }
 
     /// What of a row depends on the view: near the sender the data came by before, near the receiver
@@ -443,7 +566,8 @@ impl Known {
             && self.asked_ns > self.last_data.map(|(_, time_ns)| time_ns);
         let confidence = match kind {
             RecoveryKind::Unknown => 0.3,
-            _ if may_be_an_ack => 0.4,
+            _ if may_be_an_ack && !self.is_when_a_timer_runs_out(sent) => 0.4,
+            _ if may_be_an_ack => 0.6,
             _ if self.original.is_some() => 0.95,
             _ => 0.9,
         };

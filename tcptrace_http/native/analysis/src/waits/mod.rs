@@ -20,7 +20,7 @@ mod pace;
 mod partition;
 mod timeline;
 
-use trace_model::rows::{Cause, Framing, ObservationPoint, TransactionRow, WaitRow};
+use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 
 use crate::observation::observation_point;
 use acks::Acks;
@@ -70,6 +70,8 @@ pub struct Sent {
     /// Payload of a full segment.
     pub full_bytes: u32,
     pub opens_hole: bool,
+    /// It was lost itself before, as the numbering of its sender's packets shows.
+    pub recovery: Option<RecoveryKind>,
 }
 
 /// Data that was sent before, or fills a hole.
@@ -77,9 +79,8 @@ pub struct Sent {
 pub struct SentAgain {
     pub at: Moment,
     pub start: i64,
-    pub end: i64,
-    pub duplicate_acks: u32,
-    pub is_out_of_order: bool,
+    /// What held it up until now.
+    pub recovery: Option<RecoveryKind>,
     /// Where the first hole that is left begins.
     pub hole_start: Option<i64>,
 }
@@ -164,6 +165,7 @@ impl Waits {
             segments: sent.segments,
             full_bytes: sent.full_bytes,
             opens_hole: sent.opens_hole,
+            recovery: sent.recovery,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
             self.timeline(from_server).begins();
@@ -181,9 +183,7 @@ impl Waits {
         let data = Resent {
             at: sent.at,
             start: sent.start,
-            end: sent.end,
-            duplicate_acks: sent.duplicate_acks,
-            is_out_of_order: sent.is_out_of_order,
+            recovery: sent.recovery,
         };
         if from_server {
             self.responses
@@ -197,12 +197,6 @@ impl Waits {
     /// A probe of a window of zero went by.
     pub fn probed(&mut self, from_server: bool, at: Moment) {
         self.timeline(from_server).probe(at);
-    }
-
-    /// A packet of the server that has this IPv4 identification.
-    #[inline]
-    pub fn server_identification(&mut self, identification: u32) {
-        self.responses.identification(identification);
     }
 
     /// An ACK that acknowledged something new or moved the window.

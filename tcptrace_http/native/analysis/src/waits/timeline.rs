@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use trace_model::rows::Cause;
+use trace_model::rows::{Cause, RecoveryKind};
 
 use super::acks::{Acks, Released};
 use super::pace::{Flights, Limit, Pace, PACE_STRETCHED_MAX_NS};
@@ -25,15 +25,6 @@ const JITTER_RTT_SHARE: i64 = 10;
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
 const TIMEOUT_MIN_NS: i64 = 200_000_000;
-/// What fills a hole in less than this part of a round trip was overtaken, not sent again.
-const REORDERED_SHARE: (i64, i64) = (9, 10);
-/// Identifications that were skipped by more are no count of lost packets.
-const SKIPPED_AT_MOST: u32 = 64;
-/// The field of the IPv4 header has 16 bits.
-const IDENTIFICATIONS: u32 = 0xffff;
-/// Packets in a row that counted up by one show that the sender counts them per connection.
-const COUNTED_MIN: u32 = 4;
-
 /// A segment with payload.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Data {
@@ -47,6 +38,7 @@ pub(super) struct Data {
     pub(super) full_bytes: u32,
     /// Bytes before it were passed over.
     pub(super) opens_hole: bool,
+    pub(super) recovery: Option<RecoveryKind>,
 }
 
 impl Data {
@@ -60,10 +52,7 @@ impl Data {
 pub(super) struct Resent {
     pub(super) at: Moment,
     pub(super) start: i64,
-    pub(super) end: i64,
-    /// Of the receiver, in a row, until now.
-    pub(super) duplicate_acks: u32,
-    pub(super) is_out_of_order: bool,
+    pub(super) recovery: Option<RecoveryKind>,
 }
 
 /// The path of the data, as the observation point has it.
@@ -150,14 +139,6 @@ pub(super) struct Timeline {
     extents: VecDeque<Extent>,
     probed_ns: Option<i64>,
     full_bytes: u32,
-    /// Offset after the newest byte sent.
-    newest: i64,
-    /// How what is being repaired was noticed, and up to where it was sent by then.
-    episode: Option<(Cause, i64)>,
-    last_identification: Option<u32>,
-    counted: u32,
-    skipped: u32,
-    counts_are_shared: bool,
 }
 
 impl Timeline {
@@ -177,30 +158,7 @@ impl Timeline {
             extents: VecDeque::new(),
             probed_ns: None,
             full_bytes: 0,
-            newest: 0,
-            episode: None,
-            last_identification: None,
-            counted: 0,
-            skipped: 0,
-            counts_are_shared: false,
         }
-    }
-
-    /// A packet of the sender, whatever it carries: many senders count the packets of a connection in
-    /// the IPv4 identification, so that a number that was passed over is a packet lost on its way here.
-    pub(super) fn identification(&mut self, identification: u32) {
-        if let Some(last) = self.last_identification {
-            let step = identification.wrapping_sub(last) & IDENTIFICATIONS;
-            match step {
-                1 => self.counted = self.counted.saturating_add(1),
-                2..=SKIPPED_AT_MOST if self.counted >= COUNTED_MIN => {
-                    self.skipped = self.skipped.saturating_add(step.saturating_sub(1));
-                    self.counted = 0;
-                }
-                _ => self.counted = 0,
-            }
-        }
-        self.last_identification = Some(identification);
     }
 
     /// The other direction has spoken: what comes is another message.
@@ -211,16 +169,11 @@ impl Timeline {
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let cause = self.wait_before(data, route, acks);
-        // Passed over although nothing was lost: the host counts all its packets together.
-        let is_shared = self.skipped > 0 && cause.is_none() && !data.opens_hole;
-        self.counts_are_shared |= is_shared;
-        self.skipped = 0;
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
         self.sent = Some((data.at, data.is_full()));
         self.full_bytes = data.full_bytes;
-        self.newest = self.newest.max(data.end);
         self.flights.sent(data.segments);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         let sent = Pending {
@@ -267,7 +220,7 @@ impl Timeline {
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.flights.was_idle();
         }
-        Some(self.cause_of(released, limit, was_full))
+        Some(self.cause_of(released, limit, (data, was_full)))
     }
 
     /// From when on data could have gone, if the window was opened before the sender's last probe.
@@ -282,7 +235,12 @@ impl Timeline {
         self.probed_ns = Some(at.time_ns);
     }
 
-    fn cause_of(&self, released: Released, limit: Limit, was_full: bool) -> (Cause, f64) {
+    fn cause_of(
+        &self,
+        released: Released,
+        limit: Limit,
+        (data, was_full): (Data, bool),
+    ) -> (Cause, f64) {
         match (released, limit) {
             (Released::ByOpenedWindow, _) => (Cause::SendLimitedZeroWindow, SEEN),
             (Released::ByReading, _) => (Cause::ClientNotReading, INFERRED),
@@ -295,9 +253,7 @@ impl Timeline {
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
-            (Released::ByNone, _) if self.skipped > 0 && !self.counts_are_shared => {
-                (Cause::StallTailLoss, INFERRED)
-            }
+            (Released::ByNone, _) if data.recovery.is_some() => (repair(data.recovery), INFERRED),
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
             (Released::ByNone, _) => (self.words.idle, INFERRED),
             // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
@@ -309,7 +265,7 @@ impl Timeline {
     /// if anything is still missing.
     pub(super) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         self.flights.had_loss();
-        let cause = self.repair(data, route.rtt_ns());
+        let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
@@ -329,40 +285,6 @@ impl Timeline {
             });
             self.came = Some(data.at);
         }
-    }
-
-    /// How the sender learnt that data was lost (TAPO's stall tree, CoNEXT 2015): the last of a flight has
-    /// nothing behind it that would tell; a sender whose timer must run out is silent until then.
-    fn repair(&mut self, data: Resent, rtt_ns: i64) -> Cause {
-        let sent_ns = self.sent.map_or(data.at.time_ns, |(sent, _)| sent.time_ns);
-        let silence = data.at.time_ns.saturating_sub(sent_ns);
-        // What was sent again came at least a round trip after what told of the loss.
-        let opened_ns = self
-            .pending
-            .front()
-            .map_or(sent_ns, |first| first.at.time_ns);
-        let waited = data.at.time_ns.saturating_sub(opened_ns);
-        if data.is_out_of_order
-            && waited.saturating_mul(REORDERED_SHARE.1) < rtt_ns.saturating_mul(REORDERED_SHARE.0)
-        {
-            return Cause::NetworkReordering;
-        }
-        let goes_on = self
-            .episode
-            .filter(|(_, until)| data.start < *until && silence < TIMEOUT_MIN_NS);
-        if let Some((cause, _)) = goes_on {
-            return cause;
-        }
-        let is_tail = data.end >= self.newest && data.duplicate_acks == 0;
-        let cause = if is_tail {
-            Cause::StallTailLoss
-        } else if silence >= TIMEOUT_MIN_NS {
-            Cause::StallRetransmissionTimeout
-        } else {
-            Cause::StallFastRecovery
-        };
-        self.episode = Some((cause, self.newest));
-        cause
     }
 
     /// The receiver has acknowledged up to `acked`.
@@ -628,5 +550,15 @@ impl Timeline {
         let pieces = size_of::<Piece>().saturating_mul(self.pieces.capacity());
         let extents = size_of::<Extent>().saturating_mul(self.extents.capacity());
         pending.saturating_add(pieces).saturating_add(extents) as u64
+    }
+}
+
+/// What data waited for that was sent again: how its sender learnt of the loss, as `recoveries` judges it.
+fn repair(recovery: Option<RecoveryKind>) -> Cause {
+    match recovery {
+        Some(RecoveryKind::Reordering) => Cause::NetworkReordering,
+        Some(RecoveryKind::TailLoss | RecoveryKind::TailLossProbe) => Cause::StallTailLoss,
+        Some(RecoveryKind::Timeout) => Cause::StallRetransmissionTimeout,
+        _ => Cause::StallFastRecovery,
     }
 }
