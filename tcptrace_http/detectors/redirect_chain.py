@@ -94,7 +94,8 @@ def find(
     return (
         chains.filter((pl.col("redirects") >= chain_min) | pl.col("leads_elsewhere") | pl.col("is_slash"))
         .with_columns(start=start, lost=end - start, elapsed=end - start, last=shown("next_host", "next_target"))
-        .filter(pl.col("lost") >= lost_min)
+        # A chain is one on a fast path, too, and is told (info); a single redirect there is not worth it.
+        .filter((pl.col("lost") >= lost_min) | (pl.col("redirects") >= chain_min))
         .with_columns(response_first_time="start")
         .pipe(
             of_several,
