@@ -792,7 +792,7 @@ _FLAWS: Final = Table(
 _SEGMENTATION: Final = Table(
     "segmentation",
     "One row a message that was cut into segments in a notable way: with short ones before its last (a"
-    " response with two), a request with a pause inside, a response whose short end came some 200 ms after"
+    " response with two), a request with a pause inside, a response whose short end came 190 ms or more after"
     " its full segments.",
     _columns(
         ("flow", "u32", "Flow number"),

@@ -14,10 +14,10 @@ segment, and each that is smaller than one, comes that much later. It looks like
 
 Evidence
 --------
-Several responses whose full segments came at once, and whose short rest came 195 to 290 ms later with little
-spread, long after the ACK of all before it: neither Nagle's algorithm nor a delayed ACK. An application that
-sleeps does not stop exactly at the end of a full segment. Lost is the pause; of responses that came late as a
-whole, what their first byte took beyond the median of those of which only the end was late.
+Several responses whose full segments came at once, and whose short rest came 195 ms and up to the round trip
+more after the ACK of all before it, with little spread: neither Nagle's algorithm nor a delayed ACK. An
+application that sleeps does not stop exactly at the end of a full segment. Lost is the pause; of responses that
+came late as a whole, what their first byte took beyond the median of those of which only the end was late.
 
 Fix
 ---
@@ -44,16 +44,16 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("segmentation",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
 
-#: The timer runs 200 ms from the last segment or its ACK (tcp(7)); measured 208 to 267 ms. A clock that
-#: counts in 4 or 10 ms may be early by one.
-HOLD_MIN_NS: Final = 195_000_000
-HOLD_MAX_NS: Final = 290_000_000
-#: The ACK of all before came at least this much earlier: a hold for a delayed ACK ends with that.
-SINCE_ACK_MIN_NS: Final = 50_000_000
+#: The timer is that of the zero window probe: from the last ACK on a retransmission timeout, which is 200 ms
+#: and the smoothed round trip (tcp(7); RFC 6298 with Linux's minimum). A clock that counts in 4 or 10 ms may be
+#: early by one.
+TIMER_MIN_NS: Final = 195_000_000
+#: ACKs that were delayed by 40 ms raise the smoothed round trip (measured: by as much), and a busy host is late.
+TIMER_LATE_NS: Final = 90_000_000
 #: So many of a server show a timer and no accident, and so many prove it.
 HOLDS_MIN: Final = 3
 HOLDS_SURE: Final = 5
-#: A timer varies by the clock of the kernel and by what restarts it (measured: 15 ms).
+#: A timer varies by the clock of the kernel and with the smoothed round trip (measured: 31 ms on 100 ms).
 SPREAD_MAX_NS: Final = 40_000_000
 
 REMEDY: Final = (
@@ -75,7 +75,7 @@ def _tails(tables: Mapping[str, pl.DataFrame], holds_min: int) -> pl.LazyFrame:
     import polars as pl
 
     server = ("server", "server_port")
-    pause = pl.col("pause").dt.total_nanoseconds()
+    since_ack = pl.col("pause_since_ack").dt.total_nanoseconds()
     full = pl.col("segment_bytes").cast(pl.UInt64)
     ends = pl.col("pause_offset") + pl.col("pause_released_bytes") >= pl.col("message_bytes")
     return (
@@ -83,15 +83,26 @@ def _tails(tables: Mapping[str, pl.DataFrame], holds_min: int) -> pl.LazyFrame:
         .lazy()
         .filter(
             pl.col("direction") == "server_to_client",
-            pause.is_between(HOLD_MIN_NS, HOLD_MAX_NS),
-            pl.col("pause_since_ack").dt.total_nanoseconds() >= SINCE_ACK_MIN_NS,
             pl.col("pause_offset") % full == 0,
             pl.col("unfilled_segments") == 0,
             ends,
         )
-        .join(tables["flows"].lazy().select("flow", *server), on="flow", how="left", maintain_order="left")
-        .with_columns(holds=pl.len().over(server), spread=(pause.max() - pause.min()).over(server))
+        .join(_of_flows(tables), on="flow", how="left", maintain_order="left")
+        .filter(since_ack.is_between(TIMER_MIN_NS, pl.col("timer_max")))
+        .with_columns(holds=pl.len().over(server), spread=(since_ack.max() - since_ack.min()).over(server))
         .filter(pl.col("holds") >= holds_min, pl.col("spread") <= SPREAD_MAX_NS)
+    )
+
+
+def _of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """The server of each flow, and the longest that the timer takes on its path."""
+    import polars as pl
+
+    rtt = sum(pl.col(name).dt.total_nanoseconds().fill_null(0) for name in ("server_path_rtt", "client_path_rtt"))
+    return (
+        tables["flows"]
+        .lazy()
+        .select("flow", "server", "server_port", "segment_bytes", timer_max=TIMER_MIN_NS + TIMER_LATE_NS + rtt)
     )
 
 
@@ -141,12 +152,7 @@ def _of_whole_responses(tables: Mapping[str, pl.DataFrame], tails: pl.LazyFrame)
         tables["transactions"]
         .lazy()
         .with_columns(pl.col("index").alias("transaction"), took=took)
-        .join(
-            tables["flows"].lazy().select("flow", "segment_bytes", *server),
-            on="flow",
-            how="left",
-            maintain_order="left",
-        )
+        .join(_of_flows(tables), on="flow", how="left", maintain_order="left")
     )
     usual = (
         answered.join(tails, on=["flow", "transaction"], how="semi")
@@ -159,7 +165,7 @@ def _of_whole_responses(tables: Mapping[str, pl.DataFrame], tails: pl.LazyFrame)
         answered.join(usual, on=server, how="inner", maintain_order="left")
         .filter(
             pl.col("response_wire_bytes") < pl.col("segment_bytes"),
-            lost.is_between(HOLD_MIN_NS, HOLD_MAX_NS),
+            lost.is_between(TIMER_MIN_NS, pl.col("timer_max")),
         )
         .select(
             "flow",

@@ -15,9 +15,10 @@ initial window. A request that was already on its way is lost and must be sent a
 Evidence
 --------
 The last request on the connection lets it go on; the server's FIN or RST is the first one and comes
-within the round trip and a little after the response, or the response says that it is the last; no
-more than some twenty requests were answered before; and the client opened another connection to the
-port soon after. Lost is the handshake of that, unless connection-per-request counts it.
+within the round trip and a little after the response, or the response says that it is the last, whoever
+closes then; no more than some twenty requests were answered before; and the client opened another
+connection to the port soon after. Lost is the handshake of that, unless connection-per-request counts it, or
+requests were left unanswered, whose time is told there.
 
 Fix
 ---
@@ -59,6 +60,8 @@ ANSWERED_MAX: Final = 20
 CLOSE_AT_ONCE_NS: Final = 100_000_000
 #: The client opens its next connection so soon if it has more to ask.
 NEXT_MAX_SECONDS: Final = 5
+#: One connection that ends under pipelined requests may be an accident, two are what the server does.
+HABIT_MIN: Final = 2
 #: Frames that a finding names; the rest are as many more of the same.
 FRAMES_SHOWN: Final = 8
 REMEDY: Final = (
@@ -81,10 +84,18 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
     nexts = connections.select(*SERVICE, opened="start", next_flow="flow", next_setup="initial_rtt").sort("opened")
     counted = needless(tables["connections"]).select(next_flow="flow", is_counted=pl.lit(value=True))
     # Where requests were left unanswered, that is what it cost.
-    unanswered = tables["endings"].lazy().filter(pl.col("kind") == "unanswered")
+    unanswered = (
+        tables["endings"]
+        .lazy()
+        .filter(pl.col("kind") == "unanswered")
+        .select("flow", is_unanswered=pl.lit(value=True))
+        .unique()
+    )
+    # A client that is told so may close before the server does.
+    refuses = (said & pl.col("close_frame").is_not_null()) | (by_server & at_once)
     refused = (
-        connections.join(unanswered, on="flow", how="anti")
-        .filter("request_persists", by_server, said | at_once, pl.col("transactions") <= answered_max)
+        connections.join(unanswered, on="flow", how="left")
+        .filter("request_persists", refuses, pl.col("transactions") <= answered_max)
         .sort("last_response_time")
         .join_asof(
             nexts,
@@ -100,7 +111,11 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
         .sort("flow")
     )
     # One new connection may follow several that were closed.
-    is_first = pl.col("next_flow").is_first_distinct() & pl.col("is_counted").is_null()
+    is_first = (
+        pl.col("next_flow").is_first_distinct()
+        & pl.col("is_counted").is_null()
+        & pl.col("is_unanswered").is_null()
+    )
     setup = pl.when(is_first).then(pl.col("next_setup").fill_null(pl.duration())).otherwise(pl.duration())
     return (
         refused.with_columns(setup=setup, said=said)
@@ -110,6 +125,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             fewest=pl.col("transactions").min(),
             most=pl.col("transactions").max(),
             said_times=pl.col("said").sum(),
+            answered_all=pl.col("is_unanswered").is_null().sum(),
             flow=pl.when(pl.len() == 1).then(pl.col("flow").first()),
             start=pl.col("last_response_time").min(),
             first_frame=pl.col("close_frame").min(),
@@ -118,6 +134,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             elapsed=(pl.col("last_response_time") - pl.col("start")).sum(),
             shown=pl.col("close_frame").head(FRAMES_SHOWN).cast(pl.String).str.join(", "),
         )
+        # One connection that ended with requests unanswered has that finding.
+        .filter((pl.col("answered_all") > 0) | (pl.col("times") >= HABIT_MIN))
         .select(
             "flow",
             "first_frame",

@@ -4,7 +4,8 @@ What it does
 ------------
 Finds three or more connections of a client to a server that are in use at the same time and that, within
 a round trip or two, begin to lose data together, or make each other wait: the handshake of one takes
-much longer than the path's least while the others are sending.
+much longer than the path's least while the others are sending. More than six at once, which is what
+browsers open to a host, are told even if they hurt nobody here (info).
 
 Why it is bad
 -------------
@@ -66,6 +67,8 @@ LOSS_SHARE_MAX: Final = 0.25
 INFLATED_MIN: Final = 2
 #: A handshake that takes longer had its SYN sent again: the first timeout is one second (RFC 6298).
 QUEUED_MAX_NS: Final = 1_000_000_000
+#: Firefox (network.http.max-persistent-connections-per-server) and Chromium open six to a host at most.
+USUAL_MAX: Final = 6
 REMEDY: Final = (
     "HTTP/2 on one connection, or fewer connections at once (client pool size, no domain sharding); pacing"
     " at the server (fq) and active queue management on the link (fq_codel, cake)"
@@ -129,7 +132,9 @@ def find(
             & (pl.col("together") >= pl.col("at_once") * losing_share_min)
         )
         .with_columns(lost=pl.col("queued") + pl.when("loses").then("recovery").otherwise(pl.duration()))
-        .filter(pl.col("at_once") >= connections_min, pl.col("loses") | (pl.col("inflated") >= INFLATED_MIN))
+        .with_columns(hurts=pl.col("loses") | (pl.col("inflated") >= INFLATED_MIN))
+        .filter(pl.col("at_once") >= connections_min, pl.col("hurts") | (pl.col("at_once") > USUAL_MAX))
+        .with_columns(lost=pl.when("hurts").then("lost").otherwise(pl.duration()))
         .select(
             "first_frame",
             "last_frame",
@@ -138,7 +143,8 @@ def find(
             "elapsed",
             flow=pl.lit(None),
             transaction=pl.lit(None),
-            confidence=pl.when(pl.col("loses") & (pl.col("inflated") > 0))
+            severity=pl.when(~pl.col("hurts")).then(pl.lit("info")),
+            confidence=pl.when(pl.col("hurts").not_() | (pl.col("loses") & (pl.col("inflated") > 0)))
             .then(0.9)
             .when("loses")
             .then(0.65)

@@ -100,7 +100,8 @@ def find(
         chains.filter((pl.col("redirects") >= chain_min) | pl.col("leads_elsewhere") | pl.col("is_slash"))
         .with_columns(start=start, elapsed=end - start, last=shown("next_host", "next_target"))
         .with_columns(lost=pl.col("elapsed") - pl.col("paused"))
-        .filter(pl.col("lost") >= lost_min)
+        # A chain is one on a fast path, too, and is told (info); a single redirect there is not worth it.
+        .filter((pl.col("lost") >= lost_min) | (pl.col("redirects") >= chain_min))
         .with_columns(response_first_time="start")
         .pipe(
             of_several,

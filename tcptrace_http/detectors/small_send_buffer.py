@@ -50,9 +50,16 @@ STEADY_FLIGHTS_MIN: Final = 4
 #: part of the buffer leaves flights of half of it (measured: 6, 3, 6, 6 for writes of three segments).
 FULL_SHARE: Final = 0.8
 STEADY_SHARE_MIN: Final = 0.4
-#: The largest of their later half is no larger than this times that of the earlier: a window in congestion
-#: avoidance grows.
+#: The largest of their later half is no larger than this times that of the earlier, to which the middle one
+#: counts: a window in congestion avoidance grows.
 GROWTH_MAX: Final = 1.1
+#: Behind a slow link a window in slow start sends as many segments with each ACK, and far fewer are acknowledged
+#: by then. What a full buffer sends next was made room for: each ACK covers two segments, unless it is
+#: stretched (RFC 5681, section 4.2).
+SEGMENTS_OF_AN_ACK: Final = 2
+#: On a slow link segments arrive one by one, each as long after the other as it takes to send, which may be a
+#: round trip: what its sender had in flight shows only on the sender's side of the link.
+FLIGHT_SEGMENTS_MIN: Final = 2
 #: The client offered this many times the largest flight, so it was not its window that was full.
 WINDOW_FACTOR_MIN: Final = 2.0
 #: Each flight starts one round trip after the one before: what is acknowledged makes room. (Measured 1.02.)
@@ -83,7 +90,7 @@ def find(
     is_steady = (pl.col("number") >= pl.col("number").filter(flight >= FULL_SHARE * largest).min().over(row)) & (
         pl.col("number") < pl.col("number").max().over(row)
     )
-    half = pl.len() // 2
+    later = pl.len() // 2
     steady = (
         tables["flights"]
         .lazy()
@@ -97,7 +104,7 @@ def find(
             steady_flights=pl.len(),
             largest=flight.max(),
             least=flight.min(),
-            growth=flight.tail(half).max() / flight.head(half).max(),
+            growth=flight.tail(later).max() / flight.head(pl.len() - later).max(),
             round=pl.col("round").median(),
         )
     )
@@ -109,15 +116,18 @@ def find(
         tables["flights"]
         .lazy()
         .join(steady, on=row, how="inner", maintain_order="left")
+        .join(_side(tables), on="flow", how="left", maintain_order="left")
         .filter(
             pl.col("steady_flights") >= steady_flights_min,
             pl.col("least") >= STEADY_SHARE_MIN * pl.col("largest"),
             pl.col("growth") <= GROWTH_MAX,
+            (pl.col("largest") >= FLIGHT_SEGMENTS_MIN) | pl.col("is_at_sender"),
             pl.col("receive_window_segments") >= window_factor_min * pl.col("largest"),
             (pl.col("round") / rtt).is_between(*ROUND_SHARES),
             pl.col("retransmissions") + pl.col("earlier_retransmissions") == 0,
             # A slow link spaces segments by a round trip as well; a full buffer waits for an ACK each time.
             pl.col("acks") + 1 >= flight.list.len(),
+            (pl.col("stretch_acks") > 0) | (SEGMENTS_OF_AN_ACK * pl.col("acks") >= segments - flight.list.last()),
             rtt >= RTT_MIN_NS,
             surplus > 0,
         )
@@ -146,3 +156,11 @@ def find(
             remedy=pl.lit(REMEDY),
         )
     )
+
+
+def _side(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Whether a flow was captured nearer to the server, which sends the responses."""
+    import polars as pl
+
+    is_at_sender = (pl.col("server_path_rtt") < pl.col("client_path_rtt")).fill_null(value=False)
+    return tables["flows"].lazy().select("flow", is_at_sender=is_at_sender)

@@ -36,6 +36,8 @@ _SNAP_BYTES: Final = 96
 #: Longer than any delayed ACK, shorter than the least retransmission timeout of Linux.
 _THINK_NS: Final = 150 * _MILLISECOND
 _SHUT_NS: Final = 400 * _MILLISECOND
+#: Apache's default KeepAliveTimeout, the shortest of the servers in wide use.
+_IDLE_NS: Final = 5000 * _MILLISECOND
 #: Servers that wait of themselves.
 _WAITING: Final = {"--think-ms", "--gap-ms", "--chunk-gap-ms", "--cork-forget", "--more-forget"}
 _QUALITY: Final = (
@@ -413,7 +415,7 @@ def _is_followed(source: Source, exchange: Exchange) -> bool:
 
 
 def _race(source: Source) -> Made | None:
-    """The server closed the idle connection as the client sent a request."""
+    """The connection was idle for five seconds, and the server closed it as the client sent a request."""
     candidates = [e for e in _long(source, 1) if e.index and len(e.request.packets) == 1]
     if not candidates or not _is_at_client(source):
         return None
@@ -424,8 +426,11 @@ def _race(source: Source) -> Made | None:
     closing = (request.time_ns + path_ns // 3 + 1000, _crafted(source, before, FIN | ACK, ack=request.seq))
     reset_ns = request.time_ns + path_ns + 2000
     reset = (reset_ns, _crafted(source, before, RST, seq=before.end + 1, ack=request.seq))
-    records = _without(source, _after(flow, request.frame))
-    records = sorted([*records, closing, reset], key=lambda record: record[0])
+    after = _after(flow, request.frame)
+    before_it = [r for frame, r in enumerate(source.records[: request.frame - 1], start=1) if frame not in after]
+    rest = [r for frame, r in enumerate(source.records, start=1) if frame >= request.frame and frame not in after]
+    later = sorted([*rest, closing, reset], key=lambda record: record[0])
+    records = [*before_it, *_shifted(later, _IDLE_NS)]
     none = ("reset-in-response", "truncated-response", "lost-pipelined-requests", *_QUALITY)
     return Made(records, "idle-timeout-race", [{"client_port": exchange.client_port}], (), none)
 

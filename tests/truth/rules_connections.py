@@ -5,18 +5,23 @@
     none with more. Two or three, or a mix, may be named.
 ``parallel-connection-burst``
     Most connections open at once (SYN to last data): more than six, what browsers open to a host today,
-    must be found; three to six may; one or two not (RFC 2616, section 8.1.4).
+    must be found, and three or more of whose packets the emulator's full queue dropped some of several; three to
+    six may; one or two not (RFC 2616, section 8.1.4).
 ``keep-alive-refused``
     By the messages: the client did not ask to close (HTTP/1.1 without ``Connection: close``, or 1.0 with
     ``keep-alive``) and was told ``Connection: close`` or answered by a FIN within 10 ms of the response, on two
     flows or more. Once may be named. Where the client asked for it, nowhere.
 ``repeated-slow-start``
-    Connection per request where responses were half as long again as the initial window, or longer, on a
-    path of 5 ms or more: each connection opened its window anew. Shorter responses or paths may be named;
-    one connection not.
+    A connection of several requests that began after an earlier one of the two hosts was done, where first
+    responses were half as long again as the initial window, or longer, on a path of 5 ms or more: it opened
+    its window anew. Shorter responses or paths may be named; one connection not. Where each connection has
+    one request it may: connection-per-request claims the round trips of their slow starts, and no time is
+    claimed twice (an earlier form of this rule asked for both).
 ``competing-bundle``
-    Three connections or more at once whose packets the emulator's full queue dropped must be found; several
-    at once without loss may be. One at a time not.
+    Several connections at once whose first responses are half as long again as the initial window, or longer,
+    and overlap on a path of 5 ms or more, without a drop, must be found: all are in slow start. Others of several
+    at once may be. One at a time not. (An earlier form of this rule asked for it where a queue had dropped
+    packets of several: that is parallel-connection-burst by the cases of both, and slow start is over then.)
 ``initial-window``
     A server whose configuration gives an initial window under 10 segments (RFC 6928), where a flow's first
     response is half as long again or longer, on a path of 5 ms or more. On a shorter path it may be named.
@@ -27,14 +32,17 @@
     the path alone takes longer than the timer (one second, RFC 6298): the first SYN was answered, and
     the second cost nothing. (The rule asked for those too, and a detector of lost time is silent there.)
 ``idle-timeout-race``
-    A request on a connection that had answered before, which got no byte of an answer, where the server's FIN
-    or RST came within a round trip (but 10 ms at least) of it, before or after.
+    A request on a connection that had answered before and then been idle for 200 ms or more, which got no
+    byte of an answer, where the server's FIN or RST came within a round trip (but 10 ms at least) of it,
+    before or after. Where it had not been idle no timeout can have passed: it may. (An earlier form of this
+    rule did not ask for the idle time that the name has.)
 ``lost-pipelined-requests``
     Two requests or more that the server left unanswered when it ended the connection, in a flow without gaps.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
@@ -59,6 +67,8 @@ _SYN_TIMER_MS: Final = 1000.0
 _PATH_MIN_MS: Final = 5.0
 #: A server that ends the connection as its habit does so at once.
 _RACE_MIN_MS: Final = 10.0
+#: No server has a shorter idle timeout; most have seconds.
+_IDLE_MIN_MS: Final = 200.0
 #: A segment or two behind the initial window may go out before anybody sees a second flight.
 _MORE_THAN: Final = 1.5
 #: RFC 6928.
@@ -90,7 +100,7 @@ def _connection_per_request(scene: Scene) -> Truth:
 
 def _burst(scene: Scene) -> Truth:
     most = scene.max_concurrent()
-    if most > _BROWSER_CONNECTIONS:
+    if most > _BROWSER_CONNECTIONS or (most >= _SHARED_MIN and len(_dropped(scene)) > 1):
         return Truth.at((Place(),))
     return ANYWHERE if most >= _SHARED_MIN else NOWHERE
 
@@ -119,15 +129,21 @@ def _is_refused(scene: Scene, exchange: Exchange) -> bool:
 
 def _repeated_slow_start(scene: Scene) -> Truth:
     window = initial_window(scene) or _INITIAL_WINDOW
-    singles = [flows for flows in _by_host_pair(scene) if len(flows) >= _SERIAL_MIN]
-    flows = [flow for group in singles for flow in group]
-    if any(len(scene.of_flow(flow)) > 1 for flow in flows) or not flows:
-        several = [flow for group in _by_host_pair(scene) if len(group) > 1 for flow in group]
-        return Truth(may=_ports(several))
-    limited = [flow for flow in flows if _outgrows(scene, flow, window)]
-    if len(limited) >= _SERIAL_MIN and scene.rtt_ms >= _PATH_MIN_MS:
-        return Truth.at((Place(),), _ports(flows))
-    return Truth(may=_ports(flows))
+    must, may = [], []
+    for flows in _by_host_pair(scene):
+        certain = scene.rtt_ms >= _PATH_MIN_MS and all(_outgrows(scene, flow, window) for flow in flows)
+        again = [flow for flow in flows if len(scene.of_flow(flow)) > 1 and _begins_after_one(flows, flow)]
+        if certain and len(again) > 1:
+            must.append(_ports(again))
+        if len(flows) > 1:
+            may += _ports(flows)
+    return Truth(tuple(must), tuple(may))
+
+
+def _begins_after_one(flows: list[Flow], flow: Flow) -> bool:
+    """Whether another of the flows had sent all its data before this one began."""
+    done = [max((p.time_ns for p in other.packets if p.payload_bytes), default=0) for other in flows]
+    return any(0 < end < flow.packets[0].time_ns for end in done)
 
 
 def _outgrows(scene: Scene, flow: Flow, window: int) -> bool:
@@ -137,12 +153,23 @@ def _outgrows(scene: Scene, flow: Flow, window: int) -> bool:
     return length >= _MORE_THAN * window * flow.segment_bytes
 
 
+def _dropped(scene: Scene) -> set[int]:
+    """Ports of the clients whose data the emulator's full queue dropped."""
+    return {drop["dport"] for drop in scene.drops if drop.get("why") == "queue" and drop["dir"] == "down"}
+
+
 def _competing(scene: Scene) -> Truth:
-    most = scene.max_concurrent()
-    if most <= 1:
+    if scene.max_concurrent() <= 1:
         return NOWHERE
-    dropped = {drop["dport"] for drop in scene.drops if drop.get("why") == "queue" and drop["dir"] == "down"}
-    return Truth.at((Place(),)) if most >= _SHARED_MIN and len(dropped) > 1 else ANYWHERE
+    window = initial_window(scene) or _INITIAL_WINDOW
+    spans = sorted(
+        (first.response.first.time_ns, first.response.last.time_ns)
+        for flow in scene.flows
+        if (first := next(iter(scene.of_flow(flow)), None)) and first.response and _outgrows(scene, flow, window)
+    )
+    overlap = any(later < end for (_, end), (later, _) in itertools.pairwise(spans))
+    certain = overlap and scene.rtt_ms >= _PATH_MIN_MS and not scene.drops
+    return Truth.at((Place(),)) if certain else ANYWHERE
 
 
 def _initial_window(scene: Scene) -> Truth:
@@ -181,7 +208,7 @@ def is_refused(flow: Flow) -> bool:
 
 
 def _race(scene: Scene) -> Truth:
-    places = []
+    places, may = [], []
     for flow in scene.flows:
         exchanges = scene.of_flow(flow)
         last = exchanges[-1] if len(exchanges) > 1 else None
@@ -190,8 +217,9 @@ def _race(scene: Scene) -> Truth:
             continue
         apart_ms = abs(end.time_ns - last.request.first.time_ns) / 1e6
         if apart_ms <= max(_RACE_MIN_MS, scene.rtt_ms) and exchanges[-2].response is not None:
-            places.append(Place(flow.client_port))
-    return Truth.at(tuple(places))
+            idle_ms = (last.request.first.time_ns - exchanges[-2].response.last.time_ns) / 1e6
+            (places if idle_ms >= _IDLE_MIN_MS else may).append(Place(flow.client_port))
+    return Truth.at(tuple(places), tuple(may))
 
 
 def _lost_pipelined(scene: Scene) -> Truth:

@@ -1,24 +1,31 @@
 """What was retrieved, and whether it had to be.
 
+Bytes that cost nothing are no pathology: where those that were sent in vain are fewer than an initial window
+(ten segments, RFC 6928) and took less than 2 ms to come in, the three rules of repeats and the one of text say
+may, as the detectors' cases do (an earlier form of these rules asked for all of 1000 bytes or more). As
+long as they see only the server's end, that is the time in which the server wrote them.
+
 ``unconditional-repeat``
     A GET of a target that was answered 200 before with a validator (ETag or Last-Modified), which carries no
     condition (If-None-Match, If-Modified-Since) and got the same body of 1000 bytes or more: each such
-    target must be found, as one place. Smaller bodies or targets without a validator may be named.
+    target must be found, as one place. Smaller bodies or targets without a validator may be named, and what was
+    asked for before the first answer was there.
 ``duplicate-object``
     The same body, of 1000 bytes or more, from two targets or hosts must be found. One target that was
     retrieved twice may be named, for that is ``unconditional-repeat``'s. No body twice: nowhere.
 ``delta-eligible-repeat``
     A target retrieved again whose body, of 1000 bytes or more, changed, and of which the first tells at
     least half: they begin and end alike for half of it, or compressed with the first as dictionary it has
-    less than half of its size compressed alone (DEFLATE sees 32 KB). The other changed ones may be named.
-    Nowhere where no body changed.
+    less than half of its size compressed alone (DEFLATE sees 32 KB). The other changed ones may be named, and
+    what is no text by its type (whose bodies the analyser does not keep, as the detector says; an earlier form
+    of this rule asked for any). Nowhere where no body changed.
 ``uncompressed-text``
     A 200 with a body of 1400 bytes or more, of a text type, without Content-Encoding, that DEFLATE makes
     smaller by half or more, to a request that accepts gzip: it must be found, one place a flow. Where the
     request does not accept gzip, or less is saved, it may be named. Encoded, tiny or no text: nowhere.
 ``redirect-chain``
     Two redirections (301, 302, 303, 307, 308) or more, each to the target of the next, must be found; a single
-    one may be named.
+    one may be named, and two of which the client did not follow the second.
 """
 
 from __future__ import annotations
@@ -41,7 +48,11 @@ __all__ = ["RULES"]
 _OK: Final = 200
 _BODY_MIN_BYTES: Final = 1000
 _TEXT_MIN_BYTES: Final = 1400
+#: An initial window of ten segments: fewer bytes cost no round trip.
+_WINDOW_BYTES: Final = 14_600
+_TIME_MIN_MS: Final = 2.0
 _TEXT: Final = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
+_CHAIN_MIN: Final = 2
 _REDIRECTS: Final = (301, 302, 303, 307, 308)
 
 _Url = tuple[str, str]
@@ -63,16 +74,25 @@ def _by_url(scene: Scene) -> dict[_Url, list[tuple[Exchange, Message, Message]]]
     return found
 
 
+def _costs(responses: list[Message], share: float = 1.0) -> bool:
+    """Whether this share of the responses' bytes was worth a round trip or time that can be seen."""
+    took_ms = sum((response.last.time_ns - response.first.time_ns) / 1e6 for response in responses)
+    saved = sum(len(response.body) for response in responses) * share
+    return saved >= _WINDOW_BYTES or took_ms * share >= _TIME_MIN_MS
+
+
 def _unconditional(scene: Scene) -> Truth:
     must, may = [], []
     for retrieved in _by_url(scene).values():
         first = retrieved[0][2]
         again = [(e, r) for e, q, r in retrieved[1:] if r.body == first.body and not _is_conditional(q)]
+        # Asked for before the first was there: there was nothing yet to ask with.
+        later = [r for e, r in again if e.request and e.request.first.time_ns > first.last.time_ns]
         if not again:
             continue
         known = "etag" in first.fields or "last-modified" in first.fields
         places = _places([retrieved[0][0], *(e for e, _ in again)])
-        (must if known and len(first.body) >= _BODY_MIN_BYTES else may).append(places)
+        (must if known and len(first.body) >= _BODY_MIN_BYTES and _costs(later) else may).append(places)
     return Truth(tuple(must), tuple(place for places in may for place in places))
 
 
@@ -85,15 +105,20 @@ def _is_conditional(request: Message) -> bool:
 
 
 def _duplicate(scene: Scene) -> Truth:
-    by_body: dict[bytes, list[tuple[_Url, Exchange]]] = defaultdict(list)
-    for exchange, url, _, response in _answered(scene):
+    by_body: dict[bytes, list[tuple[_Url, Exchange, Message]]] = defaultdict(list)
+    for exchange, url, _, response in sorted(_answered(scene), key=lambda row: row[2].first.frame):
         if response.status == _OK and response.body:
-            by_body[response.body].append((url, exchange))
+            by_body[response.body].append((url, exchange, response))
     must, may = [], []
     for body, copies in by_body.items():
-        urls = {url for url, _ in copies}
-        places = _places([exchange for _, exchange in copies])
-        if len(urls) > 1 and len(body) >= _BODY_MIN_BYTES:
+        urls = {url for url, _, _ in copies}
+        places = _places([exchange for _, exchange, _ in copies])
+        # Asked for under another name once the first was there.
+        first_url, _, first = copies[0]
+        twins = [
+            r for url, e, r in copies[1:] if url != first_url and e.request.first.time_ns > first.last.time_ns
+        ]
+        if len(urls) > 1 and len(body) >= _BODY_MIN_BYTES and _costs(twins):
             must.append(places)
         elif len(copies) > 1:
             may.append(places)
@@ -104,16 +129,22 @@ def _delta(scene: Scene) -> Truth:
     must, may = [], []
     for retrieved in _by_url(scene).values():
         changed = [
-            (e, before.body, after.body)
+            (e, before, after)
             for (_, _, before), (e, _, after) in itertools.pairwise(retrieved)
             if before.body != after.body
         ]
         if not changed:
             continue
         places = _places([exchange for exchange, _, _ in changed])
-        alike = any(len(new) >= _BODY_MIN_BYTES and _is_mostly(new, old) for _, old, new in changed)
-        (must if alike else may).append(places)
+        texts = [(old, new) for _, old, new in changed if _is_text(new)]
+        alike = [new for old, new in texts if _is_mostly(new.body, old.body)]
+        is_long = any(len(new.body) >= _BODY_MIN_BYTES for new in alike)
+        (must if is_long and _costs(alike, 0.5) else may).append(places)
     return Truth(tuple(must), tuple(place for places in may for place in places))
+
+
+def _is_text(response: Message) -> bool:
+    return response.fields.get("content-type", "").lower().startswith(_TEXT)
 
 
 def _is_mostly(new: bytes, old: bytes) -> bool:
@@ -134,12 +165,12 @@ def _uncompressed(scene: Scene) -> Truth:
     must: dict[int, list[Place]] = defaultdict(list)
     may = []
     for exchange, _, request, response in _answered(scene):
-        kind = response.fields.get("content-type", "").lower()
-        is_plain = "content-encoding" not in response.fields and kind.startswith(_TEXT)
+        is_plain = "content-encoding" not in response.fields and _is_text(response)
         if response.status != _OK or not is_plain or len(response.body) < _TEXT_MIN_BYTES // 2:
             continue
         place = Place(exchange.client_port, exchange.index)
-        saves = len(zlib.compress(response.body)) * 2 <= len(response.body)
+        packed = len(zlib.compress(response.body))
+        saves = packed * 2 <= len(response.body) and _costs([response], 1 - packed / len(response.body))
         accepted = "gzip" in request.fields.get("accept-encoding", "")
         if saves and accepted and len(response.body) >= _TEXT_MIN_BYTES:
             must[exchange.client_port].append(place)
@@ -159,8 +190,9 @@ def _redirects(scene: Scene) -> Truth:
             waiting[_plain(urljoin(url, response.fields["location"]))] = chain
         elif chain:
             places.append(chain)
-    places += waiting.values()
-    must = tuple(tuple(chain) for chain in places if len(chain) > 1)
+    # The last was not followed: nobody waited for what it led to.
+    places += [chain[:-1] if len(chain) == _CHAIN_MIN else chain for chain in waiting.values()]
+    must = tuple(tuple(chain) for chain in places if len(chain) >= _CHAIN_MIN)
     return Truth(must, tuple(place for chain in places if len(chain) == 1 for place in chain))
 
 

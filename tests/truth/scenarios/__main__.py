@@ -76,11 +76,14 @@ def scenarios() -> list[Scenario]:
         think = {"think_ms": 40 * (number + 1)}
         add("think", ("slow-server",), serial, [f"/think/{size}/{think['think_ms']}"] * 3, server=think)
         add("refused", ("refused-connection",), refused, [one] * (number + 1), has_server=False)
-        add("redirect", ("redirect-chain",), serial, [f"/redirect/{at}" for at in range(number + 2, 0, -1)])
-        add("same", ("duplicate-object",), serial, [f"/same/{size}", f"/also/{size}"])
-        add("again", ("unconditional-repeat",), serial, [one, one], habits={"has_validators": True})
-        add("version", ("delta-eligible-repeat",), serial, [f"/version/{size}"] * 3)
-        add("text", ("uncompressed-text",), partial(_accepting, serial), [f"/text/{2 * size}"])
+        hops = [f"/redirect/{at}" for at in range(number + 2, 0, -1)]
+        add("redirect", ("redirect-chain",), serial, [*hops, "/plain/900"])
+        # More than an initial window: without a path to speak of, fewer bytes cost nothing.
+        long = 20_000 + size
+        add("same", ("duplicate-object",), serial, [f"/same/{long}", f"/also/{long}"])
+        add("again", ("unconditional-repeat",), serial, [f"/plain/{long}"] * 2, habits={"has_validators": True})
+        add("version", ("delta-eligible-repeat",), serial, [f"/version/{long}"] * 3)
+        add("text", ("uncompressed-text",), partial(_accepting, serial), [f"/text/{long}"])
         add("apart", ("connection-per-request",), apart, [f"/plain/{size + at}" for at in range(4 + number)])
         refuses = {"requests_max": 1}
         add(

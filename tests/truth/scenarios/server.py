@@ -87,6 +87,7 @@ def _answer(connection: socket.socket, head: bytes, habits: Habits, count: int, 
         fields.append("Content-Type: text/html")
     elif kind == "version":
         body = b"version %06d" % count + body[14:]
+        fields.append("Content-Type: text/html")
     tag = f'"{hashlib.sha256(body).hexdigest()[:8]}"'
     if habits.has_validators:
         fields.append(f"ETag: {tag}")

@@ -6,6 +6,9 @@ const TIMESTAMPS_BYTES: u32 = 12;
 /// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
 /// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
 const EQUAL_RUN_MIN: u32 = 3;
+/// TCP payload of a packet of 1280 bytes, the least MTU of IPv6 (RFC 8200, section 5), with timestamps. Paths of
+/// today carry that much. What is shorter and ends a write of the sender (PSH) is as long as that write.
+const LEAST_PATH_PAYLOAD: u32 = 1280 - 40 - 20 - TIMESTAMPS_BYTES;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
@@ -40,8 +43,15 @@ impl SegmentSize {
         self.accepted = payload(client).max(self.negotiated);
     }
 
-    /// Notes a new data segment of the server that starts at `start`.
-    pub fn data(&mut self, frame: u64, payload_bytes: u32, acked: i64, start: i64) {
+    /// Notes a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
+    pub fn data(
+        &mut self,
+        frame: u64,
+        payload_bytes: u32,
+        ends_write: bool,
+        acked: i64,
+        start: i64,
+    ) {
         self.largest = self.largest.max(payload_bytes);
         let Some(negotiated) = self.negotiated else {
             return;
@@ -50,7 +60,11 @@ impl SegmentSize {
             self.super_segments = self.super_segments.saturating_add(1);
             self.super_segment_frame.get_or_insert(frame);
         }
-        let repeats = payload_bytes == self.previous && payload_bytes < negotiated && acked < start;
+        let is_a_write = ends_write && payload_bytes < LEAST_PATH_PAYLOAD;
+        let repeats = payload_bytes == self.previous
+            && payload_bytes < negotiated
+            && acked < start
+            && !is_a_write;
         self.equal_run = if repeats {
             self.equal_run.saturating_add(1)
         } else {
@@ -106,9 +120,9 @@ mod tests {
     fn a_segment_that_the_client_accepts_was_not_merged() {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(1400), false);
-        size.data(1, 1460, 1, 1);
+        size.data(1, 1460, false, 1, 1);
         assert_eq!((size.super_segments, size.wire_segments(1460)), (0, 1));
-        size.data(2, 2920, 1, 1461);
+        size.data(2, 2920, false, 1, 1461);
         assert_eq!(
             (size.super_segments, size.super_segment_frame),
             (1, Some(2))
@@ -120,18 +134,32 @@ mod tests {
         let mut size = SegmentSize::default();
         size.negotiated(Some(1460), Some(1460), false);
         for start in 1..=5 {
-            size.data(1, 1380, 0, start * 1380);
+            size.data(1, 1380, true, 0, start * 1380);
         }
         assert_eq!(size.full(), 1380);
-        size.data(2, 1460, 0, 6 * 1380);
+        size.data(2, 1460, false, 0, 6 * 1380);
         assert_eq!(size.full(), 1460);
+    }
+
+    #[test]
+    fn equal_writes_of_a_few_hundred_bytes_are_no_limit_of_the_path() {
+        let full_after_five = |ends_write| {
+            let mut size = SegmentSize::default();
+            size.negotiated(Some(1460), Some(1460), true);
+            for start in 1..=5 {
+                size.data(1, 500, ends_write, 0, start * 500);
+            }
+            size.full()
+        };
+        assert_eq!(full_after_five(true), 1448);
+        assert_eq!(full_after_five(false), 500);
     }
 
     #[test]
     fn without_a_handshake_the_largest_segment_is_a_full_one() {
         let mut size = SegmentSize::default();
-        size.data(1, 1460, 1, 1);
-        size.data(2, 13, 1, 1461);
+        size.data(1, 1460, false, 1, 1);
+        size.data(2, 13, true, 1, 1461);
         assert_eq!(size.full(), 1460);
     }
 }

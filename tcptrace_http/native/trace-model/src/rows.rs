@@ -6492,7 +6492,7 @@ impl FlawsTable {
         }
     }
 }
-/// One row a message that was cut into segments in a notable way: with short ones before its last (a response with two), a request with a pause inside, a response whose short end came some 200 ms after its full segments.
+/// One row a message that was cut into segments in a notable way: with short ones before its last (a response with two), a request with a pause inside, a response whose short end came 190 ms or more after its full segments.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SegmentationRow {
     /// Flow number.

@@ -231,8 +231,14 @@ impl Flow {
             return;
         }
         let acked = self.server_half().acked;
-        self.segment_size
-            .data(packet.frame, segment.payload_bytes, acked, start);
+        let ends_write = segment.flags & flags::PSH != 0;
+        self.segment_size.data(
+            packet.frame,
+            segment.payload_bytes,
+            ends_write,
+            acked,
+            start,
+        );
         if !self.is_http {
             return;
         }
