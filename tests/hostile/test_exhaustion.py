@@ -22,14 +22,16 @@ if TYPE_CHECKING:
 MIB: Final = 1 << 20
 #: Of an analysis of next to nothing: Python, polars and the core, with room for the allocator's habits.
 BASE_MIB: Final = 112
-#: A capture that is only read and counted needs no more than that.
-NOTHING_KEPT_MIB: Final = 128
+#: A capture that is only read and counted needs no more than that: its anomalies are judged as well.
+NOTHING_KEPT_MIB: Final = 144
 #: What pages are made from (PAGES_BYTES_MAX), and what it takes to group that.
 PAGES_MIB: Final = BASE_MIB + 6 * 64
 #: The sum that all flows may hold (HELD_BYTES_MAX), and what is allocated around it.
 HELD_MIB: Final = BASE_MIB + 256 + 64
 #: The same, and a batch of rows with targets of 8 kB.
 LONG_ROWS_MIB: Final = HELD_MIB + 256
+#: All that flows held comes with the last batch: in the core, as Arrow, as polars' frames, and in queries.
+LAST_BATCH_MIB: Final = HELD_MIB + 7 * 256
 # 131,072 flows that may be open at a kilobyte and a half each, and what every run needs.
 OPEN_FLOWS_MIB: Final = 384
 LIMIT_REACHED: Final = "limit_reached"
@@ -79,8 +81,8 @@ CASES: Final = {
     "single_bytes": Case(made.single_bytes, 30_000, 1_000_000, kinds=frozenset({"capture_gap"})),
     "waiting_on_many_flows": Case(made.waiting_on_many_flows, 60, 600, HELD_MIB, HELD_MIB, LIMIT),
     "heads_on_many_flows": Case(made.heads_on_many_flows, 300, 10_000, HELD_MIB, HELD_MIB, LIMIT),
-    "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB, LONG_ROWS_MIB),
-    "pipelined_on_one_flow": Case(made.pipelined_on_one_flow, 20, 3000, PAGES_MIB, PAGES_MIB),
+    "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB, LAST_BATCH_MIB),
+    "pipelined_on_one_flow": Case(made.pipelined_on_one_flow, 20, 3000, PAGES_MIB + 64, PAGES_MIB + 64),
     "unacknowledged_on_many_flows": Case(
         made.unacknowledged_on_many_flows, 64_000, 6_400_000, PAGES_MIB, PAGES_MIB
     ),
@@ -89,7 +91,7 @@ CASES: Final = {
     # Texts that are remembered and measured, rows of them with long URLs, and the findings of these.
     "texts": Case(made.texts, 300, 10_000, BASE_MIB + 128, BASE_MIB + 192),
     "texts_on_many_flows": Case(made.texts_on_many_flows, 20, 1000, BASE_MIB + 64, HELD_MIB, LIMIT),
-    "redirects": Case(made.redirects, 2000, 50_000, NOTHING_KEPT_MIB + 64, LONG_ROWS_MIB),
+    "redirects": Case(made.redirects, 2000, 50_000, PAGES_MIB, LONG_ROWS_MIB),
     "fragments": Case(made.fragments, 20_000, 1_000_000, kinds=frozenset({"incomplete_fragments"})),
     "anomalies": Case(made.anomalies, 20_000, 2_000_000, kinds=frozenset({"truncated_packet", "time_backwards"})),
     "pcapng_interfaces": Case(made.pcapng_interfaces, 100_000, 5_000_000, kinds=LIMIT),

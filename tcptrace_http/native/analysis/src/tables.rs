@@ -45,6 +45,9 @@ pub struct Tables {
     pub(crate) http_output: Output,
     /// What all flows hold for later.
     pub(crate) held: Held,
+    /// Candidates that were given up, and the texts of waiting transactions at which they are.
+    unjudged: u64,
+    waiting_texts_max: usize,
     /// Rows that were left behind because their flow was not finished.
     left_behind: BTreeMap<&'static str, Columns>,
 }
@@ -66,6 +69,8 @@ pub struct AnomaliesGiven {
 
 /// A transaction with a short target, or a flow.
 const ROW_BYTES: usize = 704;
+/// Transactions with targets of a hundred bytes: half a million that wait to be judged.
+const WAITING_TEXTS_MAX: usize = 64 << 20;
 /// How often a row may be looked through while it waits for the end of its flow, on the average.
 const LOOKED_THROUGH_AT_MOST: usize = 4;
 
@@ -100,6 +105,9 @@ impl Tables {
         Tables {
             segments,
             held: Held::of_one(shares),
+            waiting_texts_max: WAITING_TEXTS_MAX
+                .checked_div(shares)
+                .unwrap_or(WAITING_TEXTS_MAX),
             exchanges: exchanges.then(Vec::new),
             flow_statistics: statistics.then(FlowStatisticsTable::default),
             ..Tables::default()
@@ -154,6 +162,12 @@ impl Tables {
             self.recoveries.complaint(),
             self.queues.complaint(),
             self.held.complaint(),
+            (self.unjudged > 0).then(|| {
+                format!(
+                    "{} candidates of long flows were not judged: their transactions have too long texts",
+                    self.unjudged
+                )
+            }),
         ];
         for detail in complaints.into_iter().flatten() {
             self.push_anomaly(Anomaly {
@@ -228,6 +242,7 @@ impl Tables {
         let transactions = self.divided("transactions", transactions, is_judged);
         let waits = self.waits.take().into_columns();
         let waits = self.divided("waits", waits, is_judged);
+        self.forget_candidates();
         self.count_left_behind();
         let tables = BTreeMap::from([
             ("flows", flows),
@@ -270,6 +285,20 @@ impl Tables {
         let (taken, left) = all.divided(|row| ripe.get(row) == Some(&true));
         self.left_behind.insert(name, left);
         taken
+    }
+
+    /// Lets the transactions of live flows go, unjudged, if those that wait for the end of their flow have
+    /// too long texts.
+    fn forget_candidates(&mut self) {
+        let waiting = self.left_behind.get("transactions");
+        if waiting.map_or(0, Columns::text_bytes) <= self.waiting_texts_max {
+            return;
+        }
+        for name in CANDIDATES {
+            let forgotten = self.left_behind.remove(*name);
+            let rows = forgotten.map_or(0, |rows| rows.rows) as u64;
+            self.unjudged = self.unjudged.saturating_add(rows);
+        }
     }
 
     /// The limits of the tables hold for the rows that were left behind too.

@@ -92,6 +92,16 @@ impl Columns {
         self.taken(&order)
     }
 
+    /// Memory of the texts in all columns.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        let texts = self.columns.iter().map(|column| match &column.values {
+            Values::Text(texts) => texts.items.len(),
+            _ => 0,
+        });
+        texts.fold(0, usize::saturating_add)
+    }
+
     /// The values of a `u32` column.
     #[must_use]
     pub fn numbers(&self, name: &str) -> Option<&[u32]> {

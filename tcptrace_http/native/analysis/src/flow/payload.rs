@@ -32,6 +32,10 @@ impl Opened {
     }
 }
 
+/// A longer URL is not compared with others: the longest that browsers and caches agree on (it is what
+/// sitemaps.org allows), and copies of longer ones cost too much where nobody answers them.
+const URL_COMPARED_MAX: usize = 2048;
+
 impl Flow {
     /// Hands the segment's payload, and what it makes deliverable, to HTTP.
     pub(super) fn payload(
@@ -294,6 +298,10 @@ impl Flow {
 
     /// The transaction as one of all that the clients asked for, if its request is known.
     fn exchange(&self, frame: u64, row: &TransactionRow, noted: Noted) -> Option<Exchange> {
+        let texts = [&row.target, &row.location].into_iter().flatten();
+        if texts.into_iter().any(|text| text.len() > URL_COMPARED_MAX) {
+            return None;
+        }
         let (client, server) = self.client_and_server();
         let details = is_notable(row).then(|| Details {
             row: row.clone(),
