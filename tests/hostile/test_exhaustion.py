@@ -81,7 +81,7 @@ CASES: Final = {
     "single_bytes": Case(made.single_bytes, 30_000, 1_000_000, kinds=frozenset({"capture_gap"})),
     "waiting_on_many_flows": Case(made.waiting_on_many_flows, 60, 600, HELD_MIB, HELD_MIB, LIMIT),
     "heads_on_many_flows": Case(made.heads_on_many_flows, 300, 10_000, HELD_MIB, HELD_MIB, LIMIT),
-    "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB, LAST_BATCH_MIB),
+    "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB + 96, LAST_BATCH_MIB),
     "pipelined_on_one_flow": Case(made.pipelined_on_one_flow, 20, 3000, PAGES_MIB + 64, PAGES_MIB + 64),
     "unacknowledged_on_many_flows": Case(
         made.unacknowledged_on_many_flows, 64_000, 6_400_000, PAGES_MIB, PAGES_MIB
