@@ -3,7 +3,7 @@
 What it does
 ------------
 Finds responses for which the server worked (or waited for another service) for 20 ms and more before
-the first byte. Up to 200 ms that is a warning: a page that is made anew each time takes as long.
+the first byte. Up to 200 ms that is for information: a page that is made anew each time takes as long.
 
 Why it is bad
 -------------
@@ -52,7 +52,7 @@ THINK_MIN: Final = timedelta(milliseconds=20)
 #: A seek of a disk (J. Dean's numbers): no server need be faster.
 ALLOWED: Final = timedelta(milliseconds=10)
 #: A quarter of what web.dev calls a good time to first byte (800 ms), which has set-up and path in it:
-#: less is a warning at most.
+#: less is for information.
 ERROR_THINK_MIN: Final = timedelta(milliseconds=200)
 #: Responses whose median tells what this server usually takes.
 COUNT_MIN: Final = 5
@@ -119,7 +119,7 @@ def find(
             first_frame="request_last_frame",
             last_frame="response_first_frame",
             cause=pl.lit("server.think"),
-            severity=pl.when(pl.col("think") < ERROR_THINK_MIN).then(pl.lit("warning")),
+            severity=pl.when(pl.col("think") < ERROR_THINK_MIN).then(pl.lit("info")),
             summary=pl.format(
                 "the server took {} ms before it began to answer {} {}",
                 ms("think"),
