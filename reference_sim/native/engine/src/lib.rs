@@ -1,0 +1,22 @@
+//! The engine of `reference_sim`: a packet-level discrete-event simulation of HTTP over TCP.
+//!
+//! Time is integer nanoseconds from the start of the simulation; events are handled in the order
+//! (time, counter); every element that needs chance has its own stream of random numbers. The
+//! same scenario with the same seed gives the same bytes on any machine.
+//!
+//! - [`scenario`]: what is simulated, as Python hands it over; [`stack`]: the knobs of a TCP.
+//! - [`segment`], [`tcp`]: one end of a connection, without I/O.
+//! - [`truth`]: what really happened.
+//!
+//! Nothing here reads captures, estimates or classifies: only the trace model is shared with the
+//! analysis.
+
+#![forbid(unsafe_code)]
+
+pub mod app;
+pub mod random;
+pub mod scenario;
+pub mod segment;
+pub mod stack;
+pub mod tcp;
+pub mod truth;
