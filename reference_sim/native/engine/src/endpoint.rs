@@ -1,27 +1,33 @@
 //! One end of a connection: its TCP, and the application's calls that wait for it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::app::AppId;
-use crate::stack::Nanoseconds;
+use crate::stack::{Nanoseconds, Stack};
+use crate::tcp::Connection;
 use crate::truth::{Limit, WindowRow};
 
 /// A `write` call that was not taken whole yet.
 #[derive(Clone, Copy, Debug)]
 pub struct PendingWrite {
     pub left: u64,
+    /// Nothing of it was taken yet.
+    pub is_whole: bool,
     /// From when the last one was taken to when this one is made.
     pub gap: Nanoseconds,
 }
 
 #[derive(Debug)]
-pub struct Endpoint<T> {
-    pub tcp: T,
+pub struct Endpoint {
+    pub tcp: Connection,
     pub app: AppId,
-    pub stack: u32,
+    pub stack: Arc<Stack>,
     pub writes: VecDeque<PendingWrite>,
     /// When the last write was taken whole.
     pub taken: Option<Nanoseconds>,
+    /// What was taken has not been offered to the network yet.
+    pub has_written: bool,
     /// The next call is made later.
     pub pauses: bool,
     /// The offset at which the next write begins.
@@ -43,15 +49,16 @@ pub struct Endpoint<T> {
     pub window: Option<WindowRow>,
 }
 
-impl<T> Endpoint<T> {
+impl Endpoint {
     #[must_use]
-    pub fn new(tcp: T, app: AppId, stack: u32) -> Self {
+    pub fn new(tcp: Connection, app: AppId, stack: &Arc<Stack>) -> Self {
         Endpoint {
             tcp,
             app,
-            stack,
+            stack: Arc::clone(stack),
             writes: VecDeque::new(),
             taken: None,
+            has_written: false,
             pauses: false,
             // The SYN is offset 0.
             write_offset: 1,

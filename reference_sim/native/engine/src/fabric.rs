@@ -32,20 +32,23 @@ pub struct Flow {
     pub scales: [Option<u8>; 2],
     /// The first offset that was not sent yet.
     pub sent_end: [u64; 2],
-    /// The first offset that the peer has not acknowledged.
-    pub acked: [u64; 2],
+    /// Data in flight is at most so much: what each side's send buffer holds.
+    pub buffers: [u64; 2],
     /// Kept only if something is recorded.
     pub streams: [Stream; 2],
     /// Packets on their way.
     pub in_flight: u32,
 }
 
-/// The number of a side in an array of both.
-#[must_use]
-pub fn number(side: Side) -> usize {
-    match side {
-        Side::Client => 0,
-        Side::Server => 1,
+impl Flow {
+    /// What `side` sent was acknowledged up to here. A copy of data that was acknowledged may still
+    /// be on its way, but none from before the flight that was acknowledged last: packets do not
+    /// overtake each other.
+    pub fn acknowledged(&mut self, side: Side, ack: u64) {
+        let stream = of_mut(&mut self.streams, side);
+        if !stream.is_empty() {
+            stream.trim(ack.saturating_sub(*of(&self.buffers, side)));
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use crate::app::Content;
-use crate::body;
 
 /// The contents of one direction of a connection that may still be sent (again).
 #[derive(Debug)]
@@ -57,23 +56,8 @@ impl Stream {
             }
             let skipped = from.saturating_sub(*start);
             let wanted = (end - start).min(content.bytes());
-            copy_content(content, skipped, wanted, out);
+            content.copy(skipped, wanted, out);
         }
-    }
-}
-
-/// The bytes of a content between two offsets of its own.
-fn copy_content(content: &Content, from: u64, to: u64, out: &mut Vec<u8>) {
-    match content {
-        Content::Text(text) => {
-            out.extend_from_slice(text.get(from as usize..to as usize).unwrap_or(&[]));
-        }
-        Content::Body {
-            object,
-            kind,
-            from: first,
-            ..
-        } => body::write(*kind, *object, first + from..first + to, out),
     }
 }
 

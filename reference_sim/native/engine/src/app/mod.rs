@@ -42,6 +42,21 @@ impl Content {
             Content::Body { bytes, .. } => *bytes,
         }
     }
+
+    /// Appends the bytes [from, to) of this content.
+    pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u8>) {
+        match self {
+            Content::Text(text) => {
+                out.extend_from_slice(text.get(from as usize..to as usize).unwrap_or(&[]));
+            }
+            Content::Body {
+                object,
+                kind,
+                from: first,
+                ..
+            } => crate::body::write(*kind, *object, first + from..first + to, out),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
