@@ -73,9 +73,7 @@ impl EventQueue {
     }
 
     pub fn pop(&mut self) -> Option<(Nanoseconds, Event)> {
-        self.heap
-            .pop()
-            .map(|Reverse(next)| (next.time, next.event))
+        self.heap.pop().map(|Reverse(next)| (next.time, next.event))
     }
 
     #[must_use]

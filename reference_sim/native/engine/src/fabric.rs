@@ -146,7 +146,11 @@ impl Fabric {
             events: EventQueue::default(),
             truth: Truth::default(),
             record: scenario.record,
-            taps: scenario.taps.iter().map(|tap| Tap::new(name(scenario, tap))).collect(),
+            taps: scenario
+                .taps
+                .iter()
+                .map(|tap| Tap::new(name(scenario, tap)))
+                .collect(),
             epoch_ns: scenario.epoch_ns,
             framing_bytes: scenario.framing_bytes,
             nodes: scenario.nodes.iter().zip(0..).map(node).collect(),
@@ -177,7 +181,8 @@ impl Fabric {
         if segment.has(flags::SYN) {
             *of_mut(&mut flow.scales, side) = segment.options.window_scale;
         }
-        let is_retransmission = segment.end() > segment.seq && segment.seq < *of(&flow.sent_end, side);
+        let is_retransmission =
+            segment.end() > segment.seq && segment.seq < *of(&flow.sent_end, side);
         let sent_end = of_mut(&mut flow.sent_end, side);
         *sent_end = segment.end().max(*sent_end);
         let mut packet = Packet {
@@ -315,7 +320,11 @@ impl Fabric {
             identification: packet.identification,
             ttl: TIME_TO_LIVE.saturating_sub(packet.hops),
             seq: wire::number(initial, segment.seq),
-            ack: if has_ack { wire::number(ack_initial, segment.ack) } else { 0 },
+            ack: if has_ack {
+                wire::number(ack_initial, segment.ack)
+            } else {
+                0
+            },
             flags: segment.flags,
             window: wire::window_field(segment, shift),
             payload_bytes: segment.payload,

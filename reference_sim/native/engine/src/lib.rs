@@ -14,7 +14,6 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
-mod body;
 mod endpoint;
 mod event_queue;
 mod fabric;
@@ -31,6 +30,10 @@ pub mod stack;
 mod stream;
 pub mod tap;
 pub mod tcp;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod testing;
 pub mod truth;
+pub mod validate;
 mod wire;
 pub mod world;

@@ -248,7 +248,9 @@ mod tests {
             bytes: 1250,
         };
         for at in [0, 0, 0, 25 * MILLISECOND] {
-            link.pass(at, packet, |time, packets, _| rows.push((time / MILLISECOND, packets)));
+            link.pass(at, packet, |time, packets, _| {
+                rows.push((time / MILLISECOND, packets))
+            });
         }
         assert_eq!(rows, [(0, 1), (0, 2), (10, 1), (20, 0), (25, 1)]);
     }
@@ -268,7 +270,10 @@ mod tests {
         let numbered = Loss::Numbered { packets: vec![0] };
         link.losses = vec![Lossy::new(numbered, Random::new(1, 1))];
         let first = offer(&mut link, 0, 1250);
-        assert_eq!((first.dequeued, first.arrival), (Some(0), Err(Drop::Scripted)));
+        assert_eq!(
+            (first.dequeued, first.arrival),
+            (Some(0), Err(Drop::Scripted))
+        );
         assert_eq!(offer(&mut link, 0, 1250).arrival, Ok(40 * MILLISECOND));
     }
 }

@@ -68,8 +68,16 @@ impl Lossy {
                 loss_in_good,
                 loss_in_bad,
             } => {
-                let rate = if self.is_bad { loss_in_bad } else { loss_in_good };
-                let leaves = if self.is_bad { bad_to_good } else { good_to_bad };
+                let rate = if self.is_bad {
+                    loss_in_bad
+                } else {
+                    loss_in_good
+                };
+                let leaves = if self.is_bad {
+                    bad_to_good
+                } else {
+                    good_to_bad
+                };
                 let is_lost = self.random.uniform() < *rate;
                 self.is_bad ^= self.random.uniform() < *leaves;
                 is_lost.then_some(Drop::BurstLoss)
@@ -93,9 +101,7 @@ impl Lossy {
 fn new_data(streams: &mut BTreeMap<(u32, Side), Stream>, packet: Passing<'_>) -> Option<u64> {
     let segment = packet.segment;
     let end = segment.seq + u64::from(segment.payload);
-    let stream = streams
-        .entry((packet.connection, packet.side))
-        .or_default();
+    let stream = streams.entry((packet.connection, packet.side)).or_default();
     if segment.payload == 0 || end <= stream.end {
         return None;
     }

@@ -64,15 +64,19 @@ impl Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::app::BodyKind;
+    use crate::app::body::{Body, BodyKind};
 
     fn stream() -> Stream {
         let mut stream = Stream::default();
         stream.push(Content::Text(b"HTTP/1.1 200 OK\r\n\r\n".as_slice().into()));
+        let body = Body {
+            seed: 9,
+            kind: BodyKind::Html,
+            total: 1400,
+        };
         for from in [0, 700] {
             stream.push(Content::Body {
-                object: 9,
-                kind: BodyKind::Html,
+                body,
                 from,
                 bytes: 700,
             });

@@ -9,8 +9,8 @@ use trace_model::blocks::Blocks;
 use trace_model::column::Columns;
 use trace_model::rows::PacketsWanted;
 use trace_model::{
-    packets, IpAddress, LinkType, Network, Packet, SackBlocks, Segment, SeqNumber,
-    TcpOptions, Timestamps,
+    packets, IpAddress, LinkType, Network, Packet, SackBlocks, Segment, SeqNumber, TcpOptions,
+    Timestamps,
 };
 
 use crate::segment;
@@ -19,8 +19,6 @@ use crate::wire::{self, Header};
 
 /// A pcap file whose timestamps have nanoseconds (draft-ietf-opsawg-pcap, section 4).
 const PCAP_MAGIC: u32 = 0xA1B2_3C4D;
-const PCAP_HEADER_BYTES: usize = 24;
-const PCAP_RECORD_BYTES: usize = 16;
 /// The largest snapshot length that libpcap accepts (MAXIMUM_SNAPLEN).
 const SNAPSHOT_BYTES: u32 = 262_144;
 const NANOSECONDS: i64 = 1_000_000_000;
@@ -52,7 +50,14 @@ impl Tap {
     #[must_use]
     pub fn new(name: String) -> Self {
         let mut file = Vec::new();
-        for word in [PCAP_MAGIC, 4 << 16 | 2, 0, 0, SNAPSHOT_BYTES, u32::from(wire::LINK_TYPE)] {
+        for word in [
+            PCAP_MAGIC,
+            4 << 16 | 2,
+            0,
+            0,
+            SNAPSHOT_BYTES,
+            u32::from(wire::LINK_TYPE),
+        ] {
             file.extend_from_slice(&word.to_le_bytes());
         }
         Tap {

@@ -165,7 +165,7 @@ fn tcp_checksum(header: &Header, segment: &[u8]) -> u16 {
 /// Of words of two bytes; an odd last byte counts as if a zero followed (RFC 1071).
 fn sum(bytes: &[u8]) -> u64 {
     let mut words = bytes.chunks_exact(2);
-    let whole: u64 = words.by_ref().map(|word| word_of(word)).sum();
+    let whole: u64 = words.by_ref().map(word_of).sum();
     let last = words.remainder().first().copied();
     whole + last.map_or(0, |byte| u64::from(byte) << 8)
 }
@@ -210,7 +210,13 @@ mod tests {
     fn frame(options: &Options, payload: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         let write_payload = |out: &mut Vec<u8>| out.extend_from_slice(payload);
-        write(&header(payload.len() as u32), options, 100, write_payload, &mut out);
+        write(
+            &header(payload.len() as u32),
+            options,
+            100,
+            write_payload,
+            &mut out,
+        );
         out
     }
 
@@ -236,13 +242,34 @@ mod tests {
         let timestamps = Some((1, 2));
         let all = [
             none,
-            Options { mss: Some(1460), ..none },
-            Options { sack_permitted: true, ..none },
+            Options {
+                mss: Some(1460),
+                ..none
+            },
+            Options {
+                sack_permitted: true,
+                ..none
+            },
             Options { timestamps, ..none },
-            Options { sack_permitted: true, timestamps, ..none },
-            Options { window_scale: Some(7), connection_count: Some(1), ..none },
-            Options { sack: [(5, 6), (0, 0), (0, 0)], ..none },
-            Options { sack: [(5, 6), (7, 8), (9, 10)], timestamps, ..none },
+            Options {
+                sack_permitted: true,
+                timestamps,
+                ..none
+            },
+            Options {
+                window_scale: Some(7),
+                connection_count: Some(1),
+                ..none
+            },
+            Options {
+                sack: [(5, 6), (0, 0), (0, 0)],
+                ..none
+            },
+            Options {
+                sack: [(5, 6), (7, 8), (9, 10)],
+                timestamps,
+                ..none
+            },
         ];
         for options in all {
             let bytes = frame(&options, b"").len() as u32;
@@ -273,7 +300,10 @@ mod tests {
             sack: [(1, 1461), (0, 0), (0, 0)],
             ..Options::default()
         };
-        assert_eq!(frame(&options, b"")[54..], [1, 1, 5, 10, 0, 0, 0, 101, 0, 0, 6, 25]);
+        assert_eq!(
+            frame(&options, b"")[54..],
+            [1, 1, 5, 10, 0, 0, 0, 101, 0, 0, 6, 25]
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use trace_model::flags;
 
+use crate::app::exchange::{Exchanges, Timeline};
 use crate::app::{AppId, Content, End, Happening, Network};
 use crate::endpoint::{Endpoint, PendingWrite};
 use crate::event_queue::Event;
@@ -38,6 +39,7 @@ const FIRST_DYNAMIC_PORT: u16 = 49_152;
 struct Pair {
     flow: Flow,
     ends: [Option<Endpoint>; 2],
+    timeline: Timeline,
     /// Ends of the messages that each side writes, and their numbers.
     messages: [VecDeque<(u64, u64)>; 2],
 }
@@ -66,6 +68,9 @@ pub struct World {
     listeners: BTreeMap<(u32, u16), Listener>,
     wakes: Slab<(AppId, u64)>,
     notices: VecDeque<(AppId, Notice)>,
+    exchanges: Exchanges,
+    /// Stands for that of a connection that is over: nobody reads it.
+    spare_timeline: Timeline,
     /// Ends that their applications called.
     due: Vec<End>,
     randoms: Vec<Random>,
@@ -89,6 +94,8 @@ impl World {
             listeners: BTreeMap::new(),
             wakes: Slab::default(),
             notices: VecDeque::new(),
+            exchanges: Exchanges::default(),
+            spare_timeline: Timeline::default(),
             due: Vec::new(),
             randoms: (0..applications)
                 .map(|number| random(element::application(number)))
@@ -338,9 +345,15 @@ impl World {
             return;
         };
         endpoint.has_written = false;
+        let before = *of(&pair.flow.sent_end, at.side);
         while let Some((segment, reason)) = endpoint.tcp.transmit(now) {
             self.fabric
                 .send(place, &mut pair.flow, at.side, segment, reason);
+        }
+        let end = *of(&pair.flow.sent_end, at.side);
+        if end > before {
+            let rows = &mut self.fabric.truth.transactions;
+            pair.timeline.sent(at.side, end, now, rows);
         }
     }
 
@@ -358,9 +371,7 @@ impl World {
         match event {
             TcpEvent::Connected => self.connected(at),
             TcpEvent::Readable(to) => {
-                if let Some(endpoint) = self.end(at) {
-                    endpoint.readable = to;
-                }
+                self.came(at, to);
                 self.take_in(at);
             }
             TcpEvent::Writable => self.write_on(at),
@@ -372,6 +383,21 @@ impl World {
             }
             TcpEvent::Closed => self.notify(at, Happening::Closed),
             TcpEvent::Failed => self.notify(at, Happening::Failed),
+        }
+    }
+
+    /// Data up to this offset is there to be read.
+    fn came(&mut self, at: End, to: u64) {
+        let Some(place) = self.places.get(at.connection as usize).copied().flatten() else {
+            return;
+        };
+        let Some(pair) = self.pairs.get_mut(place) else {
+            return;
+        };
+        let rows = &mut self.fabric.truth.transactions;
+        pair.timeline.came(at.side, to, self.fabric.now, rows);
+        if let Some(endpoint) = of_mut(&mut pair.ends, at.side) {
+            endpoint.readable = to;
         }
     }
 
@@ -416,7 +442,10 @@ impl World {
         let is_over = std::mem::take(&mut endpoint.peer_closed);
         let messages = of_mut(&mut pair.messages, peer(at.side));
         let complete = messages.partition_point(|(end, _)| *end <= to);
-        let complete: Vec<u64> = messages.drain(..complete).map(|(_, number)| number).collect();
+        let complete: Vec<u64> = messages
+            .drain(..complete)
+            .map(|(_, number)| number)
+            .collect();
         let mut tell = |what| self.notices.push_back((app, Notice::Happened { at, what }));
         if has_more {
             // The SYN is not counted.
@@ -514,7 +543,9 @@ impl World {
 
     /// The rows of what changed.
     fn note_state(&mut self, at: End) {
-        let Record { windows, limits, .. } = self.fabric.record;
+        let Record {
+            windows, limits, ..
+        } = self.fabric.record;
         if !windows && !limits {
             return;
         }
@@ -627,6 +658,7 @@ impl Network for World {
         let place = self.pairs.insert(Pair {
             flow,
             ends: [client, None],
+            timeline: Timeline::default(),
             messages: Default::default(),
         });
         self.places.push(Some(place));
@@ -708,6 +740,18 @@ impl Network for World {
 
     fn truth(&mut self) -> &mut Truth {
         &mut self.fabric.truth
+    }
+
+    fn exchanges(&mut self) -> &mut Exchanges {
+        &mut self.exchanges
+    }
+
+    fn timeline(&mut self, connection: u32) -> &mut Timeline {
+        let place = self.places.get(connection as usize).copied().flatten();
+        match place.and_then(|place| self.pairs.get_mut(place)) {
+            Some(pair) => &mut pair.timeline,
+            None => &mut self.spare_timeline,
+        }
     }
 
     fn write_offset(&self, at: End) -> u64 {

@@ -127,21 +127,6 @@ impl Content {
             },
         }
     }
-
-    /// Appends the bytes [from, to) of this content.
-    pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u8>) {
-        match self {
-            Content::Text(text) => {
-                out.extend_from_slice(text.get(from as usize..to as usize).unwrap_or(&[]));
-            }
-            Content::Body {
-                object,
-                kind,
-                from: first,
-                ..
-            } => crate::body::write(*kind, *object, first + from..first + to, out),
-        }
-    }
 }
 
 /// What an application is told about one of its connection's ends, never from within a call of its
