@@ -12,6 +12,15 @@
 //! Bytes have no content here: streams are offsets. What the applications said at which offset
 //! stands beside ([`crate::app::Content`]).
 
+pub mod cubic;
+pub mod quick_acks;
+pub mod rack;
+pub mod rate_reduction;
+pub mod sack_blocks;
+pub mod scoreboard;
+pub mod tail_loss_probe;
+pub mod window_usage;
+
 /// What an application is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
