@@ -17,18 +17,21 @@
 
 mod congestion;
 mod connection;
-pub mod cubic;
+mod cubic;
+mod linux_spread;
 mod nagle;
-pub mod quick_acks;
-pub mod rack;
-pub mod rate_reduction;
+mod quick_acks;
+mod rack;
+mod rate_reduction;
 mod receiver;
 mod round_trip;
-pub mod sack_blocks;
-pub mod scoreboard;
+mod sack_blocks;
+mod scoreboard;
+mod selective;
+mod selective_sender;
 mod sender;
-pub mod tail_loss_probe;
-pub mod window_usage;
+mod tail_loss_probe;
+mod window_usage;
 
 pub use connection::Connection;
 pub use sender::Sender;

@@ -43,8 +43,15 @@ impl LinuxAcks {
 
     /// Data came in order. `rto` is this end's own retransmission timeout: after a longer pause
     /// the peer is in slow start and wants ACKs.
-    pub fn received(&mut self, payload: u64, window: u64, rto: Nanoseconds, now: Nanoseconds) {
-        self.learn_size(payload);
+    pub fn received(
+        &mut self,
+        payload: u64,
+        has_push: bool,
+        window: u64,
+        rto: Nanoseconds,
+        now: Nanoseconds,
+    ) {
+        self.learn_size(payload, has_push);
         let is_restart = self
             .last_received
             .is_none_or(|last| now.saturating_sub(last) > rto);
@@ -97,6 +104,11 @@ impl LinuxAcks {
         self.is_pingpong = false;
     }
 
+    /// The peer's FIN came: this end is expected to close too.
+    pub fn peer_closed(&mut self) {
+        self.is_pingpong = true;
+    }
+
     /// `tcp_incr_quickack`.
     fn replenish(&mut self, window: u64) {
         let half = (window / (2 * self.segment_size)).max(MIN_QUICK);
@@ -107,9 +119,12 @@ impl LinuxAcks {
     }
 
     /// `tcp_measure_rcv_mss`.
-    fn learn_size(&mut self, payload: u64) {
+    fn learn_size(&mut self, payload: u64, has_push: bool) {
         if payload >= self.segment_size {
             self.segment_size = payload;
+            if has_push {
+                self.pushed = self.pushed.max(1);
+            }
             return;
         }
         self.pushed = (self.pushed + 1).min(2);
@@ -139,70 +154,70 @@ mod tests {
     fn the_first_sixteen_segments_are_acknowledged_at_once_and_the_next_short_one_is_not() {
         let mut acks = acks();
         for index in 0..16 {
-            acks.received(100, WINDOW, RTO, index * MS);
+            acks.received(100, true, WINDOW, RTO, index * MS);
             assert!(acks.is_at_once(100));
             acks.sent(true, false, index * MS);
         }
-        acks.received(100, WINDOW, RTO, 17 * MS);
+        acks.received(100, true, WINDOW, RTO, 17 * MS);
         assert!(!acks.is_at_once(100));
     }
 
     #[test]
     fn a_small_window_gives_few_quick_acks() {
         let mut acks = acks();
-        acks.received(100, 4 * FIRST_SEGMENT_SIZE, RTO, 0);
+        acks.received(100, true, 4 * FIRST_SEGMENT_SIZE, RTO, 0);
         assert_eq!(acks.quick, 2);
     }
 
     #[test]
     fn an_answer_within_the_delay_starts_pingpong_and_holds_acks() {
         let mut acks = acks();
-        acks.received(100, WINDOW, RTO, 0);
+        acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 10 * MS);
-        acks.received(226, WINDOW, RTO, 20 * MS);
+        acks.received(226, true, WINDOW, RTO, 20 * MS);
         assert!(!acks.is_at_once(226));
     }
 
     #[test]
     fn an_answer_after_the_delay_does_not() {
         let mut acks = acks();
-        acks.received(100, WINDOW, RTO, 0);
+        acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 45 * MS);
-        acks.received(226, WINDOW, RTO, 50 * MS);
+        acks.received(226, true, WINDOW, RTO, 50 * MS);
         assert!(acks.is_at_once(226));
     }
 
     #[test]
     fn an_ack_that_had_to_wait_for_its_timer_ends_pingpong() {
         let mut acks = acks();
-        acks.received(100, WINDOW, RTO, 0);
+        acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 10 * MS);
-        acks.received(226, WINDOW, RTO, 20 * MS);
+        acks.received(226, true, WINDOW, RTO, 20 * MS);
         acks.timed_out();
         acks.sent(true, false, 60 * MS);
-        acks.received(226, WINDOW, RTO, 70 * MS);
+        acks.received(226, true, WINDOW, RTO, 70 * MS);
         assert!(acks.is_at_once(226));
     }
 
     #[test]
     fn more_than_one_segment_unacknowledged_is_acknowledged_in_pingpong_too() {
         let mut acks = acks();
-        acks.received(100, WINDOW, RTO, 0);
+        acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, MS);
-        acks.received(1448, WINDOW, RTO, 2 * MS);
+        acks.received(1448, true, WINDOW, RTO, 2 * MS);
         assert!(!acks.is_at_once(1448), "just one segment");
-        acks.received(100, WINDOW, RTO, 2 * MS);
+        acks.received(100, true, WINDOW, RTO, 2 * MS);
         assert!(acks.is_at_once(1548));
     }
 
     #[test]
     fn two_short_segments_are_acknowledged_when_the_application_has_read_them() {
         let mut acks = acks();
-        acks.received(100, WINDOW, RTO, 0);
+        acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, MS);
-        acks.received(100, WINDOW, RTO, 2 * MS);
+        acks.received(100, true, WINDOW, RTO, 2 * MS);
         assert!(!acks.is_due_when_read(100));
-        acks.received(100, WINDOW, RTO, 3 * MS);
+        acks.received(100, true, WINDOW, RTO, 3 * MS);
         assert!(acks.is_due_when_read(200));
     }
 }

@@ -32,7 +32,16 @@ pub struct Circumstances {
     pub smoothed_rtt: Nanoseconds,
 }
 
+/// Timestamps are that coarse.
+const ECHO_NS: Nanoseconds = 1_000_000;
+
 impl Rack {
+    /// Of the most recently sent segment that was delivered.
+    #[must_use]
+    pub fn rtt(&self) -> Nanoseconds {
+        self.newest.map_or(0, |newest| newest.rtt)
+    }
+
     /// Steps 1 to 3 of section 6.2 for what an ACK delivered. `echo` is when the segment that
     /// the ACK answers was sent, as far as its timestamp tells.
     pub fn delivered(&mut self, segments: &[Sent], now: Nanoseconds, echo: Option<Nanoseconds>) {
@@ -66,7 +75,7 @@ impl Rack {
         rtt: Nanoseconds,
         echo: Option<Nanoseconds>,
     ) -> bool {
-        let is_older = echo.is_some_and(|echo| echo < segment.sent);
+        let is_older = echo.is_some_and(|echo| echo + ECHO_NS <= segment.sent);
         is_older || self.min_rtt.is_some_and(|least| rtt < least)
     }
 

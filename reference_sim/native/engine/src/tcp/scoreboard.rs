@@ -41,19 +41,20 @@ impl Sent {
 pub struct Delivered {
     /// By the cumulative acknowledgment, whether or not they were sacked before.
     pub acked: u64,
-    /// Bytes known to be with the peer from now on, either way (`DeliveredData` of RFC 6937).
-    pub bytes: u64,
-    pub sacked_segments: u32,
+    /// What is known to be with the peer from now on, either way (`DeliveredData` of RFC 6937).
+    pub weight: u64,
     /// The segments among them, in the stream's order.
     pub segments: Vec<Sent>,
 }
 
-/// From the first byte not acknowledged to the last one sent.
+/// From the first byte not acknowledged to the last one sent. Sums are weights: bytes, or the
+/// segment size for each segment of any size (Linux counts its window in segments).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scoreboard {
+    /// What each segment counts; none: its bytes.
+    unit: Option<u64>,
     sent: VecDeque<Sent>,
     in_flight: u64,
-    sacked: u64,
     sacked_segments: u32,
     lost: u64,
     /// Segments outstanding that were sent more than once.
@@ -61,9 +62,17 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    #[must_use]
+    pub fn new(unit: Option<u64>) -> Self {
+        Scoreboard {
+            unit,
+            ..Scoreboard::default()
+        }
+    }
+
     /// New data goes out.
     pub fn send(&mut self, start: u64, end: u64, now: Nanoseconds) {
-        self.in_flight += end - start;
+        self.in_flight += self.weight(start, end);
         self.sent.push_back(Sent {
             start,
             end,
@@ -107,10 +116,12 @@ impl Scoreboard {
                 break;
             }
             let covered = first.end.min(ack) - first.start;
-            self.uncount(first.fate, covered);
+            let rest = self.rest_weight(first, ack);
+            let weight = self.weight(first.start, first.end) - rest;
+            self.uncount(first.fate, weight);
             delivered.acked += covered;
             if first.fate != Fate::Sacked {
-                delivered.bytes += covered;
+                delivered.weight += weight;
             }
             if first.end > ack {
                 // The peer took a part of the segment: the rest is as it was.
@@ -140,15 +151,14 @@ impl Scoreboard {
             if segment.fate != Fate::Sacked {
                 self.set_fate(at, Fate::Sacked);
                 self.sacked_segments += 1;
-                delivered.bytes += segment.bytes();
-                delivered.sacked_segments += 1;
+                delivered.weight += self.weight(segment.start, segment.end);
                 delivered.segments.push(segment);
             }
         }
     }
 
     /// `IsLost` of RFC 6675, section 4: `threshold` segments above it were sacked, or more than
-    /// one less than that in bytes. What was sent again is not looked at. How many bytes.
+    /// one less than that in bytes. What was sent again is not looked at. How much.
     pub fn lose_by_count(&mut self, threshold: u32, mss: u64) -> u64 {
         let bytes_needed = u64::from(threshold.saturating_sub(1)) * mss;
         let (mut above, mut bytes_above, mut lost) = (0, 0, 0);
@@ -167,7 +177,7 @@ impl Scoreboard {
                 Fate::InFlight if !segment.is_retransmitted() => {
                     if above >= threshold || bytes_above > bytes_needed {
                         self.set_fate(at, Fate::Lost);
-                        lost += segment.bytes();
+                        lost += self.weight(segment.start, segment.end);
                     }
                 }
                 Fate::InFlight | Fate::Lost => {}
@@ -176,7 +186,7 @@ impl Scoreboard {
         lost
     }
 
-    /// Marks lost what is in flight and for which `is_lost` says so. How many bytes.
+    /// Marks lost what is in flight and for which `is_lost` says so. How much.
     pub fn lose(&mut self, mut is_lost: impl FnMut(&Sent) -> bool) -> u64 {
         let mut lost = 0;
         for at in 0..self.sent.len() {
@@ -185,7 +195,7 @@ impl Scoreboard {
             };
             if segment.fate == Fate::InFlight && is_lost(&segment) {
                 self.set_fate(at, Fate::Lost);
-                lost += segment.bytes();
+                lost += self.weight(segment.start, segment.end);
             }
         }
         lost
@@ -213,7 +223,7 @@ impl Scoreboard {
         self.sent.back().copied()
     }
 
-    /// Bytes on their way as far as is known (`pipe` of RFC 6675, section 4).
+    /// What is on its way as far as is known (`pipe` of RFC 6675, section 4).
     #[must_use]
     pub fn pipe(&self) -> u64 {
         self.in_flight
@@ -245,21 +255,35 @@ impl Scoreboard {
         let Some(segment) = self.sent.get_mut(at) else {
             return;
         };
-        let (before, bytes) = (segment.fate, segment.bytes());
+        let (before, start, end) = (segment.fate, segment.start, segment.end);
         segment.fate = fate;
-        self.uncount(before, bytes);
+        let weight = self.weight(start, end);
+        self.uncount(before, weight);
         match fate {
-            Fate::InFlight => self.in_flight += bytes,
-            Fate::Sacked => self.sacked += bytes,
-            Fate::Lost => self.lost += bytes,
+            Fate::InFlight => self.in_flight += weight,
+            Fate::Sacked => {}
+            Fate::Lost => self.lost += weight,
         }
     }
 
-    fn uncount(&mut self, fate: Fate, bytes: u64) {
+    fn uncount(&mut self, fate: Fate, weight: u64) {
         match fate {
-            Fate::InFlight => self.in_flight -= bytes,
-            Fate::Sacked => self.sacked -= bytes,
-            Fate::Lost => self.lost -= bytes,
+            Fate::InFlight => self.in_flight -= weight,
+            Fate::Sacked => {}
+            Fate::Lost => self.lost -= weight,
+        }
+    }
+
+    fn weight(&self, start: u64, end: u64) -> u64 {
+        self.unit.unwrap_or(end - start)
+    }
+
+    /// What still counts of a segment once all up to `ack` is acknowledged.
+    fn rest_weight(&self, segment: Sent, ack: u64) -> u64 {
+        if ack >= segment.end {
+            0
+        } else {
+            self.weight(ack, segment.end)
         }
     }
 }
@@ -283,7 +307,7 @@ mod tests {
     fn a_cumulative_ack_takes_segments_out_of_the_pipe() {
         let mut board = sent(4);
         let delivered = board.receive(1 + 2 * MSS, std::iter::empty());
-        assert_eq!((delivered.acked, delivered.bytes), (2 * MSS, 2 * MSS));
+        assert_eq!((delivered.acked, delivered.weight), (2 * MSS, 2 * MSS));
         assert_eq!((board.pipe(), board.segments()), (2 * MSS, 2));
     }
 
@@ -291,10 +315,10 @@ mod tests {
     fn a_sacked_segment_is_delivered_once() {
         let mut board = sent(4);
         let block = (1 + 2 * MSS, 1 + 3 * MSS);
-        assert_eq!(board.receive(1, [block].into_iter()).bytes, MSS);
-        assert_eq!(board.receive(1, [block].into_iter()).bytes, 0);
+        assert_eq!(board.receive(1, [block].into_iter()).weight, MSS);
+        assert_eq!(board.receive(1, [block].into_iter()).weight, 0);
         let all = board.receive(1 + 4 * MSS, std::iter::empty());
-        assert_eq!((all.acked, all.bytes), (4 * MSS, 3 * MSS));
+        assert_eq!((all.acked, all.weight), (4 * MSS, 3 * MSS));
         assert_eq!(board, Scoreboard::default());
     }
 
@@ -322,6 +346,17 @@ mod tests {
         assert_eq!((board.pipe(), board.lost()), (3 * MSS, 0));
         assert_eq!(board.lose_by_count(3, MSS), 0);
         assert_eq!(board.next_lost(), None);
+    }
+
+    #[test]
+    fn where_segments_are_counted_a_short_one_weighs_as_much_as_a_full_one() {
+        let mut board = Scoreboard::new(Some(MSS));
+        board.send(1, 227, 0);
+        board.send(227, 227 + MSS, 0);
+        assert_eq!(board.pipe(), 2 * MSS);
+        let delivered = board.receive(227, std::iter::empty());
+        assert_eq!((delivered.acked, delivered.weight), (226, MSS));
+        assert_eq!(board.pipe(), MSS);
     }
 
     #[test]
