@@ -157,7 +157,8 @@ impl Window {
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         let mut passed = idle;
         while passed > timeout && self.cwnd > self.initial {
-            self.cwnd = (self.cwnd / 2).max(self.initial);
+            // Whole segments, as Linux counts them.
+            self.cwnd = (self.cwnd / 2 / self.mss * self.mss).max(self.initial);
             passed -= timeout;
         }
     }

@@ -154,6 +154,13 @@ impl Sender {
         self.next < self.written || self.is_closing && !self.fin_sent
     }
 
+    /// What is on its way as far as the sender knows: what counts against its congestion window.
+    #[must_use]
+    pub fn pipe(&self) -> u64 {
+        let selective = self.selective.as_ref().map(Selective::pipe);
+        selective.unwrap_or_else(|| self.flight())
+    }
+
     /// All that was written, and the FIN behind it, is acknowledged.
     #[must_use]
     pub fn is_done(&self) -> bool {
