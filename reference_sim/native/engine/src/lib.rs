@@ -14,9 +14,23 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+mod body;
+mod endpoint;
+mod event_queue;
+mod fabric;
+mod link;
+mod loss;
+mod packet;
 pub mod random;
+mod route;
 pub mod scenario;
 pub mod segment;
+pub mod simulation;
+mod slab;
 pub mod stack;
+mod stream;
+pub mod tap;
 pub mod tcp;
 pub mod truth;
+mod wire;
+pub mod world;
