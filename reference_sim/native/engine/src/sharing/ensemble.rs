@@ -21,11 +21,14 @@
 //! - *Half of the window* is half of what the ensemble has in flight (RFC 5681, equation 4).
 //! - *Pacing ends* with the first ACK of a paced packet. If more waits to be sent, the window is
 //!   then what was paced, for the rest not to follow as a burst (Visweswaraiah and Heidemann).
+//! - *The largest window* of a stack (`window_` of ns-2) bounds the ensemble, not each member. In
+//!   the paper a queue of 10 packets changes none of E-TCP's times (section 4.3), so that its
+//!   window cannot have outgrown path and queue, about 29 packets; ns-2's default is 20.
 //! - *Idle*: nothing in flight and nothing sent for a smoothed round trip and four deviations.
 
 use std::collections::VecDeque;
 
-use super::pacing::Pacer;
+use super::pacing::Pacing;
 use super::stride::{ContentKind, Stride};
 use super::{Grant, Path};
 use crate::app::End;
@@ -49,14 +52,6 @@ pub enum Loss {
     Timeout,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pacing {
-    Off,
-    /// From the next packet on.
-    Armed,
-    Going(Pacer),
-}
-
 /// An active ensemble control block.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
@@ -70,13 +65,15 @@ pub struct Ensemble {
     recover: u64,
     last_sent: Nanoseconds,
     pacing: Pacing,
+    /// In segments; none: no bound but the window.
+    max_window: Option<u32>,
 }
 
 impl Ensemble {
     /// An ensemble without members: from a cached control block, if there is one; its window is
     /// then paced until ACKs come.
     #[must_use]
-    pub fn open(policy: Scheduler, cached: Option<Path>) -> Self {
+    pub fn open(policy: Scheduler, cached: Option<Path>, max_window: Option<u32>) -> Self {
         Ensemble {
             path: cached,
             stride: Stride::new(policy),
@@ -85,6 +82,7 @@ impl Ensemble {
             recover: 0,
             last_sent: 0,
             pacing: cached.map_or(Pacing::Off, |_| Pacing::Armed),
+            max_window,
         }
     }
 
@@ -122,22 +120,24 @@ impl Ensemble {
     /// New data that whoever has the turn may send now.
     #[must_use]
     pub fn grant(&self, now: Nanoseconds) -> Grant {
-        let Some(path) = self.path else {
-            return Grant {
-                bytes: 0,
-                is_paced: false,
-            };
+        let Some(path) = self.bounded_path() else {
+            return Pacing::Off.grant(0, 0, now);
         };
         let room = path.cwnd.saturating_sub(self.flight());
-        let bytes = match self.pacing {
-            Pacing::Off => room,
-            Pacing::Going(pacer) if !pacer.may_send(now) => 0,
-            Pacing::Going(_) | Pacing::Armed => room.min(u64::from(path.mss)),
+        self.pacing.grant(room, u64::from(path.mss), now)
+    }
+
+    /// The path with the window that may be used of it.
+    fn bounded_path(&self) -> Option<Path> {
+        let bound = |path: Path| {
+            self.max_window.map_or(u64::MAX, |segments| {
+                u64::from(segments) * u64::from(path.mss)
+            })
         };
-        Grant {
-            bytes,
-            is_paced: bytes < room,
-        }
+        self.path.map(|path| Path {
+            cwnd: path.cwnd.min(bound(path)),
+            ..path
+        })
     }
 
     /// Bytes of all members' data in flight.
@@ -147,15 +147,6 @@ impl Ensemble {
             .iter()
             .map(|packet| packet.end - packet.start)
             .sum()
-    }
-
-    /// When the pacer lets the next packet go.
-    #[must_use]
-    pub fn deadline(&self) -> Option<Nanoseconds> {
-        match self.pacing {
-            Pacing::Going(pacer) => Some(pacer.deadline()),
-            Pacing::Off | Pacing::Armed => None,
-        }
     }
 
     /// Before a member sends: after an idle time the window is paced.
@@ -187,7 +178,7 @@ impl Ensemble {
             });
         } else {
             self.stride.charge(member);
-            self.pace(now);
+            self.pacing.sent(self.bounded_path(), self.next_number, now);
         }
         self.outstanding.push_back(Outstanding {
             number: self.next_number,
@@ -197,31 +188,6 @@ impl Ensemble {
         });
         self.next_number += 1;
         self.last_sent = now;
-    }
-
-    fn pace(&mut self, now: Nanoseconds) {
-        match &mut self.pacing {
-            Pacing::Off => {}
-            Pacing::Going(pacer) => pacer.sent(now),
-            Pacing::Armed => self.pacing = self.pacer(now),
-        }
-    }
-
-    /// Paced from this packet on; without a known round trip there is no rate.
-    fn pacer(&self, now: Nanoseconds) -> Pacing {
-        let Some(path) = self.path else {
-            return Pacing::Off;
-        };
-        path.round_trip.map_or(Pacing::Off, |round_trip| {
-            let first = self.next_number;
-            Pacing::Going(Pacer::start(
-                path.cwnd,
-                path.mss,
-                round_trip.smoothed,
-                first,
-                now,
-            ))
-        })
     }
 
     /// An ACK for a member has come. Gives the members whose packets it skipped: each counts one
@@ -252,13 +218,9 @@ impl Ensemble {
     }
 
     fn end_pacing(&mut self, newest: u64, more_waits: bool) {
-        let Pacing::Going(pacer) = self.pacing else {
-            return;
-        };
-        if !pacer.is_ended_by(newest + 1) {
+        if !self.pacing.acknowledged(newest + 1) {
             return;
         }
-        self.pacing = Pacing::Off;
         let flight = self.flight();
         if let Some(path) = self.path.as_mut().filter(|_| more_waits) {
             path.cwnd = path.cwnd.min(flight.max(u64::from(path.mss)));
@@ -348,7 +310,7 @@ mod tests {
 
     /// Two members with a window, nothing paced.
     fn ensemble(segments: u64) -> Ensemble {
-        let mut ensemble = Ensemble::open(Scheduler::Fair, None);
+        let mut ensemble = Ensemble::open(Scheduler::Fair, None, None);
         ensemble.join(member(0), false);
         ensemble.take_back(member(0), path(segments), None);
         ensemble.join(member(1), false);
@@ -484,27 +446,27 @@ mod tests {
 
     #[test]
     fn a_cached_window_is_paced_until_the_first_ack_of_it() {
-        let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)));
+        let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), None);
         ensemble.join(member(0), false);
         let mut now = 0;
         for index in 0..4 {
             let grant = ensemble.grant(now);
             assert_eq!(grant.bytes, MSS64, "packet {index} at {now}");
-            assert!(grant.is_paced);
+            assert_eq!(grant.paced_until, None);
             ensemble.sent(member(0), BASE + index * MSS64, MSS, false, now);
             assert_eq!(ensemble.grant(now).bytes, 0);
-            now = ensemble.deadline().unwrap();
+            now = ensemble.grant(now).paced_until.unwrap();
         }
         assert_eq!(now, 50 * MS, "an eighth of the round trip each");
         ensemble.acknowledged(member(0), BASE + MSS64, true);
-        assert_eq!(ensemble.deadline(), None);
+        assert_eq!(ensemble.grant(now).paced_until, None);
         assert_eq!(ensemble.path().unwrap().cwnd, 4 * MSS64, "what was paced");
         assert_eq!(ensemble.grant(now).bytes, MSS64);
     }
 
     #[test]
     fn a_window_that_was_not_needed_stays() {
-        let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)));
+        let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), None);
         ensemble.join(member(0), false);
         send(&mut ensemble, 0, 0);
         ack(&mut ensemble, 0, 1);
@@ -518,9 +480,9 @@ mod tests {
         ensemble.join(member(2), true);
         send(&mut ensemble, 2, 0);
         ack(&mut ensemble, 0, 1);
-        assert!(ensemble.deadline().is_some());
+        assert!(ensemble.grant(0).paced_until.is_some());
         ack(&mut ensemble, 2, 1);
-        assert!(ensemble.deadline().is_none());
+        assert!(ensemble.grant(0).paced_until.is_none());
     }
 
     #[test]

@@ -10,14 +10,19 @@
 //! - [`pacing`]: a window known from earlier is not sent as one burst.
 //! - [`accelerated_open`]: T/TCP, where a known peer is sent data on the SYN.
 //!
-//! All of it is state without I/O. Whoever drives the connections keeps it by pair of hosts,
-//! hands a path to a connection before it acts, and takes it back afterwards.
+//! All of it is state without I/O. [`hosts`] keeps it by pair of hosts, hands a path to a
+//! connection before it acts, and takes it back afterwards.
 
 pub mod accelerated_open;
 pub mod control_block;
 pub mod ensemble;
+pub mod hosts;
 pub mod pacing;
 pub mod stride;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod hosts_tests;
 
 use crate::stack::Nanoseconds;
 
@@ -50,6 +55,6 @@ pub struct Estimate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     pub bytes: u64,
-    /// There would be more, were it not for the pacer.
-    pub is_paced: bool,
+    /// There would be more, were it not for the pacer, which lets more go then.
+    pub paced_until: Option<Nanoseconds>,
 }

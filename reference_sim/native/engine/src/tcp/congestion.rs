@@ -15,6 +15,9 @@ pub struct Window {
     mss: u64,
     initial: u64,
     kind: Congestion,
+    /// How often duplicate ACKs, and the timer, have closed the window.
+    pub losses: u32,
+    pub timeouts: u32,
 }
 
 impl Window {
@@ -32,6 +35,8 @@ impl Window {
             mss: u64::from(mss),
             initial,
             kind: stack.congestion,
+            losses: 0,
+            timeouts: 0,
         }
     }
 
@@ -56,6 +61,7 @@ impl Window {
 
     /// The third duplicate ACK: half of what was in flight, at least two segments.
     pub fn lost(&mut self, flight: u64) {
+        self.losses += 1;
         self.halve(flight);
         match self.kind {
             Congestion::Tahoe => self.cwnd = self.mss,
@@ -89,6 +95,7 @@ impl Window {
 
     /// A retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
     pub fn timed_out(&mut self, flight: u64, is_first: bool) {
+        self.timeouts += 1;
         if is_first {
             self.halve(flight);
         }

@@ -44,4 +44,4 @@ pub enum Event {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod pair_tests;
+pub(crate) mod pair_tests;
