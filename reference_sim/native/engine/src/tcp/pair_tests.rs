@@ -60,14 +60,14 @@ pub fn stack() -> Stack {
 
 /// What was sent: by whom (0 the client), when, and why.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
+pub struct Sent {
     by: usize,
-    time: Nanoseconds,
+    pub time: Nanoseconds,
     segment: Segment,
     reason: SendReason,
 }
 
-struct Pair {
+pub struct Pair {
     ends: [Connection; 2],
     now: Nanoseconds,
     wire: VecDeque<Sent>,
@@ -118,7 +118,7 @@ impl Pair {
         }
     }
 
-    fn write(&mut self, by: usize, bytes: u64) {
+    pub fn write(&mut self, by: usize, bytes: u64) {
         self.to_write = bytes;
         self.write_on(by);
     }
@@ -134,7 +134,7 @@ impl Pair {
         }
     }
 
-    fn run_until(&mut self, end: Nanoseconds) {
+    pub fn run_until(&mut self, end: Nanoseconds) {
         loop {
             let arrival = self.wire.front().map(|sent| sent.time + DELAY);
             let timers = self.ends.iter().filter_map(Connection::deadline);
@@ -162,7 +162,7 @@ impl Pair {
         self.now = end;
     }
 
-    fn connected(client: Stack, server: Stack) -> Self {
+    pub fn connected(client: Stack, server: Stack) -> Self {
         let mut pair = Pair::new(client, server);
         pair.pump(0);
         pair.run_until(500 * MS);
@@ -180,7 +180,7 @@ impl Pair {
             .unwrap_or(0)
     }
 
-    fn data(&self) -> impl Iterator<Item = &Sent> {
+    pub fn data(&self) -> impl Iterator<Item = &Sent> {
         self.log
             .iter()
             .filter(|sent| sent.by == 1 && sent.segment.payload > 0)
