@@ -55,7 +55,10 @@ pub enum Event {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod idle_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod linux_tests;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod pair_tests;
+pub(crate) mod pair_tests;

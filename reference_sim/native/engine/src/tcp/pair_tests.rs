@@ -63,14 +63,14 @@ pub fn stack() -> Stack {
 
 /// What was sent: by whom (0 the client), when, and why.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sent {
+pub struct Sent {
     pub by: usize,
     pub time: Nanoseconds,
     pub segment: Segment,
     pub reason: SendReason,
 }
 
-pub(super) struct Pair {
+pub struct Pair {
     pub ends: [Connection; 2],
     pub now: Nanoseconds,
     /// Of each direction.
