@@ -110,7 +110,8 @@ impl Connection {
             return;
         }
         if let Some((value, _)) = segment.options.timestamps {
-            if segment.seq <= self.receiver.next {
+            // The first one that the next ACK will cover (RFC 7323, section 4.3).
+            if segment.seq <= self.receiver.acknowledged {
                 self.recent_timestamp = value;
             }
         }

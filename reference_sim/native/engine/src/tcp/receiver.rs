@@ -26,14 +26,15 @@ pub struct Receiver {
     is_reading: bool,
     /// Offset of the peer's FIN.
     pub fin: Option<u64>,
-    /// Ranges beyond a hole, in order; the last that came first in `recent`.
+    /// Ranges beyond a hole, in order, and an offset in each, the last that grew first.
     beyond: Vec<(u64, u64)>,
-    recent: Option<(u64, u64)>,
+    recent: Vec<u64>,
     /// The right edge that was offered; it never goes back (RFC 9293, section 3.8.6).
     edge: u64,
     /// Unit of the window field.
     pub scale: u8,
-    acknowledged: u64,
+    /// What the last ACK said.
+    pub acknowledged: u64,
     segments: u32,
     pub due: Due,
 }
@@ -50,7 +51,7 @@ impl Receiver {
             is_reading: true,
             fin: None,
             beyond: Vec::new(),
-            recent: None,
+            recent: Vec::new(),
             edge: 0,
             scale: 0,
             acknowledged: 0,
@@ -179,13 +180,11 @@ impl Receiver {
     #[must_use]
     pub fn sack_blocks(&self) -> [(u64, u64); SACK_BLOCKS] {
         let mut blocks = [(0, 0); SACK_BLOCKS];
-        let recent = self.recent.and_then(|(start, _)| {
-            self.beyond
-                .iter()
-                .find(|(from, to)| *from <= start && start < *to)
+        let found = self.recent.iter().filter_map(|offset| {
+            let holds = |block: &&(u64, u64)| block.0 <= *offset && *offset < block.1;
+            self.beyond.iter().find(holds)
         });
-        let others = self.beyond.iter().filter(|block| Some(*block) != recent);
-        for (slot, block) in blocks.iter_mut().zip(recent.into_iter().chain(others)) {
+        for (slot, block) in blocks.iter_mut().zip(found) {
             *slot = *block;
         }
         blocks
@@ -206,7 +205,6 @@ impl Receiver {
     }
 
     fn insert(&mut self, start: u64, end: u64) {
-        self.recent = Some((start, end));
         self.beyond.push((start, end));
         self.beyond.sort_unstable();
         let mut merged: Vec<(u64, u64)> = Vec::with_capacity(self.beyond.len());
@@ -217,6 +215,13 @@ impl Receiver {
             }
         }
         self.beyond = merged;
+        let grown = self
+            .beyond
+            .iter()
+            .find(|block| block.0 <= start && start < block.1);
+        let (from, to) = grown.copied().unwrap_or((start, end));
+        self.recent.retain(|offset| *offset < from || to <= *offset);
+        self.recent.insert(0, start);
     }
 
     fn absorb(&mut self) {
@@ -226,6 +231,7 @@ impl Receiver {
             }
             self.next = self.next.max(to);
             self.beyond.remove(0);
+            self.recent.retain(|offset| *offset >= to);
         }
     }
 }
