@@ -99,6 +99,12 @@ impl Receiver {
         true
     }
 
+    /// All has come that the peer sends.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
     /// The FIN at this offset was reached, if all before it has come.
     pub fn take_fin(&mut self, now: Nanoseconds) -> bool {
         if self.fin != Some(self.next) {

@@ -565,7 +565,10 @@ impl Sender {
 
     fn stretch(&self, start: u64, payload: u64, reason: SendReason, stack: &Stack) -> Stretch {
         let is_last = start + payload == self.written;
-        let has_fin = self.is_closing && is_last && (stack.fin_with_data || payload == 0);
+        // The data that a lone FIN would wait for.
+        let is_behind = self.una.max(1) < start;
+        let may_ride = stack.fin_with_data || payload == 0 || !is_behind;
+        let has_fin = self.is_closing && is_last && may_ride;
         Stretch {
             start,
             payload,
