@@ -284,6 +284,6 @@ NETWORKS: Final[Mapping[str, Network]] = {
 def network(name: str) -> Network:
     """The network of this name.
 
-    :raises ScenarioError: there is none; the message names those that are near.
+    :raises ScenarioError: there is none; the message names what is near.
     """
     return named(NETWORKS, name, what="network")

@@ -276,7 +276,7 @@ def strategy(name: str, *, about: str, **choices: Any) -> Callable[[Callable[[Pa
 def named_strategy(name: str) -> Strategy:
     """The strategy of this name.
 
-    :raises ScenarioError: there is none; the message names those that are near.
+    :raises ScenarioError: there is none; the message names what is near.
     """
     import reference_sim.strategies  # noqa: F401 -- registers its own
 

@@ -19,6 +19,9 @@ pub struct Window {
     cubic: Cubic,
     /// Bytes acknowledged since congestion avoidance last added a segment (RFC 3465).
     counted: u64,
+    /// How often duplicate ACKs, and the timer, have closed the window.
+    pub losses: u32,
+    pub timeouts: u32,
 }
 
 impl Window {
@@ -38,6 +41,8 @@ impl Window {
             kind: stack.congestion,
             cubic: Cubic::default(),
             counted: 0,
+            losses: 0,
+            timeouts: 0,
         }
     }
 
@@ -105,6 +110,7 @@ impl Window {
 
     /// The third duplicate ACK: half of what was in flight, at least two segments.
     pub fn lost(&mut self, flight: u64) {
+        self.losses += 1;
         self.reduce(flight);
         match self.kind {
             Congestion::Tahoe => self.cwnd = self.mss,
@@ -138,6 +144,7 @@ impl Window {
 
     /// A retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
     pub fn timed_out(&mut self, flight: u64, is_first: bool) {
+        self.timeouts += 1;
         if is_first {
             self.reduce(flight);
         }
@@ -157,7 +164,8 @@ impl Window {
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         let mut passed = idle;
         while passed > timeout && self.cwnd > self.initial {
-            self.cwnd = (self.cwnd / 2).max(self.initial);
+            // Whole segments, as Linux counts them.
+            self.cwnd = (self.cwnd / 2 / self.mss * self.mss).max(self.initial);
             passed -= timeout;
         }
     }

@@ -19,8 +19,7 @@ pub struct Rack {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Newest {
-    sent: Nanoseconds,
-    end: u64,
+    order: u64,
     rtt: Nanoseconds,
 }
 
@@ -57,11 +56,10 @@ impl Rack {
             }
             let is_newer = self
                 .newest
-                .is_none_or(|newest| (segment.sent, segment.end) > (newest.sent, newest.end));
+                .is_none_or(|newest| segment.order > newest.order);
             if is_newer {
                 self.newest = Some(Newest {
-                    sent: segment.sent,
-                    end: segment.end,
+                    order: segment.order,
                     rtt,
                 });
             }
@@ -96,7 +94,7 @@ impl Rack {
         let mut again = None;
         let lost = board.lose(|segment| {
             let due = segment.sent + wait;
-            let is_before = (segment.sent, segment.end) < (newest.sent, newest.end);
+            let is_before = segment.order < newest.order;
             if is_before && due > now {
                 again = again.max(Some(due));
             }

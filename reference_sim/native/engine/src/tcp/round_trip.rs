@@ -17,15 +17,12 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
-    /// What another connection of the same path has learnt (RFC 2140).
-    #[must_use]
-    pub fn learnt(smoothed: Nanoseconds, variation: Nanoseconds) -> Self {
-        RoundTrip {
-            smoothed: Some(smoothed),
-            variation,
-            spread: LinuxSpread::learnt(variation),
-            backoff: 0,
-        }
+    /// What other connections of the same path have learnt (RFC 2140); back-off is the
+    /// connection's own.
+    pub fn learn(&mut self, smoothed: Nanoseconds, variation: Nanoseconds) {
+        self.smoothed = Some(smoothed);
+        self.variation = variation;
+        self.spread = LinuxSpread::learnt(variation);
     }
 
     #[must_use]

@@ -12,6 +12,8 @@ pub struct Sent {
     pub end: u64,
     /// Last time it was sent.
     pub sent: Nanoseconds,
+    /// Which transmission of the connection that was: a clock may show two at one moment.
+    pub order: u64,
     pub transmissions: u32,
     pub fate: Fate,
 }
@@ -59,6 +61,7 @@ pub struct Scoreboard {
     lost: u64,
     /// Segments outstanding that were sent more than once.
     retransmitted: u32,
+    transmissions: u64,
 }
 
 impl Scoreboard {
@@ -73,10 +76,12 @@ impl Scoreboard {
     /// New data goes out.
     pub fn send(&mut self, start: u64, end: u64, now: Nanoseconds) {
         self.in_flight += self.weight(start, end);
+        self.transmissions += 1;
         self.sent.push_back(Sent {
             start,
             end,
             sent: now,
+            order: self.transmissions,
             transmissions: 1,
             fate: Fate::InFlight,
         });
@@ -91,10 +96,13 @@ impl Scoreboard {
             return;
         };
         self.set_fate(at, Fate::InFlight);
+        self.transmissions += 1;
+        let order = self.transmissions;
         if let Some(segment) = self.sent.get_mut(at) {
             self.retransmitted += u32::from(segment.transmissions == 1);
             segment.transmissions += 1;
             segment.sent = now;
+            segment.order = order;
         }
     }
 
@@ -319,7 +327,7 @@ mod tests {
         assert_eq!(board.receive(1, [block].into_iter()).weight, 0);
         let all = board.receive(1 + 4 * MSS, std::iter::empty());
         assert_eq!((all.acked, all.weight), (4 * MSS, 3 * MSS));
-        assert_eq!(board, Scoreboard::default());
+        assert_eq!((board.pipe(), board.segments()), (0, 0));
     }
 
     #[test]

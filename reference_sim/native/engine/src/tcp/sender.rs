@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::sharing::pacing::Pacing;
+use crate::sharing::{Estimate, Grant, Path};
 use crate::stack::{Congestion, IdleRestart, Nanoseconds, Stack};
 use crate::tcp::congestion::Window;
 use crate::tcp::cubic::Acked;
@@ -78,6 +80,11 @@ pub struct Sender {
     pub retransmission_timer: Option<Nanoseconds>,
     persist_timer: Option<Nanoseconds>,
     persist_backoff: u32,
+    /// What an ensemble lets go, in place of the own window.
+    pub grant: Option<Grant>,
+    pacing: Pacing,
+    /// Data waits for the pacer, until then.
+    paced_until: Option<Nanoseconds>,
     /// A window probe reached up to here: the peer may acknowledge it.
     probed: u64,
     /// The segment whose round trip is being timed, where there are no timestamps (BSD's t_rtt).
@@ -125,6 +132,9 @@ impl Sender {
             retransmission_timer: None,
             persist_timer: None,
             persist_backoff: 0,
+            grant: None,
+            pacing: Pacing::Off,
+            paced_until: None,
             probed: 0,
             timed: None,
             selective: None,
@@ -163,6 +173,13 @@ impl Sender {
     #[must_use]
     pub fn has_unsent(&self) -> bool {
         self.next < self.written || self.is_closing && !self.fin_sent
+    }
+
+    /// What is on its way as far as the sender knows: what counts against its congestion window.
+    #[must_use]
+    pub fn pipe(&self) -> u64 {
+        let selective = self.selective.as_ref().map(Selective::pipe);
+        selective.unwrap_or_else(|| self.flight())
     }
 
     /// All that was written, and the FIN behind it, is acknowledged.
@@ -204,6 +221,7 @@ impl Sender {
     /// An ACK of something new.
     pub fn acknowledged(&mut self, ack: u64, now: Nanoseconds, stack: &Stack) {
         let acked = ack - self.una;
+        self.end_pacing(ack);
         self.sample(ack, now, stack);
         self.una = ack;
         self.next = self.next.max(ack);
@@ -253,6 +271,14 @@ impl Sender {
     pub fn duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
         if let Recovery::Fast { .. } = self.recovery {
             self.window.inflate();
+            return;
+        }
+        self.count_duplicate(now, stack);
+    }
+
+    /// A sign of a loss that is no segment's leaving the network: it inflates no window.
+    pub fn count_duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
+        if let Recovery::Fast { .. } = self.recovery {
             return;
         }
         self.duplicates += 1;
@@ -334,7 +360,11 @@ impl Sender {
             }
         }
         self.restart_after_idle(now, stack);
-        let payload = self.sendable(stack);
+        let grant = self.granted(now);
+        let payload = self.sendable(grant.bytes, stack);
+        self.paced_until = grant
+            .paced_until
+            .filter(|_| payload == 0 && self.next < self.written);
         if payload == 0 {
             return self.lone_fin(now, stack);
         }
@@ -350,7 +380,9 @@ impl Sender {
     /// A probe if the peer's window has no room for a whole segment, nothing is in flight, and
     /// the persist timer has gone off. What room there is is used then (4.4BSD: t_force).
     pub fn probe(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
-        let is_stuck = self.una == self.max && self.next < self.written;
+        let is_stuck = self.una == self.max
+            && self.next < self.written
+            && self.edge < self.written.min(self.next + self.mss);
         if !is_stuck {
             self.persist_timer = None;
             return None;
@@ -384,10 +416,15 @@ impl Sender {
     #[must_use]
     pub fn deadline(&self) -> Option<Nanoseconds> {
         let selective = self.selective.as_ref().and_then(Selective::deadline);
-        [self.retransmission_timer, self.persist_timer, selective]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.retransmission_timer,
+            self.persist_timer,
+            self.paced_until,
+            selective,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// What holds the sender back, once [`Sender::poll`] gives nothing.
@@ -408,12 +445,21 @@ impl Sender {
             Recovery::Fast { .. } => return Limit::FastRecovery,
             _ => {}
         }
-        let payload = self.sendable(stack);
-        if payload > 0 {
-            return Limit::Nagle;
+        let by_congestion = self.own_room();
+        let is_granted = self
+            .grant
+            .is_none_or(|grant| self.sendable(grant.bytes, stack) > 0);
+        if self.paced_until.is_some() {
+            return Limit::Pacing;
+        }
+        if self.sendable(by_congestion, stack) > 0 {
+            return if is_granted {
+                Limit::Nagle
+            } else {
+                Limit::Scheduler
+            };
         }
         let room = self.edge.saturating_sub(self.next);
-        let by_congestion = self.congestion_edge().saturating_sub(self.next);
         let by_stack = self.stack_edge(stack).saturating_sub(self.next);
         if self.offered == 0 {
             Limit::ZeroWindow
@@ -430,11 +476,9 @@ impl Sender {
 
     /// Bytes that the windows let go as the next segment; a part of the window below a segment
     /// is left alone unless the data ends there (sender's SWS avoidance, RFC 1122, 4.2.3.4).
-    fn sendable(&self, stack: &Stack) -> u64 {
-        let edge = self
-            .edge
-            .min(self.congestion_edge())
-            .min(self.stack_edge(stack));
+    fn sendable(&self, granted: u64, stack: &Stack) -> u64 {
+        let congestion_edge = self.next.saturating_add(granted);
+        let edge = self.edge.min(congestion_edge).min(self.stack_edge(stack));
         let unsent = self.written.saturating_sub(self.next);
         let payload = edge.saturating_sub(self.next).min(self.mss).min(unsent);
         let is_whole = payload == self.mss || payload == unsent;
@@ -475,6 +519,64 @@ impl Sender {
         if let Some(cwnd) = self.usage.shrunk(cwnd, self.window.initial(), timeout, now) {
             self.window.shrink(cwnd);
         }
+    }
+
+    /// What the own congestion window leaves.
+    fn own_room(&self) -> u64 {
+        self.congestion_edge().saturating_sub(self.next)
+    }
+
+    fn granted(&self, now: Nanoseconds) -> Grant {
+        let own = || self.pacing.grant(self.own_room(), self.mss, now);
+        self.grant.unwrap_or_else(own)
+    }
+
+    fn end_pacing(&mut self, ack: u64) {
+        let flight = self.max - self.una;
+        if self.pacing.acknowledged(ack) && self.paced_until.take().is_some() {
+            self.window.cwnd = self.window.cwnd.min(flight.max(self.mss));
+        }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> Path {
+        let estimate = |smoothed| Estimate {
+            smoothed,
+            variation: self.round_trip.variation(),
+        };
+        Path {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            mss: u32::try_from(self.mss).unwrap_or(u32::MAX),
+            round_trip: self.round_trip.smoothed().map(estimate),
+        }
+    }
+
+    /// Goes on with what is known of the path.
+    pub fn adopt(&mut self, path: &Path) {
+        self.window.cwnd = path.cwnd;
+        self.window.ssthresh = path.ssthresh;
+        if let Some(estimate) = path.round_trip {
+            self.round_trip.learn(estimate.smoothed, estimate.variation);
+        }
+    }
+
+    /// The next flight is spread, if the stack does that with a window that is not in use.
+    pub fn pace(&mut self, stack: &Stack) {
+        if stack.idle_restart == IdleRestart::Pace {
+            self.pacing = Pacing::Armed;
+        }
+    }
+
+    /// Whether lost data waits to be sent again.
+    #[must_use]
+    pub fn is_sending_again(&self) -> bool {
+        self.again.is_some() || self.next < self.max && self.next < self.written
+    }
+
+    #[must_use]
+    pub fn has_unsent_data(&self) -> bool {
+        self.next < self.written
     }
 
     fn stack_edge(&self, stack: &Stack) -> u64 {
@@ -541,6 +643,9 @@ impl Sender {
     }
 
     fn sent(&mut self, start: u64, end: u64, now: Nanoseconds, stack: &Stack) {
+        if start >= self.max && self.pacing.is_on() {
+            self.pacing.sent(Some(self.path()), start, now);
+        }
         if let Some(selective) = &mut self.selective {
             selective.sent(start, end, true, now);
         } else if start < self.max {
@@ -631,12 +736,14 @@ impl Sender {
         if is_idle {
             self.window.resumed(idle);
         }
-        if !is_idle || idle <= timeout {
+        // An ensemble's window may be in use while this member is idle.
+        if !is_idle || idle <= timeout || self.grant.is_some() {
             return;
         }
         self.usage.restarted(now);
         match stack.idle_restart {
-            IdleRestart::Keep | IdleRestart::Pace => {}
+            IdleRestart::Keep => {}
+            IdleRestart::Pace => self.pace(stack),
             IdleRestart::Reset => self.window.restart(),
             IdleRestart::Decay => self.window.decay(idle, timeout),
         }
