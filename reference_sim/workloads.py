@@ -126,6 +126,7 @@ def _files(page: Page, network: Network, client: Stack, server: Stack) -> Transf
         server_stack=server,
         files=tuple(round(expected(part.size)) for part in page.objects),
         control=True,
+        waits_for_replies=False,
     )
 
 
