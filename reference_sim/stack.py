@@ -162,6 +162,9 @@ class Retransmission:
     initial: Duration
     min: Duration
     max: Duration
+    #: ``min`` is the least of what is added to the smoothed round trip (Linux's
+    #: tcp_rtt_estimator), not the least timeout.
+    min_is_spread: bool = False
     #: Granularity of the stack's clock, in which round trips are counted; 0: none.
     tick: Duration
     #: Timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
@@ -203,6 +206,8 @@ class Stack:
     retransmission: Retransmission
     #: RACK-like and tail-loss-probe timers (RFC 8985).
     tail_loss_probe: bool = False
+    #: With SACK: the congestion window counts segments of any size (Linux), not bytes.
+    window_in_segments: bool = False
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart

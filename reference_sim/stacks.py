@@ -32,7 +32,7 @@ from reference_sim.stack import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PRESETS", "Preset", "stack"]
+__all__ = ["PRESETS", "Preset", "knobs_of", "stack"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
@@ -310,9 +310,16 @@ _LINUX6: Final = Preset(
         ),
         nagle=Nagle.MINSHALL,
         retransmission=Retransmission(
-            initial=1 * _S, min=200 * _MS, max=120 * _S, tick=0, syn_initial=1 * _S, max_retries=15
+            initial=1 * _S,
+            min=200 * _MS,
+            min_is_spread=True,
+            max=120 * _S,
+            tick=0,
+            syn_initial=1 * _S,
+            max_retries=15,
         ),
         tail_loss_probe=True,
+        window_in_segments=True,
         limited_transmit=True,
         idle_restart=IdleRestart.DECAY,
         time_wait=60 * _S,
@@ -332,6 +339,7 @@ _LINUX6: Final = Preset(
         "(measured: 40.1 to 51.9 ms, median 42.9)",
         "nagle": "tcp_nagle_test with tcp_minshall_check",
         "retransmission": "TCP_TIMEOUT_INIT 1 s, TCP_RTO_MIN 200 ms, TCP_RTO_MAX 120 s, tcp_retries2 15",
+        "window_in_segments": "tcp_sock.snd_cwnd counts packets",
         "tail_loss_probe": "net.ipv4.tcp_early_retrans 3",
         "limited_transmit": "RFC 3042",
         "idle_restart": "net.ipv4.tcp_slow_start_after_idle 1: RFC 2861",
@@ -461,7 +469,7 @@ def stack(name: str) -> Stack:
     return named(PRESETS, name, what="stack").stack
 
 
-def knobs(preset: Preset) -> list[tuple[str, object, str]]:
+def knobs_of(preset: Preset) -> list[tuple[str, object, str]]:
     """Name, value and source of every knob of the preset."""
     return [
         (field.name, getattr(preset.stack, field.name), preset.source_of(field.name))
