@@ -17,7 +17,7 @@ from reference_sim.page import Constant, Law, Page, Uniform, expected
 from reference_sim.page_versions import conditional_get
 from reference_sim.pages import page as page_named
 from reference_sim.pages import thesis as thesis_page
-from reference_sim.plan import Fetch, Plan, Visit
+from reference_sim.plan import Complete, Fetch, Plan, Visit
 from reference_sim.quantities import nanoseconds
 from reference_sim.scenario import (
     Browser,
@@ -246,7 +246,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     waits_for_close: int | timedelta | None = 100 * _MS,
     starts_over: int | timedelta = 1 * _S,
     ftp_file_bytes: int = _THESIS_FILE,
-    ftp_one_connection: bool = False,
+    ftp_one_connection: bool = True,
     record: Record | None = None,
 ) -> Scenario:
     """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
@@ -255,8 +255,8 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     ``max_window_segments`` and ``waits_for_close`` (how often the browser looks whether the previous
     connections are closed; None: it does not). Inferred: ``inline_cap``; ``think`` in seconds, though
     the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
-    the server of the same index, FTP clients alike; ``ftp_one_connection``; the starts of the
-    clients, spread evenly over ``starts_over``.
+    the server of the same index, FTP clients alike; ``ftp_one_connection``, without which slow start
+    begins anew with each file; the starts of the clients, spread evenly over ``starts_over``.
 
     :raises ScenarioError: no client, or an unknown name.
     """
@@ -266,6 +266,8 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     where = network_named("thesis")
     visits = chosen.visits(thesis_page(primary_cap=primary_cap, inline_cap=inline_cap))
     is_serial = chosen.connections == 1 and not chosen.persistent
+    if is_serial and serial_thinks_per_file:
+        visits = tuple(replace(visit, plan=_one_after_the_other(visit.plan)) for visit in visits)
     step = nanoseconds(starts_over) // max(web_clients + ftp_clients, 1)
     servers = tuple(
         replace(
@@ -312,3 +314,10 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
         seed=seed,
         duration=duration,
     )
+
+
+def _one_after_the_other(plan: Plan) -> Plan:
+    """The same fetches, each wanted only when the one before is complete: there is a pause between two."""
+    first, *rest = plan.fetches
+    chained = (replace(fetch, after=Complete(fetch=number)) for number, fetch in enumerate(rest))
+    return replace(plan, fetches=(first, *chained))

@@ -178,6 +178,14 @@ def test_the_thesis_workload_runs(name):
     assert web["end"].drop_nulls().len() > 10
 
 
+def test_the_thesis_serial_client_thinks_before_every_file():
+    rows = simulate(thesis(strategy="http10-serial", web_clients=1, duration=60 * 10**9)).truth.transactions
+    pauses = (rows["written"].shift(-1) - rows["response_last_received"]).drop_nulls().dt.total_milliseconds()
+    assert pauses.min() >= 1000
+    # The handshake of the next connection, and the look for the close of the last, come on top.
+    assert pauses.max() <= 2000 + 110 + 100
+
+
 def test_the_thesis_draws_sizes_with_its_caps():
     made = simulate(thesis(strategy="http10-serial", web_clients=8, duration=200 * 10**9)).truth.transactions
     sizes = made.drop_nulls("response_last_received")
