@@ -27,6 +27,7 @@ __all__ = [
     "Segments",
     "Sharing",
     "Stack",
+    "WriterWakes",
 ]
 
 
@@ -53,6 +54,17 @@ class Nagle(StrEnum):
     BSD = "bsd"
     #: While a segment below the MSS is unacknowledged (draft-minshall-nagle-01; Linux).
     MINSHALL = "minshall"
+
+
+class WriterWakes(StrEnum):
+    """How much room in a send buffer that was full lets a blocked writer go on."""
+
+    #: Any.
+    ANY = "any"
+    #: 2048 bytes, or half of a smaller buffer (4.4BSD: sb_lowat).
+    LOW_WATER = "low-water"
+    #: A third of the buffer (Linux: sk_stream_min_wspace).
+    THIRD = "third"
 
 
 class IdleRestart(StrEnum):
@@ -219,6 +231,7 @@ class Stack:
     #: A write reaches TCP in pieces of so many bytes, and TCP may send after each (4.4BSD's
     #: sosend); None: the whole write at once.
     write_step_bytes: int | None = None
+    writer_wakes: WriterWakes = WriterWakes.ANY
     #: A FIN rides on the last data if both are ready; else it goes alone, once all is acknowledged.
     fin_with_data: bool = True
     #: T/TCP: data and FIN may ride on the SYN once the server is known (RFC 1644).

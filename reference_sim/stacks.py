@@ -26,6 +26,7 @@ from reference_sim.stack import (
     Segments,
     Sharing,
     Stack,
+    WriterWakes,
 )
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ _SUNOS: Final = Preset(
         nagle=Nagle.BSD,
         retransmission=_BSD_RETRANSMISSION,
         idle_restart=IdleRestart.KEEP,
+        writer_wakes=WriterWakes.LOW_WATER,
         time_wait=_BSD_TIME_WAIT,
     ),
     about="SunOS 4.1.3 as Heidemann ran it: 4.3BSD-Tahoe's TCP with 16 kB windows, slow start on the LAN too",
@@ -208,6 +210,7 @@ _SUNOS: Final = Preset(
         "nagle": "Heidemann 1996, section 2.3",
         "retransmission": _BSD_RETRANSMISSION_SOURCE,
         "idle_restart": "Heidemann 1996, section 2.4: SunOS 4.x does not reduce the window but for loss",
+        "writer_wakes": "BSD's so_snd.sb_lowat (Stevens 1995, section 16.7)",
         "time_wait": "2 MSL, with BSD's MSL of 30 s",
     },
 )
@@ -273,6 +276,7 @@ _LINUX20: Final = Preset(
             initial=3 * _S, min=200 * _MS, max=120 * _S, tick=10 * _MS, syn_initial=3 * _S, max_retries=15
         ),
         idle_restart=IdleRestart.RESET,
+        writer_wakes=WriterWakes.THIRD,
         time_wait=60 * _S,
     ),
     about="Linux 2.0: Reno with a fine clock, back to slow start after an idle timeout",
@@ -286,6 +290,7 @@ _LINUX20: Final = Preset(
         "nagle": "RFC 896",
         "retransmission": "HZ 100; TCP_TIMEOUT_INIT 3 s, TCP_RTO_MIN HZ/5, TCP_RTO_MAX 120 s, TCP_RETR2 15",
         "idle_restart": "Heidemann 1996, section 2.4: Linux 2.0 resets the window",
+        "writer_wakes": "sock_wspace: free room is half of what is queued",
         "time_wait": "TCP_TIMEWAIT_LEN 60 s",
     },
 )
@@ -321,6 +326,7 @@ _LINUX6: Final = Preset(
         window_in_segments=True,
         limited_transmit=True,
         idle_restart=IdleRestart.DECAY,
+        writer_wakes=WriterWakes.THIRD,
         time_wait=60 * _S,
     ),
     about="Linux 6: CUBIC, ten segments at first, SACK, tail-loss probe, Minshall's Nagle, quick ACKs then 40 ms",
@@ -343,6 +349,7 @@ _LINUX6: Final = Preset(
         "window_in_segments": "tcp_packets_in_flight",
         "limited_transmit": "RFC 3042",
         "idle_restart": "net.ipv4.tcp_slow_start_after_idle 1: RFC 2861",
+        "writer_wakes": "sk_stream_min_wspace: free room is half of what is queued",
         "time_wait": "TCP_TIMEWAIT_LEN 60 s",
     },
 )

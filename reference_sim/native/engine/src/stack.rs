@@ -53,6 +53,8 @@ pub struct Stack {
     /// The socket layer hands a write to TCP in pieces of so many bytes, and TCP may send after
     /// each (4.4BSD's sosend: one mbuf cluster of 2048 bytes); none: the whole write at once.
     pub write_step_bytes: Option<u32>,
+    /// How much of a send buffer that was full must be free before a blocked writer goes on.
+    pub writer_wakes: WriterWakes,
     /// A FIN rides on the last data if both are ready, and on the ACK of the peer's FIN; otherwise
     /// it goes alone behind that ACK, and behind data once all of it is acknowledged, but for data
     /// that goes out when nothing is in flight (ns-2's FullTcp).
@@ -172,6 +174,30 @@ pub struct Retransmission {
     /// A timeout of a SYN, where it differs from `initial_ns`.
     pub syn_initial_ns: Nanoseconds,
     pub max_retries: u32,
+}
+
+/// When a writer that waits for room in the send buffer goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriterWakes {
+    /// With any room.
+    Any,
+    /// 2048 bytes, or half of a smaller buffer (4.4BSD: `sb_lowat`, SO_SNDLOWAT).
+    LowWater,
+    /// A third of the buffer (Linux: `sk_stream_min_wspace`).
+    Third,
+}
+
+impl WriterWakes {
+    /// The room that it takes, in bytes.
+    #[must_use]
+    pub fn room(self, buffer: u64) -> u64 {
+        match self {
+            WriterWakes::Any => 1,
+            WriterWakes::LowWater => 2048.min(buffer / 2),
+            WriterWakes::Third => buffer / 3,
+        }
+    }
 }
 
 /// What an idle period of more than one timeout does to the congestion window

@@ -25,7 +25,7 @@ fn stack() -> Value {
             "duplicate_ack_threshold": 3, "syn_initial_ns": 3000 * millisecond, "max_retries": 5,
         },
         "tail_loss_probe": false, "limited_transmit": false, "idle_restart": "reset",
-        "data_on_handshake_ack": false, "upcall_before_ack": false, "write_step_bytes": null,
+        "data_on_handshake_ack": false, "upcall_before_ack": false, "write_step_bytes": null, "writer_wakes": "any",
         "fin_with_data": true, "accelerated_open": false, "sharing": "none", "time_wait_ns": 0,
     })
 }

@@ -207,7 +207,6 @@ impl Connection {
         if segment.ack < self.sender.una {
             return;
         }
-        let was_refusing = self.sender.is_refusing;
         let is_repeated = segment.ack == self.sender.una;
         let has_new_window = self.sender.offer(segment.ack, segment.window);
         if self.sender.selective.is_some() {
@@ -222,7 +221,7 @@ impl Connection {
         {
             self.sender.duplicate(now, &self.stack);
         }
-        if was_refusing && !is_repeated {
+        if self.sender.is_refusing && self.sender.has_room(&self.stack) {
             self.sender.is_refusing = false;
             self.events.push(Event::Writable);
         }

@@ -54,6 +54,7 @@ pub fn stack() -> Stack {
         data_on_handshake_ack: false,
         upcall_before_ack: false,
         write_step_bytes: None,
+        writer_wakes: WriterWakes::Any,
         fin_with_data: true,
         accelerated_open: false,
         sharing: Sharing::None,

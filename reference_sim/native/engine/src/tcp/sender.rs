@@ -196,6 +196,14 @@ impl Sender {
         taken
     }
 
+    /// Whether a writer that was refused may go on.
+    #[must_use]
+    pub fn has_room(&self, stack: &Stack) -> bool {
+        let held = self.written - self.una.max(1);
+        let room = stack.send_buffer.saturating_sub(held);
+        room >= stack.writer_wakes.room(stack.send_buffer).max(1)
+    }
+
     pub fn close(&mut self) {
         self.is_closing = true;
     }
