@@ -15,10 +15,27 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+mod endpoint;
+mod event_queue;
+mod fabric;
+mod link;
+mod loss;
+mod packet;
 pub mod random;
+mod route;
 pub mod scenario;
 pub mod segment;
 pub mod sharing;
+pub mod simulation;
+mod slab;
 pub mod stack;
+mod stream;
+pub mod tap;
 pub mod tcp;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod testing;
 pub mod truth;
+pub mod validate;
+mod wire;
+pub mod world;

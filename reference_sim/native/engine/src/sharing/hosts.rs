@@ -49,8 +49,14 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// An end was created whose stack shares something.
-    pub fn opened(&mut self, at: End, pair: HostPair, sharing: Sharing, ends: &mut impl Ends) {
+    /// An end was created; if its stack shares something, it does so from now on.
+    pub fn opened(&mut self, at: End, pair: HostPair, ends: &mut impl Ends) {
+        let Some(sharing) = ends.tcp(at).map(|tcp| tcp.stack().sharing) else {
+            return;
+        };
+        if sharing == Sharing::None {
+            return;
+        }
         let group = self.groups.entry(pair).or_default();
         if let Sharing::Etcp(policy) = sharing {
             let is_half_closed = |end: &End| {
@@ -82,7 +88,7 @@ impl Hosts {
         self.members.contains_key(&at)
     }
 
-    /// An application told what it writes on this end.
+    /// An application told by its head what it writes on this end from now on.
     pub fn set_content(&mut self, at: End, content: ContentKind) {
         let pair = self.members.get(&at).map(|member| member.pair);
         if let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) {

@@ -162,14 +162,11 @@ impl Net {
         let at = end(number, to);
         if to == 1 && self.transfers.0[number].ends[1].is_none() {
             self.transfers.0[number].ends[1] = Some(Connection::accept(&self.server));
-            if self.server.sharing != Sharing::None {
-                let pair = HostPair {
-                    local: 1,
-                    remote: 0,
-                };
-                self.hosts
-                    .opened(at, pair, self.server.sharing, &mut self.transfers);
-            }
+            let pair = HostPair {
+                local: 1,
+                remote: 0,
+            };
+            self.hosts.opened(at, pair, &mut self.transfers);
         }
         let ack = segment.has(flags::ACK).then_some(segment.ack);
         let before = self.hosts.before(at, ack, &mut self.transfers);

@@ -142,6 +142,12 @@ impl Sender {
         }
     }
 
+    /// What the peer's window still allows beyond what it has acknowledged.
+    #[must_use]
+    pub fn receive_window(&self) -> u64 {
+        self.edge.saturating_sub(self.una)
+    }
+
     #[must_use]
     pub fn flight(&self) -> u64 {
         self.next.saturating_sub(self.una)
