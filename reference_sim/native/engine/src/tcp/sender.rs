@@ -6,8 +6,11 @@ use crate::sharing::pacing::Pacing;
 use crate::sharing::{Estimate, Grant, Path};
 use crate::stack::{Congestion, IdleRestart, Nanoseconds, Stack};
 use crate::tcp::congestion::Window;
+use crate::tcp::cubic::Acked;
 use crate::tcp::nagle::ShortSegment;
 use crate::tcp::round_trip::{deadline, RoundTrip};
+use crate::tcp::selective::Selective;
+use crate::tcp::window_usage::{Sending, WindowUsage};
 use crate::truth::{Limit, SendReason};
 
 /// A stretch of the stream that goes out as one segment.
@@ -50,7 +53,7 @@ pub struct Sender {
     pub mss: u64,
     /// First offset not acknowledged, next one to send, first one never sent.
     pub una: u64,
-    next: u64,
+    pub(super) next: u64,
     pub max: u64,
     /// End of what was written, and whether the application has closed behind it.
     pub written: u64,
@@ -59,7 +62,7 @@ pub struct Sender {
     /// A write was not taken whole.
     pub is_refusing: bool,
     /// The right edge that the peer offers, and the largest window that it ever did.
-    edge: u64,
+    pub(super) edge: u64,
     offered: u64,
     largest_window: u64,
     recovery: Recovery,
@@ -70,8 +73,8 @@ pub struct Sender {
     last_short_end: u64,
     was_idle: bool,
     /// When anything with sequence length was last sent.
-    last_sent: Nanoseconds,
-    retries: u32,
+    pub(super) last_sent: Nanoseconds,
+    pub(super) retries: u32,
     pub retransmission_timer: Option<Nanoseconds>,
     persist_timer: Option<Nanoseconds>,
     persist_backoff: u32,
@@ -84,6 +87,11 @@ pub struct Sender {
     probed: u64,
     /// The segment whose round trip is being timed, where there are no timestamps (BSD's t_rtt).
     timed: Option<(u64, Nanoseconds)>,
+    /// Recovery by SACK blocks, where both ends agreed to it.
+    pub(super) selective: Option<Selective>,
+    usage: WindowUsage,
+    /// Something was sent since the window's usage was last looked at.
+    has_sent_more: bool,
 }
 
 /// A probe of a closed window carries one byte (RFC 9293, section 3.8.6.1).
@@ -124,6 +132,9 @@ impl Sender {
             paced_until: None,
             probed: 0,
             timed: None,
+            selective: None,
+            usage: WindowUsage::default(),
+            has_sent_more: false,
         }
     }
 
@@ -134,9 +145,10 @@ impl Sender {
     }
 
     /// The handshake is done: the segment size is known.
-    pub fn established(&mut self, stack: &Stack, mss: u32, is_passive: bool) {
+    pub fn established(&mut self, stack: &Stack, mss: u32, is_passive: bool, has_sack: bool) {
         self.mss = u64::from(mss);
         self.window = Window::new(stack, mss);
+        self.selective = has_sack.then(|| Selective::new(stack, self.mss));
         if is_passive && stack.handshake_ack_opens_window {
             self.window.acknowledged();
         }
@@ -156,6 +168,13 @@ impl Sender {
     #[must_use]
     pub fn has_unsent(&self) -> bool {
         self.next < self.written || self.is_closing && !self.fin_sent
+    }
+
+    /// What is on its way as far as the sender knows: what counts against its congestion window.
+    #[must_use]
+    pub fn pipe(&self) -> u64 {
+        let selective = self.selective.as_ref().map(Selective::pipe);
+        selective.unwrap_or_else(|| self.flight())
     }
 
     /// All that was written, and the FIN behind it, is acknowledged.
@@ -214,15 +233,32 @@ impl Sender {
                 self.recovery = Recovery::None;
             }
             Recovery::Timeout { until } => {
-                self.window.acknowledged();
+                self.grow(acked, now, stack);
                 if ack >= until {
                     self.recovery = Recovery::None;
                 }
             }
-            Recovery::None => self.window.acknowledged(),
+            Recovery::None => self.grow(acked, now, stack),
         }
         self.retransmission_timer = None;
         self.arm(now, stack);
+    }
+
+    /// The window grows by what was acknowledged; CUBIC's and Linux's only if it is used.
+    pub(super) fn grow(&mut self, acked: u64, now: Nanoseconds, stack: &Stack) {
+        if !counts_bytes(stack) {
+            self.window.acknowledged();
+        } else if self
+            .usage
+            .may_grow(self.window.cwnd, self.window.is_in_slow_start())
+        {
+            self.window.acknowledged_bytes(Acked {
+                bytes: acked,
+                mss: self.mss,
+                now,
+                smoothed_rtt: self.round_trip.smoothed().unwrap_or(0),
+            });
+        }
     }
 
     /// An ACK that repeats the last one, while data is in flight (RFC 5681, section 2).
@@ -266,6 +302,12 @@ impl Sender {
         self.window
             .timed_out(self.max - self.una, self.retries == 1);
         self.round_trip.timed_out();
+        if let Some(selective) = &mut self.selective {
+            selective.timed_out(self.max, &mut self.window, now);
+            self.retransmission_timer = None;
+            self.arm(now, stack);
+            return self.retries > stack.retransmission.max_retries;
+        }
         self.recovery = Recovery::Timeout { until: self.max };
         self.duplicates = 0;
         self.go_back();
@@ -289,6 +331,18 @@ impl Sender {
 
     /// The next stretch to send now, if anything may go.
     pub fn poll(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
+        let stretch = self
+            .poll_lost(now, stack)
+            .or_else(|| self.poll_unsent(now, stack));
+        if stretch.is_some() {
+            self.has_sent_more = true;
+        } else if counts_bytes(stack) {
+            self.look_at_usage(now, stack);
+        }
+        stretch
+    }
+
+    fn poll_unsent(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         if let Some((start, reason)) = self.again.take() {
             if start < self.max {
                 return Some(self.send_again(start, reason, now, stack));
@@ -350,10 +404,12 @@ impl Sender {
 
     #[must_use]
     pub fn deadline(&self) -> Option<Nanoseconds> {
+        let selective = self.selective.as_ref().and_then(Selective::deadline);
         [
             self.retransmission_timer,
             self.persist_timer,
             self.paced_until,
+            selective,
         ]
         .into_iter()
         .flatten()
@@ -369,6 +425,9 @@ impl Sender {
             } else {
                 Limit::Application
             };
+        }
+        if let Some(limit) = self.selective.as_ref().and_then(Selective::limit) {
+            return limit;
         }
         match self.recovery {
             Recovery::Timeout { .. } if self.next < self.max => return Limit::Timeout,
@@ -419,9 +478,41 @@ impl Sender {
         }
     }
 
+    /// How far the congestion window lets the sender go.
+    fn congestion_edge(&self) -> u64 {
+        match &self.selective {
+            None => self.una + self.window.cwnd,
+            Some(selective) => self.next + self.window.cwnd.saturating_sub(selective.pipe()),
+        }
+    }
+
+    /// Whether the window is full, or not even half used: after each run of sending.
+    fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
+        let room = self.congestion_edge().saturating_sub(self.next);
+        let sending = Sending {
+            una: self.una,
+            next: self.next,
+            flight: self.window.cwnd.saturating_sub(room),
+            is_limited: room < self.mss,
+        };
+        if !self.has_sent_more && !sending.is_limited {
+            return;
+        }
+        self.has_sent_more = false;
+        let (cwnd, is_slow_start) = (self.window.cwnd, self.window.is_in_slow_start());
+        self.usage.record(sending, cwnd, is_slow_start, now);
+        if stack.idle_restart != IdleRestart::Decay || self.usage.may_grow(cwnd, is_slow_start) {
+            return;
+        }
+        let timeout = self.round_trip.timeout(&stack.retransmission);
+        if let Some(cwnd) = self.usage.shrunk(cwnd, self.window.initial(), timeout, now) {
+            self.window.shrink(cwnd);
+        }
+    }
+
     /// What the own congestion window leaves.
     fn own_room(&self) -> u64 {
-        (self.una + self.window.cwnd).saturating_sub(self.next)
+        self.congestion_edge().saturating_sub(self.next)
     }
 
     fn granted(&self, now: Nanoseconds) -> Grant {
@@ -521,7 +612,7 @@ impl Sender {
         stretch
     }
 
-    fn send(
+    pub(super) fn send(
         &mut self,
         start: u64,
         payload: u64,
@@ -544,7 +635,9 @@ impl Sender {
         if start >= self.max && self.pacing.is_on() {
             self.pacing.sent(Some(self.path()), start, now);
         }
-        if start < self.max {
+        if let Some(selective) = &mut self.selective {
+            selective.sent(start, end, true, now);
+        } else if start < self.max {
             // Karn's rule: what was sent twice is no measure.
             self.timed = None;
             for flying in &mut self.flying {
@@ -609,12 +702,15 @@ impl Sender {
         }
     }
 
-    fn arm(&mut self, now: Nanoseconds, stack: &Stack) {
+    pub(super) fn arm(&mut self, now: Nanoseconds, stack: &Stack) {
         if self.una >= self.max {
             self.retransmission_timer = None;
         } else if self.retransmission_timer.is_none() {
             let timeout = self.round_trip.timeout(&stack.retransmission);
             self.retransmission_timer = Some(deadline(now, timeout, &stack.retransmission));
+        }
+        if let Some(selective) = &mut self.selective {
+            selective.arm_probe(self.round_trip.smoothed(), self.retransmission_timer, now);
         }
     }
 
@@ -623,10 +719,14 @@ impl Sender {
         let timeout = self.round_trip.timeout(&stack.retransmission);
         let idle = now.saturating_sub(self.last_sent);
         let is_idle = self.una == self.max && self.max > 1 && self.next < self.written;
+        if is_idle {
+            self.window.resumed(idle);
+        }
         // An ensemble's window may be in use while this member is idle.
         if !is_idle || idle <= timeout || self.grant.is_some() {
             return;
         }
+        self.usage.restarted(now);
         match stack.idle_restart {
             IdleRestart::Keep => {}
             IdleRestart::Pace => self.pace(stack),
@@ -635,4 +735,9 @@ impl Sender {
         }
         self.last_sent = now;
     }
+}
+
+/// Whether the window grows by bytes acknowledged, and only while it is used.
+fn counts_bytes(stack: &Stack) -> bool {
+    stack.congestion == Congestion::Cubic || stack.window_in_segments
 }
