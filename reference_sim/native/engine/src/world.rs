@@ -290,7 +290,8 @@ impl World {
     }
 
     /// A new end shares what its stack shares with others of its pair of hosts.
-    fn share(&mut self, at: End) {
+    fn share(&mut self, at: End, syn: Option<&Segment>) {
+        let now = self.fabric.now;
         let Some((_, pair)) = self.pair(at.connection) else {
             return;
         };
@@ -302,7 +303,7 @@ impl World {
             pairs: &mut self.pairs,
             places: &self.places,
         };
-        self.hosts.opened(at, hosts, &mut ends);
+        self.hosts.opened(at, hosts, syn, now, &mut ends);
     }
 
     /// A segment for a server that does not know the connection.
@@ -331,7 +332,7 @@ impl World {
         let [_, buffer] = &mut pair.flow.buffers;
         *buffer = stack.send_buffer;
         *server = Some(Endpoint::new(tcp, listener.app, stack));
-        self.share(at);
+        self.share(at, Some(&packet.segment));
         self.take(at, &packet.segment);
         self.drive(at);
     }
@@ -796,7 +797,7 @@ impl Network for World {
             connection,
             side: Side::Client,
         };
-        self.share(at);
+        self.share(at, None);
         self.call(at);
         connection
     }
