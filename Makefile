@@ -4,15 +4,15 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 # What the native core is built from: the installation is older than these, or it is current.
 SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
-	$(shell find tcptrace_http/native -name '*.rs' -o -name Cargo.toml)
-# The crate that links against Python is tested through Python.
-RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --quiet
+	$(shell find tcptrace_http/native reference_sim/native -name '*.rs' -o -name Cargo.toml)
+# The crates that link against Python are tested through Python.
+RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude reference-sim-native --quiet
 # Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http end_to_end
 FUZZ_FOUND := target/fuzz-corpus
-# Programs that the tests compare with or start; Debian's packages have the same names.
-TOOLS := tshark tcptrace tcpdump nginx zstd
+# Programs that the tests compare with or start; Debian's packages have the same names (ns2: ns).
+TOOLS := tshark tcptrace tcpdump nginx zstd ns2
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 # A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
 export TCPTRACE_HTTP_CAPTURES
@@ -31,7 +31,7 @@ $(VENV)/.installed: $(SOURCES)
 build: $(VENV)/.installed ## install the package with its tests' tools in .venv
 
 tools: ## install from Debian what the tests compare with, where it is missing
-	@missing=; for tool in $(TOOLS); do command -v $$tool >/dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for tool in $(TOOLS); do command -v $${tool%2} >/dev/null || missing="$$missing $$tool"; done; \
 	if [ -n "$$missing" ]; then \
 		$(AS_ROOT) apt-get update -qq && \
 		$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
@@ -49,7 +49,7 @@ lint: build ## ruff, mypy --strict, rustfmt, clippy, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest tcptrace_http._native
+	$(BIN)/python -m mypy.stubtest tcptrace_http._native reference_sim._native
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/python tests/generate/rows.py --check
@@ -84,5 +84,5 @@ properties: build ## the property tests with many more examples, and new ones ea
 
 clean: ## remove what was built
 	rm -rf $(VENV) .venv-bench build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
-	find tcptrace_http -name '*.so' -delete
+	find tcptrace_http reference_sim -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -137,6 +137,9 @@ class Transfer:
     forever: bool = False
     #: With a control connection and its commands (RFC 959); else the data connections alone.
     control: bool = False
+    #: Each command waits for the reply to the one before (RFC 959, section 5.4); else they go out
+    #: together, as Bhalekar 2003 counts round trips (Figure 1.2).
+    waits_for_replies: bool = True
     #: All files over one data connection, each after the other is delivered.
     one_connection: bool = False
 

@@ -128,12 +128,14 @@ def _persistent() -> Iterator[Strategy]:
         name="thesis-pipelined",
         about="What the thesis calls pipelined: one persistent connection, one request outstanding",
         source=f"{_GURKAN} 4.5: the requests of Table 4.5 are one round trip apart",
+        closes_with_last=True,
         **_HTTP11,
     )
     yield Strategy(
         name="segment-filled",
         about="The document in whole segments, then all its inline files as one response",
         source=f"{_GURKAN} 4.6",
+        closes_with_last=True,
         bundling=Bundling.INLINES,
         **_HTTP11,
     )

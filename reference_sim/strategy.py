@@ -108,6 +108,8 @@ class Strategy:
     persistent: bool = False
     #: Requests that may be outstanding on a connection.
     pipelining: int = 1
+    #: The last request asks the server to close: its FIN rides on the last data.
+    closes_with_last: bool = False
     bundling: Bundling = Bundling.NONE
     discovery: Discovery = Discovery.COMPLETE
     #: Objects that visits fetch one after the other: caches and second accesses.
@@ -168,6 +170,7 @@ def plan_of(choices: Strategy, page: Page) -> Plan:
         connections=choices.connections,
         persistent=choices.persistent,
         pipelining=choices.pipelining,
+        closes_with_last=choices.closes_with_last,
         fetches=fetches,
     )
 

@@ -21,6 +21,7 @@ mod fabric;
 mod link;
 mod loss;
 mod packet;
+mod pcapng;
 pub mod random;
 mod route;
 pub mod scenario;

@@ -22,8 +22,8 @@ pub struct Outcome {
     pub taps: Vec<Tap>,
 }
 
-/// An application that may move to another thread.
-pub type BoxedApplication = Box<dyn Application + Send>;
+/// An application that may move between threads.
+pub type BoxedApplication = Box<dyn Application + Send + Sync>;
 
 pub struct Simulation {
     world: World,

@@ -13,6 +13,7 @@ use trace_model::{
     Timestamps,
 };
 
+use crate::pcapng;
 use crate::segment;
 use crate::stream::Stream;
 use crate::wire::{self, Header};
@@ -126,6 +127,13 @@ impl Tap {
     #[must_use]
     pub fn pcap(&self) -> &[u8] {
         &self.file
+    }
+
+    /// The capture as a pcapng file: one section, one interface with nanoseconds, a block a frame
+    /// (draft-ietf-opsawg-pcapng, sections 4.1 to 4.3).
+    #[must_use]
+    pub fn pcapng(&self) -> Vec<u8> {
+        pcapng::file(&self.name, self.frames())
     }
 
     /// The bytes of each frame with its time in nanoseconds since the epoch.
