@@ -162,7 +162,8 @@ class Retransmission:
     initial: Duration
     min: Duration
     max: Duration
-    #: ``min`` is the least of what is added to the smoothed round trip, not the least timeout (Linux).
+    #: ``min`` is the least of what is added to the smoothed round trip (Linux's
+    #: tcp_rtt_estimator), not the least timeout.
     min_is_spread: bool = False
     #: Granularity of the stack's clock, in which round trips are counted; 0: none.
     tick: Duration

@@ -31,7 +31,7 @@ from reference_sim.stack import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PRESETS", "Preset", "stack"]
+__all__ = ["PRESETS", "Preset", "knobs_of", "stack"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
@@ -472,7 +472,7 @@ def stack(name: str) -> Stack:
     return named(PRESETS, name, what="stack").stack
 
 
-def knobs(preset: Preset) -> list[tuple[str, object, str]]:
+def knobs_of(preset: Preset) -> list[tuple[str, object, str]]:
     """Name, value and source of every knob of the preset."""
     return [
         (field.name, getattr(preset.stack, field.name), preset.source_of(field.name))

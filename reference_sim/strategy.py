@@ -9,7 +9,7 @@ A strategy of one's own is a :class:`Strategy`, or a function from a page to a p
 
     register(Strategy(name="parallel-8", about="Eight connections, HTTP/1.0", connections=8))
 
-    @strategy("halves", about="Images on two persistent connections, odd and even", connections=2, persistent=True)
+    @strategy("halves", about="Images on two persistent connections, odd and even")
     def halves(page: Page) -> Plan:
         images = range(1, len(page.objects))
         base = Fetch(objects=(0,), lane=0)

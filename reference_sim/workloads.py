@@ -86,11 +86,12 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
     }
     if chosen.protocol is Protocol.FTP:
         return Scenario(transfers=(_files(what, where, client, server),), **common)
-    origin = _server(chosen, where.servers[0], chosen.server(server), processing=processing)
+    visits = chosen.visits(what)
+    origin = _server(chosen, where.servers[0], chosen.server(server), visits=visits, processing=processing)
     browser = Browser(
         node=where.clients[0],
         stack=chosen.client(client),
-        visits=chosen.visits(what),
+        visits=visits,
         think=think,
         parse=parse,
         http_version=chosen.version,
@@ -130,14 +131,23 @@ def _files(page: Page, network: Network, client: Stack, server: Stack) -> Transf
     )
 
 
-def _server(chosen: Strategy, node: str, stack: Stack, *, processing: Law, name: str = "server") -> Server:
+def _server(
+    chosen: Strategy,
+    node: str,
+    stack: Stack,
+    *,
+    visits: tuple[Visit, ...],
+    processing: Law = _NOW,
+    name: str = "server",
+) -> Server:
+    """A server that keeps connections open where a plan uses them again."""
     return Server(
         name=name,
         node=node,
         stack=stack,
         processing=processing,
         writes=chosen.writes,
-        keep_alive=KeepAlive() if chosen.persistent else None,
+        keep_alive=KeepAlive() if any(visit.plan.persistent for visit in visits) else None,
     )
 
 
@@ -171,7 +181,7 @@ def _from_cache(
     where: Network = common["network"]
     if where.cache is None:
         raise ScenarioError(f"{chosen.name!r} needs a network with a cache", field="network")
-    cache = _server(chosen, where.cache, browser.stack, processing=_NOW, name="cache")
+    cache = _server(chosen, where.cache, browser.stack, visits=browser.visits, name="cache")
     validation = conditional_get(page)[-1]
     asking = Visit(page=validation.with_objects(validation.objects[:1]), plan=Plan(fetches=(Fetch(objects=(0,)),)))
     validator = replace(browser, node=where.cache, visits=(asking,))
@@ -242,7 +252,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     waits_for_close: int | timedelta | None = 100 * _MS,
     starts_over: int | timedelta = 1 * _S,
     ftp_file_bytes: int = _THESIS_FILE,
-    ftp_one_connection: bool = False,
+    ftp_one_connection: bool = True,
     record: Record | None = None,
 ) -> Scenario:
     """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
@@ -251,8 +261,8 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     ``max_window_segments`` and ``waits_for_close`` (how often the browser looks whether the previous
     connections are closed; None: it does not). Inferred: ``inline_cap``; ``think`` in seconds, though
     the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
-    the server of the same index, FTP clients alike; ``ftp_one_connection``; the starts of the
-    clients, spread evenly over ``starts_over``.
+    the server of the same index, FTP clients alike; ``ftp_one_connection``, without which slow start
+    begins anew with each file; the starts of the clients, spread evenly over ``starts_over``.
 
     :raises ScenarioError: no client, or an unknown name.
     """
@@ -268,7 +278,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     step = nanoseconds(starts_over) // max(web_clients + ftp_clients, 1)
     servers = tuple(
         replace(
-            _server(chosen, node, chosen.server(tcp), processing=_NOW, name=f"web-{node}"),
+            _server(chosen, node, chosen.server(tcp), visits=visits, name=f"web-{node}"),
             sizes_include_heads=True,
             keep_alive=kept,
         )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import click
 
+from tcptrace_http.errors import UnknownName
 from tcptrace_http.peers import PEERS
 
 __all__ = ["explain"]
@@ -13,7 +16,8 @@ __all__ = ["explain"]
 @click.argument("name", required=False)
 @click.option("--peer", type=click.Choice(PEERS), help="Show which columns hold the fields of this tool.")
 def explain(name: str | None, peer: str | None) -> None:
-    """Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw.
+    """Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw;
+    or what a simulation is made of: a strategy, a page, a network, a TCP stack.
 
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.
@@ -22,5 +26,27 @@ def explain(name: str | None, peer: str | None) -> None:
 
     if peer is not None:
         click.echo(glossary.explain_peer(peer, name))
+    elif name is None:
+        from tcptrace_http.cli.catalogue import names_listed
+
+        click.echo(f"{glossary.listing()}\n\n{names_listed()}")
     else:
-        click.echo(glossary.listing() if name is None else glossary.explain(name))
+        click.echo(_meaning(name))
+
+
+def _meaning(name: str) -> str:
+    """What the name means in a report; else what it is in a simulation."""
+    from tcptrace_http import glossary
+
+    try:
+        return glossary.explain(name)
+    except UnknownName as unknown:
+        from reference_sim import catalogue
+
+        meaning = catalogue.explain(name)
+        if meaning is not None:
+            return meaning
+        near = get_close_matches(name, [entry.name for entry in catalogue.entries()], n=1)
+        if near and "did you mean" not in str(unknown):
+            raise UnknownName(f"nothing is called {name!r}; did you mean {near[0]}?") from None
+        raise

@@ -1,4 +1,4 @@
-"""One line on standard error that says how far the reading of a capture has come."""
+"""One line on standard error that says how far the reading of a capture, or a simulation, has come."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
     from typing import Self
 
     from tcptrace_http.capture import CaptureStream
 
-__all__ = ["Progress"]
+__all__ = ["Progress", "SimulationProgress"]
 
 # A line that flashes by says nothing, and one that changes more often cannot be read.
 _FIRST_AFTER_NS: Final = 1_000_000_000
@@ -21,10 +22,11 @@ _NANOSECONDS: Final = 1_000_000_000
 _MEGABYTE: Final = 1_000_000
 _LINE_WIDTH: Final = 78
 _NAME_WIDTH: Final = 36
+_BAR_WIDTH: Final = 20
 
 
-class Progress:
-    """Called after every chunk; shows nothing when standard error is no terminal."""
+class _Line:
+    """A line that is written again where it is due; nothing when standard error is no terminal."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._shows = sys.stderr.isatty() and not quiet
@@ -32,8 +34,8 @@ class Progress:
         self._due = self._start + _FIRST_AFTER_NS
         self._is_shown = False
 
-    def __call__(self, stream: CaptureStream) -> None:
-        """Show the line where it is due."""
+    def show(self, line: Callable[[int], str]) -> None:
+        """Write the line that is made of the nanoseconds since the start, where one is due."""
         if not self._shows:
             return
         now = time.monotonic_ns()
@@ -41,7 +43,7 @@ class Progress:
             return
         self._due = now + _EVERY_NS
         self._is_shown = True
-        sys.stderr.write(f"\r{progress_line(stream, now - self._start):<{_LINE_WIDTH}}")
+        sys.stderr.write(f"\r{line(now - self._start):<{_LINE_WIDTH}}")
         sys.stderr.flush()
 
     def __enter__(self) -> Self:
@@ -53,6 +55,31 @@ class Progress:
         if self._is_shown:
             sys.stderr.write(f"\r{'':<{_LINE_WIDTH}}\r")
             sys.stderr.flush()
+
+
+class Progress(_Line):
+    """Called after every chunk of a capture."""
+
+    def __call__(self, stream: CaptureStream) -> None:
+        """Show the line where it is due."""
+        self.show(lambda elapsed_ns: progress_line(stream, elapsed_ns))
+
+
+class SimulationProgress(_Line):
+    """Called now and then while a simulation runs."""
+
+    def __call__(self, now_ns: int, duration_ns: int | None) -> None:
+        """Show the line where it is due."""
+        self.show(lambda elapsed_ns: simulation_line(now_ns, duration_ns, elapsed_ns))
+
+
+def simulation_line(now_ns: int, duration_ns: int | None, elapsed_ns: int) -> str:
+    """Simulated seconds, as a bar where there is an end, and how much faster than the clock they pass."""
+    seconds = f"{now_ns / _NANOSECONDS:.0f} s simulated, {now_ns // max(elapsed_ns, 1)} times as fast as the clock"
+    if duration_ns is None:
+        return seconds
+    done = _BAR_WIDTH * now_ns // max(duration_ns, 1)
+    return f"[{'#' * done:<{_BAR_WIDTH}}] {seconds}"
 
 
 def progress_line(stream: CaptureStream, elapsed_ns: int) -> str:

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::app;
 use crate::app::exchange::{Exchanges, Timeline};
-use crate::app::{AppId, Application, Content, End, Happening, Network};
+use crate::app::{AppId, Content, End, Happening, Network};
 use crate::random::Random;
 use crate::scenario::*;
+use crate::simulation::applications;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, TransactionRow, Truth};
 
@@ -250,20 +250,20 @@ impl Network for Pipes {
 /// All applications of a scenario run until a time, or until nothing is left to happen.
 pub fn run(scenario: &Scenario, until: Nanoseconds) -> Pipes {
     let scenario = Arc::new(scenario.clone());
-    let mut applications = all(&scenario);
+    let mut apps = applications(&scenario);
     let mut pipes = Pipes {
         now: 0,
         counter: 0,
         due: BTreeMap::new(),
         listeners: BTreeMap::new(),
         pipes: Vec::new(),
-        randoms: (0..applications.len() as u64)
+        randoms: (0..apps.len() as u64)
             .map(|number| Random::new(7, number))
             .collect(),
         exchanges: Exchanges::default(),
         truth: Truth::default(),
     };
-    for application in &mut applications {
+    for application in &mut apps {
         application.start(&mut pipes);
     }
     while let Some(((time, _), due)) = pipes.due.pop_first() {
@@ -272,45 +272,23 @@ pub fn run(scenario: &Scenario, until: Nanoseconds) -> Pipes {
         }
         pipes.now = time;
         match due {
-            Due::Woken(app, token) => applications[app.0 as usize].woken(&mut pipes, token),
+            Due::Woken(app, token) => apps[app.0 as usize].woken(&mut pipes, token),
             Due::Told(at, what) => {
                 if pipes.pass(at, what) {
                     let app = pipes.pipes[at.connection as usize].apps[index(at.side)];
-                    applications[app.0 as usize].happened(&mut pipes, at, what);
+                    apps[app.0 as usize].happened(&mut pipes, at, what);
                 }
             }
         }
     }
     assert!(
-        until < Nanoseconds::MAX || applications.iter().all(|application| application.is_done()),
+        until < Nanoseconds::MAX || apps.iter().all(|application| application.is_done()),
         "an application waits for ever"
     );
     pipes
 }
 
 /// All applications of a scenario, by their numbers.
-fn all(scenario: &Arc<Scenario>) -> Vec<Box<dyn Application>> {
-    let mut applications: Vec<Box<dyn Application>> = Vec::new();
-    let next = |applications: &Vec<_>| AppId(applications.len() as u32);
-    for index in 0..scenario.servers.len() {
-        let app = next(&applications);
-        applications.push(Box::new(app::server::Server::new(app, scenario, index)));
-    }
-    for index in 0..scenario.proxies.len() {
-        let app = next(&applications);
-        applications.push(Box::new(app::proxy::Proxy::new(app, scenario, index)));
-    }
-    for index in 0..scenario.browsers.len() {
-        let app = next(&applications);
-        applications.push(Box::new(app::browser::Browser::new(app, scenario, index)));
-    }
-    for index in 0..scenario.transfers.len() {
-        let app = next(&applications);
-        applications.push(Box::new(app::transfer::Transfer::new(app, scenario, index)));
-    }
-    applications
-}
-
 pub fn constant(value: u64) -> Law {
     Law::Constant { value }
 }

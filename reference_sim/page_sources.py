@@ -1,0 +1,143 @@
+"""Pages from elsewhere: a HAR file that a browser saved, a retrieval that was captured.
+
+A page of the simulator has one host: what came from others is asked of it too.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from reference_sim.page import Object, Page, constant
+from tcptrace_http.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import polars as pl
+
+__all__ = ["page_from_har", "page_from_retrieval"]
+
+_UNKNOWN_TYPE: Final = "application/octet-stream"
+
+
+def page_from_har(path: str | PathLike[str], *, page: str | None = None) -> Page:
+    """The page of a HAR file (HTTP Archive 1.2): its answered GET requests, in the order of the file.
+
+    ``page`` is the id of one of the file's pages; without it the first one is taken, or all entries
+    where the file names no pages. Sizes are those on the wire (``bodySize``), else the decoded ones;
+    an object is found in the one that its Referer names, else in the first.
+
+    :raises ScenarioError: the file cannot be read, is no HAR, or has no such page.
+    """
+    name = str(path)
+    try:
+        log = json.loads(Path(path).read_text(encoding="utf-8-sig"))["log"]
+        entries, pages = list(log["entries"]), [known["id"] for known in log.get("pages", [])]
+    except OSError as error:
+        raise ScenarioError(error.strerror or str(error), path=name) from None
+    except (ValueError, KeyError, TypeError):
+        raise ScenarioError("not a HAR file: it has no log with entries", path=name) from None
+    if page is not None and page not in pages:
+        raise ScenarioError(f"no page {page!r} (there are: {', '.join(pages) or 'none'})", path=name)
+    wanted = page if page is not None else next(iter(pages), None)
+    try:
+        chosen = [entry for entry in entries if wanted is None or entry.get("pageref") == wanted]
+        objects, host = _of_entries([entry for entry in chosen if _is_answered_get(entry)])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise ScenarioError(f"an entry is not as HAR 1.2 has it: {error!r}", path=name) from None
+    if not objects:
+        raise ScenarioError("no entry is a GET request with a response", path=name)
+    return Page(name=Path(path).stem, host=host, objects=objects, about="from a HAR file", source=name)
+
+
+def _is_answered_get(entry: dict[str, Any]) -> bool:
+    is_http = entry["request"]["url"].startswith(("http://", "https://"))
+    return bool(is_http and entry["request"]["method"] == "GET" and entry["response"]["status"] > 0)
+
+
+def _of_entries(entries: list[dict[str, Any]]) -> tuple[tuple[Object, ...], str]:
+    """The objects and the host of the first one."""
+    numbers: dict[str, int] = {}
+    objects = []
+    for index, entry in enumerate(entries):
+        url, response = entry["request"]["url"], entry["response"]
+        fields = {field["name"].lower(): field["value"] for field in entry["request"].get("headers", [])}
+        body, content = response.get("bodySize", -1), response["content"]
+        objects.append(
+            _object(
+                target=_target(url),
+                content_type=content.get("mimeType"),
+                size=body if body > 0 else max(content.get("size", 0), 0),
+                status=response["status"],
+                found_in=numbers.get(fields.get("referer", ""), 0),
+            )
+        )
+        numbers.setdefault(url, index)
+    host = urlsplit(entries[0]["request"]["url"]).netloc if entries else ""
+    return tuple(objects), host
+
+
+def _target(url: str) -> str:
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _object(*, target: str, content_type: str | None, size: int, status: int, found_in: int) -> Object:
+    kind = (content_type or _UNKNOWN_TYPE).partition(";")[0].strip()
+    return Object(
+        target=target, content_type=kind or _UNKNOWN_TYPE, size=constant(size), status=status, found_in=found_in
+    )
+
+
+def page_from_retrieval(
+    transactions: pl.DataFrame, members: pl.DataFrame | None = None, *, retrieval: int = 0, name: str = "captured"
+) -> Page:
+    """The page that a capture shows: its complete transactions, in the order of their requests.
+
+    ``transactions`` has the columns of that table of the analysis; ``members`` those of
+    ``retrieval_transactions``, which say what belongs to a ``retrieval`` and what it was found by.
+    Without ``members`` all transactions are one page.
+
+    :raises ScenarioError: no transaction of it is complete.
+    """
+    finders = None if members is None else _finders(members, retrieval)
+    rows = [
+        row
+        for row in transactions.sort("request_time").iter_rows(named=True)
+        if row["complete"] and row["method"] == "GET" and (finders is None or _key(row) in finders)
+    ]
+    if not rows:
+        raise ScenarioError(f"retrieval {retrieval} has no complete GET; nothing to make a page of")
+    numbers = {_key(row): index for index, row in enumerate(rows)}
+    objects = []
+    for index, row in enumerate(rows):
+        # Who caused it may not be complete; and what came later cannot have.
+        found_in = numbers.get((finders or {}).get(_key(row), _key(row)), 0)
+        objects.append(
+            _object(
+                target=row["target"],
+                content_type=row["content_type"],
+                size=row["response_body_bytes"] or 0,
+                status=row["status"],
+                found_in=found_in if found_in < index else 0,
+            )
+        )
+    return Page(
+        name=name, host=rows[0]["host"] or "captured.invalid", objects=tuple(objects), about="from a capture"
+    )
+
+
+def _key(row: dict[str, Any]) -> tuple[int, int]:
+    return row["flow"], row["index"]
+
+
+def _finders(members: pl.DataFrame, retrieval: int) -> dict[tuple[int, int], tuple[int, int]]:
+    """Each transaction of the retrieval, and the one that caused it."""
+    return {
+        (row["flow"], row["transaction"]): (row["initiator_flow"], row["initiator_transaction"])
+        for row in members.iter_rows(named=True)
+        if row["retrieval"] == retrieval
+    }

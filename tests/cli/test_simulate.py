@@ -1,0 +1,94 @@
+"""``simulate``: captures that others read, and usage errors in a line."""
+
+import json
+
+import polars as pl
+import pytest
+
+from reference_sim.catalogue import entries
+
+CHOICES = ("--strategy", "http11-pipelined", "--page", "heidemann", "--network", "lan")
+
+
+def test_a_capture_is_analysed_as_what_was_simulated(cli, tmp_path):
+    path = tmp_path / "page.pcapng"
+    assert cli("simulate", *CHOICES, "--stack", "linux-6", "-o", str(path)).code == 0
+    document = json.loads(cli("analyze", "--format", "json", str(path)).out)
+    assert [row["response_body_bytes"] for row in document["transactions"]] == [6651, 3883, 1866]
+    assert document["anomalies"] == []
+
+
+def test_the_same_seed_gives_the_same_bytes(cli, tmp_path):
+    made = [cli("simulate", *CHOICES, "--seed", "7", "-o", str(tmp_path / name)) for name in ("a.pcap", "b.pcap")]
+    assert [result.code for result in made] == [0, 0]
+    assert (tmp_path / "a.pcap").read_bytes() == (tmp_path / "b.pcap").read_bytes()
+
+
+def test_the_capture_goes_to_standard_output(cli):
+    result = cli("simulate", *CHOICES, "--quiet", "-o", "-")
+    assert result.out[:4] == b"\x0a\x0d\x0d\x0a", "a pcapng section header"
+    assert result.err == ""
+
+
+def test_the_truth_is_json_or_parquet(cli, tmp_path):
+    out = str(tmp_path / "page.pcapng")
+    assert cli("simulate", *CHOICES, "-o", out, "--truth", str(tmp_path / "truth.json")).code == 0
+    truth = json.loads((tmp_path / "truth.json").read_text())
+    assert [row["fetch"] for row in truth["transactions"]] == [0, 1, 2]
+    assert truth["packets"]
+    assert cli("simulate", *CHOICES, "-o", out, "--truth", str(tmp_path / "truth")).code == 0
+    assert pl.read_parquet(tmp_path / "truth" / "transactions.parquet").height == 3
+
+
+def test_a_scenario_comes_from_a_file(cli, tmp_path):
+    path = tmp_path / "office.toml"
+    path.write_text('strategy = "http10-serial"\npage = "heidemann"\nnetwork = "wan"\n')
+    result = cli("simulate", "--scenario", str(path), "-o", str(tmp_path / "out.pcapng"), "--at", "server")
+    assert result.code == 0
+    assert "captured at server; 3 connections, 3 transactions" in result.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--strategy", "http11", "--page", "heidemann", "-o", "x"), "--network is missing"),
+        (CHOICES, "-o OUT.pcapng"),
+        ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),
+        ((*CHOICES[:-1], "lam", "-o", "x"), "no network 'lam'; did you mean 'lan'?"),
+        ((*CHOICES, "--at", "moon", "-o", "x"), "no link 'moon'"),
+        (("--scenario", "nothing.toml", "-o", "x"), "nothing.toml: No such file or directory"),
+    ],
+)
+def test_a_mistake_is_a_line_and_exit_code_2(cli, arguments, message):
+    result = cli("simulate", *arguments)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_the_list_names_everything_as_text_and_json(cli):
+    text = cli("simulate", "--list").out.decode()
+    listed = json.loads(cli("simulate", "--list", "--format", "json").out)
+    names = {entry["name"] for table in listed.values() for entry in table}
+    assert names == {entry.name for entry in entries()}
+    assert all(f"  {name} " in text for name in names)
+    assert set(listed) == {"strategies", "pages", "networks", "tcp_stacks"}
+
+
+@pytest.mark.parametrize("entry", list(entries()), ids=lambda entry: entry.name)
+def test_every_name_is_explained_with_its_source(cli, entry):
+    result = cli("explain", entry.name)
+    assert result.code == 0
+    assert entry.about in result.out.decode()
+    assert entry.source in result.out.decode()
+
+
+def test_a_misspelt_strategy_is_named(cli):
+    result = cli("explain", "segment-fild")
+    assert result.code == 2
+    assert "did you mean" in result.err
+
+
+def test_explain_lists_what_simulations_are_made_of(cli):
+    text = cli("explain").out.decode()
+    assert all(f"  {entry.name}\n" in f"{text}\n" for entry in entries())

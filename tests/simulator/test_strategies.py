@@ -1,0 +1,216 @@
+"""Strategies: every row gives valid requests for every page, and a new one is a few lines."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import reference_sim.strategy
+from reference_sim.networks import NETWORKS
+from reference_sim.page import Page, expected
+from reference_sim.pages import KRUSE_SPLITS, PAGES, kruse, page
+from reference_sim.plan import Bytes, Complete, Fetch, HttpVersion, Plan
+from reference_sim.simulation import simulate
+from reference_sim.strategies import STRATEGIES
+from reference_sim.strategy import REGISTERED, Strategy, named_strategy, register, strategy
+from reference_sim.workloads import THESIS_STRATEGIES, heidemann, retrieval, thesis
+from tcptrace_http.errors import ScenarioError
+
+
+@pytest.fixture
+def own_names(monkeypatch):
+    """What a test registers is forgotten after it."""
+    monkeypatch.setattr(reference_sim.strategy, "REGISTERED", REGISTERED)
+    before = dict(REGISTERED)
+    yield
+    REGISTERED.clear()
+    REGISTERED.update(before)
+
+
+def end_to_end(**choices):
+    return simulate(retrieval(**choices)).truth
+
+
+def times(truth):
+    return [(end - start).total_seconds() for start, end in truth.retrievals.select("start", "end").iter_rows()]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_page_has_a_valid_plan(name):
+    for what in PAGES.values():
+        document = retrieval(strategy=name, page=what, network="satellite-hub").document()
+        assert document["browsers"] or document["transfers"]
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "ftp"])
+def test_every_strategy_retrieves_every_object_of_its_pages(name):
+    truth = end_to_end(strategy=name, page="eggert-graphics", network="satellite-hub")
+    assert truth.transactions["response_last_received"].null_count() == 0
+    visits = named_strategy(name).visits(page("eggert-graphics"))
+    fetches = sum(len(visit.plan.fetches) for visit in visits)
+    assert truth.transactions.filter(truth.transactions["browser"] == 0).height >= fetches
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_carries_a_page(name):
+    truth = end_to_end(strategy="http10-parallel-4", page="heidemann", network=name)
+    assert truth.transactions["response_last_received"].null_count() == 0
+
+
+def test_serial_opens_a_connection_an_object_and_persistent_one():
+    serial = end_to_end(strategy="http10-serial", page="eggert-graphics", network="wan")
+    assert serial.connections.height == 14
+    assert end_to_end(strategy="http11", page="eggert-graphics", network="wan").connections.height == 1
+
+
+def test_without_pipelining_a_round_trip_lies_between_two_objects():
+    """Figures 3 and 4 of Kruse 2001."""
+    common = {"page": "kruse-test", "network": "satellite", "client_stack": "linux-6"}
+    asked = end_to_end(strategy="http11", **common).transactions["request_first_sent"]
+    assert asked.diff().drop_nulls().dt.total_milliseconds().min() >= 560
+    pipelined = end_to_end(strategy="http11-pipelined", **common).transactions["request_first_sent"]
+    # The document, the first short request, and all that Nagle held until its ACK.
+    assert pipelined.dt.round("560ms").n_unique() == 3
+
+
+def test_at_most_four_connections_are_open_with_netscape():
+    rows = end_to_end(strategy="http10-parallel-4", page="eggert-graphics", network="wan").transactions
+    spans = list(rows.select("written", "response_last_received").iter_rows())
+    assert max(sum(start <= at < end for start, end in spans) for at, _ in spans) == 4
+
+
+def test_a_bundle_is_one_response():
+    rows = end_to_end(strategy="segment-filled", page="golden", network="thesis").transactions
+    assert rows.height == 2
+    assert (rows["response_head_bytes"][0] + rows["response_body_bytes"][0]) % 1460 == 0
+    assert end_to_end(strategy="getall", page="golden", network="thesis").transactions.height == 1
+
+
+def test_a_second_visit_with_a_cache_brings_no_bodies():
+    rows = end_to_end(strategy="conditional-get", page="heidemann", network="wan").transactions
+    again = rows.filter(rows["visit"] == 1)
+    assert again["status"].to_list() == [304] * 3
+    assert again["response_body_bytes"].sum() == 0
+
+
+def test_differences_save_what_their_paper_says():
+    rows = end_to_end(strategy="delta-encoding", page="one-large", network="wan").transactions
+    whole, difference = rows["response_body_bytes"]
+    assert difference / whole == pytest.approx(0.17, abs=0.001)
+
+
+def test_text_is_compressed_and_images_are_not():
+    (visit,) = named_strategy("compression").visits(page("heidemann"))
+    sizes = [round(expected(part.size)) for part in visit.page.objects]
+    assert sizes == [round(6651 * 11 / 42), 3883, 1866]
+
+
+def test_the_hub_pushes_the_page_sooner_than_one_connection_brings_it():
+    (through_hub,) = times(end_to_end(strategy="optimized-browser", page="espn", network="satellite-hub"))
+    (direct,) = times(end_to_end(strategy="http11-pipelined", page="espn", network="satellite-hub"))
+    assert through_hub < direct
+
+
+def test_a_hub_needs_a_place_for_it():
+    with pytest.raises(ScenarioError, match="'optimized-browser' needs a network with a hub"):
+        retrieval(strategy="optimized-browser", page="espn", network="lan")
+
+
+def test_the_cache_on_the_lan_spares_the_satellite():
+    cached = times(end_to_end(strategy="cumulative-cache", page="espn", network="satellite-hub"))[0]
+    assert cached < 0.1
+
+
+def test_links_are_found_where_they_stand():
+    (visit,) = named_strategy("http11-pipelined").visits(page("heidemann"))
+    afters = [fetch.after for fetch in visit.plan.fetches[1:]]
+    assert afters == [Bytes(fetch=0, bytes=6651 // 3), Bytes(fetch=0, bytes=2 * 6651 // 3)]
+
+
+def test_a_row_of_ones_own_is_one_call(own_names):
+    register(Strategy(name="parallel-2", about="Two connections", connections=2))
+    truth = end_to_end(strategy="parallel-2", page="eggert-graphics", network="wan")
+    assert truth.connections.height == 14
+
+
+def test_a_plan_of_ones_own_is_a_function(own_names):
+    @strategy("halves", about="Images on two persistent connections, odd and even", version=HttpVersion.HTTP11)
+    def halves(what: Page) -> Plan:
+        images = range(1, len(what.objects))
+        base = Fetch(objects=(0,), lane=0)
+        rest = (Fetch(objects=(n,), after=Complete(fetch=0), lane=n % 2) for n in images)
+        return Plan(connections=2, persistent=True, fetches=(base, *rest))
+
+    rows = end_to_end(strategy="halves", page="eggert-graphics", network="wan").transactions
+    assert rows.height == 14
+    assert sorted(rows["connection"].value_counts()["count"]) == [7, 7]
+
+
+def test_the_docstring_shows_a_strategy_in_less_than_twenty_lines():
+    text = reference_sim.strategy.__doc__ or ""
+    example = re.search(r"::\n\n(.*)", text, re.DOTALL)[1]
+    lines = [line for line in example.splitlines() if line.strip()]
+    assert len(lines) <= 20
+
+
+def test_the_docstrings_example_runs(own_names):
+    text = reference_sim.strategy.__doc__ or ""
+    example = re.search(r"::\n\n(.*)", text, re.DOTALL)[1]
+    code = "\n".join(line[4:] for line in example.splitlines())
+    exec(code, {})  # the example of the docstring
+    assert {"parallel-8", "halves"} <= STRATEGIES.keys()
+
+
+def test_a_name_is_taken_once(own_names):
+    with pytest.raises(ScenarioError, match="another strategy 'http11'"):
+        register(Strategy(name="http11", about="Something else"))
+
+
+def test_a_miss_names_what_is_near():
+    with pytest.raises(ScenarioError, match="no strategy 'http10-paralel'; did you mean 'http10-parallel'"):
+        named_strategy("http10-paralel")
+
+
+@pytest.mark.parametrize("name", THESIS_STRATEGIES)
+def test_the_thesis_workload_runs(name):
+    made = simulate(thesis(strategy=name, web_clients=4, ftp_clients=1, duration=20 * 10**9))
+    web = made.truth.retrievals.filter(~made.truth.retrievals["is_transfer"])
+    assert web["end"].drop_nulls().len() > 10
+
+
+def test_the_thesis_serial_client_thinks_before_every_file():
+    rows = simulate(thesis(strategy="http10-serial", web_clients=1, duration=60 * 10**9)).truth.transactions
+    pauses = (rows["written"].shift(-1) - rows["response_last_received"]).drop_nulls().dt.total_milliseconds()
+    assert pauses.min() >= 1000
+    # The handshake of the next connection, and the look for the close of the last, come on top.
+    assert pauses.max() <= 2000 + 110 + 100
+
+
+def test_the_thesis_draws_sizes_with_its_caps():
+    made = simulate(thesis(strategy="http10-serial", web_clients=8, duration=200 * 10**9)).truth.transactions
+    sizes = made.drop_nulls("response_last_received")
+    totals = sizes["response_head_bytes"] + sizes["response_body_bytes"]
+    assert 1000 <= totals.min() < 1010  # the Pareto law's least value
+    assert 15_000 in totals.to_list()
+    assert totals.max() <= 25_000
+
+
+def test_heidemanns_page_stalls_without_the_fixes():
+    unfixed = times(simulate(heidemann(strategy="p-http-apache-1.1b4")).truth)[0]
+    fixed = times(simulate(heidemann(strategy="p-http-both-fixes")).truth)[0]
+    assert unfixed > 0.3
+    assert fixed < 0.05
+
+
+@pytest.mark.parametrize("split", KRUSE_SPLITS)
+@pytest.mark.parametrize(
+    ("name", "elements", "kbytes"), [("lerc", 4, 48), ("acts", 9, 99), ("oufr", 10, 491), ("test", 28, 28)]
+)
+def test_kruses_pages_have_their_published_totals(split, name, elements, kbytes):
+    made = kruse(name, split=split)
+    assert (len(made.objects), made.bytes) == (elements, kbytes * 1024)
+
+
+def test_a_page_changes_only_where_it_is_replaced():
+    what = page("heidemann")
+    assert replace(what, host="other.example").objects == what.objects
