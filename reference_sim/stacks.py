@@ -406,6 +406,8 @@ _RENO_NS: Final = _RENO.but(
         "window_scale": "needed for the window",
         "acks": "Eggert 1999, section 3.3: works only with immediate ACKs",
         "nagle": "ns-2's one-way agents send whole packets",
+        "max_window_segments": "ns-2: window_ 20; Eggert 1999, section 4.3: a queue of 10 packets changes none of"
+        " E-TCP's times, so that its window cannot outgrow path and queue, about 29 packets",
         "retransmission": "ns-2: tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s",
         "idle_restart": "ns-2's default: the window is kept",
         "upcall_before_ack": "ns-2 calls the application when data comes, and then acknowledges",
@@ -417,6 +419,7 @@ _RENO_NS: Final = _RENO.but(
     window_scale=7,
     acks=AckPolicy(every=1, counts_segments=True, delay=DelayTimer(delay=200 * _MS)),
     nagle=Nagle.OFF,
+    max_window_segments=20,
     retransmission=_FULLTCP_NS.stack.retransmission,
     upcall_before_ack=True,
     idle_restart=IdleRestart.KEEP,

@@ -26,6 +26,9 @@ use crate::random::{element, Random};
 use crate::route::Routes;
 use crate::scenario::{Record, Scenario};
 use crate::segment::Segment;
+use crate::sharing::hosts::{Ends, Hosts};
+use crate::sharing::stride::ContentKind;
+use crate::sharing::HostPair;
 use crate::slab::Slab;
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::{Connection, Event as TcpEvent};
@@ -77,6 +80,26 @@ pub struct World {
     sequence_numbers: Random,
     /// Whether a tap wants the bytes of streams.
     keeps_content: bool,
+    /// What connections share, where their stacks do.
+    hosts: Hosts,
+    /// The first of the applications that transfer files.
+    first_transfer: AppId,
+}
+
+/// How what is shared reaches the connections.
+struct Reach<'world> {
+    pairs: &'world mut Slab<Pair>,
+    places: &'world [Option<u32>],
+}
+
+impl Ends for Reach<'_> {
+    fn tcp(&mut self, at: End) -> Option<&mut Connection> {
+        let place = self.places.get(at.connection as usize).copied().flatten()?;
+        let pair = self.pairs.get_mut(place)?;
+        of_mut(&mut pair.ends, at.side)
+            .as_mut()
+            .map(|end| &mut end.tcp)
+    }
 }
 
 impl World {
@@ -102,6 +125,10 @@ impl World {
                 .collect(),
             sequence_numbers: random(element::SEQUENCE_NUMBERS),
             keeps_content: !scenario.taps.is_empty(),
+            hosts: Hosts::default(),
+            first_transfer: AppId(
+                (scenario.servers.len() + scenario.proxies.len() + scenario.browsers.len()) as u32,
+            ),
         }
     }
 
@@ -221,7 +248,6 @@ impl World {
     }
 
     fn receive(&mut self, place: u32, packet: &Packet) {
-        let now = self.fabric.now;
         let side = peer(packet.side);
         let segment = &packet.segment;
         let Some(pair) = self.pairs.get_mut(place) else {
@@ -230,14 +256,54 @@ impl World {
         if segment.has(flags::ACK) {
             pair.flow.acknowledged(side, segment.ack);
         }
-        let Some(endpoint) = of_mut(&mut pair.ends, side) else {
+        if of(&pair.ends, side).is_none() {
             return self.knock(place, packet);
-        };
-        endpoint.tcp.receive(segment, now);
-        self.drive(End {
+        }
+        let at = End {
             connection: packet.connection,
             side,
-        });
+        };
+        self.take(at, segment);
+        self.drive(at);
+    }
+
+    fn take(&mut self, at: End, segment: &Segment) {
+        let now = self.fabric.now;
+        let ack = segment.has(flags::ACK).then_some(segment.ack);
+        self.act(at, ack, |tcp| tcp.receive(segment, now));
+    }
+
+    /// Something happens to an end that may move its windows.
+    fn act(&mut self, at: End, ack: Option<u64>, happen: impl FnOnce(&mut Connection)) {
+        let now = self.fabric.now;
+        let mut ends = Reach {
+            pairs: &mut self.pairs,
+            places: &self.places,
+        };
+        let before = self.hosts.before(at, ack, &mut ends);
+        if let Some(tcp) = ends.tcp(at) {
+            happen(tcp);
+        }
+        if let Some(before) = before {
+            self.hosts.after(at, &before, now, &mut ends);
+        }
+    }
+
+    /// A new end shares what its stack shares with others of its pair of hosts.
+    fn share(&mut self, at: End, syn: Option<&Segment>) {
+        let now = self.fabric.now;
+        let Some((_, pair)) = self.pair(at.connection) else {
+            return;
+        };
+        let hosts = HostPair {
+            local: *of(&pair.flow.nodes, at.side),
+            remote: *of(&pair.flow.nodes, peer(at.side)),
+        };
+        let mut ends = Reach {
+            pairs: &mut self.pairs,
+            places: &self.places,
+        };
+        self.hosts.opened(at, hosts, syn, now, &mut ends);
     }
 
     /// A segment for a server that does not know the connection.
@@ -261,12 +327,13 @@ impl World {
             }
             return self.settle(at.connection);
         };
-        let mut tcp = Connection::accept(stack);
-        tcp.receive(&packet.segment, self.fabric.now);
+        let tcp = Connection::accept(stack);
         let [_, server] = &mut pair.ends;
         let [_, buffer] = &mut pair.flow.buffers;
         *buffer = stack.send_buffer;
         *server = Some(Endpoint::new(tcp, listener.app, stack));
+        self.share(at, Some(&packet.segment));
+        self.take(at, &packet.segment);
         self.drive(at);
     }
 
@@ -280,8 +347,8 @@ impl World {
         endpoint.timer = Nanoseconds::MAX;
         match endpoint.tcp.deadline() {
             Some(deadline) if deadline <= time => {
-                endpoint.tcp.timeout(time);
                 self.fabric.now = time;
+                self.act(at, None, |tcp| tcp.timeout(time));
                 self.drive(at);
             }
             _ => self.plan_timer(at),
@@ -320,6 +387,12 @@ impl World {
         }
         self.note_state(at);
         self.plan_timer(at);
+        for other in self.hosts.group(at).to_vec() {
+            if other != at {
+                self.note_state(other);
+                self.plan_timer(other);
+            }
+        }
         self.settle(at.connection);
     }
 
@@ -334,6 +407,9 @@ impl World {
     }
 
     fn transmit(&mut self, at: End) {
+        if self.hosts.has(at) {
+            return self.transmit_of_group(at);
+        }
         let now = self.fabric.now;
         let Some(place) = self.places.get(at.connection as usize).copied().flatten() else {
             return;
@@ -354,6 +430,35 @@ impl World {
         if end > before {
             let rows = &mut self.fabric.truth.transactions;
             pair.timeline.sent(at.side, end, now, rows);
+        }
+    }
+
+    /// What the end, or with E-TCP any of its group, may send now.
+    fn transmit_of_group(&mut self, at: End) {
+        let now = self.fabric.now;
+        if let Some(endpoint) = self.end(at) {
+            endpoint.has_written = false;
+        }
+        loop {
+            let mut ends = Reach {
+                pairs: &mut self.pairs,
+                places: &self.places,
+            };
+            let Some((from, segment, reason)) = self.hosts.transmit(at, now, &mut ends) else {
+                return;
+            };
+            let place = self.places.get(from.connection as usize).copied().flatten();
+            let Some((place, pair)) = place.zip(place.and_then(|it| self.pairs.get_mut(it))) else {
+                return;
+            };
+            let before = *of(&pair.flow.sent_end, from.side);
+            self.fabric
+                .send(place, &mut pair.flow, from.side, segment, reason);
+            let end = *of(&pair.flow.sent_end, from.side);
+            if end > before {
+                let rows = &mut self.fabric.truth.transactions;
+                pair.timeline.sent(from.side, end, now, rows);
+            }
         }
     }
 
@@ -381,9 +486,23 @@ impl World {
                 }
                 self.take_in(at);
             }
-            TcpEvent::Closed => self.notify(at, Happening::Closed),
-            TcpEvent::Failed => self.notify(at, Happening::Failed),
+            TcpEvent::Closed => self.over(at, Happening::Closed),
+            TcpEvent::Failed => self.over(at, Happening::Failed),
         }
+    }
+
+    fn over(&mut self, at: End, what: Happening) {
+        // What it leaves of a window is for one of the others.
+        let heir = self.hosts.group(at).iter().copied().find(|it| *it != at);
+        if let Some(heir) = heir {
+            self.call(heir);
+        }
+        let mut ends = Reach {
+            pairs: &mut self.pairs,
+            places: &self.places,
+        };
+        self.hosts.closed(at, &mut ends);
+        self.notify(at, what);
     }
 
     /// Data up to this offset is there to be read.
@@ -602,6 +721,18 @@ impl World {
         }
     }
 
+    /// What is written decides about turns, where connections take turns.
+    fn tell_content(&mut self, at: End, parts: &[Content]) {
+        if !self.hosts.has(at) {
+            return;
+        }
+        let app = self.end(at).map(|end| end.app);
+        let is_file_transfer = app.is_some_and(|app| app >= self.first_transfer);
+        if let Some(content) = ContentKind::of(parts, is_file_transfer) {
+            self.hosts.set_content(at, content);
+        }
+    }
+
     /// The next port of a node that none of its connections has.
     fn free_port(&mut self, node: u32) -> u16 {
         loop {
@@ -662,10 +793,12 @@ impl Network for World {
             messages: Default::default(),
         });
         self.places.push(Some(place));
-        self.call(End {
+        let at = End {
             connection,
             side: Side::Client,
-        });
+        };
+        self.share(at, None);
+        self.call(at);
         connection
     }
 
@@ -675,6 +808,7 @@ impl Network for World {
 
     fn write(&mut self, at: End, parts: Vec<Content>, message: Option<u64>, gap: Nanoseconds) {
         let keeps_content = self.keeps_content;
+        self.tell_content(at, &parts);
         let Some((_, pair)) = self.pair(at.connection) else {
             return;
         };

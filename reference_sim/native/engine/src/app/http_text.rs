@@ -183,6 +183,14 @@ fn digits(number: u64) -> u32 {
 }
 
 impl Head {
+    /// What the body is, if there is one.
+    #[must_use]
+    pub fn media_type(&self) -> Option<&str> {
+        let mut lines = self.template.fields.lines();
+        let value = lines.find_map(|line| line.strip_prefix("Content-Type: "))?;
+        value.split(';').next().map(str::trim)
+    }
+
     /// The head of a message with a body of so many bytes.
     #[must_use]
     pub fn new(template: &Arc<Template>, content_length: u64, terms: &Terms) -> Head {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use super::accelerated_open::{ConnectionCounts, Opening};
 use super::control_block::{divided, part_of_leaver, ControlBlocks};
 use super::ensemble::{Ensemble, Loss};
 use super::stride::ContentKind;
@@ -36,12 +37,21 @@ pub struct Before {
 struct Member {
     pair: HostPair,
     sharing: Sharing,
+    count: Option<Count>,
+}
+
+/// T/TCP's count of the side that opened the connection.
+#[derive(Clone, Copy, Debug)]
+enum Count {
+    Own(u32),
+    Peers(u32),
 }
 
 /// Shared state of all hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Hosts {
     blocks: ControlBlocks,
+    counts: ConnectionCounts,
     members: BTreeMap<End, Member>,
     /// Open connections of each pair, in the order in which they were opened.
     groups: BTreeMap<HostPair, Vec<End>>,
@@ -49,8 +59,53 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// An end was created whose stack shares something.
-    pub fn opened(&mut self, at: End, pair: HostPair, sharing: Sharing, ends: &mut impl Ends) {
+    /// An end was created, by its application or by a SYN; if its stack shares something, or opens
+    /// connections as T/TCP does, it does so from now on.
+    pub fn opened(
+        &mut self,
+        at: End,
+        pair: HostPair,
+        syn: Option<&Segment>,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) {
+        let Some(tcp) = ends.tcp(at) else { return };
+        let (sharing, accelerates) = (tcp.stack().sharing, tcp.stack().accelerated_open);
+        let count = if accelerates {
+            let (opening, count) = self.counted(pair, syn);
+            tcp.open_with(opening, now);
+            count
+        } else {
+            None
+        };
+        if sharing != Sharing::None || count.is_some() {
+            let member = Member {
+                pair,
+                sharing,
+                count,
+            };
+            self.members.insert(at, member);
+        }
+        if sharing != Sharing::None {
+            self.join(at, pair, sharing, ends);
+        }
+    }
+
+    /// The count of a connection, and which count is remembered once it is established.
+    fn counted(&mut self, pair: HostPair, syn: Option<&Segment>) -> (Opening, Option<Count>) {
+        let own = self.counts.open(pair);
+        let Some(syn) = syn else {
+            return (own, Some(Count::Own(own.count)));
+        };
+        let peers = syn.options.connection_count;
+        let opening = Opening {
+            is_accelerated: peers.is_some_and(|count| self.counts.is_valid_syn(pair, count)),
+            ..own
+        };
+        (opening, peers.map(Count::Peers))
+    }
+
+    fn join(&mut self, at: End, pair: HostPair, sharing: Sharing, ends: &mut impl Ends) {
         let group = self.groups.entry(pair).or_default();
         if let Sharing::Etcp(policy) = sharing {
             let is_half_closed = |end: &End| {
@@ -66,7 +121,6 @@ impl Hosts {
                 .join(at, others_are_half_closed);
         }
         group.push(at);
-        self.members.insert(at, Member { pair, sharing });
     }
 
     /// The ends whose timers may change when something happens to this one.
@@ -82,7 +136,7 @@ impl Hosts {
         self.members.contains_key(&at)
     }
 
-    /// An application told what it writes on this end.
+    /// An application told by its head what it writes on this end from now on.
     pub fn set_content(&mut self, at: End, content: ContentKind) {
         let pair = self.members.get(&at).map(|member| member.pair);
         if let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) {
@@ -112,6 +166,9 @@ impl Hosts {
 
     /// What an end is to go on with; none: with its own.
     fn known(&self, at: End, member: Member, ends: &mut impl Ends) -> Option<Path> {
+        if member.sharing == Sharing::None {
+            return None;
+        }
         if let Some(ensemble) = self.ensembles.get(&member.pair) {
             return ensemble.path();
         }
@@ -176,6 +233,15 @@ impl Hosts {
     /// The handshake of an end is done: its window is what the others leave it, or left it. Its
     /// round trip has counted already.
     fn established(&mut self, at: End, member: Member, own: Path, ends: &mut impl Ends) {
+        let has_counts = ends.tcp(at).is_some_and(|tcp| tcp.has_counts());
+        match member.count.filter(|_| has_counts) {
+            Some(Count::Own(count)) => self.counts.connected(member.pair, count),
+            Some(Count::Peers(count)) => self.counts.accepted(member.pair, count),
+            None => {}
+        }
+        if member.sharing == Sharing::None {
+            return;
+        }
         if let Some(ensemble) = self.ensembles.get_mut(&member.pair) {
             let shared = ensemble.path().map_or(own, |path| Path {
                 round_trip: own.round_trip,
@@ -278,7 +344,9 @@ impl Hosts {
             }
             return;
         }
-        let Some(learnt) = learnt else { return };
+        let Some(learnt) = learnt.filter(|_| member.sharing != Sharing::None) else {
+            return;
+        };
         if member.sharing == Sharing::Temporal || staying.is_empty() {
             self.blocks.closed(member.pair, learnt);
             return;

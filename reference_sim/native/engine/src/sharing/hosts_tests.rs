@@ -162,14 +162,12 @@ impl Net {
         let at = end(number, to);
         if to == 1 && self.transfers.0[number].ends[1].is_none() {
             self.transfers.0[number].ends[1] = Some(Connection::accept(&self.server));
-            if self.server.sharing != Sharing::None {
-                let pair = HostPair {
-                    local: 1,
-                    remote: 0,
-                };
-                self.hosts
-                    .opened(at, pair, self.server.sharing, &mut self.transfers);
-            }
+            let pair = HostPair {
+                local: 1,
+                remote: 0,
+            };
+            self.hosts
+                .opened(at, pair, Some(segment), self.now, &mut self.transfers);
         }
         let ack = segment.has(flags::ACK).then_some(segment.ack);
         let before = self.hosts.before(at, ack, &mut self.transfers);
@@ -484,7 +482,7 @@ fn all_data_arrives_whatever_the_queue_and_the_scheduler() {
     let transfers: Vec<_> = (0..12)
         .map(|number| (number * 130 * MS, 5 + number * 7 % 40))
         .collect();
-    for queue_limit in [1, 2, 5, 10, 30] {
+    for queue_limit in [1, 5, 20] {
         let sharings = schedulers.map(Sharing::Etcp);
         for sharing in
             sharings

@@ -23,6 +23,9 @@ pub mod stride;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod hosts_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod world_tests;
 
 use crate::stack::Nanoseconds;
 

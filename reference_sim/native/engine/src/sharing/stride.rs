@@ -4,7 +4,7 @@
 //! Each member has tickets; its stride is inversely proportional to them. The turn is that of the
 //! member with the least pass, and taking it adds the stride to the pass. A turn is one packet.
 
-use crate::app::End;
+use crate::app::{Content, End};
 use crate::stack::Scheduler;
 
 /// The stride of one ticket: a constant that all ticket counts here divide with little error
@@ -24,9 +24,34 @@ pub enum ContentKind {
     Java,
     Image,
     Ftp,
-    /// No body was written yet: a request, a head alone.
+    /// No head was written yet, or one that says nothing of the above: a request, say.
     #[default]
     Unknown,
+}
+
+impl ContentKind {
+    /// What is written, as its head says; none: the writer goes on with what it has begun.
+    ///
+    /// The paper names four kinds. Of what it does not name, Java is all that a page runs (class
+    /// files, archives, scripts).
+    #[must_use]
+    pub fn of(parts: &[Content], is_file_transfer: bool) -> Option<Self> {
+        if is_file_transfer {
+            return Some(ContentKind::Ftp);
+        }
+        parts.iter().find_map(|part| match part {
+            Content::Head { head, .. } => Some(head.media_type().map_or(
+                ContentKind::Unknown,
+                |media_type| match media_type {
+                    "text/html" => ContentKind::Html,
+                    _ if media_type.starts_with("image/") => ContentKind::Image,
+                    _ if media_type.contains("java") => ContentKind::Java,
+                    _ => ContentKind::Unknown,
+                },
+            )),
+            Content::Text(_) | Content::Body { .. } => None,
+        })
+    }
 }
 
 /// A member's right to turns.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::segment::{flags, Options, Segment, SACK_BLOCKS};
+use crate::sharing::accelerated_open::Opening;
 use crate::sharing::{Grant, Path};
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::receiver::{Due, Receiver};
@@ -33,6 +34,8 @@ enum State {
 struct Agreed {
     timestamps: bool,
     sack: bool,
+    /// T/TCP's connection counts: in every segment (RFC 1644, section 3.1).
+    counts: bool,
     /// Shift of the windows that the peer offers.
     peer_scale: u8,
 }
@@ -59,6 +62,13 @@ pub struct Connection {
     told_readable: u64,
     told_closed: bool,
     limit: Limit,
+    /// T/TCP: the connection's count, and whether the handshake is skipped.
+    opening: Option<Opening>,
+    told_connected: bool,
+    /// The SYN waits for the data that is written now, not later than this.
+    syn_waits_until: Option<Nanoseconds>,
+    /// The SYN of a server that skips the handshake rides on what it sends next.
+    syn_rides: bool,
 }
 
 impl Connection {
@@ -96,6 +106,37 @@ impl Connection {
             told_readable: 1,
             told_closed: false,
             limit: Limit::Handshake,
+            opening: None,
+            told_connected: false,
+            syn_waits_until: None,
+            syn_rides: false,
+        }
+    }
+
+    /// T/TCP, before anything else: the connection has a count, and if the peers know each other
+    /// data may go, or be taken, before the handshake is done. A client's application is told at
+    /// once that it may write (a socket's `sendto` without `connect`).
+    pub fn open_with(&mut self, opening: Opening, now: Nanoseconds) {
+        self.opening = Some(opening);
+        if opening.is_accelerated && self.is_active {
+            self.syn_waits_until = Some(now);
+            self.tell_connected();
+        }
+    }
+
+    /// Whether the peer has told a count of its own.
+    #[must_use]
+    pub fn has_counts(&self) -> bool {
+        self.agreed.counts
+    }
+
+    fn is_accelerated(&self) -> bool {
+        self.opening.is_some_and(|opening| opening.is_accelerated)
+    }
+
+    fn tell_connected(&mut self) {
+        if !std::mem::replace(&mut self.told_connected, true) {
+            self.events.push(Event::Connected);
         }
     }
 
@@ -123,7 +164,7 @@ impl Connection {
             }
         }
         match self.state {
-            State::Listen if segment.has(flags::SYN) => self.receive_syn(segment),
+            State::Listen if segment.has(flags::SYN) => self.receive_syn(segment, now),
             State::SynSent if segment.has(flags::SYN | flags::ACK) => {
                 self.receive_syn_ack(segment, now);
             }
@@ -134,12 +175,32 @@ impl Connection {
         self.sender.begin_run();
     }
 
-    fn receive_syn(&mut self, segment: &Segment) {
+    fn receive_syn(&mut self, segment: &Segment, now: Nanoseconds) {
         self.agree(&segment.options);
         self.receiver.next = 1;
         self.sender.offer(0, segment.window);
+        if self.is_accelerated() {
+            return self.receive_valid_syn(segment, now);
+        }
         self.state = State::SynReceived;
         self.syn = Some(SendReason::New);
+    }
+
+    /// T/TCP's test has passed: data on the SYN is taken, and the answer to both may wait for the
+    /// application's (RFC 1644, section 3.4; 4.4BSD's TF_DELACK | TF_SENDSYN).
+    fn receive_valid_syn(&mut self, segment: &Segment, now: Nanoseconds) {
+        self.begin_exchange();
+        // Until the SYN is acknowledged its options are on what is sent first.
+        let options = self.syn_options(true, now).bytes();
+        self.sender.mss = u64::from(self.stack.mss.min(self.mss + options) - options);
+        self.tell_connected();
+        self.syn_rides = true;
+        // The client did not wait for an offer: there is room as in the first one.
+        self.receiver.acknowledge_unscaled();
+        if segment.payload == 0 {
+            self.receiver.due = Due::Now(SendReason::New);
+        }
+        self.receive_data(&behind_syn(segment), now);
     }
 
     fn receive_syn_ack(&mut self, segment: &Segment, now: Nanoseconds) {
@@ -147,6 +208,16 @@ impl Connection {
         self.receiver.next = 1;
         self.receiver.due = Due::Now(SendReason::New);
         self.establish(segment, now);
+        if self.is_accelerated() {
+            let segment = behind_syn(segment);
+            if segment.ack == 1 {
+                self.sender.send_first_again();
+            } else {
+                self.receive_ack(&segment, now);
+            }
+            self.receive_data(&segment, now);
+            self.tell_of_close();
+        }
     }
 
     fn receive_handshake_ack(&mut self, segment: &Segment, now: Nanoseconds) {
@@ -159,18 +230,22 @@ impl Connection {
     }
 
     fn establish(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.state = State::Established;
-        self.syn_timer = None;
-        self.sender
-            .established(&self.stack, self.mss, !self.is_active, self.agreed.sack);
-        self.receiver.set_mss(self.mss);
+        self.begin_exchange();
         if self.syn_retries == 0 {
             let rules = &self.stack.retransmission;
             self.sender.round_trip.sample(self.syn_sent, now, rules);
         }
         self.sender.una = 1;
         self.sender.offer(segment.ack, segment.window);
-        self.events.push(Event::Connected);
+        self.tell_connected();
+    }
+
+    fn begin_exchange(&mut self) {
+        self.state = State::Established;
+        self.syn_timer = None;
+        self.sender
+            .established(&self.stack, self.mss, !self.is_active, self.agreed.sack);
+        self.receiver.set_mss(self.mss);
     }
 
     /// What both SYNs offer holds (RFC 7323, sections 2.2 and 3.2; RFC 2018, section 2).
@@ -183,17 +258,30 @@ impl Connection {
             self.receiver.scale = own.min(MAX_SCALE);
             self.agreed.peer_scale = peer.min(MAX_SCALE);
         }
-        // The timestamps option takes 12 bytes of every segment (RFC 6691, section 2).
-        let options_bytes = if self.agreed.timestamps { 12 } else { 0 };
-        self.mss = peer_mss.min(stack.mss).saturating_sub(options_bytes).max(1);
+        self.agreed.counts = self.opening.is_some() && options.connection_count.is_some();
+        // Options that every segment has take their bytes of it (RFC 6691, section 2).
+        let every = Options {
+            timestamps: self.agreed.timestamps.then_some((0, 0)),
+            connection_count: self.agreed.counts.then_some(0),
+            ..Options::default()
+        };
+        self.mss = peer_mss.min(stack.mss).saturating_sub(every.bytes()).max(1);
     }
 
     fn receive_established(&mut self, segment: &Segment, now: Nanoseconds) {
         if segment.has(flags::SYN) {
-            // Our ACK of the SYN-ACK was lost.
+            // Our ACK of the SYN-ACK was lost, or the answer to an accelerated SYN.
             self.receiver.due = Due::Now(SendReason::Ack);
+            self.syn_rides = self.sender.una == 0;
+            if self.is_accelerated() && self.is_active {
+                self.take(&behind_syn(segment), now);
+            }
             return;
         }
+        self.take(segment, now);
+    }
+
+    fn take(&mut self, segment: &Segment, now: Nanoseconds) {
         self.receive_ack(segment, now);
         self.receive_data(segment, now);
         self.tell_of_close();
@@ -206,6 +294,9 @@ impl Connection {
         }
         if segment.ack < self.sender.una {
             return;
+        }
+        if self.sender.una == 0 {
+            self.sender.mss = u64::from(self.mss);
         }
         let is_repeated = segment.ack == self.sender.una;
         let has_new_window = self.sender.offer(segment.ack, segment.window);
@@ -261,6 +352,9 @@ impl Connection {
     pub fn timeout(&mut self, now: Nanoseconds) {
         self.sender.begin_run();
         self.receiver.timeout(now);
+        self.syn_waits_until = None;
+        // What the peer has not acknowledged goes out again as it was, with the SYN.
+        self.syn_rides |= self.sender.una == 0 && self.state == State::Established;
         if self.syn_timer.is_some_and(|time| time <= now) {
             self.syn_timed_out();
         }
@@ -297,10 +391,15 @@ impl Connection {
             Due::At(time) => Some(time),
             _ => None,
         };
-        [self.syn_timer, ack, self.sender.deadline()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            self.syn_timer,
+            self.syn_waits_until,
+            ack,
+            self.sender.deadline(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// One write call; how many of the bytes were taken. Call again with the rest: at once if
@@ -356,6 +455,10 @@ impl Connection {
     }
 
     fn transmit_syn(&mut self, now: Nanoseconds) -> Option<(Segment, SendReason)> {
+        if self.syn_waits_until.is_some() && !self.sender.has_unsent() {
+            return None;
+        }
+        self.syn_waits_until = None;
         let reason = self.syn.take()?;
         let timeout = self
             .sender
@@ -368,17 +471,31 @@ impl Connection {
         let options = self.syn_options(is_answer, now);
         let flags = flags::SYN | if is_answer { flags::ACK } else { 0 };
         let ack = if is_answer { 1 } else { 0 };
-        Some((
-            Segment {
-                seq: 0,
-                ack,
-                payload: 0,
-                flags,
-                window,
-                options,
+        let bare = Segment {
+            seq: 0,
+            ack,
+            payload: 0,
+            flags,
+            window,
+            options,
+        };
+        Some((self.with_first_data(bare, now), reason))
+    }
+
+    /// A client's SYN with its first data, if it is accelerated.
+    fn with_first_data(&mut self, syn: Segment, now: Nanoseconds) -> Segment {
+        if !self.is_accelerated() || !self.is_active {
+            return syn;
+        }
+        let mss = self.stack.mss.saturating_sub(syn.options.bytes()).max(1);
+        match self.sender.on_syn(mss, now, &self.stack) {
+            None => syn,
+            Some(stretch) => Segment {
+                payload: u32::try_from(stretch.payload).unwrap_or(u32::MAX),
+                flags: syn.flags | flags_of(stretch),
+                ..syn
             },
-            reason,
-        ))
+        }
     }
 
     fn syn_options(&self, is_answer: bool, now: Nanoseconds) -> Options {
@@ -399,18 +516,30 @@ impl Connection {
                     if is_answer { self.recent_timestamp } else { 0 },
                 )
             }),
+            connection_count: self
+                .opening
+                .filter(|_| !is_answer || self.agreed.counts)
+                .map(|opening| opening.count),
             ..Options::default()
         }
     }
 
     fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
-        let push = if stretch.has_push { flags::PSH } else { 0 };
-        let fin = if stretch.has_fin { flags::FIN } else { 0 };
         let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
-        self.segment(stretch.start, payload, flags::ACK | push | fin, now)
+        self.segment(stretch.start, payload, flags::ACK | flags_of(stretch), now)
     }
 
     fn segment(&mut self, seq: u64, payload: u32, flags: u16, now: Nanoseconds) -> Segment {
+        if seq == 1 && std::mem::take(&mut self.syn_rides) {
+            return Segment {
+                seq: 0,
+                ack: self.receiver.next,
+                payload,
+                flags: flags | flags::SYN,
+                window: self.receiver.acknowledge_unscaled(),
+                options: self.syn_options(true, now),
+            };
+        }
         let window = self.receiver.acknowledge(payload > 0, now);
         let mut options = Options::default();
         if self.agreed.timestamps {
@@ -418,6 +547,9 @@ impl Connection {
         }
         if self.agreed.sack {
             options.sack = self.receiver.sack_blocks();
+        }
+        if self.agreed.counts {
+            options.connection_count = self.opening.map(|opening| opening.count);
         }
         Segment {
             seq,
@@ -544,6 +676,21 @@ fn selective_ack(segment: &Segment, is_stale: bool) -> Ack {
         is_duplicate: is_stale && segment.payload == 0 && blocks == [(0, 0); SACK_BLOCKS],
         echo: echo.map(|echo| echo * TIMESTAMP_CLOCK_NS),
     }
+}
+
+/// A segment, without its SYN if it has one: what that carries is a segment of its own.
+fn behind_syn(segment: &Segment) -> Segment {
+    Segment {
+        seq: segment.seq + u64::from(segment.has(flags::SYN)),
+        flags: segment.flags & !flags::SYN,
+        ..*segment
+    }
+}
+
+fn flags_of(stretch: Stretch) -> u16 {
+    let push = if stretch.has_push { flags::PSH } else { 0 };
+    let fin = if stretch.has_fin { flags::FIN } else { 0 };
+    push | fin
 }
 
 fn timestamp(now: Nanoseconds) -> u32 {

@@ -229,6 +229,7 @@ impl Receiver {
     /// A SYN's window is not scaled (RFC 7323, section 2.2).
     pub fn acknowledge_unscaled(&mut self) -> u32 {
         self.due = Due::Nothing;
+        self.segments = 0;
         self.acknowledged = self.next;
         let window = self.buffer.min(u64::from(u16::MAX));
         self.edge = self.edge.max(self.next + window);

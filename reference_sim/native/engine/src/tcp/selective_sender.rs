@@ -15,6 +15,7 @@ impl Sender {
         };
         let outcome = selective.receive(ack, self.max, &mut self.window, smoothed, now);
         let is_new = ack.ack > self.una;
+        self.end_pacing(ack.ack);
         self.una = ack.ack;
         self.next = self.next.max(ack.ack);
         self.max = self.max.max(ack.ack);

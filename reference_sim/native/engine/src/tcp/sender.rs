@@ -210,7 +210,7 @@ impl Sender {
 
     /// A run of sending begins: Nagle's algorithm looks at what was in flight before it.
     pub fn begin_run(&mut self) {
-        self.was_idle = self.una == self.max;
+        self.was_idle = self.una.max(1) == self.max;
     }
 
     /// The peer's window as a segment offers it.
@@ -500,7 +500,8 @@ impl Sender {
     /// How far the congestion window lets the sender go.
     fn congestion_edge(&self) -> u64 {
         match &self.selective {
-            None => self.una + self.window.cwnd + self.limited,
+            // A SYN that T/TCP has not seen acknowledged is no data.
+            None => self.una.max(1) + self.window.cwnd + self.limited,
             Some(selective) => self.next + self.window.cwnd.saturating_sub(selective.pipe()),
         }
     }
@@ -539,7 +540,7 @@ impl Sender {
         self.grant.unwrap_or_else(own)
     }
 
-    fn end_pacing(&mut self, ack: u64) {
+    pub(super) fn end_pacing(&mut self, ack: u64) {
         let flight = self.max - self.una;
         if self.pacing.acknowledged(ack) && self.paced_until.take().is_some() {
             self.window.cwnd = self.window.cwnd.min(flight.max(self.mss));
@@ -558,6 +559,25 @@ impl Sender {
             mss: u32::try_from(self.mss).unwrap_or(u32::MAX),
             round_trip: self.round_trip.smoothed().map(estimate),
         }
+    }
+
+    /// The first data, and a FIN behind it, as far as it fits on a SYN (RFC 1644, section 3.3). Its
+    /// timer, and its round trip, are those of the SYN.
+    pub fn on_syn(&mut self, mss: u32, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
+        let payload = (self.written - 1).min(u64::from(mss));
+        if payload == 0 && !self.is_closing {
+            return None;
+        }
+        let stretch = self.send(1, payload, SendReason::New, now, stack);
+        self.retransmission_timer = None;
+        self.timed = None;
+        self.flying.clear();
+        Some(stretch)
+    }
+
+    /// The peer took the SYN, but not the data on it.
+    pub fn send_first_again(&mut self) {
+        self.again = (self.max > 1).then_some((1, SendReason::New));
     }
 
     /// Goes on with what is known of the path.
@@ -589,7 +609,7 @@ impl Sender {
 
     fn stack_edge(&self, stack: &Stack) -> u64 {
         match stack.max_window_segments {
-            Some(count) => self.una + u64::from(count) * self.mss,
+            Some(count) => self.una.max(1) + u64::from(count) * self.mss,
             None => u64::MAX,
         }
     }

@@ -1,0 +1,239 @@
+//! Pages over connections that share: from a scenario to its truth.
+
+use std::sync::Arc;
+
+use serde_json::{json, Value};
+
+use crate::segment::flags;
+use crate::simulation::{self, Outcome};
+use crate::testing;
+use crate::truth::{Limit, SendReason, Side};
+
+const MS: u64 = 1_000_000;
+
+/// Text, map and so on are in Python; this page has HTML of 29 kB and images of 7, 10 and 13 kB,
+/// each on a connection of its own, as in Eggert 1999, section 4; visited twice, 2 s apart.
+fn document(sharing: &Value) -> Value {
+    let mut document = testing::document();
+    let stack = &mut document["stacks"][0];
+    stack["mss"] = json!(512);
+    stack["initial_window"] = json!({"kind": "segments", "segments": 1});
+    stack["congestion"] = json!("reno");
+    stack["timestamps"] = json!(false);
+    stack["acks"]["every"] = json!(1);
+    stack["acks"]["counts_segments"] = json!(true);
+    stack["max_window_segments"] = json!(20);
+    stack["sharing"] = sharing.clone();
+    let object = |target: &str, content_type: &str, bytes: u64| {
+        json!({
+            "target": target, "content_type": content_type,
+            "size": {"kind": "constant", "value": bytes},
+            "status": 200, "request_fields": [], "response_fields": [], "processing_ns": 0,
+        })
+    };
+    document["pages"][0]["objects"] = json!([
+        object("/", "text/html", 29_000),
+        object("/a.gif", "image/gif", 7_000),
+        object("/b.gif", "image/gif", 10_000),
+        object("/c.gif", "image/gif", 13_000),
+    ]);
+    let fetch = |object: u32| {
+        json!({
+            "method": "GET", "objects": [object], "after": {"kind": "start"}, "lane": null,
+            "whole_segments": false, "split_after": null, "split_gap_ns": 0,
+        })
+    };
+    let plan = &mut document["plans"][0];
+    plan["connections"] = json!(null);
+    plan["persistent"] = json!(false);
+    // The images are asked for first, so that HTML has to overtake them.
+    plan["fetches"] = json!([fetch(1), fetch(2), fetch(3), fetch(0)]);
+    document["servers"][0]["keep_alive"] = json!(null);
+    document["browsers"][0]["http_version"] = json!("HTTP/1.0");
+    document["browsers"][0]["visits"] = json!([{"page": 0, "plan": 0}, {"page": 0, "plan": 0}]);
+    document["browsers"][0]["think"] = json!({"kind": "constant", "value": 2000 * MS});
+    for link in document["links"].as_array_mut().unwrap() {
+        link["rate_bps"] = json!(800_000);
+        link["delay_ns"] = json!(25 * MS);
+        link["queue"] = json!({"kind": "unlimited"});
+    }
+    document
+}
+
+fn run(document: Value) -> Outcome {
+    let outcome = simulation::run(&Arc::new(testing::scenario(document))).unwrap();
+    assert!(outcome.truth.retrievals.iter().all(|row| row.end.is_some()));
+    outcome
+}
+
+/// When the HTML of a visit was there, and all of it, from the visit's start.
+fn times(outcome: &Outcome, visit: u32) -> (u64, u64) {
+    let truth = &outcome.truth;
+    let retrieval = truth
+        .retrievals
+        .iter()
+        .find(|row| row.visit == visit)
+        .unwrap();
+    let html = truth
+        .transactions
+        .iter()
+        .find(|row| row.visit == visit && row.target == "/")
+        .unwrap();
+    (
+        html.response_last_received.unwrap() - retrieval.start,
+        retrieval.end.unwrap() - retrieval.start,
+    )
+}
+
+#[test]
+fn html_pre_delivers_html_first_and_the_page_at_the_same_time_as_fair() {
+    let [fair, content, pre] = ["fair", "content-dependent", "html-pre"]
+        .map(|policy| times(&run(document(&json!({ "etcp": policy }))), 0));
+    assert!(
+        pre.0 < content.0 && content.0 < fair.0,
+        "{pre:?} {content:?} {fair:?}"
+    );
+    // All schedulers fill the same window (section 4.1): within the last turns.
+    assert!(pre.1.abs_diff(fair.1) < 20 * MS, "{pre:?} {fair:?}");
+}
+
+#[test]
+fn the_second_visit_starts_from_the_window_that_the_first_one_left() {
+    let outcome = run(document(&json!({ "etcp": "html-pre" })));
+    let (first, second) = (times(&outcome, 0), times(&outcome, 1));
+    assert!(second.1 < first.1, "{second:?} {first:?}");
+    let paced = |visit: u32| {
+        let retrieval = &outcome.truth.retrievals[visit as usize];
+        let during = retrieval.start..retrieval.end.unwrap();
+        let limits = outcome.truth.limits.iter();
+        limits
+            .filter(|row| row.side == Side::Server && during.contains(&row.time))
+            .filter(|row| row.limit == Limit::Pacing)
+            .count()
+    };
+    assert_eq!(paced(0), 0);
+    assert!(paced(1) > 0);
+}
+
+#[test]
+fn members_wait_for_their_turns() {
+    let outcome = run(document(&json!({ "etcp": "fair" })));
+    assert!(outcome
+        .truth
+        .limits
+        .iter()
+        .any(|row| row.limit == Limit::Scheduler));
+}
+
+#[test]
+fn what_members_have_in_flight_never_exceeds_the_window_they_share() {
+    let outcome = run(document(&json!({ "etcp": "fair" })));
+    let mut ends = [0_u64; 8];
+    let mut acks = [1_u64; 8];
+    let mut packets: Vec<_> = outcome.truth.packets.iter().collect();
+    packets.sort_by_key(|row| row.sent);
+    for row in packets
+        .iter()
+        .filter(|row| row.payload > 0 && row.side == Side::Server)
+    {
+        assert_eq!(row.reason, SendReason::New, "nothing is lost");
+        ends[row.connection as usize] = row.seq + u64::from(row.payload);
+        for ack in outcome.truth.packets.iter().filter(|ack| {
+            ack.side == Side::Client && ack.received.is_some_and(|time| time <= row.sent)
+        }) {
+            let known = &mut acks[ack.connection as usize];
+            *known = ack.ack.max(*known);
+        }
+        let flight: u64 = ends
+            .iter()
+            .zip(&acks)
+            .map(|(end, ack)| end.saturating_sub(*ack))
+            .sum();
+        assert!(flight <= 20 * 512, "{flight} at {}", row.sent);
+    }
+}
+
+/// One object of three segments, by T/TCP, twice.
+fn accelerated(accelerated_open: bool) -> Outcome {
+    let mut document = document(&json!("none"));
+    document["stacks"][0]["accelerated_open"] = json!(accelerated_open);
+    // With an ACK that is not delayed the SYN-ACK would go before the response.
+    document["stacks"][0]["acks"]["every"] = json!(2);
+    document["stacks"][0]["initial_window"]["segments"] = json!(4);
+    document["pages"][0]["objects"][3]["size"]["value"] = json!(1200);
+    document["plans"][0]["fetches"] = json!([document["plans"][0]["fetches"][0]]);
+    document["plans"][0]["fetches"][0]["objects"] = json!([3]);
+    document["taps"] = json!([{"kind": "node", "index": 2}]);
+    run(document)
+}
+
+/// Claim B7: a server that knows the client takes the request with the SYN.
+#[test]
+fn the_second_connection_of_two_hosts_skips_the_handshake() {
+    let (plain, accelerated) = (accelerated(false), accelerated(true));
+    let duration = |outcome: &Outcome, visit: usize| {
+        let row = &outcome.truth.retrievals[visit];
+        row.end.unwrap() - row.start
+    };
+    // A round trip is 100 ms, a request's and a response's packets about 20 ms.
+    let saved = duration(&plain, 1) - duration(&accelerated, 1);
+    assert!((100 * MS..110 * MS).contains(&saved), "{saved}");
+    assert_eq!(duration(&plain, 0), duration(&plain, 1));
+    // The option takes 8 bytes of every segment.
+    let first = duration(&accelerated, 0) - duration(&plain, 0);
+    assert!(first < 10 * MS, "{first}");
+}
+
+#[test]
+fn the_syn_of_a_known_peer_carries_the_request_and_its_answer_the_response() {
+    let outcome = accelerated(true);
+    let mut first = outcome
+        .truth
+        .packets
+        .iter()
+        .filter(|row| row.connection == 1);
+    let (syn, answer) = (first.next().unwrap(), first.next().unwrap());
+    assert_eq!(
+        (syn.side, syn.flags & (flags::SYN | flags::ACK)),
+        (Side::Client, flags::SYN)
+    );
+    assert!(syn.payload > 0);
+    assert_eq!(answer.side, Side::Server);
+    assert_eq!(
+        answer.flags & (flags::SYN | flags::ACK),
+        flags::SYN | flags::ACK
+    );
+    assert_eq!(answer.ack, 1 + u64::from(syn.payload));
+    assert!(answer.payload > 0 && answer.seq == 0);
+    let unknown = outcome
+        .truth
+        .packets
+        .iter()
+        .find(|row| row.connection == 0)
+        .unwrap();
+    assert_eq!((unknown.flags, unknown.payload), (flags::SYN, 0));
+    let tx = &outcome.truth.transactions[1];
+    assert_eq!(tx.request_first_sent, Some(syn.sent));
+    assert!(outcome
+        .truth
+        .packets
+        .iter()
+        .all(|row| row.bytes <= 512 + 40 + 20));
+}
+
+#[test]
+fn an_accelerated_open_survives_the_loss_of_any_packet() {
+    for lost in (0..40_u64).step_by(3) {
+        for direction in [1, 2] {
+            let mut document = document(&json!({ "etcp": "html-pre" }));
+            document["stacks"][0]["accelerated_open"] = json!(true);
+            let loss = json!([{"kind": "numbered", "packets": [lost, lost + 1, lost + 40]}]);
+            document["links"][direction]["loss"] = loss;
+            let outcome = run(document);
+            assert_eq!(outcome.truth.transactions.len(), 8);
+            for row in &outcome.truth.transactions {
+                assert!(row.response_last_received.is_some(), "{lost} {direction}");
+            }
+        }
+    }
+}
