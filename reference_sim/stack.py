@@ -162,8 +162,7 @@ class Retransmission:
     initial: Duration
     min: Duration
     max: Duration
-    #: ``min`` is the least of what is added to the smoothed round trip (Linux's
-    #: tcp_rtt_estimator), not the least timeout.
+    #: ``min`` is the least of what is added to the smoothed round trip, not the least timeout (Linux).
     min_is_spread: bool = False
     #: Granularity of the stack's clock, in which round trips are counted; 0: none.
     tick: Duration
@@ -204,7 +203,7 @@ class Stack:
     acks: AckPolicy
     nagle: Nagle
     retransmission: Retransmission
-    #: RACK-like and tail-loss-probe timers (RFC 8985).
+    #: RACK-like and tail-loss-probe timers (RFC 8985), and D-SACK (RFC 2883).
     tail_loss_probe: bool = False
     #: With SACK: the congestion window counts segments of any size (Linux), not bytes.
     window_in_segments: bool = False

@@ -17,7 +17,7 @@ from reference_sim.page import Constant, Law, Page, Uniform, expected
 from reference_sim.page_versions import conditional_get
 from reference_sim.pages import page as page_named
 from reference_sim.pages import thesis as thesis_page
-from reference_sim.plan import Complete, Fetch, Plan, Visit
+from reference_sim.plan import Fetch, Plan, Visit
 from reference_sim.quantities import nanoseconds
 from reference_sim.scenario import (
     Browser,
@@ -197,11 +197,16 @@ _APACHE_HEAD: Final = 226
 _HEARTBEAT: Final = 200 * _MS
 
 
-def heidemann(*, strategy: str | Strategy, seed: int = 1, phase: int | timedelta = 0) -> Scenario:
+def heidemann(
+    *, strategy: str | Strategy, retrievals: int = 100, phase: int | timedelta = 0, seed: int = 1
+) -> Scenario:
     """Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
 
-    ``phase`` is that of the client's 200 ms heartbeat, which decides how long a delayed ACK takes:
-    his 100 samples met any.
+    It is retrieved again and again: "100 web-page transactions". ``phase`` is that of the client's
+    200 ms heartbeat against the first one; the others are synchronized with it, because each begins
+    where the last stall of the one before ended.
+
+    :raises ScenarioError: there is no such strategy.
     """
     base = retrieval(
         strategy=strategy,
@@ -217,7 +222,8 @@ def heidemann(*, strategy: str | Strategy, seed: int = 1, phase: int | timedelta
     acks = browser.stack.acks
     beating = replace(browser.stack, acks=replace(acks, delay=Heartbeat(period=_HEARTBEAT, phase=phase)))
     apache = replace(server, product="Apache/1.1b4", min_head_bytes=_APACHE_HEAD)
-    return replace(base, servers=(apache,), browsers=(replace(browser, stack=beating),))
+    client = replace(browser, stack=beating, visits=browser.visits * retrievals)
+    return replace(base, servers=(apache,), browsers=(client,))
 
 
 # "Request length is kept constant as 210 bytes per file" (Gürkan 1998, section 3.1).
@@ -227,6 +233,12 @@ _THESIS_FILE: Final = 1_000_000
 _THESIS_DURATION: Final = 300 * _S
 #: The thesis's four ways of retrieval, by the names of our strategies.
 THESIS_STRATEGIES: Final = ("http10-serial", "http10-parallel", "thesis-pipelined", "segment-filled")
+
+
+def _file_by_file(page: Page) -> tuple[Visit, ...]:
+    """A visit an object."""
+    alone = Plan(fetches=(Fetch(objects=(0,)),))
+    return tuple(Visit(page=page.with_objects((part,)), plan=alone) for part in page.objects)
 
 
 def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
@@ -265,14 +277,16 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     tcp = replace(named, initial_window=Segments(segments=initial_window), max_window_segments=max_window_segments)
     where = network_named("thesis")
     visits = chosen.visits(thesis_page(primary_cap=primary_cap, inline_cap=inline_cap))
-    is_serial = chosen.connections == 1 and not chosen.persistent
-    if is_serial and serial_thinks_per_file:
-        visits = tuple(replace(visit, plan=_one_after_the_other(visit.plan)) for visit in visits)
+    if chosen.connections == 1 and not chosen.persistent and serial_thinks_per_file:
+        visits = tuple(file for visit in visits for file in _file_by_file(visit.page))
+    # The server closes with the last answer of a document, as the agents of ns do.
+    kept = KeepAlive(max_requests=len(visits[0].plan.fetches)) if chosen.persistent else None
     step = nanoseconds(starts_over) // max(web_clients + ftp_clients, 1)
     servers = tuple(
         replace(
             _server(chosen, node, chosen.server(tcp), visits=visits, name=f"web-{node}"),
             sizes_include_heads=True,
+            keep_alive=kept,
         )
         for node in where.servers
     )
@@ -285,7 +299,6 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
             visits=visits,
             forever=True,
             think=think,
-            thinks_before_fetches=is_serial and serial_thinks_per_file,
             waits_for_close=waits_for_close,
             min_request_bytes=_THESIS_REQUEST,
             http_version=chosen.version,
@@ -314,10 +327,3 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
         seed=seed,
         duration=duration,
     )
-
-
-def _one_after_the_other(plan: Plan) -> Plan:
-    """The same fetches, each wanted only when the one before is complete: there is a pause between two."""
-    first, *rest = plan.fetches
-    chained = (replace(fetch, after=Complete(fetch=number)) for number, fetch in enumerate(rest))
-    return replace(plan, fetches=(first, *chained))

@@ -214,3 +214,80 @@ fn crc32_step(crc: u32, byte: u8) -> u32 {
         (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(kind: BodyKind, total: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        let seed = 9;
+        Body { seed, kind, total }.copy(0, total, &mut out);
+        out
+    }
+
+    #[test]
+    fn test_any_stretch_is_part_of_the_whole() {
+        for kind in [
+            BodyKind::Html,
+            BodyKind::Image,
+            BodyKind::Gzip,
+            BodyKind::Binary,
+        ] {
+            for total in [0, 1, 14, 60, 1000, 70_001] {
+                let all = bytes(kind, total);
+                assert_eq!(all.len() as u64, total);
+                for from in (0..total).step_by(997) {
+                    let mut out = Vec::new();
+                    let to = (from + 1460).min(total);
+                    let seed = 9;
+                    Body { seed, kind, total }.copy(from, to, &mut out);
+                    assert_eq!(out, all[from as usize..to as usize]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn test_images_of_any_length_are_whole_gifs() {
+        for total in MIN_IMAGE_BYTES..1200 {
+            let gif = bytes(BodyKind::Image, total);
+            assert!(gif.starts_with(b"GIF89a"));
+            let mut at = GIF_START.len();
+            while gif[at] != 0 {
+                at += 1 + usize::from(gif[at]);
+            }
+            assert_eq!(gif[at..], GIF_END, "{total}");
+        }
+    }
+
+    #[test]
+    fn test_gzip_streams_of_any_length_are_whole() {
+        let block = STORED_BLOCK;
+        let start = MIN_GZIP_BYTES;
+        for total in (start..start + 200).chain(start + block - 9..start + block + 9) {
+            let gzip = bytes(BodyKind::Gzip, total);
+            let (mut at, mut data, mut is_last) = (GZIP_START.len(), Vec::new(), false);
+            while !is_last {
+                is_last = gzip[at] == 1;
+                let length = u16::from_le_bytes([gzip[at + 1], gzip[at + 2]]);
+                assert_eq!(!length, u16::from_le_bytes([gzip[at + 3], gzip[at + 4]]));
+                data.extend(&gzip[at + 5..at + 5 + usize::from(length)]);
+                at += 5 + usize::from(length);
+            }
+            let crc = !data.iter().fold(!0, |crc, byte| crc32_step(crc, *byte));
+            let end = [crc.to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
+            assert_eq!(gzip[at..], end, "{total}");
+        }
+    }
+
+    #[test]
+    fn test_text_is_lines() {
+        let text = bytes(BodyKind::Html, 1000);
+        assert!(text
+            .iter()
+            .all(|byte| *byte == b'\n' || (b' '..=b'z').contains(byte)));
+        assert_eq!(text.last(), Some(&b'\n'));
+        assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 16);
+    }
+}
