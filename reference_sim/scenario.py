@@ -55,7 +55,7 @@ class Writes:
 
     #: The head is a write of its own.
     head_alone: bool = False
-    #: The body in writes of so many bytes; None: one write (with the head, unless it is alone).
+    #: Writes of so many bytes, the head among them unless it is alone; None: one write.
     chunk_bytes: Size | None = None
     #: Between one write that was taken and the next one.
     gap: Duration = 0

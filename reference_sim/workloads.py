@@ -197,11 +197,16 @@ _APACHE_HEAD: Final = 226
 _HEARTBEAT: Final = 200 * _MS
 
 
-def heidemann(*, strategy: str | Strategy, seed: int = 1, phase: int | timedelta = 0) -> Scenario:
+def heidemann(
+    *, strategy: str | Strategy, retrievals: int = 100, phase: int | timedelta = 0, seed: int = 1
+) -> Scenario:
     """Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
 
-    ``phase`` is that of the client's 200 ms heartbeat, which decides how long a delayed ACK takes:
-    his 100 samples met any.
+    It is retrieved again and again: "100 web-page transactions". ``phase`` is that of the client's
+    200 ms heartbeat against the first one; the others are synchronized with it, because each begins
+    where the last stall of the one before ended.
+
+    :raises ScenarioError: there is no such strategy.
     """
     base = retrieval(
         strategy=strategy,
@@ -217,7 +222,8 @@ def heidemann(*, strategy: str | Strategy, seed: int = 1, phase: int | timedelta
     acks = browser.stack.acks
     beating = replace(browser.stack, acks=replace(acks, delay=Heartbeat(period=_HEARTBEAT, phase=phase)))
     apache = replace(server, product="Apache/1.1b4", min_head_bytes=_APACHE_HEAD)
-    return replace(base, servers=(apache,), browsers=(replace(browser, stack=beating),))
+    client = replace(browser, stack=beating, visits=browser.visits * retrievals)
+    return replace(base, servers=(apache,), browsers=(client,))
 
 
 # "Request length is kept constant as 210 bytes per file" (Gürkan 1998, section 3.1).

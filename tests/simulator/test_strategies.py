@@ -175,7 +175,7 @@ def test_a_miss_names_what_is_near():
 def test_the_thesis_workload_runs(name):
     made = simulate(thesis(strategy=name, web_clients=4, ftp_clients=1, duration=20 * 10**9))
     web = made.truth.retrievals.filter(~made.truth.retrievals["is_transfer"])
-    assert web["end"].drop_nulls().len() > 10
+    assert web["end"].drop_nulls().len() >= 8
 
 
 def test_the_thesis_serial_client_thinks_before_every_file():
@@ -195,11 +195,19 @@ def test_the_thesis_draws_sizes_with_its_caps():
     assert totals.max() <= 25_000
 
 
-def test_heidemanns_page_stalls_without_the_fixes():
-    unfixed = times(simulate(heidemann(strategy="p-http-apache-1.1b4")).truth)[0]
-    fixed = times(simulate(heidemann(strategy="p-http-both-fixes")).truth)[0]
-    assert unfixed > 0.3
-    assert fixed < 0.05
+def mean_retrieval_ms(name):
+    spans = times(simulate(heidemann(strategy=name)).truth)
+    assert len(spans) == 100
+    return 1000 * sum(spans) / len(spans)
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [("p-http-apache-1.1b4", 605), ("p-http-headers-fix", 195), ("p-http-both-fixes", 26)],
+)
+def test_heidemanns_page_takes_what_his_table_1_says(name, published):
+    """But for the time that hosts of 1996 took for each document, some 2 ms each."""
+    assert mean_retrieval_ms(name) == pytest.approx(published, rel=0.05, abs=8)
 
 
 @pytest.mark.parametrize("split", KRUSE_SPLITS)

@@ -43,8 +43,6 @@ ALLOWED = {
     "cli": {"__version__", "analysis", "capture", "errors", "glossary", "peers", "report", "schema"},
 }
 ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
-# The only part of the package that may import the simulator.
-USES_THE_SIMULATOR = "cli"
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
@@ -105,12 +103,6 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
 def test_the_simulator_imports_only_the_trace_model():
     for path in (REPOSITORY / "reference_sim").rglob("*.py"):
         assert parts_imported(path) <= ALLOWED_TO_THE_SIMULATOR, path
-
-
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_only_the_command_line_imports_the_simulator(path):
-    tops = {name.partition(".")[0] for name in imports(ast.parse(path.read_text()))}
-    assert "reference_sim" not in tops or part_of(path) == USES_THE_SIMULATOR
 
 
 def test_every_public_name_is_there():

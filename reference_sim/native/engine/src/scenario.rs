@@ -126,7 +126,7 @@ pub struct Server {
 pub struct Writes {
     /// The head is a write of its own.
     pub head_alone: bool,
-    /// The body in writes of so many bytes; none: one write (with the head, unless it is alone).
+    /// Writes of so many bytes, the head among them unless it is alone; none: one write.
     pub chunk_bytes: Option<u64>,
     /// Between one write that was taken and the next one.
     pub gap_ns: Nanoseconds,

@@ -319,7 +319,7 @@ fn test_writes_follow_the_servers_pattern() {
     assert_eq!(calls, [head + 6651]);
     scenario.servers[0].writes.chunk_bytes = Some(4096);
     let (head, calls) = sizes(&scenario);
-    assert_eq!(calls, [head + 4096, 2555]);
+    assert_eq!(calls, [4096, head + 2555]);
     scenario.servers[0].writes.head_alone = true;
     let (head, calls) = sizes(&scenario);
     assert_eq!(calls, [head, 4096, 2555]);
