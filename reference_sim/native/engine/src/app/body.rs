@@ -51,7 +51,7 @@ const JPEG_START: [u8; 20] =
     *b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
 const JPEG_END: [u8; 2] = [0xff, 0xd9];
 const JPEG_COMMENT: [u8; 2] = [0xff, 0xfe];
-/// Marker and length of a comment, and the most that it has with them.
+/// Marker and length of a comment, and the most that it has with them. Its data is text.
 const COMMENT_HEADER: u64 = 4;
 const COMMENT: u64 = 2 + 65_535;
 const JPEG_OVERHEAD: u64 = JPEG_START.len() as u64 + JPEG_END.len() as u64;
@@ -216,7 +216,7 @@ impl Body {
             1 => second,
             2 => high,
             3 => low,
-            _ => self.noise(offset),
+            _ => self.text(offset),
         }
     }
 
