@@ -38,9 +38,7 @@ def one_client(strategy: str, *, stack: str) -> Scenario:
         duration=timedelta(seconds=20),
     )
     page = thesis_page()
-    objects = tuple(
-        replace(one, size=Constant(value=size)) for one, size in zip(page.objects, SIZES, strict=True)
-    )
+    objects = tuple(replace(one, size=Constant(value=size)) for one, size in zip(page.objects, SIZES, strict=True))
     (browser,) = base.browsers
     if len(browser.visits) == 1:
         visits = named_strategy(strategy).visits(page.with_objects(objects))
@@ -58,7 +56,11 @@ def lives(scenario: Scenario) -> list[Life]:
     bottlenecks = [number for number, link in enumerate(scenario.network.links) if link.title in _BOTTLENECKS]
     hops = truth.hops.filter(pl.col("link").is_in(bottlenecks))
     times = pl.col("sent", "enqueued", "dequeued", "received").to_physical()
-    rows = truth.packets.join(hops, on="packet").sort("packet").with_columns(times - pl.col("sent").min().to_physical())
+    rows = (
+        truth.packets.join(hops, on="packet")
+        .sort("packet")
+        .with_columns(times - pl.col("sent").min().to_physical())
+    )
     return [
         Life(
             sent=seconds(row["sent"]),
