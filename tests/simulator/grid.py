@@ -37,6 +37,8 @@ STRATEGIES: Final = {
     "pipe": "thesis-pipelined",
     "seg": "segment-filled",
 }
+#: The thesis calls the third "pipelined".
+_PAPER_NAMES: Final = {**STRATEGIES, "pipe": "http11-pipelined"}
 METRICS: Final = ("rate", "utilisation", "drops")
 SPREAD: Final = 3.0
 #: Relative for the rate, absolute for the others.
