@@ -18,7 +18,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test test-all lint fmt gen bench fuzz properties clean
+.PHONY: help build tools test test-all lint fmt gen bench bench-simulator fuzz properties clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ bench: ## speed and memory against tcptrace and tshark
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check .
 	.venv-bench/bin/python tests/bench/bench.py
+
+bench-simulator: build tools ## CPU time of the simulator against ns-2
+	$(BIN)/python tests/bench/bench_simulator.py
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
 	command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz

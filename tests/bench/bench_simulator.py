@@ -1,0 +1,69 @@
+"""CPU time of our simulator against Debian's ``ns``: the thesis's run with 32 web and 2 FTP clients.
+
+``python tests/bench/bench_simulator.py [--seconds N]`` runs both on each strategy, one after the other, and
+prints a Markdown table: CPU seconds for a simulated second, the ratio, events a second, and our memory's
+peak for that time and four times as long. ``ns`` runs ``tests/simulator/ns2/dumbbell.tcl``: stock FullTcp
+agents, made for each connection.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.simulator.ns2 import programs
+
+STRATEGIES: Final = {
+    "serial": "http10-serial",
+    "parallel": "http10-parallel",
+    "pipelined": "thesis-pipelined",
+    "segment-filled": "segment-filled",
+}
+WEBS: Final = 32
+FTPS: Final = 2
+# A process of its own: its peak of memory is that run's. Start-up is not counted, as it is no simulation.
+_OURS: Final = """
+import resource, sys, time
+from datetime import timedelta
+from reference_sim.simulation import simulate
+from reference_sim.workloads import thesis
+strategy, seconds, webs, ftps = sys.argv[1], *map(int, sys.argv[2:])
+scenario = thesis(
+    strategy=strategy, web_clients=webs, ftp_clients=ftps, stack="fulltcp-ns", duration=timedelta(seconds=seconds)
+)
+started = time.process_time()
+simulation = simulate(scenario)
+took = time.process_time() - started
+print(took, simulation.events, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def ours(strategy: str, seconds: int) -> tuple[float, int, float]:
+    """CPU seconds, events, and megabytes at the peak."""
+    command = [sys.executable, "-c", _OURS, strategy, str(seconds), str(WEBS), str(FTPS)]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(told[0]), int(told[1]), int(told[2]) / 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=300, help="simulated seconds (default: %(default)s)")
+    seconds = parser.parse_args().seconds
+    print("| strategy | ns, ms CPU/s | ours, ms CPU/s | ratio | events/s | MB | MB, 4 times as long |")
+    print("|---|---|---|---|---|---|---|")
+    for theirs, strategy in STRATEGIES.items():
+        cpu, events, peak = ours(strategy, seconds)
+        _, _, longer = ours(strategy, 4 * seconds)
+        ns = programs.run(theirs, webs=WEBS, ftps=FTPS, seconds=seconds).cpu_seconds
+        cells = [f"{1000 * ns / seconds:.1f}", f"{1000 * cpu / seconds:.3f}", f"{ns / cpu:.0f}"]
+        cells += [f"{events / cpu:,.0f}", f"{peak:.0f}", f"{longer:.0f}"]
+        print(f"| {theirs} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
