@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Delivery", "Stream", "stream_of"]
 
 _OPENS_RECOVERY: Final = ("retransmission_timeout", "fast_retransmit", "tail_loss_probe")
+_BY_TIMER: Final = "retransmission_timeout"
 _GOES_ON: Final = "recovery"
 
 
@@ -44,6 +45,8 @@ class Stream:
     deliveries: list[Delivery]
     #: Where a packet stands among ``packets``, by its number.
     places: dict[int, int]
+    #: The packet that began the recovery in which a packet was sent again, by that one's number.
+    openers: dict[int, Packet]
 
     def first_copy(self, offset: int) -> Packet | None:
         """The packet that carried the byte at ``offset`` first."""
@@ -61,23 +64,12 @@ class Stream:
 
     def repair_cause(self, packet: Packet) -> str:
         """How the sender learnt that what ``packet`` carries was lost."""
-        opener = self._opener(packet)
-        if opener is None:
+        opener = self.openers.get(packet.packet)
+        if opener is None or opener.reason in ("fast_retransmit", "recovery"):
             return "stall.fast_recovery"
         if opener.reason == "tail_loss_probe":
             return "stall.tail_loss"
-        if opener.reason == "fast_retransmit":
-            return "stall.fast_recovery"
         return "stall.retransmission_timeout" if self._was_told(opener) else "stall.tail_loss"
-
-    def _opener(self, packet: Packet) -> Packet | None:
-        """The packet that began the recovery in which ``packet`` was sent."""
-        if packet.reason in _OPENS_RECOVERY:
-            return packet
-        for each in reversed(self.packets[: self.places[packet.packet]]):
-            if each.reason in _OPENS_RECOVERY:
-                return each
-        return None
 
     def _was_told(self, opener: Packet) -> bool:
         """Whether data behind the loss had come when its timer ran out, so that ACKs told of it."""
@@ -105,7 +97,27 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
         later = connection.paths[CLIENT].least if sender == SERVER and at == SERVER else 0
         deliveries = list(_arrivals(packets, firsts, later))
     places = {packet.packet: place for place, packet in enumerate(packets)}
-    return Stream(sender, packets, firsts, deliveries, places)
+    peer = SERVER if sender == CLIENT else CLIENT
+    heard = {packet.received for packet in connection.packets[peer]}
+    return Stream(sender, packets, firsts, deliveries, places, _openers(packets, heard))
+
+
+def _openers(packets: list[Packet], heard: set[int | None]) -> dict[int, Packet]:
+    """Which packet began the recovery that each one belongs to; ``heard`` is when ACKs came.
+
+    After a timeout, or Tahoe's fast retransmit, all that had been sent goes out again as ACKs come, for the
+    same reason: a timer alone ends a silence.
+    """
+    openers: dict[int, Packet] = {}
+    opener: Packet | None = None
+    for packet in packets:
+        if not packet.is_retransmission and packet.reason not in _OPENS_RECOVERY:
+            continue
+        goes_on = packet.reason == _GOES_ON or (packet.reason == _BY_TIMER and packet.sent in heard)
+        if opener is None or not goes_on:
+            opener = packet
+        openers[packet.packet] = opener
+    return openers
 
 
 def _firsts(packets: list[Packet]) -> Iterator[Packet]:

@@ -5,8 +5,8 @@ Compared are the transactions (how many, their messages and bytes, the times of 
 bytes), the cause of every nanosecond of them, and what the detectors of Heidemann's pathologies find.
 
 A finding is wrong in a transaction in which nothing was lost by that pathology, and missing where at least 5 ms
-were (of a restart besides half, of a small send buffer three round trips). ``--only N`` runs one scenario and lists
-both sides of each of its transactions. The exit code is 1 if anything is below what is promised.
+were (of a restart besides half, of a small send buffer three round trips). ``--only N`` runs one scenario and
+lists both sides of each of its transactions. The exit code is 1 if anything is below what is promised.
 """
 
 from __future__ import annotations
@@ -169,7 +169,8 @@ def _worst(agreement: Agreement, options: argparse.Namespace) -> Iterator[str]:
     bad = [(outcome, verdict) for outcome in agreement.outcomes for verdict in outcome.comparison.verdicts]
     for outcome, verdict in sorted(bad, key=lambda it: -it[1].lost_ns)[: 2 * options.worst]:
         word = "missed" if verdict.is_missed else "wrong"
-        yield f"  {verdict.detector} {word} ({verdict.lost_ns / 1e6:.1f} ms) {verdict.key}  {_command(outcome, options)}"
+        what = f"{verdict.detector} {word} ({verdict.lost_ns / 1e6:.1f} ms) {verdict.key}"
+        yield f"  {what}  {_command(outcome, options)}"
 
 
 def _command(outcome: Outcome, options: argparse.Namespace) -> str:
