@@ -37,6 +37,7 @@ __all__ = ["NETWORKS", "dumbbell", "lossy", "network", "path", "with_cache"]
 _US: Final = 1000
 _MS: Final = 10**6
 _ETHERNET_HEADER: Final = 14
+_UNLIMITED: Final = Unlimited()
 
 
 def path(  # noqa: PLR0913 -- the properties of a path
@@ -44,7 +45,7 @@ def path(  # noqa: PLR0913 -- the properties of a path
     *,
     rate: int | None,
     delay: int | timedelta,
-    queue: Queue = Unlimited(),
+    queue: Queue = _UNLIMITED,
     loss: tuple[Loss, ...] = (),
     framing_bytes: int = 0,
     about: str = "",
@@ -251,7 +252,7 @@ NETWORKS: Final[Mapping[str, Network]] = {
             source="Kruse 2001, Table 2: 7, 13 and 41 % of 48, 99 and 491 KB hit are 1.9, 1.7 and 1.3e-7",
         ),
         _satellite_hub(),
-        _eggert("eggert", Unlimited(), "unlimited queue"),
+        _eggert("eggert", _UNLIMITED, "unlimited queue"),
         _eggert("eggert-10", PacketQueue(limit=10), "queue of 10 packets"),
         _WAN,
         replace(

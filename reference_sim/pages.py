@@ -187,17 +187,17 @@ def _bhalekar() -> list[Page]:
         sized("fifty-small", _SMALL, *(_SMALL,) * 50, about="50 small objects of 500 B", source=source),
     ]
     # "12 other web-pages were created by varying the number of objects and their sizes".
-    for size_name, size in (("small", _SMALL), ("medium", _MEDIUM), ("large", _LARGE)):
-        for count in (1, 5, 10, 25):
-            made.append(
-                sized(
-                    f"bhalekar-{count}-{size_name}",
-                    _MEDIUM,
-                    *(size,) * count,
-                    about=f"{count} objects of {size} B in a document of 5 kB",
-                    source=f"{source}; the numbers are ours",
-                )
-            )
+    made += [
+        sized(
+            f"bhalekar-{count}-{size_name}",
+            _MEDIUM,
+            *(size,) * count,
+            about=f"{count} objects of {size} B in a document of 5 kB",
+            source=f"{source}; the numbers are ours",
+        )
+        for size_name, size in (("small", _SMALL), ("medium", _MEDIUM), ("large", _LARGE))
+        for count in (1, 5, 10, 25)
+    ]
     return made
 
 

@@ -162,8 +162,10 @@ class Retransmission:
     initial: Duration
     min: Duration
     max: Duration
-    #: Granularity of the stack's clock; 0: none.
+    #: Granularity of the stack's clock, in which round trips are counted; 0: none.
     tick: Duration
+    #: Timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
+    on_ticks: bool = False
     duplicate_ack_threshold: int = 3
     #: A timeout of a SYN.
     syn_initial: Duration
@@ -206,7 +208,13 @@ class Stack:
     idle_restart: IdleRestart
     #: The client's first data rides on the ACK that ends the handshake.
     data_on_handshake_ack: bool = False
-    #: A FIN rides on the last data if both are ready.
+    #: The application sees data before an ACK of it leaves, so that an answer made in no time
+    #: carries the ACK (ns-2's upcalls).
+    upcall_before_ack: bool = False
+    #: A write reaches TCP in pieces of so many bytes, and TCP may send after each (4.4BSD's
+    #: sosend); None: the whole write at once.
+    write_step_bytes: int | None = None
+    #: A FIN rides on the last data if both are ready; else it goes alone, once all is acknowledged.
     fin_with_data: bool = True
     #: T/TCP: data and FIN may ride on the SYN once the server is known (RFC 1644).
     accelerated_open: bool = False

@@ -69,7 +69,7 @@ class Preset:
 # (TCPTV_SRTTDFLT: srtt 0, rttvar 3 s, twice that), at least two ticks (TCPTV_MIN) and at most 64 s
 # (TCPTV_REXMTMAX), 12 retransmissions (TCP_MAXRXTSHIFT). Stevens 1995, volume 2, chapter 25.
 _BSD_RETRANSMISSION: Final = Retransmission(
-    initial=6 * _S, min=1 * _S, max=64 * _S, tick=500 * _MS, syn_initial=6 * _S, max_retries=12
+    initial=6 * _S, min=1 * _S, max=64 * _S, tick=500 * _MS, on_ticks=True, syn_initial=6 * _S, max_retries=12
 )
 _BSD_RETRANSMISSION_SOURCE: Final = (
     "Stevens, TCP/IP Illustrated 2, 25.3: PR_SLOWHZ 2, first timeout 6 s, TCPTV_MIN, TCPTV_REXMTMAX"
@@ -144,6 +144,7 @@ _FULLTCP_NS: Final = Preset(
             initial=6 * _S, min=200 * _MS, max=64 * _S, tick=100 * _MS, syn_initial=6 * _S, max_retries=12
         ),
         idle_restart=IdleRestart.KEEP,
+        upcall_before_ack=True,
         fin_with_data=False,
         time_wait=0,
     ),
@@ -161,6 +162,7 @@ _FULLTCP_NS: Final = Preset(
         "nagle": "nodelay_: with Nagle the thesis's pipelined rate at 8/0 would lose 25 %",
         "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 64 s",
         "idle_restart": "Gürkan 1998, section 4.5: the window at the end of the idle period is that at its start",
+        "upcall_before_ack": "ns-2 calls the application when data comes, and then acknowledges",
         "time_wait": "ns-2: a closed agent is done",
     },
 )
@@ -219,9 +221,11 @@ _BSD44: Final = _SUNOS.but(
         "idle_restart": "Heidemann 1996, section 2.4: 4.4BSD, FreeBSD 2.1 reset the window",
         "receive_buffer": "net.inet.tcp.recvspace of FreeBSD 2.1: 16 KiB",
         "send_buffer": "net.inet.tcp.sendspace of FreeBSD 2.1: 16 KiB",
+        "write_step_bytes": "4.4BSD's sosend: one mbuf cluster of 2048 bytes (Stevens 1995, section 16.7)",
     },
     congestion=Congestion.RENO,
     idle_restart=IdleRestart.RESET,
+    write_step_bytes=2048,
     receive_buffer=16 * _KIB,
     send_buffer=16 * _KIB,
 )
@@ -389,6 +393,7 @@ _RENO_NS: Final = _RENO.but(
         "nagle": "ns-2's one-way agents send whole packets",
         "retransmission": "ns-2: tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s",
         "idle_restart": "ns-2's default: the window is kept",
+        "upcall_before_ack": "ns-2 calls the application when data comes, and then acknowledges",
     },
     mss=512,
     mss_option=False,
@@ -398,6 +403,7 @@ _RENO_NS: Final = _RENO.but(
     acks=AckPolicy(every=1, counts_segments=True, delay=DelayTimer(delay=200 * _MS)),
     nagle=Nagle.OFF,
     retransmission=_FULLTCP_NS.stack.retransmission,
+    upcall_before_ack=True,
     idle_restart=IdleRestart.KEEP,
 )
 

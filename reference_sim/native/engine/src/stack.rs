@@ -44,7 +44,14 @@ pub struct Stack {
     pub idle_restart: IdleRestart,
     /// The client's first data rides on the ACK that ends the handshake.
     pub data_on_handshake_ack: bool,
-    /// A FIN rides on the last data if both are ready; otherwise it is a segment of its own.
+    /// The application sees data before an ACK of it leaves, so that an answer made in no time
+    /// carries the ACK (ns-2's upcalls); kernels send an ACK that is due at once before.
+    pub upcall_before_ack: bool,
+    /// The socket layer hands a write to TCP in pieces of so many bytes, and TCP may send after
+    /// each (4.4BSD's sosend: one mbuf cluster of 2048 bytes); none: the whole write at once.
+    pub write_step_bytes: Option<u32>,
+    /// A FIN rides on the last data if both are ready; otherwise it goes alone, once all data is
+    /// acknowledged (ns-2's FullTcp).
     pub fin_with_data: bool,
     /// T/TCP: the first data and the FIN may ride on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,
@@ -150,9 +157,9 @@ pub struct Retransmission {
     pub min_ns: Nanoseconds,
     pub max_ns: Nanoseconds,
     /// Granularity of the stack's clock; 0: none. Round trips are counted in ticks of it, and
-    /// timeouts come at whole ticks of the host's clock.
+    /// (`on_ticks`) timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
     pub tick_ns: Nanoseconds,
-    /// Every segment's round trip is a sample (by timestamps), or one a window.
+    pub on_ticks: bool,
     pub duplicate_ack_threshold: u32,
     /// A timeout of a SYN, where it differs from `initial_ns`.
     pub syn_initial_ns: Nanoseconds,

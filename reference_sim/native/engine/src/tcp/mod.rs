@@ -1,16 +1,29 @@
 //! One end of a TCP connection, without I/O and without a clock: segments and times go in,
 //! segments come out.
 //!
-//! Theory of operation. Whoever drives a `Connection` calls, whenever something happened
-//! (`Connection::receive`, `Connection::timeout`, `Connection::write`,
-//! `Connection::close`, `Connection::read`):
+//! Theory of operation. Whoever drives a [`Connection`] calls, whenever something happened
+//! ([`Connection::receive`], [`Connection::timeout`], [`Connection::write`],
+//! [`Connection::close`], [`Connection::read`]):
 //!
-//! 1. `Connection::transmit` until it gives no more segments, and puts each on the network;
-//! 2. `Connection::event` until it gives no more, and tells the application;
-//! 3. `Connection::deadline`, to call `Connection::timeout` no later than then.
+//! 1. [`Connection::transmit`] until it gives no more segments, and puts each on the network;
+//! 2. [`Connection::event`] until it gives no more, tells the application, and transmits again;
+//! 3. [`Connection::deadline`], to call [`Connection::timeout`] no later than then.
+//!
+//! If [`Connection::tells_before_sending`], events come first. After each [`Connection::write`]
+//! that took something it transmits before it writes on.
 //!
 //! Bytes have no content here: streams are offsets. What the applications said at which offset
 //! stands beside ([`crate::app::Content`]).
+
+mod congestion;
+mod connection;
+mod nagle;
+mod receiver;
+mod round_trip;
+mod sender;
+
+pub use connection::Connection;
+pub use sender::Sender;
 
 /// What an application is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,3 +41,7 @@ pub enum Event {
     /// The peer reset the connection, or it was given up after too many retransmissions.
     Failed,
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod pair_tests;

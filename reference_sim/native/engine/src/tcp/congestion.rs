@@ -1,0 +1,121 @@
+//! The congestion window: how it grows, and what a loss does to it.
+
+use crate::stack::{Congestion, Nanoseconds, Stack};
+
+/// No threshold: slow start until the first loss (RFC 5681, section 3.1).
+const UNLIMITED: u64 = u64::MAX / 4;
+/// Segments that have left the network when the third duplicate ACK comes (RFC 5681, 3.2).
+const DUPLICATES: u64 = 3;
+
+/// The window of one sender, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    mss: u64,
+    initial: u64,
+    kind: Congestion,
+}
+
+impl Window {
+    #[must_use]
+    pub fn new(stack: &Stack, mss: u32) -> Self {
+        let initial = stack.initial_window.bytes(mss);
+        let ssthresh = stack.initial_ssthresh_segments;
+        Window {
+            cwnd: if stack.congestion == Congestion::FixedWindow {
+                UNLIMITED
+            } else {
+                initial
+            },
+            ssthresh: ssthresh.map_or(UNLIMITED, |count| u64::from(count) * u64::from(mss)),
+            mss: u64::from(mss),
+            initial,
+            kind: stack.congestion,
+        }
+    }
+
+    #[must_use]
+    pub fn is_in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// New data was acknowledged, outside of recovery.
+    pub fn acknowledged(&mut self) {
+        if self.kind == Congestion::FixedWindow {
+            return;
+        }
+        let growth = if self.is_in_slow_start() {
+            self.mss
+        } else {
+            // About one segment a round trip (RFC 5681, equation 3).
+            (self.mss * self.mss / self.cwnd).max(1)
+        };
+        self.cwnd = (self.cwnd + growth).min(UNLIMITED);
+    }
+
+    /// The third duplicate ACK: half of what was in flight, at least two segments.
+    pub fn lost(&mut self, flight: u64) {
+        self.halve(flight);
+        match self.kind {
+            Congestion::Tahoe => self.cwnd = self.mss,
+            Congestion::FixedWindow => {}
+            _ => self.cwnd = self.ssthresh + DUPLICATES * self.mss,
+        }
+    }
+
+    /// One more duplicate ACK in fast recovery: a segment has left the network.
+    pub fn inflate(&mut self) {
+        if self.kind != Congestion::FixedWindow {
+            self.cwnd += self.mss;
+        }
+    }
+
+    /// A partial ACK in NewReno's recovery (RFC 6582, section 3.2, step 3).
+    pub fn deflate(&mut self, acked: u64) {
+        if self.kind == Congestion::FixedWindow {
+            return;
+        }
+        let added = if acked >= self.mss { self.mss } else { 0 };
+        self.cwnd = (self.cwnd.saturating_sub(acked) + added).max(self.mss);
+    }
+
+    /// The end of fast recovery.
+    pub fn recovered(&mut self) {
+        if self.kind != Congestion::FixedWindow {
+            self.cwnd = self.ssthresh;
+        }
+    }
+
+    /// A retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
+    pub fn timed_out(&mut self, flight: u64, is_first: bool) {
+        if is_first {
+            self.halve(flight);
+        }
+        if self.kind != Congestion::FixedWindow {
+            self.cwnd = self.mss;
+        }
+    }
+
+    /// Back to the restart window, which is never more than the initial one (RFC 5681, 4.1).
+    pub fn restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.initial);
+    }
+
+    /// Half for each timeout of idle time (RFC 2861, section 3).
+    pub fn decay(&mut self, idle: Nanoseconds, timeout: Nanoseconds) {
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        let mut passed = idle;
+        while passed > timeout && self.cwnd > self.initial {
+            self.cwnd = (self.cwnd / 2).max(self.initial);
+            passed -= timeout;
+        }
+    }
+
+    fn halve(&mut self, flight: u64) {
+        if self.kind != Congestion::FixedWindow {
+            let half = flight.min(self.cwnd) / 2;
+            self.ssthresh = (half / self.mss * self.mss).max(2 * self.mss);
+        }
+    }
+}

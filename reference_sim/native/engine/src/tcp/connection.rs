@@ -1,0 +1,489 @@
+//! The state of one end: handshake, the two halves, close (RFC 9293, section 3.10).
+
+use std::sync::Arc;
+
+use crate::segment::{flags, Options, Segment};
+use crate::stack::{Nanoseconds, Stack};
+use crate::tcp::receiver::{Due, Receiver};
+use crate::tcp::round_trip::deadline;
+use crate::tcp::sender::{Sender, Stretch};
+use crate::tcp::Event;
+use crate::truth::{Limit, SendReason};
+
+/// The largest shift of a window scale option (RFC 7323, section 2.3).
+const MAX_SCALE: u8 = 14;
+/// Timestamps count milliseconds (RFC 7323, section 5.4 allows 1 ms to 1 s).
+const TIMESTAMP_CLOCK_NS: Nanoseconds = 1_000_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// Reset, or given up.
+    Failed,
+}
+
+/// What the SYNs of both ends agreed on.
+#[derive(Clone, Copy, Debug, Default)]
+struct Agreed {
+    timestamps: bool,
+    sack: bool,
+    /// Shift of the windows that the peer offers.
+    peer_scale: u8,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    stack: Arc<Stack>,
+    state: State,
+    is_active: bool,
+    sender: Sender,
+    receiver: Receiver,
+    agreed: Agreed,
+    mss: u32,
+    /// The SYN (or SYN-ACK) has to go out (again), and why.
+    syn: Option<SendReason>,
+    syn_timer: Option<Nanoseconds>,
+    syn_sent: Nanoseconds,
+    syn_retries: u32,
+    reset: bool,
+    /// The peer's last timestamp, to be echoed.
+    recent_timestamp: u32,
+    events: Vec<Event>,
+    told_readable: u64,
+    told_closed: bool,
+    limit: Limit,
+}
+
+impl Connection {
+    /// The active end; [`Connection::transmit`] gives the SYN.
+    #[must_use]
+    pub fn connect(stack: &Arc<Stack>) -> Self {
+        Connection {
+            syn: Some(SendReason::New),
+            ..Connection::new(stack, State::SynSent, true)
+        }
+    }
+
+    /// The passive end, waiting for the SYN.
+    #[must_use]
+    pub fn accept(stack: &Arc<Stack>) -> Self {
+        Connection::new(stack, State::Listen, false)
+    }
+
+    fn new(stack: &Arc<Stack>, state: State, is_active: bool) -> Self {
+        Connection {
+            stack: Arc::clone(stack),
+            state,
+            is_active,
+            sender: Sender::new(stack),
+            receiver: Receiver::new(stack),
+            agreed: Agreed::default(),
+            mss: stack.mss,
+            syn: None,
+            syn_timer: None,
+            syn_sent: 0,
+            syn_retries: 0,
+            reset: false,
+            recent_timestamp: 0,
+            events: Vec::new(),
+            told_readable: 1,
+            told_closed: false,
+            limit: Limit::Handshake,
+        }
+    }
+
+    /// Whether the application is to be told what has come before anything is sent: its answer
+    /// then carries the ACK.
+    #[must_use]
+    pub fn tells_before_sending(&self) -> bool {
+        let has_just_connected = self.is_active && self.sender.max == 1;
+        self.stack.upcall_before_ack || has_just_connected && self.stack.data_on_handshake_ack
+    }
+
+    pub fn receive(&mut self, segment: &Segment, now: Nanoseconds) {
+        if segment.has(flags::RST) {
+            self.fail();
+            return;
+        }
+        if let Some((value, _)) = segment.options.timestamps {
+            if segment.seq <= self.receiver.next {
+                self.recent_timestamp = value;
+            }
+        }
+        match self.state {
+            State::Listen if segment.has(flags::SYN) => self.receive_syn(segment),
+            State::SynSent if segment.has(flags::SYN | flags::ACK) => {
+                self.receive_syn_ack(segment, now);
+            }
+            State::SynReceived => self.receive_handshake_ack(segment, now),
+            State::Established => self.receive_established(segment, now),
+            State::Listen | State::SynSent | State::Failed => {}
+        }
+        self.sender.begin_run();
+    }
+
+    fn receive_syn(&mut self, segment: &Segment) {
+        self.agree(&segment.options);
+        self.receiver.next = 1;
+        self.sender.offer(0, segment.window);
+        self.state = State::SynReceived;
+        self.syn = Some(SendReason::New);
+    }
+
+    fn receive_syn_ack(&mut self, segment: &Segment, now: Nanoseconds) {
+        self.agree(&segment.options);
+        self.receiver.next = 1;
+        self.receiver.due = Due::Now(SendReason::New);
+        self.establish(segment, now);
+    }
+
+    fn receive_handshake_ack(&mut self, segment: &Segment, now: Nanoseconds) {
+        if segment.has(flags::SYN) {
+            self.syn = Some(SendReason::Ack);
+        } else if segment.has(flags::ACK) && segment.ack >= 1 {
+            self.establish(segment, now);
+            self.receive_established(segment, now);
+        }
+    }
+
+    fn establish(&mut self, segment: &Segment, now: Nanoseconds) {
+        self.state = State::Established;
+        self.syn_timer = None;
+        self.sender
+            .established(&self.stack, self.mss, !self.is_active);
+        self.receiver.set_mss(self.mss);
+        if self.syn_retries == 0 {
+            let rules = &self.stack.retransmission;
+            self.sender.round_trip.sample(self.syn_sent, now, rules);
+        }
+        self.sender.una = 1;
+        self.sender.offer(segment.ack, segment.window);
+        self.events.push(Event::Connected);
+    }
+
+    /// What both SYNs offer holds (RFC 7323, sections 2.2 and 3.2; RFC 2018, section 2).
+    fn agree(&mut self, options: &Options) {
+        let stack = &self.stack;
+        let peer_mss = options.mss.map_or(stack.mss, u32::from);
+        self.agreed.timestamps = stack.timestamps && options.timestamps.is_some();
+        self.agreed.sack = stack.sack && options.sack_permitted;
+        if let (Some(own), Some(peer)) = (stack.window_scale, options.window_scale) {
+            self.receiver.scale = own.min(MAX_SCALE);
+            self.agreed.peer_scale = peer.min(MAX_SCALE);
+        }
+        // The timestamps option takes 12 bytes of every segment (RFC 6691, section 2).
+        let options_bytes = if self.agreed.timestamps { 12 } else { 0 };
+        self.mss = peer_mss.min(stack.mss).saturating_sub(options_bytes).max(1);
+    }
+
+    fn receive_established(&mut self, segment: &Segment, now: Nanoseconds) {
+        if segment.has(flags::SYN) {
+            // Our ACK of the SYN-ACK was lost.
+            self.receiver.due = Due::Now(SendReason::Ack);
+            return;
+        }
+        self.receive_ack(segment, now);
+        self.receive_data(segment, now);
+        self.tell_of_close();
+    }
+
+    fn receive_ack(&mut self, segment: &Segment, now: Nanoseconds) {
+        if !self.sender.has_sent(segment.ack) {
+            self.receiver.due = Due::Now(SendReason::Ack);
+            return;
+        }
+        if segment.ack < self.sender.una {
+            return;
+        }
+        let was_refusing = self.sender.is_refusing;
+        let is_repeated = segment.ack == self.sender.una;
+        let has_new_window = self.sender.offer(segment.ack, segment.window);
+        if !is_repeated {
+            self.sender.acknowledged(segment.ack, now, &self.stack);
+        } else if segment.payload == 0
+            && !segment.has(flags::FIN)
+            && !has_new_window
+            && self.sender.una < self.sender.max
+        {
+            self.sender.duplicate(now, &self.stack);
+        }
+        if was_refusing && !is_repeated {
+            self.sender.is_refusing = false;
+            self.events.push(Event::Writable);
+        }
+    }
+
+    fn receive_data(&mut self, segment: &Segment, now: Nanoseconds) {
+        let end = segment.seq + u64::from(segment.payload);
+        if segment.has(flags::FIN) && self.receiver.fin.is_none() {
+            self.receiver.fin = Some(end);
+        }
+        if segment.payload > 0 {
+            self.receiver
+                .take(segment.seq, end, segment.has(flags::PSH), now);
+        } else if segment.has(flags::FIN) && end != self.receiver.next {
+            self.receiver.due = Due::Now(SendReason::Ack);
+        } else if segment.seq < self.receiver.next && !segment.has(flags::FIN) {
+            // A keep-alive, or a probe of the past (RFC 9293, section 3.10.7.4).
+            self.receiver.due = Due::Now(SendReason::Ack);
+        }
+        let data_end = self.receiver.next;
+        let has_ended = self.receiver.take_fin();
+        if data_end > self.told_readable && !self.is_past_fin(data_end) {
+            self.told_readable = data_end;
+            self.events.push(Event::Readable(data_end));
+        }
+        if has_ended {
+            self.events.push(Event::PeerClosed);
+        }
+    }
+
+    fn is_past_fin(&self, offset: u64) -> bool {
+        self.receiver.fin.is_some_and(|fin| offset > fin)
+    }
+
+    /// The latest deadline that is due; harmless if none is.
+    pub fn timeout(&mut self, now: Nanoseconds) {
+        self.sender.begin_run();
+        self.receiver.timeout(now);
+        if self.syn_timer.is_some_and(|time| time <= now) {
+            self.syn_timed_out();
+        }
+        if self
+            .sender
+            .retransmission_timer
+            .is_some_and(|time| time <= now)
+            && self.sender.timed_out(now, &self.stack)
+        {
+            self.fail();
+        }
+    }
+
+    fn syn_timed_out(&mut self) {
+        self.syn_timer = None;
+        self.syn_retries += 1;
+        self.sender.round_trip.timed_out();
+        if self.syn_retries > self.stack.retransmission.max_retries {
+            self.fail();
+        } else {
+            self.syn = Some(SendReason::RetransmissionTimeout);
+        }
+    }
+
+    #[must_use]
+    pub fn deadline(&self) -> Option<Nanoseconds> {
+        if self.state == State::Failed {
+            return None;
+        }
+        let ack = match self.receiver.due {
+            Due::At(time) => Some(time),
+            _ => None,
+        };
+        [self.syn_timer, ack, self.sender.deadline()]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// One write call; how many of the bytes were taken. Call again with the rest: at once if
+    /// some were taken (a stack may take a write in steps, and may send after each), else when
+    /// told [`Event::Writable`].
+    pub fn write(&mut self, bytes: u64, _now: Nanoseconds) -> u64 {
+        self.sender.begin_run();
+        let step = self
+            .stack
+            .write_step_bytes
+            .map_or(bytes, |step| bytes.min(u64::from(step)));
+        self.sender.write(step, self.stack.send_buffer)
+    }
+
+    /// Nothing more will be written; a FIN follows the data.
+    pub fn close(&mut self, _now: Nanoseconds) {
+        self.sender.begin_run();
+        self.sender.close();
+    }
+
+    /// The application takes data as it comes (which it does at first), or leaves it in the socket.
+    pub fn set_reading(&mut self, is_reading: bool, _now: Nanoseconds) {
+        self.receiver.set_reading(is_reading);
+    }
+
+    /// The next segment to send, and why it goes out now.
+    pub fn transmit(&mut self, now: Nanoseconds) -> Option<(Segment, SendReason)> {
+        if self.reset {
+            self.reset = false;
+            return Some((
+                self.segment(self.sender.max, 0, flags::RST | flags::ACK, now),
+                SendReason::Reset,
+            ));
+        }
+        match self.state {
+            State::Failed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.transmit_syn(now),
+            State::Established => {}
+        }
+        let stretch = self
+            .sender
+            .poll(now, &self.stack)
+            .or_else(|| self.sender.probe(now, &self.stack));
+        if let Some(stretch) = stretch {
+            let reason = stretch.reason;
+            return Some((self.data_segment(stretch, now), reason));
+        }
+        self.limit = self.sender.limit(&self.stack);
+        match self.receiver.due {
+            Due::Now(reason) => Some((self.segment(self.sender.max, 0, flags::ACK, now), reason)),
+            _ => None,
+        }
+    }
+
+    fn transmit_syn(&mut self, now: Nanoseconds) -> Option<(Segment, SendReason)> {
+        let reason = self.syn.take()?;
+        let timeout = self
+            .sender
+            .round_trip
+            .syn_timeout(&self.stack.retransmission);
+        self.syn_timer = Some(deadline(now, timeout, &self.stack.retransmission));
+        self.syn_sent = now;
+        let is_answer = self.state == State::SynReceived;
+        let window = self.receiver.acknowledge_unscaled();
+        let options = self.syn_options(is_answer, now);
+        let flags = flags::SYN | if is_answer { flags::ACK } else { 0 };
+        let ack = if is_answer { 1 } else { 0 };
+        Some((
+            Segment {
+                seq: 0,
+                ack,
+                payload: 0,
+                flags,
+                window,
+                options,
+            },
+            reason,
+        ))
+    }
+
+    fn syn_options(&self, is_answer: bool, now: Nanoseconds) -> Options {
+        let stack = &self.stack;
+        let offers = |offered: bool, agreed: bool| offered && (!is_answer || agreed);
+        let scale = stack
+            .window_scale
+            .filter(|_| !is_answer || self.agreed.peer_scale > 0 || self.receiver.scale > 0);
+        Options {
+            mss: stack
+                .mss_option
+                .then(|| u16::try_from(stack.mss).unwrap_or(u16::MAX)),
+            window_scale: scale.map(|scale| scale.min(MAX_SCALE)),
+            sack_permitted: offers(stack.sack, self.agreed.sack),
+            timestamps: offers(stack.timestamps, self.agreed.timestamps).then(|| {
+                (
+                    timestamp(now),
+                    if is_answer { self.recent_timestamp } else { 0 },
+                )
+            }),
+            ..Options::default()
+        }
+    }
+
+    fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
+        let push = if stretch.has_push { flags::PSH } else { 0 };
+        let fin = if stretch.has_fin { flags::FIN } else { 0 };
+        let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
+        self.segment(stretch.start, payload, flags::ACK | push | fin, now)
+    }
+
+    fn segment(&mut self, seq: u64, payload: u32, flags: u16, now: Nanoseconds) -> Segment {
+        let window = self.receiver.acknowledge();
+        let mut options = Options::default();
+        if self.agreed.timestamps {
+            options.timestamps = Some((timestamp(now), self.recent_timestamp));
+        }
+        if self.agreed.sack && self.receiver.has_hole() {
+            options.sack = self.receiver.sack_blocks();
+        }
+        Segment {
+            seq,
+            ack: self.receiver.next,
+            payload,
+            flags,
+            window,
+            options,
+        }
+    }
+
+    #[must_use]
+    pub fn event(&mut self) -> Option<Event> {
+        if self.events.is_empty() {
+            None
+        } else {
+            Some(self.events.remove(0))
+        }
+    }
+
+    /// Both directions are closed, or the connection failed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Failed || self.told_closed
+    }
+
+    fn tell_of_close(&mut self) {
+        let peer_is_done = self
+            .receiver
+            .fin
+            .is_some_and(|fin| self.receiver.next > fin);
+        if peer_is_done && self.sender.is_done() && !self.told_closed {
+            self.told_closed = true;
+            self.events.push(Event::Closed);
+        }
+    }
+
+    fn fail(&mut self) {
+        if self.state != State::Failed {
+            self.state = State::Failed;
+            self.events.push(Event::Failed);
+        }
+    }
+
+    /// Gives the connection up: the peer is told by a reset.
+    pub fn abort(&mut self) {
+        self.reset = self.state != State::Failed && self.state != State::Listen;
+        self.state = State::Failed;
+    }
+
+    /// What held the sender back when it last had nothing (more) to send.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// The sender's windows, round trip and flight, for the truth.
+    #[must_use]
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    #[must_use]
+    pub fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
+    #[must_use]
+    pub fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    /// Offset of the next byte to be written.
+    #[must_use]
+    pub fn write_offset(&self) -> u64 {
+        self.sender.written
+    }
+}
+
+fn timestamp(now: Nanoseconds) -> u32 {
+    // Of the running clock only the last 32 bits are sent.
+    (now / TIMESTAMP_CLOCK_NS) as u32
+}

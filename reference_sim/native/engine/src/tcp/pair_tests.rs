@@ -1,0 +1,349 @@
+//! Two ends joined by a pipe with a delay: what they do together.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::segment::{flags, Segment};
+use crate::stack::*;
+use crate::tcp::{Connection, Event};
+use crate::truth::SendReason;
+
+const MS: Nanoseconds = 1_000_000;
+const DELAY: Nanoseconds = 50 * MS;
+
+pub fn stack() -> Stack {
+    Stack {
+        name: "test".into(),
+        mss: 1460,
+        mss_option: true,
+        window_scale: None,
+        timestamps: false,
+        sack: false,
+        receive_buffer: 32_768,
+        send_buffer: 65_536,
+        max_window_segments: None,
+        congestion: Congestion::Newreno,
+        initial_window: InitialWindow::Segments(1),
+        initial_ssthresh_segments: None,
+        handshake_ack_opens_window: false,
+        acks: AckPolicy {
+            every: 2,
+            counts_segments: false,
+            delay: AckDelay::Timer { delay_ns: 200 * MS },
+            at_once_bytes: 0,
+            quick_acks: None,
+            on_push: false,
+        },
+        nagle: Nagle::Bsd,
+        retransmission: Retransmission {
+            initial_ns: 3000 * MS,
+            min_ns: 1000 * MS,
+            max_ns: 64_000 * MS,
+            tick_ns: 0,
+            on_ticks: false,
+            duplicate_ack_threshold: 3,
+            syn_initial_ns: 3000 * MS,
+            max_retries: 12,
+        },
+        tail_loss_probe: false,
+        limited_transmit: false,
+        idle_restart: IdleRestart::Reset,
+        data_on_handshake_ack: false,
+        upcall_before_ack: false,
+        write_step_bytes: None,
+        fin_with_data: true,
+        accelerated_open: false,
+        sharing: Sharing::None,
+        time_wait_ns: 0,
+    }
+}
+
+/// What was sent: by whom (0 the client), when, and why.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    by: usize,
+    time: Nanoseconds,
+    segment: Segment,
+    reason: SendReason,
+}
+
+struct Pair {
+    ends: [Connection; 2],
+    now: Nanoseconds,
+    wire: VecDeque<Sent>,
+    log: Vec<Sent>,
+    events: Vec<(usize, Event)>,
+    /// Data segments of the server, counted from 0, that are lost.
+    lost: Vec<usize>,
+    data_segments: usize,
+    to_write: u64,
+}
+
+impl Pair {
+    fn new(client: Stack, server: Stack) -> Self {
+        let ends = [
+            Connection::connect(&Arc::new(client)),
+            Connection::accept(&Arc::new(server)),
+        ];
+        Pair {
+            ends,
+            now: 0,
+            wire: VecDeque::new(),
+            log: Vec::new(),
+            events: Vec::new(),
+            lost: Vec::new(),
+            data_segments: 0,
+            to_write: 0,
+        }
+    }
+
+    fn pump(&mut self, by: usize) {
+        while let Some((segment, reason)) = self.ends[by].transmit(self.now) {
+            let sent = Sent {
+                by,
+                time: self.now,
+                segment,
+                reason,
+            };
+            self.log.push(sent);
+            let is_data = by == 1 && segment.payload > 0;
+            let is_lost = is_data && self.lost.contains(&self.data_segments);
+            self.data_segments += usize::from(is_data);
+            if !is_lost {
+                self.wire.push_back(sent);
+            }
+        }
+        while let Some(event) = self.ends[by].event() {
+            self.events.push((by, event));
+        }
+    }
+
+    fn write(&mut self, by: usize, bytes: u64) {
+        self.to_write = bytes;
+        self.write_on(by);
+    }
+
+    fn write_on(&mut self, by: usize) {
+        while self.to_write > 0 {
+            let taken = self.ends[by].write(self.to_write, self.now);
+            self.to_write -= taken;
+            self.pump(by);
+            if taken == 0 {
+                break;
+            }
+        }
+    }
+
+    fn run_until(&mut self, end: Nanoseconds) {
+        loop {
+            let arrival = self.wire.front().map(|sent| sent.time + DELAY);
+            let timers = self.ends.iter().filter_map(Connection::deadline);
+            let Some(next) = arrival
+                .into_iter()
+                .chain(timers)
+                .min()
+                .filter(|time| *time <= end)
+            else {
+                break;
+            };
+            self.now = next;
+            if arrival == Some(next) {
+                let sent = self.wire.pop_front().unwrap();
+                self.ends[1 - sent.by].receive(&sent.segment, next);
+                self.pump(1 - sent.by);
+                self.write_on(1);
+            } else {
+                for by in 0..2 {
+                    self.ends[by].timeout(next);
+                    self.pump(by);
+                }
+            }
+        }
+        self.now = end;
+    }
+
+    fn connected(client: Stack, server: Stack) -> Self {
+        let mut pair = Pair::new(client, server);
+        pair.pump(0);
+        pair.run_until(500 * MS);
+        pair
+    }
+
+    fn received(&self) -> u64 {
+        self.events
+            .iter()
+            .filter_map(|(by, event)| match event {
+                Event::Readable(offset) if *by == 0 => Some(offset - 1),
+                _ => None,
+            })
+            .max()
+            .unwrap_or(0)
+    }
+
+    fn data(&self) -> impl Iterator<Item = &Sent> {
+        self.log
+            .iter()
+            .filter(|sent| sent.by == 1 && sent.segment.payload > 0)
+    }
+}
+
+#[test]
+fn a_handshake_takes_three_segments_and_connects_both() {
+    let pair = Pair::connected(stack(), stack());
+    let flags: Vec<u16> = pair.log.iter().map(|sent| sent.segment.flags).collect();
+    assert_eq!(flags, [flags::SYN, flags::SYN | flags::ACK, flags::ACK]);
+    assert_eq!(pair.events, [(0, Event::Connected), (1, Event::Connected)]);
+}
+
+#[test]
+fn slow_start_doubles_the_flight_each_round_trip() {
+    let mut at_once = stack();
+    at_once.acks.every = 1;
+    at_once.acks.counts_segments = true;
+    let mut pair = Pair::connected(at_once, stack());
+    pair.write(1, 15 * 1460);
+    pair.run_until(1000 * MS);
+    let times: Vec<Nanoseconds> = pair.data().map(|sent| sent.time / MS).collect();
+    assert_eq!(times.iter().filter(|time| **time == 500).count(), 1);
+    assert_eq!(times.iter().filter(|time| **time == 600).count(), 2);
+    assert_eq!(times.iter().filter(|time| **time == 700).count(), 4);
+    assert_eq!(times.iter().filter(|time| **time == 800).count(), 8);
+    assert_eq!(pair.received(), 15 * 1460);
+}
+
+#[test]
+fn the_first_segment_of_a_window_of_one_waits_for_the_delayed_ack() {
+    let mut pair = Pair::connected(stack(), stack());
+    pair.write(1, 2 * 1460);
+    pair.run_until(2000 * MS);
+    let times: Vec<Nanoseconds> = pair.data().map(|sent| sent.time / MS).collect();
+    assert_eq!(times, [500, 800]);
+}
+
+#[test]
+fn nagle_holds_a_short_tail_until_the_ack_of_what_is_in_flight() {
+    let mut server = stack();
+    server.initial_window = InitialWindow::Segments(4);
+    let mut pair = Pair::connected(stack(), server);
+    pair.write(1, 226);
+    pair.write(1, 700);
+    pair.run_until(2000 * MS);
+    let data: Vec<(Nanoseconds, u32)> = pair
+        .data()
+        .map(|sent| (sent.time / MS, sent.segment.payload))
+        .collect();
+    assert_eq!(data, [(500, 226), (800, 700)]);
+}
+
+#[test]
+fn three_duplicates_bring_a_lost_segment_before_its_timeout() {
+    for congestion in [Congestion::Tahoe, Congestion::Reno, Congestion::Newreno] {
+        let mut server = stack();
+        server.congestion = congestion;
+        server.initial_window = InitialWindow::Segments(10);
+        let mut pair = Pair::connected(stack(), server);
+        pair.lost = vec![2];
+        pair.write(1, 20 * 1460);
+        pair.run_until(30_000 * MS);
+        assert_eq!(pair.received(), 20 * 1460, "{congestion:?}");
+        let again: Vec<&Sent> = pair
+            .data()
+            .filter(|sent| sent.reason == SendReason::FastRetransmit)
+            .collect();
+        assert_eq!(again.len(), 1, "{congestion:?}");
+        assert_eq!(again[0].segment.seq, 1 + 2 * 1460);
+        assert!(pair
+            .data()
+            .all(|sent| sent.reason != SendReason::RetransmissionTimeout
+                || congestion == Congestion::Tahoe));
+    }
+}
+
+#[test]
+fn partial_acks_bring_every_lost_segment_of_a_window_with_newreno() {
+    let mut server = stack();
+    server.initial_window = InitialWindow::Segments(10);
+    let mut pair = Pair::connected(stack(), server);
+    pair.lost = vec![1, 3, 5];
+    pair.write(1, 20 * 1460);
+    pair.run_until(30_000 * MS);
+    assert_eq!(pair.received(), 20 * 1460);
+    assert!(pair
+        .data()
+        .all(|sent| sent.reason != SendReason::RetransmissionTimeout));
+}
+
+#[test]
+fn a_lost_tail_waits_for_the_retransmission_timer() {
+    let mut server = stack();
+    server.initial_window = InitialWindow::Segments(4);
+    let mut pair = Pair::connected(stack(), server);
+    pair.lost = vec![3];
+    pair.write(1, 4 * 1460);
+    pair.run_until(30_000 * MS);
+    assert_eq!(pair.received(), 4 * 1460);
+    assert_eq!(
+        pair.data().last().map(|sent| sent.reason),
+        Some(SendReason::RetransmissionTimeout)
+    );
+}
+
+#[test]
+fn both_ends_close_after_each_has_sent_and_acknowledged_a_fin() {
+    let mut pair = Pair::connected(stack(), stack());
+    pair.write(1, 100);
+    pair.ends[1].close(pair.now);
+    pair.pump(1);
+    pair.run_until(2000 * MS);
+    assert!(pair.events.contains(&(0, Event::PeerClosed)));
+    pair.ends[0].close(pair.now);
+    pair.pump(0);
+    pair.run_until(4000 * MS);
+    assert!(pair.ends.iter().all(Connection::is_closed));
+    assert!(pair.ends.iter().all(|end| end.deadline().is_none()));
+}
+
+#[test]
+fn a_full_send_buffer_stops_the_writer_until_an_ack_makes_room() {
+    let mut server = stack();
+    server.send_buffer = 4096;
+    server.initial_window = InitialWindow::Segments(10);
+    let mut pair = Pair::connected(stack(), server);
+    pair.write(1, 20_000);
+    assert_eq!(pair.to_write, 20_000 - 4096);
+    pair.run_until(30_000 * MS);
+    assert_eq!(pair.received(), 20_000);
+}
+
+#[test]
+fn a_closed_window_is_probed_and_opens_when_the_client_reads_again() {
+    let mut pair = Pair::connected(stack(), stack());
+    pair.ends[0].set_reading(false, pair.now);
+    pair.write(1, 60_000);
+    pair.run_until(20_000 * MS);
+    assert!(pair
+        .data()
+        .any(|sent| sent.reason == SendReason::WindowProbe));
+    assert_eq!(pair.received(), 32_768);
+    pair.ends[0].set_reading(true, pair.now);
+    pair.pump(0);
+    pair.run_until(90_000 * MS);
+    assert_eq!(pair.received(), 60_000);
+}
+
+#[test]
+fn a_bulk_transfer_survives_any_pattern_of_losses() {
+    for pattern in 0..200_usize {
+        let mut server = stack();
+        server.congestion = [Congestion::Tahoe, Congestion::Reno, Congestion::Newreno][pattern % 3];
+        server.initial_window = InitialWindow::Segments(1 + pattern as u32 % 10);
+        let mut pair = Pair::connected(stack(), server);
+        pair.lost = (0..60)
+            .filter(|number| (number * 7919 + pattern * 104_729) % 11 < 2)
+            .collect();
+        pair.write(1, 60_000);
+        pair.ends[1].close(pair.now);
+        pair.run_until(4_000_000 * MS);
+        assert_eq!(pair.received(), 60_000, "pattern {pattern}");
+    }
+}

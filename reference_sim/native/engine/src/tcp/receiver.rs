@@ -1,0 +1,263 @@
+//! The receiving half: reassembly, the offered window, and when to acknowledge.
+
+use crate::segment::SACK_BLOCKS;
+use crate::stack::{AckDelay, AckPolicy, Nanoseconds, Stack};
+use crate::truth::SendReason;
+
+/// An ACK that waits to be sent, alone or with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Due {
+    Nothing,
+    /// When its timer goes off.
+    At(Nanoseconds),
+    Now(SendReason),
+}
+
+/// What has come, what was told of it, and what may come.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    policy: AckPolicy,
+    buffer: u64,
+    mss: u64,
+    /// The next offset in order.
+    pub next: u64,
+    /// What the application has read up to, and whether it takes what comes at once.
+    read: u64,
+    is_reading: bool,
+    /// Offset of the peer's FIN.
+    pub fin: Option<u64>,
+    /// Ranges beyond a hole, in order; the last that came first in `recent`.
+    beyond: Vec<(u64, u64)>,
+    recent: Option<(u64, u64)>,
+    /// The right edge that was offered; it never goes back (RFC 9293, section 3.8.6).
+    edge: u64,
+    /// Unit of the window field.
+    pub scale: u8,
+    acknowledged: u64,
+    segments: u32,
+    pub due: Due,
+}
+
+impl Receiver {
+    #[must_use]
+    pub fn new(stack: &Stack) -> Self {
+        Receiver {
+            policy: stack.acks,
+            buffer: stack.receive_buffer,
+            mss: u64::from(stack.mss),
+            next: 0,
+            read: 1,
+            is_reading: true,
+            fin: None,
+            beyond: Vec::new(),
+            recent: None,
+            edge: 0,
+            scale: 0,
+            acknowledged: 0,
+            segments: 0,
+            due: Due::Nothing,
+        }
+    }
+
+    pub fn set_mss(&mut self, mss: u32) {
+        self.mss = u64::from(mss);
+    }
+
+    /// Takes a stretch of the stream; whether it (or something behind it) came in order.
+    pub fn take(&mut self, start: u64, end: u64, has_push: bool, now: Nanoseconds) -> bool {
+        if end > self.edge.max(self.next) || end <= self.next {
+            // Beyond the window, or a copy: say at once what is expected (RFC 9293, 3.10.7.4).
+            self.due = Due::Now(SendReason::Ack);
+            return false;
+        }
+        if start > self.next {
+            self.insert(start, end);
+            self.due = Due::Now(SendReason::Ack);
+            return false;
+        }
+        let filled_a_hole = !self.beyond.is_empty();
+        let new_bytes = end - self.next;
+        self.next = end;
+        self.absorb();
+        if filled_a_hole {
+            self.due = Due::Now(SendReason::Ack);
+        } else {
+            self.schedule(new_bytes, has_push, now);
+        }
+        true
+    }
+
+    /// The FIN at this offset was reached, if all before it has come.
+    pub fn take_fin(&mut self) -> bool {
+        if self.fin != Some(self.next) {
+            return false;
+        }
+        self.next += 1;
+        self.due = Due::Now(SendReason::Ack);
+        true
+    }
+
+    /// Data came in order: acknowledge now or later (RFC 5681, section 4.2).
+    fn schedule(&mut self, new_bytes: u64, has_push: bool, now: Nanoseconds) {
+        let policy = self.policy;
+        self.segments += 1;
+        let unacknowledged = self.next - self.acknowledged;
+        let is_enough = if policy.counts_segments {
+            self.segments >= policy.every
+        } else {
+            unacknowledged >= u64::from(policy.every) * self.mss
+        };
+        let is_at_once = is_enough
+            || self.next - new_bytes <= policy.at_once_bytes && policy.at_once_bytes > 0
+            || policy.on_push && has_push;
+        if is_at_once {
+            self.due = Due::Now(SendReason::Ack);
+        } else if self.due == Due::Nothing {
+            self.due = Due::At(delayed(policy.delay, now));
+        }
+    }
+
+    /// The timer of a delayed ACK has gone off, if it was due.
+    pub fn timeout(&mut self, now: Nanoseconds) {
+        if let Due::At(time) = self.due {
+            if time <= now {
+                self.due = Due::Now(SendReason::DelayedAck);
+            }
+        }
+    }
+
+    /// The application stops reading, or goes on with all that has come: the sender is told if
+    /// that opens the window much (RFC 9293, section 3.8.6.2.2).
+    pub fn set_reading(&mut self, is_reading: bool) {
+        if self.is_reading || is_reading {
+            self.read = self.next;
+        }
+        self.is_reading = is_reading;
+        if !is_reading {
+            return;
+        }
+        let offered = self.edge.saturating_sub(self.next);
+        let growth = self.free_edge().saturating_sub(self.edge);
+        let is_much = growth >= (2 * self.mss).min(self.buffer / 2).max(1);
+        if is_much && offered <= self.buffer / 2 && !matches!(self.due, Due::Now(_)) {
+            self.due = Due::Now(SendReason::WindowUpdate);
+        }
+    }
+
+    /// A segment leaves that acknowledges everything so far: the window it offers.
+    pub fn acknowledge(&mut self) -> u32 {
+        self.due = Due::Nothing;
+        self.segments = 0;
+        self.acknowledged = self.next;
+        let free = self.free_edge();
+        let growth = free.saturating_sub(self.edge);
+        let offered = self.edge.saturating_sub(self.next);
+        // Silly windows are not offered: a small growth waits (RFC 9293, section 3.8.6.2.2).
+        if growth >= self.mss.min(self.buffer / 2) || offered + growth >= self.buffer {
+            self.edge = free;
+        }
+        let unit = 1_u64 << self.scale;
+        let window = self
+            .edge
+            .saturating_sub(self.next)
+            .min(u64::from(u16::MAX) << self.scale);
+        let window = window / unit * unit;
+        self.edge = self.next + window;
+        u32::try_from(window).unwrap_or(u32::MAX)
+    }
+
+    /// A SYN's window is not scaled (RFC 7323, section 2.2).
+    pub fn acknowledge_unscaled(&mut self) -> u32 {
+        self.due = Due::Nothing;
+        self.acknowledged = self.next;
+        let window = self.buffer.min(u64::from(u16::MAX));
+        self.edge = self.edge.max(self.next + window);
+        u32::try_from(window).unwrap_or(u32::MAX)
+    }
+
+    /// SACK blocks, the most recent first (RFC 2018, section 4).
+    #[must_use]
+    pub fn sack_blocks(&self) -> [(u64, u64); SACK_BLOCKS] {
+        let mut blocks = [(0, 0); SACK_BLOCKS];
+        let recent = self.recent.and_then(|(start, _)| {
+            self.beyond
+                .iter()
+                .find(|(from, to)| *from <= start && start < *to)
+        });
+        let others = self.beyond.iter().filter(|block| Some(*block) != recent);
+        for (slot, block) in blocks.iter_mut().zip(recent.into_iter().chain(others)) {
+            *slot = *block;
+        }
+        blocks
+    }
+
+    #[must_use]
+    pub fn has_hole(&self) -> bool {
+        !self.beyond.is_empty()
+    }
+
+    fn free_edge(&self) -> u64 {
+        let unread = if self.is_reading {
+            0
+        } else {
+            self.next.saturating_sub(self.read)
+        };
+        self.next + self.buffer.saturating_sub(unread)
+    }
+
+    fn insert(&mut self, start: u64, end: u64) {
+        self.recent = Some((start, end));
+        self.beyond.push((start, end));
+        self.beyond.sort_unstable();
+        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(self.beyond.len());
+        for &(from, to) in &self.beyond {
+            match merged.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(to),
+                _ => merged.push((from, to)),
+            }
+        }
+        self.beyond = merged;
+    }
+
+    fn absorb(&mut self) {
+        while let Some(&(from, to)) = self.beyond.first() {
+            if from > self.next {
+                break;
+            }
+            self.next = self.next.max(to);
+            self.beyond.remove(0);
+        }
+    }
+}
+
+/// When an ACK that waits from now on goes out.
+fn delayed(delay: AckDelay, now: Nanoseconds) -> Nanoseconds {
+    match delay {
+        AckDelay::Timer { delay_ns } => now + delay_ns,
+        AckDelay::Heartbeat {
+            period_ns,
+            phase_ns,
+        } => {
+            let period = period_ns.max(1);
+            let since = (now + period - phase_ns % period) % period;
+            now + period - since
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_comes_at_its_phase_whatever_the_moment() {
+        let beat = AckDelay::Heartbeat {
+            period_ns: 200,
+            phase_ns: 50,
+        };
+        assert_eq!(delayed(beat, 0), 50);
+        assert_eq!(delayed(beat, 50), 250);
+        assert_eq!(delayed(beat, 249), 250);
+        assert_eq!(delayed(beat, 1_000), 1_050);
+    }
+}

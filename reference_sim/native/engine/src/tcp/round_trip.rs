@@ -1,0 +1,168 @@
+//! Round-trip estimation and the retransmission timeout (Jacobson 1988; RFC 6298).
+
+use crate::stack::{Nanoseconds, Retransmission};
+
+/// Back-off doubles the timeout at most so many times: 2^12 times the least one is hours.
+const MAX_DOUBLINGS: u32 = 12;
+
+/// What a sender knows of its path's round trip.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RoundTrip {
+    smoothed: Option<Nanoseconds>,
+    variation: Nanoseconds,
+    /// Timeouts in a row (RFC 6298, rule 5.5).
+    backoff: u32,
+}
+
+impl RoundTrip {
+    /// What another connection of the same path has learnt (RFC 2140).
+    #[must_use]
+    pub fn learnt(smoothed: Nanoseconds, variation: Nanoseconds) -> Self {
+        RoundTrip {
+            smoothed: Some(smoothed),
+            variation,
+            backoff: 0,
+        }
+    }
+
+    #[must_use]
+    pub fn smoothed(&self) -> Option<Nanoseconds> {
+        self.smoothed
+    }
+
+    #[must_use]
+    pub fn variation(&self) -> Nanoseconds {
+        self.variation
+    }
+
+    #[must_use]
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// A segment that was sent once was acknowledged (Karn's rule keeps the others away).
+    pub fn sample(&mut self, sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) {
+        let elapsed = measured(sent, now, rules);
+        self.backoff = 0;
+        let Some(smoothed) = self.smoothed else {
+            self.smoothed = Some(elapsed);
+            self.variation = elapsed / 2;
+            return;
+        };
+        let error = smoothed.abs_diff(elapsed);
+        // Gains of 1/4 and 1/8 (RFC 6298, rule 2.3).
+        self.variation = self.variation - self.variation / 4 + error / 4;
+        self.smoothed = Some(smoothed - smoothed / 8 + elapsed / 8);
+    }
+
+    pub fn timed_out(&mut self) {
+        self.backoff = (self.backoff + 1).min(MAX_DOUBLINGS);
+    }
+
+    /// The timeout in force, back-off included.
+    #[must_use]
+    pub fn timeout(&self, rules: &Retransmission) -> Nanoseconds {
+        let base = match self.smoothed {
+            None => rules.initial_ns,
+            Some(smoothed) => {
+                let spread = (4 * self.variation).max(rules.tick_ns);
+                in_ticks(smoothed + spread, rules).max(rules.min_ns)
+            }
+        };
+        (base << self.backoff).min(rules.max_ns.max(rules.min_ns))
+    }
+
+    /// The timeout of a SYN, before any round trip is known.
+    #[must_use]
+    pub fn syn_timeout(&self, rules: &Retransmission) -> Nanoseconds {
+        (rules.syn_initial_ns << self.backoff).min(rules.max_ns.max(rules.syn_initial_ns))
+    }
+}
+
+/// When a timer that is set now for so long goes off.
+#[must_use]
+pub fn deadline(now: Nanoseconds, timeout: Nanoseconds, rules: &Retransmission) -> Nanoseconds {
+    if !rules.on_ticks || rules.tick_ns == 0 {
+        return now + timeout;
+    }
+    // BSD counts n ticks from now on, of which the first comes sooner than a whole tick.
+    now - now % rules.tick_ns + timeout.div_ceil(rules.tick_ns) * rules.tick_ns
+}
+
+/// A round trip as the stack's clock sees it.
+fn measured(sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) -> Nanoseconds {
+    let elapsed = now.saturating_sub(sent);
+    let tick = rules.tick_ns;
+    if tick == 0 {
+        return elapsed;
+    }
+    let ticks = if rules.on_ticks {
+        // Ticks seen between, and one (BSD's t_rtt starts at 1).
+        (now / tick).saturating_sub(sent / tick) + 1
+    } else {
+        ((elapsed + tick / 2) / tick).max(1)
+    };
+    ticks * tick
+}
+
+fn in_ticks(timeout: Nanoseconds, rules: &Retransmission) -> Nanoseconds {
+    match rules.tick_ns {
+        0 => timeout,
+        tick => timeout / tick * tick,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanoseconds = 1_000_000;
+
+    fn rules(tick_ns: Nanoseconds) -> Retransmission {
+        Retransmission {
+            initial_ns: 3000 * MS,
+            min_ns: 200 * MS,
+            max_ns: 64_000 * MS,
+            tick_ns,
+            on_ticks: false,
+            duplicate_ack_threshold: 3,
+            syn_initial_ns: 6000 * MS,
+            max_retries: 12,
+        }
+    }
+
+    #[test]
+    fn the_first_sample_sets_the_estimate_and_half_of_it_as_variation() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.sample(0, 100 * MS, &rules(0));
+        assert_eq!(round_trip.smoothed(), Some(100 * MS));
+        assert_eq!(round_trip.timeout(&rules(0)), 300 * MS);
+    }
+
+    #[test]
+    fn a_timeout_doubles_until_a_sample() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.sample(0, 100 * MS, &rules(0));
+        round_trip.timed_out();
+        round_trip.timed_out();
+        assert_eq!(round_trip.timeout(&rules(0)), 1200 * MS);
+        round_trip.sample(0, 100 * MS, &rules(0));
+        assert!(round_trip.timeout(&rules(0)) < 300 * MS);
+    }
+
+    #[test]
+    fn a_coarse_clock_measures_at_least_one_tick() {
+        let mut round_trip = RoundTrip::default();
+        round_trip.sample(0, 30 * MS, &rules(100 * MS));
+        assert_eq!(round_trip.smoothed(), Some(100 * MS));
+    }
+
+    #[test]
+    fn timers_on_ticks_go_off_at_whole_ticks() {
+        let on_ticks = Retransmission {
+            on_ticks: true,
+            ..rules(500 * MS)
+        };
+        assert_eq!(deadline(1200 * MS, 1000 * MS, &on_ticks), 2000 * MS);
+    }
+}
