@@ -8,6 +8,7 @@
     │   ├── UnsupportedLinkType   no packet has a link type that can be decoded
     │   └── MalformedCapture      broken before the first packet could be read
     ├── FilterError               an expression that does not fit the table it selects from
+    ├── ScenarioError             a simulation that cannot be: file, field, what to do
     ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
 
@@ -20,6 +21,7 @@ __all__ = [
     "CaptureError",
     "FilterError",
     "MalformedCapture",
+    "ScenarioError",
     "StaleNativeCore",
     "TcptraceError",
     "UnknownFormat",
@@ -61,8 +63,34 @@ class FilterError(TcptraceError):
     """An expression that cannot be evaluated on the table it is meant for."""
 
 
+class ScenarioError(TcptraceError):
+    """A simulation that cannot be: ``what`` is wrong, with ``field`` and ``path`` where they are known.
+
+    An error gains its place on its way up: who reads a field names it, who reads a file names that.
+    """
+
+    def __init__(self, what: str, *, field: str = "", path: str = "") -> None:
+        super().__init__(": ".join(filter(None, (path, field, what))))
+        self.what = what
+        self.field = field
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross process pools; an exception is rebuilt from what it was made of."""
+        return _scenario_error, (self.what, self.field, self.path)
+
+    def within(self, field: str, *, path: str = "") -> ScenarioError:
+        """The same error of a field further out, and of a file."""
+        separator = "." if field and self.field and not self.field.startswith("[") else ""
+        return ScenarioError(self.what, field=f"{field}{separator}{self.field}", path=path or self.path)
+
+
+def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
+    return ScenarioError(what, field=field, path=path)
+
+
 class UnknownName(TcptraceError):
-    """A name that is no detector, cause, table, column or anomaly."""
+    """A name that is no detector, cause, table, column or anomaly, nor a part of a simulation."""
 
 
 class StaleNativeCore(TcptraceError):

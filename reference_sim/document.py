@@ -1,0 +1,102 @@
+"""Frozen dataclasses to the JSON document that the engine reads, by their annotations.
+
+Theory of operation. A field's annotation says what its value means: :data:`Duration` is written as
+integer nanoseconds under the name with ``_ns``, :data:`Rate` as bits a second with ``_bps``,
+:data:`Size` as bytes. A class with a ``kind`` is one of several choices and is written with it.
+Whatever knows better has a method ``document``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from reference_sim.quantities import bits_per_second, bytes_of, nanoseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Duration", "Quantity", "Rate", "Size", "annotations_of", "document_of", "quantity_of"]
+
+
+class Quantity(Enum):
+    """What a number measures: how text is read, and what the engine's field is called."""
+
+    DURATION = "_ns"
+    RATE = "_bps"
+    SIZE = ""
+
+    def read(self, value: Any) -> int:
+        """The number, of a number, a timedelta or text.
+
+        :raises ScenarioError: the value is none of these, or negative.
+        """
+        read: Callable[[Any], int] = _READERS[self]
+        return read(value)
+
+
+_READERS: Final[dict[Quantity, Any]] = {
+    Quantity.DURATION: nanoseconds,
+    Quantity.RATE: bits_per_second,
+    Quantity.SIZE: bytes_of,
+}
+
+#: Nanoseconds or a timedelta; text (``30 ms``) in files.
+Duration = Annotated[int | timedelta, Quantity.DURATION]
+#: Bits a second; text (``1.5 Mb/s``) in files.
+Rate = Annotated[int, Quantity.RATE]
+#: Bytes; text (``16 kB``) in files.
+Size = Annotated[int, Quantity.SIZE]
+
+
+_KNOWN: Final[dict[type[Any], dict[str, Any]]] = {}
+
+
+def annotations_of(kind: type[Any]) -> dict[str, Any]:
+    """The annotations of a dataclass's fields, resolved."""
+    if kind not in _KNOWN:
+        hints = get_type_hints(kind, include_extras=True)
+        _KNOWN[kind] = {field.name: hints[field.name] for field in fields(kind)}
+    return _KNOWN[kind]
+
+
+def quantity_of(annotation: Any) -> Quantity | None:
+    """What the annotation says the number measures; also of an optional one."""
+    if get_origin(annotation) is Annotated:
+        return next((part for part in get_args(annotation) if isinstance(part, Quantity)), None)
+    found = {quantity_of(part) for part in get_args(annotation)} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def document_of(value: Any) -> Any:
+    """The value as the engine reads it: dictionaries, lists, numbers, texts.
+
+    :raises ScenarioError: a duration, rate or size is none.
+    """
+    if hasattr(value, "document"):
+        return value.document()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [document_of(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return fields_of(value)
+    return value
+
+
+def fields_of(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as the engine reads them, its ``kind`` before them if it has one."""
+    kind = getattr(type(value), "kind", None)
+    made: dict[str, Any] = {} if kind is None else {"kind": kind}
+    for name, annotation in annotations_of(type(value)).items():
+        held = getattr(value, name)
+        quantity = quantity_of(annotation)
+        if quantity is None:
+            made[name] = document_of(held)
+        elif isinstance(held, tuple):
+            made[name] = [quantity.read(part) for part in held]
+        else:
+            made[name + quantity.value] = None if held is None else quantity.read(held)
+    return made

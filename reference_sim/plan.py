@@ -1,0 +1,129 @@
+"""How a page is fetched: the requests, what each waits for, and what it may travel on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+from reference_sim.document import Duration, Size
+from reference_sim.page import Page
+from tcptrace_http.errors import ScenarioError
+
+__all__ = ["After", "Bytes", "Complete", "Fetch", "HttpVersion", "Plan", "Requested", "Start", "Visit"]
+
+
+class HttpVersion(StrEnum):
+    """What stands in the request line."""
+
+    HTTP10 = "HTTP/1.0"
+    HTTP11 = "HTTP/1.1"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Start:
+    """Nothing: it is the first of the visit."""
+
+    kind: ClassVar = "start"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Complete:
+    """All of this fetch's response has come."""
+
+    kind: ClassVar = "complete"
+    fetch: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Bytes:
+    """So many bytes of this fetch's response body have come: the object is linked to there."""
+
+    kind: ClassVar = "bytes"
+    fetch: int
+    bytes: Size
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Requested:
+    """The request of this fetch was written."""
+
+    kind: ClassVar = "requested"
+    fetch: int
+
+
+#: What a fetch waits for; fetches are named by index.
+After = Start | Complete | Bytes | Requested
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Fetch:
+    """One request; with several objects their bodies come as one response."""
+
+    objects: tuple[int, ...]
+    after: After = Start()
+    method: str = "GET"
+    #: The connection it must use, by number from 0; None: the first that is free.
+    lane: int | None = None
+    #: The response is rounded to whole segments, the nearest number of at least one.
+    whole_segments: bool = False
+    #: The request goes out in two writes: so many bytes, the rest ``split_gap`` later.
+    split_after: int | None = None
+    split_gap: Duration = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """The fetches of a page, and the connections they travel on."""
+
+    #: At most so many connections at once; None: as many as there are requests.
+    connections: int | None = 1
+    #: A connection carries more than one request.
+    persistent: bool = False
+    #: Requests that may be outstanding on a connection.
+    pipelining: int = 1
+    #: Connections stay open for the next visit.
+    keeps_connections: bool = False
+    fetches: tuple[Fetch, ...]
+
+    def __post_init__(self) -> None:
+        if self.connections is not None and self.connections < 1:
+            raise ScenarioError("a plan needs at least one connection", field="connections")
+        if self.pipelining < 1:
+            raise ScenarioError("at least one request is outstanding", field="pipelining")
+        if self.pipelining > 1 and not self.persistent:
+            raise ScenarioError("needs persistent connections; set persistent = true", field="pipelining")
+        if not self.fetches:
+            raise ScenarioError("a plan fetches something", field="fetches")
+        for index, fetch in enumerate(self.fetches):
+            self._check(index, fetch)
+
+    def _check(self, index: int, fetch: Fetch) -> None:
+        if not fetch.objects:
+            raise ScenarioError("a fetch has at least one object", field=f"fetches[{index}].objects")
+        awaited = None if isinstance(fetch.after, Start) else fetch.after.fetch
+        if awaited is not None and not 0 <= awaited < index:
+            raise ScenarioError(
+                f"fetch {awaited} is not before it; a fetch waits for an earlier one",
+                field=f"fetches[{index}].after",
+            )
+        if fetch.lane is not None and self.connections is not None and not 0 <= fetch.lane < self.connections:
+            raise ScenarioError(
+                f"there is no connection {fetch.lane} of {self.connections}", field=f"fetches[{index}].lane"
+            )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Visit:
+    """A page, fetched by a plan."""
+
+    page: Page
+    plan: Plan
+
+    def __post_init__(self) -> None:
+        for index, fetch in enumerate(self.plan.fetches):
+            beyond = [number for number in fetch.objects if not 0 <= number < len(self.page.objects)]
+            if beyond:
+                raise ScenarioError(
+                    f"page {self.page.name!r} has no object {beyond[0]}", field=f"fetches[{index}].objects"
+                )
