@@ -232,6 +232,10 @@ pub struct Plan {
     pub pipelining: u32,
     /// Connections stay open for the next visit.
     pub keeps_connections: bool,
+    /// The last request that a connection will carry asks the server to close it, where the
+    /// plan tells which one that is; else the client closes when the visit is over.
+    #[serde(default)]
+    pub closes_with_last: bool,
     pub fetches: Vec<Fetch>,
 }
 
@@ -286,6 +290,10 @@ pub struct Transfer {
     pub forever: bool,
     /// With a control connection and its commands (RFC 959); else the data connections alone.
     pub control: bool,
+    /// Each command waits for the reply to the one before (RFC 959, section 5.4); else they go
+    /// out together, as Bhalekar 2003, figure 1.2, counts round trips.
+    #[serde(default)]
+    pub waits_for_replies: bool,
     /// All files over one data connection, each after the other is delivered.
     pub one_connection: bool,
 }

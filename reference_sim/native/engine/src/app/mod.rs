@@ -3,8 +3,22 @@
 //! An application is told what happened and answers by calling its [`Network`]; it never blocks.
 //! Bytes have no content on their way: what was written is remembered beside the stream
 //! ([`Content`]), for taps to make frames of it, and the reader is told when it has all of a
-//! message.
+//! message. Which message stands for which request is in the table of [`exchange`].
 
+pub mod body;
+pub mod browser;
+pub mod exchange;
+pub mod http_text;
+pub mod plan;
+pub mod pool;
+pub mod proxy;
+pub mod server;
+pub mod transfer;
+
+use std::sync::Arc;
+
+use crate::app::exchange::{Exchanges, Timeline};
+use crate::app::http_text::Head;
 use crate::random::Random;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, Truth};
@@ -13,6 +27,32 @@ use crate::truth::{Side, Truth};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AppId(pub u32);
 
+/// What a timer of an application is about, in the one number that [`Network::wake`] carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Token {
+    kind: u8,
+    /// Only its last 24 bits are kept.
+    count: u32,
+    number: u32,
+}
+
+impl Token {
+    const COUNT_BITS: u32 = 24;
+
+    fn pack(self) -> u64 {
+        let count = u64::from(self.count) % (1 << Self::COUNT_BITS);
+        u64::from(self.kind) << 56 | count << 32 | u64::from(self.number)
+    }
+
+    fn unpack(token: u64) -> Token {
+        Token {
+            kind: (token >> 56) as u8,
+            count: (token >> 32) as u32 % (1 << Self::COUNT_BITS),
+            number: token as u32,
+        }
+    }
+}
+
 /// One end of a connection; connections are numbered in the order in which they are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct End {
@@ -20,15 +60,17 @@ pub struct End {
     pub side: Side,
 }
 
-/// What stands in a stretch of a stream.
+/// What stands in a stretch of a stream. Nothing is spelt out before [`Content::copy`] is called:
+/// a simulation without taps only counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// These very bytes: a head, a command.
-    Text(Box<[u8]>),
-    /// So many bytes of a body, from this offset of it; `object` seeds them.
+    /// These very bytes: a command, the delimiters of a multipart body.
+    Text(Arc<[u8]>),
+    /// A stretch of a request's or a response's head.
+    Head { head: Head, from: u64, bytes: u64 },
+    /// A stretch of a body.
     Body {
-        object: u64,
-        kind: BodyKind,
+        body: body::Body,
         from: u64,
         bytes: u64,
     },
@@ -39,22 +81,57 @@ impl Content {
     pub fn bytes(&self) -> u64 {
         match self {
             Content::Text(text) => text.len() as u64,
-            Content::Body { bytes, .. } => *bytes,
+            Content::Head { bytes, .. } | Content::Body { bytes, .. } => *bytes,
+        }
+    }
+
+    /// Appends the bytes [from, to) of this content.
+    pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u8>) {
+        let to = to.min(self.bytes());
+        match self {
+            Content::Text(text) => out.extend(text.get(from as usize..to as usize).unwrap_or(&[])),
+            Content::Head {
+                head, from: start, ..
+            } => {
+                let text = head.text();
+                let range = (start + from) as usize..(start + to) as usize;
+                out.extend(text.get(range).unwrap_or(&[]));
+            }
+            Content::Body {
+                body, from: start, ..
+            } => body.copy(start + from, start + to, out),
+        }
+    }
+
+    /// The part [from, to) of this content.
+    #[must_use]
+    pub fn slice(&self, from: u64, to: u64) -> Content {
+        let bytes = to.saturating_sub(from);
+        match self {
+            Content::Text(text) => {
+                Content::Text(text.get(from as usize..to as usize).unwrap_or(&[]).into())
+            }
+            Content::Head {
+                head, from: start, ..
+            } => Content::Head {
+                head: head.clone(),
+                from: start + from,
+                bytes,
+            },
+            Content::Body {
+                body, from: start, ..
+            } => Content::Body {
+                body: *body,
+                from: start + from,
+                bytes,
+            },
         }
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BodyKind {
-    /// Lines of HTML.
-    Html,
-    /// Bytes that look like a GIF.
-    Image,
-    /// Any bytes.
-    Binary,
-}
-
-/// What an application is told about one of its connection's ends.
+/// What an application is told about one of its connection's ends, never from within a call of its
+/// own. While it does not read ([`Network::read`]) it is told of no data: that is told when it
+/// goes on. Data that came with a FIN is told before [`Happening::PeerClosed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Happening {
     /// A listening application has a new connection.
@@ -92,6 +169,11 @@ pub trait Network {
     /// The application's own stream of random numbers.
     fn random(&mut self, app: AppId) -> &mut Random;
     fn truth(&mut self) -> &mut Truth;
+    /// The requests on their way, shared by all applications.
+    fn exchanges(&mut self) -> &mut Exchanges;
+    /// The marks of a connection's transactions; whoever drives the connection calls
+    /// [`Timeline::sent`] and [`Timeline::came`].
+    fn timeline(&mut self, connection: u32) -> &mut Timeline;
     /// The offset (SYN counted) at which the next write of this end begins.
     fn write_offset(&self, at: End) -> u64;
     /// The largest payload of a segment on this connection.

@@ -1,0 +1,138 @@
+//! How far a visit has come: which requests of its plan may go out.
+
+use std::sync::Arc;
+
+use crate::scenario::{After, Fetch};
+
+/// Where one fetch of a plan stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// What it comes after has not happened.
+    Waiting,
+    /// It has; there may be a pause, and no connection may be free.
+    Released,
+    Asked,
+    Done,
+}
+
+/// One visit of a page.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    pub page: u32,
+    pub plan: u32,
+    pub visit: u32,
+    /// Of all objects of the page.
+    pub sizes: Arc<[u64]>,
+    stages: Vec<Stage>,
+    done: usize,
+    /// Fetches that wait for part of a response.
+    waiting_for_bytes: usize,
+}
+
+impl Progress {
+    #[must_use]
+    pub fn new(page: u32, plan: u32, visit: u32, sizes: Arc<[u64]>, fetches: &[Fetch]) -> Self {
+        let is_for_bytes = |fetch: &&Fetch| matches!(fetch.after, After::Bytes { .. });
+        Progress {
+            page,
+            plan,
+            visit,
+            sizes,
+            stages: vec![Stage::Waiting; fetches.len()],
+            done: 0,
+            waiting_for_bytes: fetches.iter().filter(is_for_bytes).count(),
+        }
+    }
+
+    /// Those fetches that the visit begins with.
+    pub fn start(&mut self, fetches: &[Fetch]) -> Vec<u32> {
+        self.release(fetches, |after| *after == After::Start)
+    }
+
+    /// It has its connection.
+    pub fn took(&mut self, fetch: u32) {
+        self.set(fetch, Stage::Asked);
+    }
+
+    /// Those that may go after the request of this one, which was written.
+    pub fn requested(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
+        self.release(fetches, |after| *after == After::Requested { fetch })
+    }
+
+    /// Those that may go now that so many bytes of this one's body have come.
+    pub fn received(&mut self, fetches: &[Fetch], fetch: u32, body: u64) -> Vec<u32> {
+        if self.waiting_for_bytes == 0 {
+            return Vec::new();
+        }
+        let is_in = |after: &After| matches!(*after, After::Bytes { fetch: of, bytes } if of == fetch && bytes <= body);
+        self.release(fetches, is_in)
+    }
+
+    /// Those that may go now that all of this one has come.
+    pub fn completed(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
+        if self.stage(fetch) != Some(Stage::Done) {
+            self.set(fetch, Stage::Done);
+            self.done += 1;
+        }
+        let is_of = |after: &After| match *after {
+            After::Start => false,
+            After::Complete { fetch: of }
+            | After::Bytes { fetch: of, .. }
+            | After::Requested { fetch: of } => of == fetch,
+        };
+        self.release(fetches, is_of)
+    }
+
+    /// Its request must go out again.
+    pub fn lost(&mut self, fetch: u32) {
+        self.set(fetch, Stage::Released);
+    }
+
+    /// Whether a fetch waits for part of a response.
+    #[must_use]
+    pub fn waits_for_bytes(&self) -> bool {
+        self.waiting_for_bytes > 0
+    }
+
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.done == self.stages.len()
+    }
+
+    #[must_use]
+    pub fn stage(&self, fetch: u32) -> Option<Stage> {
+        self.stages.get(fetch as usize).copied()
+    }
+
+    /// Whether a fetch other than this one may still need a connection of this lane.
+    #[must_use]
+    pub fn needs(&self, fetches: &[Fetch], lane: Option<u32>, except: u32) -> bool {
+        let mut others = fetches.iter().zip(&self.stages).enumerate();
+        others.any(|(number, (fetch, stage))| {
+            number != except as usize
+                && matches!(stage, Stage::Waiting | Stage::Released)
+                && (fetch.lane.is_none() || fetch.lane == lane)
+        })
+    }
+
+    fn set(&mut self, fetch: u32, stage: Stage) {
+        if let Some(at) = self.stages.get_mut(fetch as usize) {
+            *at = stage;
+        }
+    }
+
+    fn release(&mut self, fetches: &[Fetch], is_met: impl Fn(&After) -> bool) -> Vec<u32> {
+        let mut released = Vec::new();
+        for (number, fetch) in fetches.iter().enumerate() {
+            let Some(stage @ Stage::Waiting) = self.stages.get_mut(number) else {
+                continue;
+            };
+            if is_met(&fetch.after) {
+                *stage = Stage::Released;
+                self.waiting_for_bytes -= usize::from(matches!(fetch.after, After::Bytes { .. }));
+                released.push(number as u32);
+            }
+        }
+        released
+    }
+}

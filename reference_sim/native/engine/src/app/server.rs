@@ -1,0 +1,496 @@
+//! An HTTP server: one response at a time on each connection, in the order of the requests.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::body::Body;
+use super::exchange::{Exchange, ExchangeId, Response};
+use super::http_text::{
+    body_kind, clock, has_body, whole, ConnectionField, Head, Parts, Template, Terms,
+};
+use super::{AppId, Application, Content, End, Happening, Network, Token};
+use crate::scenario::{self, Fetch, HttpVersion, Object, Scenario};
+use crate::truth::Side;
+
+/// A server of the scenario.
+pub struct Server {
+    app: AppId,
+    scenario: Arc<Scenario>,
+    index: usize,
+    connections: BTreeMap<u32, Serving>,
+    answers: BTreeMap<(u32, u32, u32), Answer>,
+}
+
+/// What one connection is doing.
+#[derive(Debug, Default)]
+struct Serving {
+    /// Requests that wait, the one being answered not among them.
+    waiting: VecDeque<ExchangeId>,
+    state: State,
+    /// Requests that came.
+    requests: u32,
+    /// Counts what happened, so that an old idle timer is known as such.
+    generation: u32,
+    peer_closed: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    Processing(ExchangeId),
+    Writing,
+    Closed,
+}
+
+/// Kinds of timers.
+const PROCESSED: u8 = 0;
+const IDLE: u8 = 1;
+
+/// What all responses to one fetch share.
+struct Answer {
+    template: Arc<Template>,
+    /// The delimiters of a bundle.
+    parts: Option<Parts>,
+    has_body: bool,
+}
+
+impl Server {
+    #[must_use]
+    pub fn new(app: AppId, scenario: &Arc<Scenario>, index: usize) -> Self {
+        Server {
+            app,
+            scenario: Arc::clone(scenario),
+            index,
+            connections: BTreeMap::new(),
+            answers: BTreeMap::new(),
+        }
+    }
+
+    fn terms(&self) -> Option<&scenario::Server> {
+        self.scenario.servers.get(self.index)
+    }
+
+    fn wake(&self, network: &mut dyn Network, delay: u64, token: Token) {
+        let at = network.now().saturating_add(delay);
+        network.wake(self.app, at, token.pack());
+    }
+
+    fn requested(&mut self, network: &mut dyn Network, connection: u32, exchange: ExchangeId) {
+        let Some(serving) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        serving.requests += 1;
+        serving.generation = serving.generation.wrapping_add(1);
+        if serving.state == State::Closed {
+            return;
+        }
+        serving.waiting.push_back(exchange);
+        if serving.state == State::Idle {
+            self.next(network, connection);
+        }
+    }
+
+    /// Takes the next request, or waits for one.
+    fn next(&mut self, network: &mut dyn Network, connection: u32) {
+        let Some(serving) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        serving.state = State::Idle;
+        let Some(exchange) = serving.waiting.pop_front() else {
+            self.idle(network, connection);
+            return;
+        };
+        serving.state = State::Processing(exchange);
+        let count = serving.generation;
+        let delay = self.processing(network, exchange);
+        if delay == 0 {
+            self.respond(network, connection, exchange);
+        } else {
+            let token = Token {
+                kind: PROCESSED,
+                count,
+                number: connection,
+            };
+            self.wake(network, delay, token);
+        }
+    }
+
+    fn idle(&mut self, network: &mut dyn Network, connection: u32) {
+        let Some(serving) = self.connections.get_mut(&connection) else {
+            return;
+        };
+        if serving.peer_closed {
+            close(network, connection, serving);
+            return;
+        }
+        let generation = serving.generation;
+        let keep_alive = self.terms().and_then(|terms| terms.keep_alive);
+        if let Some(timeout) = keep_alive.and_then(|keep_alive| keep_alive.timeout_ns) {
+            let token = Token {
+                kind: IDLE,
+                count: generation,
+                number: connection,
+            };
+            self.wake(network, timeout, token);
+        }
+    }
+
+    fn processing(&self, network: &mut dyn Network, exchange: ExchangeId) -> u64 {
+        let Some(terms) = self.terms() else {
+            return 0;
+        };
+        let drawn = network.random(self.app).draw(&terms.processing);
+        let Some(exchange) = network.exchanges().get(exchange) else {
+            return drawn;
+        };
+        let own: u64 = objects(&self.scenario, exchange)
+            .iter()
+            .map(|(_, object)| object.processing_ns)
+            .sum();
+        drawn.saturating_add(own)
+    }
+
+    fn respond(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
+        let at = End {
+            connection,
+            side: Side::Server,
+        };
+        let Some(exchange) = network.exchanges().get(id).cloned() else {
+            // The client gave it up.
+            self.next(network, connection);
+            return;
+        };
+        let keeps = self.keeps(connection, &exchange);
+        let (now, mss) = (network.now(), network.mss(at));
+        let Some((head, body)) = self.response(&exchange, keeps, now, mss) else {
+            return;
+        };
+        let offset = network.write_offset(at);
+        let response = Response {
+            offset,
+            head_bytes: head.bytes(),
+            body_bytes: body.iter().map(Content::bytes).sum(),
+            closes: !keeps,
+        };
+        note_response(network, connection, id, response);
+        if let Some(terms) = self.terms() {
+            write(network, at, head.content(), body, &terms.writes, id);
+        }
+        if let Some(serving) = self.connections.get_mut(&connection) {
+            serving.state = State::Writing;
+            if !keeps {
+                close(network, connection, serving);
+            }
+        }
+    }
+
+    /// Whether the connection stays open after this response.
+    fn keeps(&self, connection: u32, exchange: &Exchange) -> bool {
+        let Some(keep_alive) = self.terms().and_then(|terms| terms.keep_alive) else {
+            return false;
+        };
+        let served = self
+            .connections
+            .get(&connection)
+            .map_or(0, |serving| serving.requests - serving.waiting.len() as u32);
+        exchange.wants_keep_alive && keep_alive.max_requests.is_none_or(|most| served < most)
+    }
+
+    fn response(
+        &mut self,
+        exchange: &Exchange,
+        keeps: bool,
+        now: u64,
+        mss: u32,
+    ) -> Option<(Head, Vec<Content>)> {
+        let scenario = Arc::clone(&self.scenario);
+        let server = scenario.servers.get(self.index)?;
+        let fetch = fetch(&scenario, exchange)?;
+        let objects = objects(&scenario, exchange);
+        let key = (exchange.page, exchange.plan, exchange.fetch);
+        let answer = self
+            .answers
+            .entry(key)
+            .or_insert_with(|| Answer::new(&objects, server, scenario.epoch_ns));
+        let terms = Terms {
+            version: exchange.version,
+            connection: connection_field(exchange.version, keeps),
+            clock: clock(scenario.epoch_ns, now),
+            min_bytes: server.min_head_bytes,
+        };
+        let sizes: Vec<u64> = objects
+            .iter()
+            .map(|(index, _)| exchange.sizes.get(*index as usize).copied().unwrap_or(0))
+            .collect();
+        let head = answer.head(
+            &sizes,
+            server.sizes_include_heads,
+            whole_segments(fetch, mss),
+            &terms,
+        );
+        let body = if answer.has_body && fetch.method != "HEAD" {
+            answer.body(exchange, &objects, &sizes, head.content_length())
+        } else {
+            Vec::new()
+        };
+        Some((head, body))
+    }
+}
+
+/// Whether nothing happened since a timer was set.
+fn is_now(count: u32, generation: u32) -> bool {
+    count == generation % (1 << Token::COUNT_BITS)
+}
+
+/// The segment size that the response fills, if it is to.
+fn whole_segments(fetch: &Fetch, mss: u32) -> Option<u64> {
+    fetch.whole_segments.then_some(u64::from(mss))
+}
+
+/// What a response says of its connection: HTTP/1.1 is persistent without a word.
+fn connection_field(version: HttpVersion, keeps: bool) -> ConnectionField {
+    match (version, keeps) {
+        (HttpVersion::Http11, true) => ConnectionField::Absent,
+        (HttpVersion::Http10, true) => ConnectionField::KeepAlive,
+        (_, false) => ConnectionField::Close,
+    }
+}
+
+pub(super) fn fetch<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Option<&'a Fetch> {
+    let plan = scenario.plans.get(exchange.plan as usize)?;
+    plan.fetches.get(exchange.fetch as usize)
+}
+
+/// The objects that an exchange is about, with their numbers on the page.
+pub(super) fn objects<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Vec<(u32, &'a Object)> {
+    let page = scenario.pages.get(exchange.page as usize);
+    let numbers = fetch(scenario, exchange).map_or(&[][..], |fetch| &fetch.objects);
+    numbers
+        .iter()
+        .filter_map(|number| Some((*number, page?.objects.get(*number as usize)?)))
+        .collect()
+}
+
+fn close(network: &mut dyn Network, connection: u32, serving: &mut Serving) {
+    if serving.state != State::Closed {
+        serving.state = State::Closed;
+        let side = Side::Server;
+        network.close(End { connection, side });
+    }
+}
+
+/// A response is about to be written: the client may know of it, and the truth.
+pub(super) fn note_response(
+    network: &mut dyn Network,
+    connection: u32,
+    id: ExchangeId,
+    response: Response,
+) {
+    let now = network.now();
+    let Some(exchange) = network.exchanges().get_mut(id) else {
+        return;
+    };
+    exchange.response = Some(response);
+    let row_number = exchange.row;
+    if let Some(row) = network.truth().transactions.get_mut(row_number) {
+        row.response_written = Some(now);
+        row.response_offset = Some(response.offset);
+        row.response_head_bytes = response.head_bytes;
+        row.response_body_bytes = response.body_bytes;
+    }
+    let end = response.offset + response.head_bytes + response.body_bytes;
+    let timeline = network.timeline(connection);
+    timeline.response(response.offset, end, row_number);
+}
+
+/// Write by write, as the server's pattern is.
+fn write(
+    network: &mut dyn Network,
+    at: End,
+    head: Content,
+    body: Vec<Content>,
+    writes: &scenario::Writes,
+    id: ExchangeId,
+) {
+    let mut calls: Vec<Vec<Content>> = vec![vec![head]];
+    let chunks = match writes.chunk_bytes {
+        Some(bytes) => chunked(body, bytes.max(1)),
+        None if body.is_empty() => Vec::new(),
+        None => vec![body],
+    };
+    let mut chunks = chunks.into_iter();
+    if !writes.head_alone {
+        if let (Some(call), Some(chunk)) = (calls.first_mut(), chunks.next()) {
+            call.extend(chunk);
+        }
+    }
+    calls.extend(chunks);
+    let last = calls.len() - 1;
+    for (number, call) in calls.into_iter().enumerate() {
+        let message = (number == last).then_some(id.response());
+        let gap = if number == 0 { 0 } else { writes.gap_ns };
+        network.write(at, call, message, gap);
+    }
+}
+
+/// Cuts contents into stretches of so many bytes.
+fn chunked(contents: Vec<Content>, bytes: u64) -> Vec<Vec<Content>> {
+    let (mut chunks, mut room): (Vec<Vec<Content>>, u64) = (Vec::new(), 0);
+    for content in contents {
+        let mut from = 0;
+        while from < content.bytes() {
+            if room == 0 {
+                chunks.push(Vec::new());
+                room = bytes;
+            }
+            let to = content.bytes().min(from + room);
+            if let Some(chunk) = chunks.last_mut() {
+                chunk.push(content.slice(from, to));
+            }
+            room -= to - from;
+            from = to;
+        }
+    }
+    chunks
+}
+
+impl Answer {
+    fn new(objects: &[(u32, &Object)], server: &scenario::Server, epoch: i64) -> Answer {
+        let objects: Vec<&Object> = objects.iter().map(|(_, object)| *object).collect();
+        let template = Template::response(&objects, &server.product, epoch);
+        Answer {
+            template: Arc::new(template),
+            parts: (objects.len() > 1).then(|| Parts::new(&objects)),
+            has_body: objects
+                .first()
+                .is_some_and(|object| has_body(object.status)),
+        }
+    }
+
+    fn head(&self, sizes: &[u64], with_head: bool, segment: Option<u64>, terms: &Terms) -> Head {
+        let delimiters = self.parts.as_ref().map_or(0, Parts::bytes);
+        let asked: u64 = sizes.iter().sum();
+        if with_head || segment.is_some() {
+            let total = if with_head {
+                asked
+            } else {
+                let body = asked + delimiters;
+                Head::new(&self.template, body, terms).bytes() + body
+            };
+            let total = segment.map_or(total, |segment| nearest_multiple(total, segment));
+            let head = Head::within(&self.template, total, terms);
+            if !self.has_body || head.content_length() >= delimiters {
+                return head;
+            }
+        }
+        let body = if with_head {
+            delimiters
+        } else {
+            asked + delimiters
+        };
+        Head::new(&self.template, body, terms)
+    }
+
+    fn body(
+        &self,
+        exchange: &Exchange,
+        objects: &[(u32, &Object)],
+        sizes: &[u64],
+        bytes: u64,
+    ) -> Vec<Content> {
+        let body = |(number, object): &(u32, &Object), total: u64| Body {
+            seed: u64::from(exchange.page) << 32 | u64::from(*number),
+            kind: body_kind(object),
+            total,
+        };
+        let Some(parts) = &self.parts else {
+            let bodies = objects.iter().map(|object| whole(body(object, bytes)));
+            return bodies.filter(|body| body.bytes() > 0).collect();
+        };
+        let shares = shares(sizes, bytes.saturating_sub(parts.bytes()));
+        let bodies: Vec<Body> = objects
+            .iter()
+            .zip(shares)
+            .map(|(object, share)| body(object, share))
+            .collect();
+        parts.content(&bodies)
+    }
+}
+
+/// The multiple of `segment` nearest to `total`, and at least one.
+fn nearest_multiple(total: u64, segment: u64) -> u64 {
+    let segment = segment.max(1);
+    ((total + segment / 2) / segment).max(1) * segment
+}
+
+/// `total` in parts that are to each other as the sizes are.
+fn shares(sizes: &[u64], total: u64) -> Vec<u64> {
+    let (mut left, mut sizes_left) = (total, sizes.iter().sum::<u64>());
+    let share = |size: &u64| {
+        let part = u128::from(left) * u128::from(*size) / u128::from(sizes_left.max(1));
+        left -= part as u64;
+        sizes_left -= size;
+        part as u64
+    };
+    sizes.iter().map(share).collect()
+}
+
+impl Application for Server {
+    fn start(&mut self, network: &mut dyn Network) {
+        if let Some(terms) = self.terms() {
+            network.listen(self.app, terms.node, terms.port, terms.stack);
+        }
+    }
+
+    fn woken(&mut self, network: &mut dyn Network, token: u64) {
+        let token = Token::unpack(token);
+        let Some(serving) = self.connections.get_mut(&token.number) else {
+            return;
+        };
+        match (token.kind, serving.state) {
+            (PROCESSED, State::Processing(exchange)) => {
+                self.respond(network, token.number, exchange);
+            }
+            (IDLE, State::Idle) if is_now(token.count, serving.generation) => {
+                close(network, token.number, serving);
+            }
+            _ => {}
+        }
+    }
+
+    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+        let connection = at.connection;
+        match what {
+            Happening::Accepted => {
+                self.connections.insert(connection, Serving::default());
+                self.idle(network, connection);
+            }
+            Happening::Message { message } => {
+                self.requested(network, connection, ExchangeId::of(message));
+            }
+            Happening::Written => {
+                let serving = self.connections.get(&connection);
+                if serving.is_some_and(|serving| serving.state == State::Writing) {
+                    self.next(network, connection);
+                }
+            }
+            Happening::PeerClosed => {
+                if let Some(serving) = self.connections.get_mut(&connection) {
+                    serving.peer_closed = true;
+                    if serving.state == State::Idle {
+                        close(network, connection, serving);
+                    }
+                }
+            }
+            Happening::Closed | Happening::Failed => {
+                self.connections.remove(&connection);
+            }
+            Happening::Connected | Happening::Received { .. } => {}
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        true
+    }
+}
