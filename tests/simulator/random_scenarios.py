@@ -1,4 +1,4 @@
-"""Random scenarios: every strategy and stack on many networks, pages and servers. One seed and number, one scenario.
+"""Random scenarios: every strategy and stack, many networks, pages and servers. One seed and number, one scenario.
 
 Sizes are small to moderate, so that thousands run in minutes. What a capture at one end cannot show in principle
 is left out: a server that pauses between its writes does so for longer than the path and a delayed ACK take, or

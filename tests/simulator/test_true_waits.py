@@ -126,6 +126,22 @@ def test_a_timer_that_had_to_run_out_for_a_lost_end_is_a_tail_loss():
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 300"]
 
 
+def test_what_goes_out_again_as_acks_come_after_a_timeout_belongs_to_it():
+    lines = """
+        S 75 slow_start
+        S 75>100 1+1460 ack 101 new
+        S 75>- 1461+1460 ack 101 new
+        S 75>- 2921+1460 ack 101 new
+        S 375>400 1461+1460 ack 101 retransmission_timeout
+        S 375 timeout
+        C 400>425 101+0 ack 2921 ack
+        S 425>450 2921+1460 ack 101 retransmission_timeout
+        C 450>475 101+0 ack 4381 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 4380), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 stall.tail_loss 350"]
+
+
 def test_a_lost_request_is_repaired_before_the_path_begins():
     opened = OPENED.replace("C 50>75 1+100", "C 50>- 1+100")
     lines = """
