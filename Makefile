@@ -4,9 +4,9 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 # What the native core is built from: the installation is older than these, or it is current.
 SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
-	$(shell find tcptrace_http/native -name '*.rs' -o -name Cargo.toml)
-# The crate that links against Python is tested through Python.
-RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --quiet
+	$(shell find tcptrace_http/native reference_sim/native -name '*.rs' -o -name Cargo.toml)
+# The crates that link against Python are tested through Python.
+RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude reference-sim-native --quiet
 # Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http end_to_end
@@ -49,7 +49,7 @@ lint: build ## ruff, mypy --strict, rustfmt, clippy, generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest tcptrace_http._native
+	$(BIN)/python -m mypy.stubtest tcptrace_http._native reference_sim._native
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/python tests/generate/rows.py --check
@@ -84,5 +84,5 @@ properties: build ## the property tests with many more examples, and new ones ea
 
 clean: ## remove what was built
 	rm -rf $(VENV) .venv-bench build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
-	find tcptrace_http -name '*.so' -delete
+	find tcptrace_http reference_sim -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,7 +18,7 @@ Value = TypeVar("Value")
 def named(table: Mapping[str, Value], name: str, *, what: str) -> Value:
     """The entry of the table with this name.
 
-    :raises ScenarioError: there is none; the message names those that are near, else all.
+    :raises ScenarioError: there is none; the message names the one that is near, else all.
     """
     if name not in table:
         raise ScenarioError(f"no {what} {name!r}{near(name, table)}")
@@ -28,7 +28,7 @@ def named(table: Mapping[str, Value], name: str, *, what: str) -> Value:
 def near(name: str, known: Iterable[str]) -> str:
     """``; did you mean …?`` for a miss, or all names where none is near."""
     names = list(known)
-    matches = get_close_matches(name, names, n=2)
+    matches = get_close_matches(name, names, n=1)
     if matches:
-        return f"; did you mean {' or '.join(repr(match) for match in matches)}?"
+        return f"; did you mean {matches[0]!r}?"
     return f" (there are: {', '.join(names)})" if names else " (none are known)"

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.names import named
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import timedelta
 
-__all__ = ["NETWORKS", "dumbbell", "lossy", "network", "path", "with_cache"]
+__all__ = ["NETWORKS", "dumbbell", "lossy", "network", "path", "with_users"]
 
 _US: Final = 1000
 _MS: Final = 10**6
@@ -119,13 +120,21 @@ def lossy(network: Network, loss: Loss, *, link: str) -> Network:
     return network.with_link(link, loss=(*network.link(link).loss, loss))
 
 
-def with_cache(network: Network, client: str) -> Network:
-    """The same network with a node ``cache`` on the client's LAN.
+def with_users(network: Network, count: int = 1) -> Network:
+    """The same network with users ``user1`` … on a LAN behind its client, which gets room for a cache.
 
     The LAN is 100 Mb/s Ethernet (Bhalekar 2003, section 5.5) with 0.1 ms between two hosts (assumed).
     """
-    lan = duplex(client, "cache", rate=100 * 10**6, delay=100 * _US)
-    return replace(network, nodes=(*network.nodes, node("cache", "10.0.9.1")), links=(*network.links, *lan))
+    (terminal, *_) = network.clients
+    users = [f"user{number}" for number in range(1, count + 1)]
+    lans = (duplex(user, terminal, rate=100 * 10**6, delay=100 * _US) for user in users)
+    return replace(
+        network,
+        nodes=(*network.nodes, *(_numbered(user, 9, number) for number, user in enumerate(users, start=1))),
+        links=(*network.links, *chain.from_iterable(lans)),
+        clients=tuple(users),
+        cache=terminal,
+    )
 
 
 def _numbered(name: str, subnet: int, number: int) -> Node:
@@ -275,6 +284,6 @@ NETWORKS: Final[Mapping[str, Network]] = {
 def network(name: str) -> Network:
     """The network of this name.
 
-    :raises ScenarioError: there is none; the message names those that are near.
+    :raises ScenarioError: there is none; the message names what is near.
     """
     return named(NETWORKS, name, what="network")

@@ -239,6 +239,6 @@ PAGES: Final[Mapping[str, Page]] = {
 def page(name: str) -> Page:
     """The page of this name.
 
-    :raises ScenarioError: there is none; the message names those that are near.
+    :raises ScenarioError: there is none; the message names what is near.
     """
     return named(PAGES, name, what="page")

@@ -84,6 +84,9 @@ class Plan:
     pipelining: int = 1
     #: Connections stay open for the next visit.
     keeps_connections: bool = False
+    #: The last request that a connection will carry asks the server to close it, where the plan
+    #: tells which one that is; else the client closes when the visit is over.
+    closes_with_last: bool = False
     fetches: tuple[Fetch, ...]
 
     def __post_init__(self) -> None:

@@ -25,6 +25,7 @@ from tcptrace_http.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from os import PathLike
     from typing import Self
 
 __all__ = [
@@ -136,6 +137,9 @@ class Transfer:
     forever: bool = False
     #: With a control connection and its commands (RFC 959); else the data connections alone.
     control: bool = False
+    #: Each command waits for the reply to the one before (RFC 959, section 5.4); else they go out
+    #: together, as Bhalekar 2003 counts round trips (Figure 1.2).
+    waits_for_replies: bool = True
     #: All files over one data connection, each after the other is delivered.
     one_connection: bool = False
 
@@ -224,6 +228,16 @@ class Scenario:
             with _placed(f"taps[{index}]"):
                 self._check_tap(tap)
         self.document()
+
+    @classmethod
+    def from_toml(cls, path: str | PathLike[str]) -> Scenario:
+        """The scenario of a TOML file.
+
+        :raises ScenarioError: the file cannot be read, or is no scenario: file, field and what to do.
+        """
+        from reference_sim.scenario_file import read
+
+        return read(path)
 
     def document(self) -> dict[str, Any]:
         """What the engine reads: everything by index, stacks, pages and plans each once.

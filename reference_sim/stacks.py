@@ -456,7 +456,7 @@ PRESETS: Final[Mapping[str, Preset]] = {
 def stack(name: str) -> Stack:
     """The preset stack of this name.
 
-    :raises ScenarioError: there is none; the message names those that are near.
+    :raises ScenarioError: there is none; the message names what is near.
     """
     return named(PRESETS, name, what="stack").stack
 

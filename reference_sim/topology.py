@@ -151,6 +151,8 @@ class Network:
     servers: tuple[str, ...]
     #: Where a proxy at the far end of the slow link stands, if there is a place for one.
     hub: str | None = None
+    #: Where a cache on the clients' LAN stands, if there is a place for one.
+    cache: str | None = None
 
     def __post_init__(self) -> None:
         names = [node.name for node in self.nodes]
@@ -161,7 +163,7 @@ class Network:
         for index, link in enumerate(self.links):
             for field, end in (("start", link.start), ("end", link.end)):
                 self.check_node(end, field=f"links[{index}].{field}")
-        for name in (*self.clients, *self.servers, *filter(None, [self.hub])):
+        for name in (*self.clients, *self.servers, *filter(None, [self.hub, self.cache])):
             self.check_node(name)
 
     def check_node(self, name: str, *, field: str = "") -> None:

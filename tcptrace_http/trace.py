@@ -19,9 +19,15 @@ except ImportError as error:
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
-    from typing import BinaryIO
+    from typing import BinaryIO, Protocol
 
     import polars as pl
+
+    class ArrowStream(Protocol):
+        """A native table, of whichever native module."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
 
 __all__ = ["Provenance", "Trace", "empty_frame", "frame_of", "native", "write_pcap"]
 
@@ -72,7 +78,7 @@ class Trace:
 
 
 def frame_of(
-    columns: _native.ArrowTable,
+    columns: ArrowStream,
     table: Table,
     *,
     statistics: bool = True,

@@ -6,6 +6,7 @@
 //!
 //! - [`scenario`]: what is simulated, as Python hands it over; [`stack`]: the knobs of a TCP.
 //! - [`segment`], [`tcp`]: one end of a connection, without I/O.
+//! - [`sharing`]: what the connections of one pair of hosts share.
 //! - [`truth`]: what really happened.
 //!
 //! Nothing here reads captures, estimates or classifies: only the trace model is shared with the
@@ -14,9 +15,28 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+mod endpoint;
+mod event_queue;
+mod fabric;
+mod link;
+mod loss;
+mod packet;
+mod pcapng;
 pub mod random;
+mod route;
 pub mod scenario;
 pub mod segment;
+pub mod sharing;
+pub mod simulation;
+mod slab;
 pub mod stack;
+mod stream;
+pub mod tap;
 pub mod tcp;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod testing;
 pub mod truth;
+pub mod validate;
+mod wire;
+pub mod world;

@@ -5,6 +5,30 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::scenario::Law;
 
+/// The numbers of the elements that have a stream of their own.
+pub mod element {
+    /// Applications by number; the kinds of the others stand above 32 bits.
+    #[must_use]
+    pub fn application(number: u32) -> u64 {
+        u64::from(number)
+    }
+
+    /// The initial sequence numbers.
+    pub const SEQUENCE_NUMBERS: u64 = 1 << 32;
+
+    /// Where a node's IP identification starts.
+    #[must_use]
+    pub fn node(number: u32) -> u64 {
+        2 << 32 | u64::from(number)
+    }
+
+    /// A cause of loss of a link.
+    #[must_use]
+    pub fn loss(link: u32, number: u32) -> u64 {
+        (3 + u64::from(number)) << 32 | u64::from(link)
+    }
+}
+
 /// A stream of random numbers. Streams of one seed with different elements are independent.
 #[derive(Clone, Debug)]
 pub struct Random(Pcg64Mcg);

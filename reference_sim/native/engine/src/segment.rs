@@ -47,11 +47,7 @@ impl Segment {
     }
 
     pub fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.options
-            .sack
-            .iter()
-            .copied()
-            .filter(|block| *block != (0, 0))
+        self.options.sack_blocks()
     }
 
     /// Bytes of the IP packet: 20 of IPv4, 20 of TCP, the options in words of four, the payload.
@@ -62,22 +58,24 @@ impl Segment {
 }
 
 impl Options {
-    /// As they stand in the header, padded to whole words.
+    pub fn sack_blocks(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.sack.iter().copied().filter(|block| *block != (0, 0))
+    }
+
+    /// As they stand in the header: each on a boundary of words, as 4.4BSD and Linux write them;
+    /// timestamps leave room for "SACK permitted".
     #[must_use]
     pub fn bytes(&self) -> u32 {
         let blocks = self.sack.iter().filter(|block| **block != (0, 0)).count() as u32;
-        let parts = [
-            if self.mss.is_some() { 4 } else { 0 },
-            if self.window_scale.is_some() { 3 } else { 0 },
-            if self.sack_permitted { 2 } else { 0 },
-            if blocks > 0 { 2 + 8 * blocks } else { 0 },
-            if self.timestamps.is_some() { 10 } else { 0 },
-            if self.connection_count.is_some() {
-                6
+        let word = |is_there: bool| if is_there { 4 } else { 0 };
+        word(self.mss.is_some())
+            + word(self.window_scale.is_some())
+            + if self.timestamps.is_some() {
+                12
             } else {
-                0
-            },
-        ];
-        parts.iter().sum::<u32>().next_multiple_of(4)
+                word(self.sack_permitted)
+            }
+            + 2 * word(self.connection_count.is_some())
+            + if blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 }

@@ -39,6 +39,9 @@ pub struct Stack {
     pub retransmission: Retransmission,
     /// Lost data is sent again from RACK-like and tail-loss-probe timers (RFC 8985, section 7).
     pub tail_loss_probe: bool,
+    /// With SACK: the congestion window counts segments of any size (Linux), not bytes.
+    #[serde(default)]
+    pub window_in_segments: bool,
     /// New data on the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
     pub idle_restart: IdleRestart,
@@ -156,6 +159,10 @@ pub struct Retransmission {
     pub initial_ns: Nanoseconds,
     pub min_ns: Nanoseconds,
     pub max_ns: Nanoseconds,
+    /// `min_ns` is the least of what is added to the smoothed round trip, and that is taken down
+    /// once a round trip at most (Linux's `tcp_rtt_estimator`), not the least timeout.
+    #[serde(default)]
+    pub min_is_spread: bool,
     /// Granularity of the stack's clock; 0: none. Round trips are counted in ticks of it, and
     /// (`on_ticks`) timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
     pub tick_ns: Nanoseconds,

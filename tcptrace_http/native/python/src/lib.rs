@@ -3,7 +3,6 @@
 mod allocator;
 mod arrow;
 mod json;
-mod packets;
 mod shares;
 
 use std::collections::BTreeMap;

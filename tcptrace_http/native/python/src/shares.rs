@@ -18,7 +18,7 @@ use trace_model::column::Columns;
 use trace_model::rows::PacketsTable;
 use trace_model::{Anomaly, AnomalyKind, Packet, PacketSink};
 
-use crate::packets;
+use trace_model::packets;
 
 /// Which tables are wanted.
 pub struct Wanted {

@@ -11,6 +11,7 @@ pub mod blocks;
 pub mod column;
 mod direction;
 mod packet;
+pub mod packets;
 pub mod rows;
 mod seq_number;
 

@@ -240,7 +240,13 @@ impl Browser {
                 .split_after
                 .map(|bytes| (u64::from(bytes), fetch.split_gap_ns)),
             is_last,
-            row: transaction(self.index, progress, page, fetch, number, wanted, to_proxy),
+            row: transaction(
+                (self.index as u32, progress.visit, number),
+                page,
+                fetch,
+                wanted,
+                to_proxy,
+            ),
         })
     }
 
@@ -489,13 +495,12 @@ fn note_start(network: &mut dyn Network, browser: usize, current: &mut Current) 
     });
 }
 
-/// What is known of a transaction before its request is written.
-fn transaction(
-    browser: usize,
-    progress: &Progress,
+/// What is known of a transaction before its request is written; it is of a browser, a visit
+/// and a fetch.
+pub(super) fn transaction(
+    (browser, visit, number): (u32, u32, u32),
     page: &Page,
     fetch: &Fetch,
-    number: u32,
     wanted: Nanoseconds,
     to_proxy: bool,
 ) -> TransactionRow {
@@ -504,8 +509,8 @@ fn transaction(
     TransactionRow {
         connection: 0,
         index: 0,
-        browser: browser as u32,
-        visit: progress.visit,
+        browser,
+        visit,
         fetch: number,
         method: fetch.method.clone(),
         target: object.map_or_else(String::new, |object| request_target(page, object, to_proxy)),

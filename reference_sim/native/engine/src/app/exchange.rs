@@ -1,7 +1,7 @@
 //! Requests on their way and their responses: what the two applications know of each other's
 //! messages, since streams carry no bytes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::scenario::HttpVersion;
@@ -76,11 +76,26 @@ impl Response {
     }
 }
 
-/// The exchanges that are not over, by number.
+/// A file that was asked for on a connection: on its control connection, or by opening its data
+/// connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    pub bytes: u64,
+    /// Of the file among those of its client.
+    pub number: u32,
+    /// Where the client listens for data connections.
+    pub node: u32,
+    pub port: u16,
+    /// The data connection is closed after it.
+    pub closes: bool,
+}
+
+/// The exchanges that are not over, by number, and the files that are on order.
 #[derive(Clone, Debug, Default)]
 pub struct Exchanges {
     first: u64,
     open: VecDeque<Option<Exchange>>,
+    orders: BTreeMap<u32, Order>,
 }
 
 impl Exchanges {
@@ -109,6 +124,20 @@ impl Exchanges {
             self.first += 1;
         }
         exchange
+    }
+
+    /// The file that is wanted on this connection now.
+    pub fn order(&mut self, connection: u32, order: Order) {
+        self.orders.insert(connection, order);
+    }
+
+    #[must_use]
+    pub fn ordered(&self, connection: u32) -> Option<Order> {
+        self.orders.get(&connection).copied()
+    }
+
+    pub fn forget_order(&mut self, connection: u32) {
+        self.orders.remove(&connection);
     }
 }
 

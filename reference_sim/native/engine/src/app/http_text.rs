@@ -118,9 +118,15 @@ impl Template {
         }
     }
 
-    /// Of a response with these objects, from a server that names itself `product`.
+    /// Of a response with these objects, from a server that names itself `product`, with one
+    /// more line.
     #[must_use]
-    pub fn response(objects: &[&Object], product: &str, epoch: i64) -> Template {
+    pub fn response(
+        objects: &[&Object],
+        product: &str,
+        epoch: i64,
+        line: Option<&str>,
+    ) -> Template {
         let status = objects.first().map_or(200, |object| object.status);
         let mut fields = format!("Server: {product}\r\n");
         if status == 200 || status == 304 {
@@ -133,6 +139,9 @@ impl Template {
         }
         for object in objects {
             push_lines(&mut fields, &object.response_fields);
+        }
+        if let Some(line) = line {
+            fields += &format!("{line}\r\n");
         }
         Template {
             start: format!(" {status} {}\r\n", reason(status)),

@@ -48,7 +48,7 @@ const PROCESSED: u8 = 0;
 const IDLE: u8 = 1;
 
 /// What all responses to one fetch share.
-struct Answer {
+pub(super) struct Answer {
     template: Arc<Template>,
     /// The delimiters of a bundle.
     parts: Option<Parts>,
@@ -212,17 +212,14 @@ impl Server {
         let answer = self
             .answers
             .entry(key)
-            .or_insert_with(|| Answer::new(&objects, server, scenario.epoch_ns));
+            .or_insert_with(|| Answer::new(&objects, &server.product, scenario.epoch_ns, None));
         let terms = Terms {
             version: exchange.version,
             connection: connection_field(exchange.version, keeps),
             clock: clock(scenario.epoch_ns, now),
             min_bytes: server.min_head_bytes,
         };
-        let sizes: Vec<u64> = objects
-            .iter()
-            .map(|(index, _)| exchange.sizes.get(*index as usize).copied().unwrap_or(0))
-            .collect();
+        let sizes = sizes(exchange, &objects);
         let head = answer.head(
             &sizes,
             server.sizes_include_heads,
@@ -249,7 +246,7 @@ fn whole_segments(fetch: &Fetch, mss: u32) -> Option<u64> {
 }
 
 /// What a response says of its connection: HTTP/1.1 is persistent without a word.
-fn connection_field(version: HttpVersion, keeps: bool) -> ConnectionField {
+pub(super) fn connection_field(version: HttpVersion, keeps: bool) -> ConnectionField {
     match (version, keeps) {
         (HttpVersion::Http11, true) => ConnectionField::Absent,
         (HttpVersion::Http10, true) => ConnectionField::KeepAlive,
@@ -270,6 +267,12 @@ pub(super) fn objects<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Vec<(u
         .iter()
         .filter_map(|number| Some((*number, page?.objects.get(*number as usize)?)))
         .collect()
+}
+
+fn sizes(exchange: &Exchange, objects: &[(u32, &Object)]) -> Vec<u64> {
+    let size = |number: u32| exchange.sizes.get(number as usize).copied();
+    let sizes = objects.iter().map(|(number, _)| size(*number).unwrap_or(0));
+    sizes.collect()
 }
 
 fn close(network: &mut dyn Network, connection: u32, serving: &mut Serving) {
@@ -355,10 +358,30 @@ fn chunked(contents: Vec<Content>, bytes: u64) -> Vec<Vec<Content>> {
     chunks
 }
 
+/// The bytes [from, to) of what these contents are together.
+pub(super) fn stretch(contents: &[Content], from: u64, to: u64) -> Vec<Content> {
+    let (mut parts, mut start) = (Vec::new(), 0);
+    for content in contents {
+        let bytes = content.bytes();
+        let (first, last) = (from.max(start), to.min(start + bytes));
+        if first < last {
+            parts.push(content.slice(first - start, last - start));
+        }
+        start += bytes;
+    }
+    parts
+}
+
 impl Answer {
-    fn new(objects: &[(u32, &Object)], server: &scenario::Server, epoch: i64) -> Answer {
+    /// From a server that names itself `product`, with one more line of the head.
+    pub(super) fn new(
+        objects: &[(u32, &Object)],
+        product: &str,
+        epoch: i64,
+        line: Option<&str>,
+    ) -> Answer {
         let objects: Vec<&Object> = objects.iter().map(|(_, object)| *object).collect();
-        let template = Template::response(&objects, &server.product, epoch);
+        let template = Template::response(&objects, product, epoch, line);
         Answer {
             template: Arc::new(template),
             parts: (objects.len() > 1).then(|| Parts::new(&objects)),
@@ -390,6 +413,26 @@ impl Answer {
             asked + delimiters
         };
         Head::new(&self.template, body, terms)
+    }
+
+    /// The head of a body of so many bytes.
+    pub(super) fn plain_head(&self, body: u64, terms: &Terms) -> Head {
+        Head::new(&self.template, body, terms)
+    }
+
+    /// The body of the response to an exchange, which has so many bytes.
+    pub(super) fn contents(
+        &self,
+        scenario: &Scenario,
+        exchange: &Exchange,
+        bytes: u64,
+    ) -> Vec<Content> {
+        let objects = objects(scenario, exchange);
+        let sizes = sizes(exchange, &objects);
+        if bytes == 0 {
+            return Vec::new();
+        }
+        self.body(exchange, &objects, &sizes, bytes)
     }
 
     fn body(

@@ -1,15 +1,80 @@
-//! Files one after the other (RFC 959).
+//! Files one after the other, from a server to a client: bare data connections, or FTP with its
+//! control connection (RFC 959).
+//!
+//! A `Transfer` plays both ends: the client that wants the files, and the server. Where several
+//! have their server at one node and stack, the first of them serves them all: it is the one that
+//! listens. What a connection is for stands in the table of exchanges ([`Order`]).
+//!
+//! With a control connection, files come in active mode: the client says where it listens (PORT),
+//! and the server opens the data connection, which ends the file by its close.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
 use std::sync::Arc;
 
-use super::{AppId, Application, End, Happening, Network};
-use crate::scenario::Scenario;
+use super::body::{Body, BodyKind};
+use super::exchange::Order;
+use super::http_text::whole;
+use super::{AppId, Application, Content, End, Happening, Network};
+use crate::scenario::{self, Scenario};
+use crate::stack::Nanoseconds;
+use crate::truth::{RetrievalRow, Side};
+
+/// RFC 959, section 8: the control connection's port; the one before it is for data.
+const CONTROL_PORT: u16 = 21;
+const DATA_PORT: u16 = 20;
+/// Between the ports of servers on one node with different stacks.
+const PORT_STEP: u16 = 1000;
+/// Where the first client listens for data connections; each has its own port.
+const FIRST_CLIENT_PORT: u16 = 20_000;
+
+/// The message at the end of a file.
+const FILE: u64 = 0;
+
+/// Commands, as the bits of a message's number: several may be one write.
+const USER: u64 = 1;
+const PASS: u64 = 1 << 1;
+const TYPE: u64 = 1 << 2;
+const PORT: u64 = 1 << 3;
+const RETR: u64 = 1 << 4;
+const QUIT: u64 = 1 << 5;
+const COMMANDS: [u64; 6] = [USER, PASS, TYPE, PORT, RETR, QUIT];
+
+/// Replies: to be answered by the next command, not to be answered, the end of a file.
+const READY: u64 = 1;
+const OPENING: u64 = 2;
+const COMPLETE: u64 = 3;
 
 /// A transfer of the scenario.
 pub struct Transfer {
     app: AppId,
     scenario: Arc<Scenario>,
     index: usize,
+    roles: BTreeMap<End, Role>,
+    control: Option<End>,
+    /// Commands that wait for a reply.
+    commands: VecDeque<u64>,
+    /// Files that began.
+    files: u32,
+    row: Option<usize>,
+    /// The file is here; its reply is.
+    is_delivered: bool,
+    is_replied: bool,
+    is_over: bool,
+}
+
+/// What this application does at one end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Client,
+    Server,
+    Receiver,
+    /// Of a file that was ordered on this connection.
+    Sender {
+        order: u32,
+        control: Option<End>,
+        is_written: bool,
+    },
 }
 
 impl Transfer {
@@ -19,22 +84,452 @@ impl Transfer {
             app,
             scenario: Arc::clone(scenario),
             index,
+            roles: BTreeMap::new(),
+            control: None,
+            commands: VecDeque::new(),
+            files: 0,
+            row: None,
+            is_delivered: false,
+            is_replied: false,
+            is_over: false,
+        }
+    }
+
+    fn terms(&self) -> Option<&scenario::Transfer> {
+        self.scenario.transfers.get(self.index)
+    }
+
+    /// The next file's size, if there is a next one.
+    fn next_file(&self) -> Option<u64> {
+        let terms = self.terms()?;
+        let (number, count) = (self.files as usize, terms.files.len());
+        if count == 0 || (number >= count && !terms.forever) {
+            return None;
+        }
+        terms.files.get(number % count).copied()
+    }
+
+    fn client_port(&self) -> u16 {
+        FIRST_CLIENT_PORT.wrapping_add(self.index as u16)
+    }
+
+    /// Begins the next file.
+    fn next(&mut self, network: &mut dyn Network) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(terms) = scenario.transfers.get(self.index) else {
+            return;
+        };
+        let Some(bytes) = self.next_file() else {
+            return self.finish(network);
+        };
+        self.is_delivered = false;
+        self.is_replied = !terms.control;
+        self.begin_row(network, bytes);
+        let order = Order {
+            bytes,
+            number: self.files,
+            node: terms.node,
+            port: self.client_port(),
+            closes: !terms.one_connection,
+        };
+        self.files += 1;
+        let open = self.control.or_else(|| self.kept(terms));
+        let at = match open {
+            Some(at) => at,
+            None => self.open(network, terms),
+        };
+        network.exchanges().order(at.connection, order);
+        if terms.control {
+            let first = [USER, PASS, TYPE, PORT, RETR];
+            let commands = if open.is_some() {
+                &[PORT, RETR][..]
+            } else {
+                &first
+            };
+            self.commands.extend(commands);
+            if open.is_some() {
+                self.command(network, terms, at);
+            }
+        } else if open.is_some() {
+            let sender = End {
+                side: Side::Server,
+                ..at
+            };
+            write_file(network, sender, &order);
+        }
+    }
+
+    /// The connection that all files come on.
+    fn kept(&self, terms: &scenario::Transfer) -> Option<End> {
+        let is_receiver = |role: &&Role| **role == Role::Receiver;
+        let mut ends = self.roles.iter().filter(|(_, role)| is_receiver(role));
+        let end = ends.next().map(|(end, _)| *end);
+        end.filter(|_| terms.one_connection && !terms.control)
+    }
+
+    fn open(&mut self, network: &mut dyn Network, terms: &scenario::Transfer) -> End {
+        let port = server_port(&self.scenario, terms);
+        let connection =
+            network.connect(self.app, terms.node, terms.stack, terms.server_node, port);
+        let at = End {
+            connection,
+            side: Side::Client,
+        };
+        if terms.control {
+            self.control = Some(at);
+        }
+        let role = if terms.control {
+            Role::Client
+        } else {
+            Role::Receiver
+        };
+        self.roles.insert(at, role);
+        at
+    }
+
+    fn begin_row(&mut self, network: &mut dyn Network, bytes: u64) {
+        let start = network.now();
+        let client = self.scenario.browsers.len() + self.index;
+        let rows = &mut network.truth().retrievals;
+        self.row = Some(rows.len());
+        rows.push(RetrievalRow {
+            client: client as u32,
+            is_transfer: true,
+            visit: self.files,
+            start,
+            end: None,
+            bytes,
+        });
+    }
+
+    /// There are no more files.
+    fn finish(&mut self, network: &mut dyn Network) {
+        let scenario = Arc::clone(&self.scenario);
+        self.is_over = true;
+        if let (Some(at), Some(terms)) = (self.control, scenario.transfers.get(self.index)) {
+            self.commands.push_back(QUIT);
+            self.command(network, terms, at);
+        }
+        // On a connection for all files, only the client knows which was the last one.
+        let receiver = self.roles.iter().find(|(_, role)| **role == Role::Receiver);
+        if let (None, Some((at, _))) = (self.control, receiver) {
+            network.close(*at);
+        }
+    }
+
+    /// Sends the next command, or all that are due.
+    fn command(&mut self, network: &mut dyn Network, terms: &scenario::Transfer, at: End) {
+        let count = if terms.waits_for_replies {
+            1
+        } else {
+            self.commands.len()
+        };
+        let count = count.min(self.commands.len());
+        let commands: Vec<u64> = self.commands.drain(..count).collect();
+        if commands.is_empty() {
+            return;
+        }
+        let address = self
+            .scenario
+            .nodes
+            .get(terms.node as usize)
+            .map(|node| node.address);
+        let mut text = String::new();
+        for command in &commands {
+            let file = self.files.saturating_sub(1);
+            text += &command_line(
+                *command,
+                file,
+                address.unwrap_or_default(),
+                self.client_port(),
+            );
+        }
+        let message = commands.iter().fold(0, |bits, command| bits | command);
+        network.write(at, vec![text_content(text)], Some(message), 0);
+    }
+
+    /// The client has read a reply, or all of a file.
+    fn client_told(&mut self, network: &mut dyn Network, at: End, message: u64) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(terms) = scenario.transfers.get(self.index) else {
+            return;
+        };
+        match message {
+            READY if terms.waits_for_replies => self.command(network, terms, at),
+            COMPLETE => self.is_replied = true,
+            _ => {}
+        }
+        self.next_if_done(network);
+    }
+
+    fn next_if_done(&mut self, network: &mut dyn Network) {
+        if self.is_delivered && self.is_replied && !self.is_over {
+            self.next(network);
+        }
+    }
+
+    fn delivered(&mut self, network: &mut dyn Network, now: Nanoseconds) {
+        let row = self
+            .row
+            .and_then(|row| network.truth().retrievals.get_mut(row));
+        if let Some(row) = row {
+            row.end = Some(now);
+        }
+        self.is_delivered = true;
+        self.next_if_done(network);
+    }
+
+    /// The server has read commands.
+    fn server_told(&mut self, network: &mut dyn Network, at: End, commands: u64) {
+        let Some(order) = network.exchanges().ordered(at.connection) else {
+            return;
+        };
+        let mut text = String::new();
+        for command in COMMANDS
+            .into_iter()
+            .filter(|command| commands & command != 0)
+        {
+            text += &reply_line(command, &order);
+        }
+        let reply = if commands & RETR != 0 { OPENING } else { READY };
+        network.write(at, vec![text_content(text)], Some(reply), 0);
+        if commands & RETR != 0 {
+            self.open_data(network, at, &order);
+        }
+        if commands & QUIT != 0 {
+            network.close(at);
+        }
+    }
+
+    fn open_data(&mut self, network: &mut dyn Network, control: End, order: &Order) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(terms) = scenario.transfers.get(self.index) else {
+            return;
+        };
+        let (node, stack) = (terms.server_node, terms.server_stack);
+        let connection = network.connect(self.app, node, stack, order.node, order.port);
+        let at = End {
+            connection,
+            side: Side::Client,
+        };
+        let role = Role::Sender {
+            order: control.connection,
+            control: Some(control),
+            is_written: false,
+        };
+        self.roles.insert(at, role);
+    }
+
+    /// A data connection is open on the server's side.
+    fn send(&mut self, network: &mut dyn Network, at: End) {
+        let Some(Role::Sender {
+            order, is_written, ..
+        }) = self.roles.get_mut(&at)
+        else {
+            return;
+        };
+        *is_written = true;
+        if let Some(order) = network.exchanges().ordered(*order) {
+            write_file(network, at, &order);
+        }
+    }
+
+    fn accepted(&mut self, network: &mut dyn Network, at: End) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(terms) = scenario.transfers.get(self.index) else {
+            return;
+        };
+        if network.exchanges().ordered(at.connection).is_none() {
+            // The client's data port: connections to it were not opened by a client.
+            self.roles.insert(at, Role::Receiver);
+        } else if terms.control {
+            self.roles.insert(at, Role::Server);
+            let greeting = text_content("220 Service ready for new user.\r\n".into());
+            network.write(at, vec![greeting], Some(READY), 0);
+        } else {
+            let role = Role::Sender {
+                order: at.connection,
+                control: None,
+                is_written: false,
+            };
+            self.roles.insert(at, role);
+            self.send(network, at);
+        }
+    }
+
+    fn told(&mut self, network: &mut dyn Network, at: End, message: u64) {
+        match self.roles.get(&at) {
+            Some(Role::Receiver) if message == FILE => {
+                let now = network.now();
+                self.delivered(network, now);
+            }
+            Some(Role::Client) => self.client_told(network, at, message),
+            Some(Role::Server) => self.server_told(network, at, message),
+            _ => {}
+        }
+    }
+
+    /// The server has written all of a file.
+    fn written(&mut self, network: &mut dyn Network, at: End) {
+        if let Some(Role::Sender {
+            control: Some(control),
+            is_written: true,
+            ..
+        }) = self.roles.get(&at)
+        {
+            let reply = text_content("226 Closing data connection.\r\n".into());
+            network.write(*control, vec![reply], Some(COMPLETE), 0);
+        }
+    }
+
+    /// An end is over; a client whose file can not come any more goes on with the next one.
+    fn over(&mut self, network: &mut dyn Network, at: End) {
+        let role = self.roles.remove(&at);
+        if at.side == Side::Client && matches!(role, Some(Role::Client | Role::Receiver)) {
+            network.exchanges().forget_order(at.connection);
+        }
+        let is_broken = match role {
+            Some(Role::Client) => true,
+            Some(Role::Receiver) => !self.is_delivered,
+            _ => false,
+        };
+        if role == Some(Role::Client) {
+            self.control = None;
+            self.commands.clear();
+        }
+        if is_broken && !self.is_over {
+            self.is_delivered = true;
+            self.is_replied |= role == Some(Role::Client);
+            self.next_if_done(network);
         }
     }
 }
 
+/// The file that was ordered, from its sender.
+fn write_file(network: &mut dyn Network, at: End, order: &Order) {
+    let file = Body {
+        seed: u64::from(order.number),
+        kind: BodyKind::Binary,
+        total: order.bytes,
+    };
+    network.write(at, vec![whole(file)], Some(FILE), 0);
+    if order.closes {
+        network.close(at);
+    }
+}
+
+fn text_content(text: String) -> Content {
+    Content::Text(text.into_bytes().into())
+}
+
+fn command_line(command: u64, file: u32, address: [u8; 4], port: u16) -> String {
+    match command {
+        USER => "USER anonymous\r\n".into(),
+        PASS => "PASS guest@\r\n".into(),
+        TYPE => "TYPE I\r\n".into(),
+        PORT => {
+            let [high, low] = port.to_be_bytes();
+            let mut line = String::from("PORT ");
+            for byte in address.into_iter().chain([high]) {
+                // A String takes everything.
+                let _ = write!(line, "{byte},");
+            }
+            line + &format!("{low}\r\n")
+        }
+        RETR => format!("RETR file-{file}.bin\r\n"),
+        _ => "QUIT\r\n".into(),
+    }
+}
+
+/// RFC 959, section 4.2.
+fn reply_line(command: u64, order: &Order) -> String {
+    match command {
+        USER => "331 User name okay, need password.\r\n".into(),
+        PASS => "230 User logged in, proceed.\r\n".into(),
+        TYPE | PORT => "200 Command okay.\r\n".into(),
+        RETR => format!(
+            "150 Opening BINARY mode data connection ({} bytes).\r\n",
+            order.bytes
+        ),
+        _ => "221 Service closing control connection.\r\n".into(),
+    }
+}
+
+/// The port of the server of a transfer: the usual one for the first stack on its node.
+fn server_port(scenario: &Scenario, terms: &scenario::Transfer) -> u16 {
+    let mut stacks: Vec<u32> = Vec::new();
+    for other in &scenario.transfers {
+        let is_here = other.server_node == terms.server_node && other.control == terms.control;
+        if is_here && !stacks.contains(&other.server_stack) {
+            stacks.push(other.server_stack);
+        }
+    }
+    let place = stacks.iter().position(|stack| *stack == terms.server_stack);
+    let base = if terms.control {
+        CONTROL_PORT
+    } else {
+        DATA_PORT
+    };
+    base.wrapping_add(PORT_STEP.wrapping_mul(place.unwrap_or(0) as u16))
+}
+
+/// Whether this transfer is the one that serves those at its server's node and port.
+fn is_first(scenario: &Scenario, index: usize, terms: &scenario::Transfer) -> bool {
+    let is_same = |other: &scenario::Transfer| {
+        (other.server_node, other.server_stack, other.control)
+            == (terms.server_node, terms.server_stack, terms.control)
+    };
+    scenario.transfers.iter().position(is_same) == Some(index)
+}
+
 impl Application for Transfer {
     fn start(&mut self, network: &mut dyn Network) {
-        if let Some(terms) = self.scenario.transfers.get(self.index) {
-            network.listen(self.app, terms.server_node, 20, terms.server_stack);
+        let scenario = Arc::clone(&self.scenario);
+        let Some(terms) = scenario.transfers.get(self.index) else {
+            return;
+        };
+        if is_first(&scenario, self.index, terms) {
+            let port = server_port(&scenario, terms);
+            network.listen(self.app, terms.server_node, port, terms.server_stack);
+        }
+        if terms.control {
+            network.listen(self.app, terms.node, self.client_port(), terms.stack);
+        }
+        network.wake(self.app, terms.start_ns, 0);
+    }
+
+    fn woken(&mut self, network: &mut dyn Network, _token: u64) {
+        self.next(network);
+    }
+
+    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+        let scenario = Arc::clone(&self.scenario);
+        match what {
+            Happening::Accepted => self.accepted(network, at),
+            Happening::Connected => match (self.roles.get(&at), scenario.transfers.get(self.index))
+            {
+                (Some(Role::Client), Some(terms)) if !terms.waits_for_replies => {
+                    self.command(network, terms, at);
+                }
+                (Some(Role::Sender { .. }), _) => self.send(network, at),
+                _ => {}
+            },
+            Happening::Message { message } => self.told(network, at, message),
+            Happening::Written => self.written(network, at),
+            Happening::PeerClosed => match self.roles.get(&at) {
+                Some(Role::Client) => {
+                    network.close(at);
+                    self.control = None;
+                }
+                Some(Role::Receiver | Role::Server | Role::Sender { .. }) => network.close(at),
+                None => {}
+            },
+            Happening::Closed | Happening::Failed => self.over(network, at),
+            Happening::Received { .. } => {}
         }
     }
 
-    fn woken(&mut self, _network: &mut dyn Network, _token: u64) {}
-
-    fn happened(&mut self, _network: &mut dyn Network, _at: End, _what: Happening) {}
-
     fn is_done(&self) -> bool {
-        true
+        self.is_over && self.roles.is_empty()
     }
 }

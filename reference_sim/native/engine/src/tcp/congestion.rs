@@ -1,6 +1,7 @@
 //! The congestion window: how it grows, and what a loss does to it.
 
 use crate::stack::{Congestion, Nanoseconds, Stack};
+use crate::tcp::cubic::{Acked, Cubic};
 
 /// No threshold: slow start until the first loss (RFC 5681, section 3.1).
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -15,6 +16,12 @@ pub struct Window {
     mss: u64,
     initial: u64,
     kind: Congestion,
+    cubic: Cubic,
+    /// Bytes acknowledged since congestion avoidance last added a segment (RFC 3465).
+    counted: u64,
+    /// How often duplicate ACKs, and the timer, have closed the window.
+    pub losses: u32,
+    pub timeouts: u32,
 }
 
 impl Window {
@@ -32,6 +39,10 @@ impl Window {
             mss: u64::from(mss),
             initial,
             kind: stack.congestion,
+            cubic: Cubic::default(),
+            counted: 0,
+            losses: 0,
+            timeouts: 0,
         }
     }
 
@@ -54,9 +65,53 @@ impl Window {
         self.cwnd = (self.cwnd + growth).min(UNLIMITED);
     }
 
+    /// New data was acknowledged, outside of recovery, and bytes are counted (RFC 3465): in slow
+    /// start without a limit, as Linux does.
+    pub fn acknowledged_bytes(&mut self, acked: Acked) {
+        let mut rest = acked.bytes;
+        if self.is_in_slow_start() {
+            let grown = self.cwnd.saturating_add(rest).min(self.ssthresh);
+            rest -= grown - self.cwnd;
+            self.cwnd = grown;
+        }
+        if rest == 0 {
+            return;
+        }
+        if self.kind == Congestion::Cubic {
+            let acked = Acked {
+                bytes: rest,
+                ..acked
+            };
+            self.cwnd = self.cubic.grown(self.cwnd, acked).min(UNLIMITED);
+            return;
+        }
+        self.counted += rest;
+        if self.counted >= self.cwnd {
+            self.counted -= self.cwnd;
+            self.cwnd = (self.cwnd + self.mss).min(UNLIMITED);
+        }
+    }
+
+    /// Down to here after it was not filled for a while (RFC 2861, section 3.1).
+    pub fn shrink(&mut self, cwnd: u64) {
+        self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+        self.cwnd = cwnd;
+    }
+
+    #[must_use]
+    pub fn initial(&self) -> u64 {
+        self.initial
+    }
+
+    /// Sending goes on after nothing was in flight for so long.
+    pub fn resumed(&mut self, idle: Nanoseconds) {
+        self.cubic.resumed(idle);
+    }
+
     /// The third duplicate ACK: half of what was in flight, at least two segments.
     pub fn lost(&mut self, flight: u64) {
-        self.halve(flight);
+        self.losses += 1;
+        self.reduce(flight);
         match self.kind {
             Congestion::Tahoe => self.cwnd = self.mss,
             Congestion::FixedWindow => {}
@@ -89,9 +144,11 @@ impl Window {
 
     /// A retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
     pub fn timed_out(&mut self, flight: u64, is_first: bool) {
+        self.timeouts += 1;
         if is_first {
-            self.halve(flight);
+            self.reduce(flight);
         }
+        self.cubic.timed_out();
         if self.kind != Congestion::FixedWindow {
             self.cwnd = self.mss;
         }
@@ -107,15 +164,24 @@ impl Window {
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         let mut passed = idle;
         while passed > timeout && self.cwnd > self.initial {
-            self.cwnd = (self.cwnd / 2).max(self.initial);
+            // Whole segments, as Linux counts them.
+            self.cwnd = (self.cwnd / 2 / self.mss * self.mss).max(self.initial);
             passed -= timeout;
         }
     }
 
-    fn halve(&mut self, flight: u64) {
-        if self.kind != Congestion::FixedWindow {
-            let half = flight.min(self.cwnd) / 2;
-            self.ssthresh = (half / self.mss * self.mss).max(2 * self.mss);
+    /// A loss takes the threshold down (RFC 5681, equation 4; RFC 9438, section 4.6).
+    pub fn reduce(&mut self, flight: u64) {
+        self.counted = 0;
+        match self.kind {
+            Congestion::FixedWindow => {}
+            Congestion::Cubic => {
+                self.ssthresh = self.cubic.threshold_after_loss(self.cwnd, self.mss);
+            }
+            _ => {
+                let half = flight.min(self.cwnd) / 2;
+                self.ssthresh = (half / self.mss * self.mss).max(2 * self.mss);
+            }
         }
     }
 }

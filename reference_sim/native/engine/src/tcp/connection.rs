@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::segment::{flags, Options, Segment};
+use crate::segment::{flags, Options, Segment, SACK_BLOCKS};
+use crate::sharing::{Grant, Path};
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::receiver::{Due, Receiver};
 use crate::tcp::round_trip::deadline;
+use crate::tcp::sack_blocks::is_duplicate_report;
+use crate::tcp::selective::Ack;
 use crate::tcp::sender::{Sender, Stretch};
 use crate::tcp::Event;
 use crate::truth::{Limit, SendReason};
@@ -154,7 +157,7 @@ impl Connection {
         self.state = State::Established;
         self.syn_timer = None;
         self.sender
-            .established(&self.stack, self.mss, !self.is_active);
+            .established(&self.stack, self.mss, !self.is_active, self.agreed.sack);
         self.receiver.set_mss(self.mss);
         if self.syn_retries == 0 {
             let rules = &self.stack.retransmission;
@@ -202,7 +205,10 @@ impl Connection {
         let was_refusing = self.sender.is_refusing;
         let is_repeated = segment.ack == self.sender.una;
         let has_new_window = self.sender.offer(segment.ack, segment.window);
-        if !is_repeated {
+        if self.sender.selective.is_some() {
+            let ack = selective_ack(segment, is_repeated && !has_new_window);
+            self.sender.receive_selective(ack, now, &self.stack);
+        } else if !is_repeated {
             self.sender.acknowledged(segment.ack, now, &self.stack);
         } else if segment.payload == 0
             && !segment.has(flags::FIN)
@@ -223,6 +229,7 @@ impl Connection {
             self.receiver.fin = Some(end);
         }
         if segment.payload > 0 {
+            self.receiver.pause_ns = self.sender.round_trip.timeout(&self.stack.retransmission);
             self.receiver
                 .take(segment.seq, end, segment.has(flags::PSH), now);
         } else if segment.has(flags::FIN) && end != self.receiver.next {
@@ -232,7 +239,7 @@ impl Connection {
             self.receiver.due = Due::Now(SendReason::Ack);
         }
         let data_end = self.receiver.next;
-        let has_ended = self.receiver.take_fin();
+        let has_ended = self.receiver.take_fin(now);
         if data_end > self.told_readable && !self.is_past_fin(data_end) {
             self.told_readable = data_end;
             self.events.push(Event::Readable(data_end));
@@ -252,6 +259,9 @@ impl Connection {
         self.receiver.timeout(now);
         if self.syn_timer.is_some_and(|time| time <= now) {
             self.syn_timed_out();
+        }
+        if self.sender.selective_timers(now, &self.stack) {
+            return;
         }
         if self
             .sender
@@ -397,12 +407,12 @@ impl Connection {
     }
 
     fn segment(&mut self, seq: u64, payload: u32, flags: u16, now: Nanoseconds) -> Segment {
-        let window = self.receiver.acknowledge();
+        let window = self.receiver.acknowledge(payload > 0, now);
         let mut options = Options::default();
         if self.agreed.timestamps {
             options.timestamps = Some((timestamp(now), self.recent_timestamp));
         }
-        if self.agreed.sack && self.receiver.has_hole() {
+        if self.agreed.sack {
             options.sack = self.receiver.sack_blocks();
         }
         Segment {
@@ -454,6 +464,45 @@ impl Connection {
         self.state = State::Failed;
     }
 
+    /// What the sender knows of its path, once the handshake is done.
+    #[must_use]
+    pub fn path(&self) -> Option<Path> {
+        (self.state == State::Established).then(|| self.sender.path())
+    }
+
+    /// The same after it was closed; none if the handshake was never done.
+    #[must_use]
+    pub fn last_path(&self) -> Option<Path> {
+        (self.sender.una > 0).then(|| self.sender.path())
+    }
+
+    /// What comes next is a run of sending of its own.
+    pub fn begin_run(&mut self) {
+        self.sender.begin_run();
+    }
+
+    /// The sender goes on with what is known of its path.
+    pub fn adopt(&mut self, path: &Path) {
+        self.sender.adopt(path);
+    }
+
+    /// The first flight of a window that was adopted, not grown, is like one after idle time.
+    pub fn pace(&mut self) {
+        self.sender.pace(&self.stack);
+    }
+
+    /// New data goes as far as this, whatever the own window says; until the next grant.
+    pub fn grant(&mut self, grant: Grant) {
+        self.sender.grant = Some(grant);
+    }
+
+    /// An ACK of another connection skipped this one's data: it counts as a duplicate ACK.
+    pub fn skip_ack(&mut self, now: Nanoseconds) {
+        if self.state == State::Established && self.sender.una < self.sender.max {
+            self.sender.count_duplicate(now, &self.stack);
+        }
+    }
+
     /// What held the sender back when it last had nothing (more) to send.
     #[must_use]
     pub fn limit(&self) -> Limit {
@@ -480,6 +529,19 @@ impl Connection {
     #[must_use]
     pub fn write_offset(&self) -> u64 {
         self.sender.written
+    }
+}
+
+/// An ACK as recovery by SACK sees it.
+fn selective_ack(segment: &Segment, is_stale: bool) -> Ack {
+    let blocks = segment.options.sack;
+    let echo = segment.options.timestamps.map(|(_, echo)| u64::from(echo));
+    Ack {
+        ack: segment.ack,
+        blocks,
+        has_dsack: is_duplicate_report(segment.ack, &blocks),
+        is_duplicate: is_stale && segment.payload == 0 && blocks == [(0, 0); SACK_BLOCKS],
+        echo: echo.map(|echo| echo * TIMESTAMP_CLOCK_NS),
     }
 }
 

@@ -17,10 +17,21 @@
 
 mod congestion;
 mod connection;
+mod cubic;
+mod linux_spread;
 mod nagle;
+mod quick_acks;
+mod rack;
+mod rate_reduction;
 mod receiver;
 mod round_trip;
+mod sack_blocks;
+mod scoreboard;
+mod selective;
+mod selective_sender;
 mod sender;
+mod tail_loss_probe;
+mod window_usage;
 
 pub use connection::Connection;
 pub use sender::Sender;
@@ -44,4 +55,10 @@ pub enum Event {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
-mod pair_tests;
+mod idle_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod linux_tests;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+pub(crate) mod pair_tests;

@@ -8,7 +8,8 @@ use crate::stack::*;
 use crate::tcp::{Connection, Event};
 use crate::truth::SendReason;
 
-const MS: Nanoseconds = 1_000_000;
+pub(super) const MS: Nanoseconds = 1_000_000;
+/// Unless a test sets another one.
 const DELAY: Nanoseconds = 50 * MS;
 
 pub fn stack() -> Stack {
@@ -39,6 +40,7 @@ pub fn stack() -> Stack {
             initial_ns: 3000 * MS,
             min_ns: 1000 * MS,
             max_ns: 64_000 * MS,
+            min_is_spread: false,
             tick_ns: 0,
             on_ticks: false,
             duplicate_ack_threshold: 3,
@@ -46,6 +48,7 @@ pub fn stack() -> Stack {
             max_retries: 12,
         },
         tail_loss_probe: false,
+        window_in_segments: false,
         limited_transmit: false,
         idle_restart: IdleRestart::Reset,
         data_on_handshake_ack: false,
@@ -60,27 +63,29 @@ pub fn stack() -> Stack {
 
 /// What was sent: by whom (0 the client), when, and why.
 #[derive(Clone, Copy, Debug)]
-struct Sent {
-    by: usize,
-    time: Nanoseconds,
-    segment: Segment,
-    reason: SendReason,
+pub struct Sent {
+    pub by: usize,
+    pub time: Nanoseconds,
+    pub segment: Segment,
+    pub reason: SendReason,
 }
 
-struct Pair {
-    ends: [Connection; 2],
-    now: Nanoseconds,
+pub struct Pair {
+    pub ends: [Connection; 2],
+    pub now: Nanoseconds,
+    /// Of each direction.
+    pub delay: Nanoseconds,
     wire: VecDeque<Sent>,
-    log: Vec<Sent>,
-    events: Vec<(usize, Event)>,
+    pub log: Vec<Sent>,
+    pub events: Vec<(usize, Event)>,
     /// Data segments of the server, counted from 0, that are lost.
-    lost: Vec<usize>,
+    pub lost: Vec<usize>,
     data_segments: usize,
     to_write: u64,
 }
 
 impl Pair {
-    fn new(client: Stack, server: Stack) -> Self {
+    pub fn new(client: Stack, server: Stack) -> Self {
         let ends = [
             Connection::connect(&Arc::new(client)),
             Connection::accept(&Arc::new(server)),
@@ -88,6 +93,7 @@ impl Pair {
         Pair {
             ends,
             now: 0,
+            delay: DELAY,
             wire: VecDeque::new(),
             log: Vec::new(),
             events: Vec::new(),
@@ -97,7 +103,7 @@ impl Pair {
         }
     }
 
-    fn pump(&mut self, by: usize) {
+    pub fn pump(&mut self, by: usize) {
         while let Some((segment, reason)) = self.ends[by].transmit(self.now) {
             let sent = Sent {
                 by,
@@ -118,7 +124,7 @@ impl Pair {
         }
     }
 
-    fn write(&mut self, by: usize, bytes: u64) {
+    pub fn write(&mut self, by: usize, bytes: u64) {
         self.to_write = bytes;
         self.write_on(by);
     }
@@ -134,9 +140,9 @@ impl Pair {
         }
     }
 
-    fn run_until(&mut self, end: Nanoseconds) {
+    pub fn run_until(&mut self, end: Nanoseconds) {
         loop {
-            let arrival = self.wire.front().map(|sent| sent.time + DELAY);
+            let arrival = self.wire.front().map(|sent| sent.time + self.delay);
             let timers = self.ends.iter().filter_map(Connection::deadline);
             let Some(next) = arrival
                 .into_iter()
@@ -162,14 +168,14 @@ impl Pair {
         self.now = end;
     }
 
-    fn connected(client: Stack, server: Stack) -> Self {
+    pub fn connected(client: Stack, server: Stack) -> Self {
         let mut pair = Pair::new(client, server);
         pair.pump(0);
         pair.run_until(500 * MS);
         pair
     }
 
-    fn received(&self) -> u64 {
+    pub fn received(&self) -> u64 {
         self.events
             .iter()
             .filter_map(|(by, event)| match event {
@@ -180,7 +186,7 @@ impl Pair {
             .unwrap_or(0)
     }
 
-    fn data(&self) -> impl Iterator<Item = &Sent> {
+    pub fn data(&self) -> impl Iterator<Item = &Sent> {
         self.log
             .iter()
             .filter(|sent| sent.by == 1 && sent.segment.payload > 0)

@@ -2,6 +2,8 @@
 
 use crate::segment::SACK_BLOCKS;
 use crate::stack::{AckDelay, AckPolicy, Nanoseconds, Stack};
+use crate::tcp::quick_acks::LinuxAcks;
+use crate::tcp::sack_blocks::SackBlocks;
 use crate::truth::SendReason;
 
 /// An ACK that waits to be sent, alone or with data.
@@ -26,9 +28,9 @@ pub struct Receiver {
     is_reading: bool,
     /// Offset of the peer's FIN.
     pub fin: Option<u64>,
-    /// Ranges beyond a hole, in order; the last that came first in `recent`.
-    beyond: Vec<(u64, u64)>,
-    recent: Option<(u64, u64)>,
+    /// Ranges beyond a hole, and what came twice.
+    beyond: SackBlocks,
+    reports_duplicates: bool,
     /// The right edge that was offered; it never goes back (RFC 9293, section 3.8.6).
     edge: u64,
     /// Unit of the window field.
@@ -36,6 +38,9 @@ pub struct Receiver {
     acknowledged: u64,
     segments: u32,
     pub due: Due,
+    linux: Option<LinuxAcks>,
+    /// A peer that paused for longer than this is in slow start (Linux).
+    pub pause_ns: Nanoseconds,
 }
 
 impl Receiver {
@@ -49,13 +54,15 @@ impl Receiver {
             read: 1,
             is_reading: true,
             fin: None,
-            beyond: Vec::new(),
-            recent: None,
+            beyond: SackBlocks::default(),
+            reports_duplicates: stack.tail_loss_probe,
             edge: 0,
             scale: 0,
             acknowledged: 0,
             segments: 0,
             due: Due::Nothing,
+            linux: stack.acks.quick_acks.map(LinuxAcks::new),
+            pause_ns: stack.retransmission.initial_ns,
         }
     }
 
@@ -68,17 +75,21 @@ impl Receiver {
         if end > self.edge.max(self.next) || end <= self.next {
             // Beyond the window, or a copy: say at once what is expected (RFC 9293, 3.10.7.4).
             self.due = Due::Now(SendReason::Ack);
+            self.repeated(start, end);
             return false;
         }
         if start > self.next {
-            self.insert(start, end);
+            self.beyond.insert(start, end);
             self.due = Due::Now(SendReason::Ack);
             return false;
         }
-        let filled_a_hole = !self.beyond.is_empty();
+        let filled_a_hole = self.beyond.has_hole();
         let new_bytes = end - self.next;
-        self.next = end;
-        self.absorb();
+        self.next = self.beyond.fill(end);
+        let window = self.edge.saturating_sub(self.next);
+        if let Some(linux) = &mut self.linux {
+            linux.received(end - start, has_push, window, self.pause_ns, now);
+        }
         if filled_a_hole {
             self.due = Due::Now(SendReason::Ack);
         } else {
@@ -88,17 +99,53 @@ impl Receiver {
     }
 
     /// The FIN at this offset was reached, if all before it has come.
-    pub fn take_fin(&mut self) -> bool {
+    pub fn take_fin(&mut self, now: Nanoseconds) -> bool {
         if self.fin != Some(self.next) {
             return false;
         }
         self.next += 1;
-        self.due = Due::Now(SendReason::Ack);
+        match &mut self.linux {
+            None => self.due = Due::Now(SendReason::Ack),
+            Some(linux) => {
+                // Linux counts on its own FIN to carry the ACK (`tcp_fin`).
+                linux.peer_closed();
+                self.schedule_linux(now);
+            }
+        }
         true
+    }
+
+    /// A copy of something, or what is beyond the window.
+    fn repeated(&mut self, start: u64, end: u64) {
+        let window = self.edge.saturating_sub(self.next);
+        if let Some(linux) = &mut self.linux {
+            linux.received_copy(window);
+        }
+        if self.reports_duplicates && end <= self.next {
+            self.beyond.repeated(start, end);
+        }
+    }
+
+    /// Linux's choice for what came in order.
+    fn schedule_linux(&mut self, now: Nanoseconds) {
+        let unacknowledged = self.next - self.acknowledged;
+        let is_at_once = self.linux.is_some_and(|linux| {
+            linux.is_at_once(unacknowledged)
+                || self.is_reading && linux.is_due_when_read(unacknowledged)
+        });
+        if is_at_once {
+            self.due = Due::Now(SendReason::Ack);
+        } else if self.due == Due::Nothing {
+            self.due = Due::At(delayed(self.policy.delay, now));
+        }
     }
 
     /// Data came in order: acknowledge now or later (RFC 5681, section 4.2).
     fn schedule(&mut self, new_bytes: u64, has_push: bool, now: Nanoseconds) {
+        if self.linux.is_some() {
+            self.schedule_linux(now);
+            return;
+        }
         let policy = self.policy;
         self.segments += 1;
         let unacknowledged = self.next - self.acknowledged;
@@ -122,6 +169,9 @@ impl Receiver {
         if let Due::At(time) = self.due {
             if time <= now {
                 self.due = Due::Now(SendReason::DelayedAck);
+                if let Some(linux) = &mut self.linux {
+                    linux.timed_out();
+                }
             }
         }
     }
@@ -145,7 +195,10 @@ impl Receiver {
     }
 
     /// A segment leaves that acknowledges everything so far: the window it offers.
-    pub fn acknowledge(&mut self) -> u32 {
+    pub fn acknowledge(&mut self, has_data: bool, now: Nanoseconds) -> u32 {
+        if let Some(linux) = &mut self.linux {
+            linux.sent(self.due != Due::Nothing, has_data, now);
+        }
         self.due = Due::Nothing;
         self.segments = 0;
         self.acknowledged = self.next;
@@ -175,25 +228,9 @@ impl Receiver {
         u32::try_from(window).unwrap_or(u32::MAX)
     }
 
-    /// SACK blocks, the most recent first (RFC 2018, section 4).
-    #[must_use]
-    pub fn sack_blocks(&self) -> [(u64, u64); SACK_BLOCKS] {
-        let mut blocks = [(0, 0); SACK_BLOCKS];
-        let recent = self.recent.and_then(|(start, _)| {
-            self.beyond
-                .iter()
-                .find(|(from, to)| *from <= start && start < *to)
-        });
-        let others = self.beyond.iter().filter(|block| Some(*block) != recent);
-        for (slot, block) in blocks.iter_mut().zip(recent.into_iter().chain(others)) {
-            *slot = *block;
-        }
-        blocks
-    }
-
-    #[must_use]
-    pub fn has_hole(&self) -> bool {
-        !self.beyond.is_empty()
+    /// The blocks of the ACK that leaves now.
+    pub fn sack_blocks(&mut self) -> [(u64, u64); SACK_BLOCKS] {
+        self.beyond.report()
     }
 
     fn free_edge(&self) -> u64 {
@@ -203,30 +240,6 @@ impl Receiver {
             self.next.saturating_sub(self.read)
         };
         self.next + self.buffer.saturating_sub(unread)
-    }
-
-    fn insert(&mut self, start: u64, end: u64) {
-        self.recent = Some((start, end));
-        self.beyond.push((start, end));
-        self.beyond.sort_unstable();
-        let mut merged: Vec<(u64, u64)> = Vec::with_capacity(self.beyond.len());
-        for &(from, to) in &self.beyond {
-            match merged.last_mut() {
-                Some(last) if from <= last.1 => last.1 = last.1.max(to),
-                _ => merged.push((from, to)),
-            }
-        }
-        self.beyond = merged;
-    }
-
-    fn absorb(&mut self) {
-        while let Some(&(from, to)) = self.beyond.first() {
-            if from > self.next {
-                break;
-            }
-            self.next = self.next.max(to);
-            self.beyond.remove(0);
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Round-trip estimation and the retransmission timeout (Jacobson 1988; RFC 6298).
 
 use crate::stack::{Nanoseconds, Retransmission};
+use crate::tcp::linux_spread::LinuxSpread;
 
 /// Back-off doubles the timeout at most so many times: 2^12 times the least one is hours.
 const MAX_DOUBLINGS: u32 = 12;
@@ -12,17 +13,16 @@ pub struct RoundTrip {
     variation: Nanoseconds,
     /// Timeouts in a row (RFC 6298, rule 5.5).
     backoff: u32,
+    spread: LinuxSpread,
 }
 
 impl RoundTrip {
-    /// What another connection of the same path has learnt (RFC 2140).
-    #[must_use]
-    pub fn learnt(smoothed: Nanoseconds, variation: Nanoseconds) -> Self {
-        RoundTrip {
-            smoothed: Some(smoothed),
-            variation,
-            backoff: 0,
-        }
+    /// What other connections of the same path have learnt (RFC 2140); back-off is the
+    /// connection's own.
+    pub fn learn(&mut self, smoothed: Nanoseconds, variation: Nanoseconds) {
+        self.smoothed = Some(smoothed);
+        self.variation = variation;
+        self.spread = LinuxSpread::learnt(variation);
     }
 
     #[must_use]
@@ -47,12 +47,19 @@ impl RoundTrip {
         let Some(smoothed) = self.smoothed else {
             self.smoothed = Some(elapsed);
             self.variation = elapsed / 2;
+            self.spread = LinuxSpread::first(elapsed, rules.min_ns);
             return;
         };
         let error = smoothed.abs_diff(elapsed);
+        self.spread.sample(error, elapsed < smoothed);
         // Gains of 1/4 and 1/8 (RFC 6298, rule 2.3).
         self.variation = self.variation - self.variation / 4 + error / 4;
         self.smoothed = Some(smoothed - smoothed / 8 + elapsed / 8);
+    }
+
+    /// All up to `una` is acknowledged, and all up to `next` sent: whether a round trip passed.
+    pub fn progressed(&mut self, una: u64, next: u64, rules: &Retransmission) {
+        self.spread.progressed(una, next, rules.min_ns);
     }
 
     pub fn timed_out(&mut self) {
@@ -64,6 +71,7 @@ impl RoundTrip {
     pub fn timeout(&self, rules: &Retransmission) -> Nanoseconds {
         let base = match self.smoothed {
             None => rules.initial_ns,
+            Some(smoothed) if rules.min_is_spread => smoothed + self.spread.value(),
             Some(smoothed) => {
                 let spread = (4 * self.variation).max(rules.tick_ns);
                 in_ticks(smoothed + spread, rules).max(rules.min_ns)
@@ -123,6 +131,7 @@ mod tests {
             initial_ns: 3000 * MS,
             min_ns: 200 * MS,
             max_ns: 64_000 * MS,
+            min_is_spread: false,
             tick_ns,
             on_ticks: false,
             duplicate_ack_threshold: 3,

@@ -2,10 +2,15 @@
 
 use std::collections::VecDeque;
 
+use crate::sharing::pacing::Pacing;
+use crate::sharing::{Estimate, Grant, Path};
 use crate::stack::{Congestion, IdleRestart, Nanoseconds, Stack};
 use crate::tcp::congestion::Window;
+use crate::tcp::cubic::Acked;
 use crate::tcp::nagle::ShortSegment;
 use crate::tcp::round_trip::{deadline, RoundTrip};
+use crate::tcp::selective::Selective;
+use crate::tcp::window_usage::{Sending, WindowUsage};
 use crate::truth::{Limit, SendReason};
 
 /// A stretch of the stream that goes out as one segment.
@@ -48,7 +53,7 @@ pub struct Sender {
     pub mss: u64,
     /// First offset not acknowledged, next one to send, first one never sent.
     pub una: u64,
-    next: u64,
+    pub(super) next: u64,
     pub max: u64,
     /// End of what was written, and whether the application has closed behind it.
     pub written: u64,
@@ -57,7 +62,7 @@ pub struct Sender {
     /// A write was not taken whole.
     pub is_refusing: bool,
     /// The right edge that the peer offers, and the largest window that it ever did.
-    edge: u64,
+    pub(super) edge: u64,
     offered: u64,
     largest_window: u64,
     recovery: Recovery,
@@ -68,15 +73,25 @@ pub struct Sender {
     last_short_end: u64,
     was_idle: bool,
     /// When anything with sequence length was last sent.
-    last_sent: Nanoseconds,
-    retries: u32,
+    pub(super) last_sent: Nanoseconds,
+    pub(super) retries: u32,
     pub retransmission_timer: Option<Nanoseconds>,
     persist_timer: Option<Nanoseconds>,
     persist_backoff: u32,
+    /// What an ensemble lets go, in place of the own window.
+    pub grant: Option<Grant>,
+    pacing: Pacing,
+    /// Data waits for the pacer, until then.
+    paced_until: Option<Nanoseconds>,
     /// A window probe reached up to here: the peer may acknowledge it.
     probed: u64,
     /// The segment whose round trip is being timed, where there are no timestamps (BSD's t_rtt).
     timed: Option<(u64, Nanoseconds)>,
+    /// Recovery by SACK blocks, where both ends agreed to it.
+    pub(super) selective: Option<Selective>,
+    usage: WindowUsage,
+    /// Something was sent since the window's usage was last looked at.
+    has_sent_more: bool,
 }
 
 /// A probe of a closed window carries one byte (RFC 9293, section 3.8.6.1).
@@ -112,8 +127,14 @@ impl Sender {
             retransmission_timer: None,
             persist_timer: None,
             persist_backoff: 0,
+            grant: None,
+            pacing: Pacing::Off,
+            paced_until: None,
             probed: 0,
             timed: None,
+            selective: None,
+            usage: WindowUsage::default(),
+            has_sent_more: false,
         }
     }
 
@@ -124,12 +145,19 @@ impl Sender {
     }
 
     /// The handshake is done: the segment size is known.
-    pub fn established(&mut self, stack: &Stack, mss: u32, is_passive: bool) {
+    pub fn established(&mut self, stack: &Stack, mss: u32, is_passive: bool, has_sack: bool) {
         self.mss = u64::from(mss);
         self.window = Window::new(stack, mss);
+        self.selective = has_sack.then(|| Selective::new(stack, self.mss));
         if is_passive && stack.handshake_ack_opens_window {
             self.window.acknowledged();
         }
+    }
+
+    /// What the peer's window still allows beyond what it has acknowledged.
+    #[must_use]
+    pub fn receive_window(&self) -> u64 {
+        self.edge.saturating_sub(self.una)
     }
 
     #[must_use]
@@ -140,6 +168,13 @@ impl Sender {
     #[must_use]
     pub fn has_unsent(&self) -> bool {
         self.next < self.written || self.is_closing && !self.fin_sent
+    }
+
+    /// What is on its way as far as the sender knows: what counts against its congestion window.
+    #[must_use]
+    pub fn pipe(&self) -> u64 {
+        let selective = self.selective.as_ref().map(Selective::pipe);
+        selective.unwrap_or_else(|| self.flight())
     }
 
     /// All that was written, and the FIN behind it, is acknowledged.
@@ -181,6 +216,7 @@ impl Sender {
     /// An ACK of something new.
     pub fn acknowledged(&mut self, ack: u64, now: Nanoseconds, stack: &Stack) {
         let acked = ack - self.una;
+        self.end_pacing(ack);
         self.sample(ack, now, stack);
         self.una = ack;
         self.next = self.next.max(ack);
@@ -197,21 +233,46 @@ impl Sender {
                 self.recovery = Recovery::None;
             }
             Recovery::Timeout { until } => {
-                self.window.acknowledged();
+                self.grow(acked, now, stack);
                 if ack >= until {
                     self.recovery = Recovery::None;
                 }
             }
-            Recovery::None => self.window.acknowledged(),
+            Recovery::None => self.grow(acked, now, stack),
         }
         self.retransmission_timer = None;
         self.arm(now, stack);
+    }
+
+    /// The window grows by what was acknowledged; CUBIC's and Linux's only if it is used.
+    pub(super) fn grow(&mut self, acked: u64, now: Nanoseconds, stack: &Stack) {
+        if !counts_bytes(stack) {
+            self.window.acknowledged();
+        } else if self
+            .usage
+            .may_grow(self.window.cwnd, self.window.is_in_slow_start())
+        {
+            self.window.acknowledged_bytes(Acked {
+                bytes: acked,
+                mss: self.mss,
+                now,
+                smoothed_rtt: self.round_trip.smoothed().unwrap_or(0),
+            });
+        }
     }
 
     /// An ACK that repeats the last one, while data is in flight (RFC 5681, section 2).
     pub fn duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
         if let Recovery::Fast { .. } = self.recovery {
             self.window.inflate();
+            return;
+        }
+        self.count_duplicate(now, stack);
+    }
+
+    /// A sign of a loss that is no segment's leaving the network: it inflates no window.
+    pub fn count_duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
+        if let Recovery::Fast { .. } = self.recovery {
             return;
         }
         self.duplicates += 1;
@@ -241,6 +302,12 @@ impl Sender {
         self.window
             .timed_out(self.max - self.una, self.retries == 1);
         self.round_trip.timed_out();
+        if let Some(selective) = &mut self.selective {
+            selective.timed_out(self.max, &mut self.window, now);
+            self.retransmission_timer = None;
+            self.arm(now, stack);
+            return self.retries > stack.retransmission.max_retries;
+        }
         self.recovery = Recovery::Timeout { until: self.max };
         self.duplicates = 0;
         self.go_back();
@@ -264,13 +331,29 @@ impl Sender {
 
     /// The next stretch to send now, if anything may go.
     pub fn poll(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
+        let stretch = self
+            .poll_lost(now, stack)
+            .or_else(|| self.poll_unsent(now, stack));
+        if stretch.is_some() {
+            self.has_sent_more = true;
+        } else if counts_bytes(stack) {
+            self.look_at_usage(now, stack);
+        }
+        stretch
+    }
+
+    fn poll_unsent(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
         if let Some((start, reason)) = self.again.take() {
             if start < self.max {
                 return Some(self.send_again(start, reason, now, stack));
             }
         }
         self.restart_after_idle(now, stack);
-        let payload = self.sendable(stack);
+        let grant = self.granted(now);
+        let payload = self.sendable(grant.bytes, stack);
+        self.paced_until = grant
+            .paced_until
+            .filter(|_| payload == 0 && self.next < self.written);
         if payload == 0 {
             return self.lone_fin(now, stack);
         }
@@ -286,7 +369,9 @@ impl Sender {
     /// A probe if the peer's window has no room for a whole segment, nothing is in flight, and
     /// the persist timer has gone off. What room there is is used then (4.4BSD: t_force).
     pub fn probe(&mut self, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
-        let is_stuck = self.una == self.max && self.next < self.written;
+        let is_stuck = self.una == self.max
+            && self.next < self.written
+            && self.edge < self.written.min(self.next + self.mss);
         if !is_stuck {
             self.persist_timer = None;
             return None;
@@ -319,10 +404,16 @@ impl Sender {
 
     #[must_use]
     pub fn deadline(&self) -> Option<Nanoseconds> {
-        [self.retransmission_timer, self.persist_timer]
-            .into_iter()
-            .flatten()
-            .min()
+        let selective = self.selective.as_ref().and_then(Selective::deadline);
+        [
+            self.retransmission_timer,
+            self.persist_timer,
+            self.paced_until,
+            selective,
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// What holds the sender back, once [`Sender::poll`] gives nothing.
@@ -335,17 +426,29 @@ impl Sender {
                 Limit::Application
             };
         }
+        if let Some(limit) = self.selective.as_ref().and_then(Selective::limit) {
+            return limit;
+        }
         match self.recovery {
             Recovery::Timeout { .. } if self.next < self.max => return Limit::Timeout,
             Recovery::Fast { .. } => return Limit::FastRecovery,
             _ => {}
         }
-        let payload = self.sendable(stack);
-        if payload > 0 {
-            return Limit::Nagle;
+        let by_congestion = self.own_room();
+        let is_granted = self
+            .grant
+            .is_none_or(|grant| self.sendable(grant.bytes, stack) > 0);
+        if self.paced_until.is_some() {
+            return Limit::Pacing;
+        }
+        if self.sendable(by_congestion, stack) > 0 {
+            return if is_granted {
+                Limit::Nagle
+            } else {
+                Limit::Scheduler
+            };
         }
         let room = self.edge.saturating_sub(self.next);
-        let by_congestion = (self.una + self.window.cwnd).saturating_sub(self.next);
         let by_stack = self.stack_edge(stack).saturating_sub(self.next);
         if self.offered == 0 {
             Limit::ZeroWindow
@@ -362,8 +465,8 @@ impl Sender {
 
     /// Bytes that the windows let go as the next segment; a part of the window below a segment
     /// is left alone unless the data ends there (sender's SWS avoidance, RFC 1122, 4.2.3.4).
-    fn sendable(&self, stack: &Stack) -> u64 {
-        let congestion_edge = self.una + self.window.cwnd;
+    fn sendable(&self, granted: u64, stack: &Stack) -> u64 {
+        let congestion_edge = self.next.saturating_add(granted);
         let edge = self.edge.min(congestion_edge).min(self.stack_edge(stack));
         let unsent = self.written.saturating_sub(self.next);
         let payload = edge.saturating_sub(self.next).min(self.mss).min(unsent);
@@ -373,6 +476,96 @@ impl Sender {
         } else {
             0
         }
+    }
+
+    /// How far the congestion window lets the sender go.
+    fn congestion_edge(&self) -> u64 {
+        match &self.selective {
+            None => self.una + self.window.cwnd,
+            Some(selective) => self.next + self.window.cwnd.saturating_sub(selective.pipe()),
+        }
+    }
+
+    /// Whether the window is full, or not even half used: after each run of sending.
+    fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
+        let room = self.congestion_edge().saturating_sub(self.next);
+        let sending = Sending {
+            una: self.una,
+            next: self.next,
+            flight: self.window.cwnd.saturating_sub(room),
+            is_limited: room < self.mss,
+        };
+        if !self.has_sent_more && !sending.is_limited {
+            return;
+        }
+        self.has_sent_more = false;
+        let (cwnd, is_slow_start) = (self.window.cwnd, self.window.is_in_slow_start());
+        self.usage.record(sending, cwnd, is_slow_start, now);
+        if stack.idle_restart != IdleRestart::Decay || self.usage.may_grow(cwnd, is_slow_start) {
+            return;
+        }
+        let timeout = self.round_trip.timeout(&stack.retransmission);
+        if let Some(cwnd) = self.usage.shrunk(cwnd, self.window.initial(), timeout, now) {
+            self.window.shrink(cwnd);
+        }
+    }
+
+    /// What the own congestion window leaves.
+    fn own_room(&self) -> u64 {
+        self.congestion_edge().saturating_sub(self.next)
+    }
+
+    fn granted(&self, now: Nanoseconds) -> Grant {
+        let own = || self.pacing.grant(self.own_room(), self.mss, now);
+        self.grant.unwrap_or_else(own)
+    }
+
+    fn end_pacing(&mut self, ack: u64) {
+        let flight = self.max - self.una;
+        if self.pacing.acknowledged(ack) && self.paced_until.take().is_some() {
+            self.window.cwnd = self.window.cwnd.min(flight.max(self.mss));
+        }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> Path {
+        let estimate = |smoothed| Estimate {
+            smoothed,
+            variation: self.round_trip.variation(),
+        };
+        Path {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            mss: u32::try_from(self.mss).unwrap_or(u32::MAX),
+            round_trip: self.round_trip.smoothed().map(estimate),
+        }
+    }
+
+    /// Goes on with what is known of the path.
+    pub fn adopt(&mut self, path: &Path) {
+        self.window.cwnd = path.cwnd;
+        self.window.ssthresh = path.ssthresh;
+        if let Some(estimate) = path.round_trip {
+            self.round_trip.learn(estimate.smoothed, estimate.variation);
+        }
+    }
+
+    /// The next flight is spread, if the stack does that with a window that is not in use.
+    pub fn pace(&mut self, stack: &Stack) {
+        if stack.idle_restart == IdleRestart::Pace {
+            self.pacing = Pacing::Armed;
+        }
+    }
+
+    /// Whether lost data waits to be sent again.
+    #[must_use]
+    pub fn is_sending_again(&self) -> bool {
+        self.again.is_some() || self.next < self.max && self.next < self.written
+    }
+
+    #[must_use]
+    pub fn has_unsent_data(&self) -> bool {
+        self.next < self.written
     }
 
     fn stack_edge(&self, stack: &Stack) -> u64 {
@@ -419,7 +612,7 @@ impl Sender {
         stretch
     }
 
-    fn send(
+    pub(super) fn send(
         &mut self,
         start: u64,
         payload: u64,
@@ -439,7 +632,12 @@ impl Sender {
     }
 
     fn sent(&mut self, start: u64, end: u64, now: Nanoseconds, stack: &Stack) {
-        if start < self.max {
+        if start >= self.max && self.pacing.is_on() {
+            self.pacing.sent(Some(self.path()), start, now);
+        }
+        if let Some(selective) = &mut self.selective {
+            selective.sent(start, end, true, now);
+        } else if start < self.max {
             // Karn's rule: what was sent twice is no measure.
             self.timed = None;
             for flying in &mut self.flying {
@@ -504,12 +702,15 @@ impl Sender {
         }
     }
 
-    fn arm(&mut self, now: Nanoseconds, stack: &Stack) {
+    pub(super) fn arm(&mut self, now: Nanoseconds, stack: &Stack) {
         if self.una >= self.max {
             self.retransmission_timer = None;
         } else if self.retransmission_timer.is_none() {
             let timeout = self.round_trip.timeout(&stack.retransmission);
             self.retransmission_timer = Some(deadline(now, timeout, &stack.retransmission));
+        }
+        if let Some(selective) = &mut self.selective {
+            selective.arm_probe(self.round_trip.smoothed(), self.retransmission_timer, now);
         }
     }
 
@@ -518,14 +719,25 @@ impl Sender {
         let timeout = self.round_trip.timeout(&stack.retransmission);
         let idle = now.saturating_sub(self.last_sent);
         let is_idle = self.una == self.max && self.max > 1 && self.next < self.written;
-        if !is_idle || idle <= timeout {
+        if is_idle {
+            self.window.resumed(idle);
+        }
+        // An ensemble's window may be in use while this member is idle.
+        if !is_idle || idle <= timeout || self.grant.is_some() {
             return;
         }
+        self.usage.restarted(now);
         match stack.idle_restart {
-            IdleRestart::Keep | IdleRestart::Pace => {}
+            IdleRestart::Keep => {}
+            IdleRestart::Pace => self.pace(stack),
             IdleRestart::Reset => self.window.restart(),
             IdleRestart::Decay => self.window.decay(idle, timeout),
         }
         self.last_sent = now;
     }
+}
+
+/// Whether the window grows by bytes acknowledged, and only while it is used.
+fn counts_bytes(stack: &Stack) -> bool {
+    stack.congestion == Congestion::Cubic || stack.window_in_segments
 }

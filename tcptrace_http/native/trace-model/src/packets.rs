@@ -1,8 +1,8 @@
 //! The packets table: the facts of each record, when they are asked for.
 
-use trace_model::blocks::Blocks;
-use trace_model::rows::{PacketRow, PacketsTable};
-use trace_model::{IpAddress, Packet};
+use crate::blocks::Blocks;
+use crate::rows::{PacketRow, PacketsTable};
+use crate::{IpAddress, Packet};
 
 /// Adds the row of a packet. What needs memory of its own is made only if it is wanted.
 pub fn push(table: &mut Blocks<PacketsTable>, packet: &Packet<'_>) {

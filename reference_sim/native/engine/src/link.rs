@@ -1,0 +1,279 @@
+//! One direction of a link: a transmitter of a rate with a drop-tail queue before it, and a wire
+//! of a delay behind it.
+//!
+//! Theory of operation. Packets leave in the order in which they came, so the time at which a
+//! packet is put on the wire is known when it comes: when the transmitter is done with all before
+//! it. Only its arrival at the other end is an event. What waits is told from the times at which
+//! the packets before are taken into service; a packet that is taken at the very moment another
+//! comes does not wait any more.
+
+use std::collections::VecDeque;
+
+use crate::loss::{Lossy, Passing};
+use crate::random::Random;
+use crate::scenario::{Link as Description, Queue};
+use crate::stack::Nanoseconds;
+use crate::truth::{Drop, HopRow, LinkTotals, QueueRow};
+
+const NANOSECONDS: u128 = 1_000_000_000;
+
+#[derive(Debug)]
+pub struct Link {
+    rate_bps: Option<u64>,
+    delay: Nanoseconds,
+    queue: Queue,
+    losses: Vec<Lossy>,
+    /// When the transmitter is done with all it has.
+    free_at: Nanoseconds,
+    /// Packets behind the one in service: when they are taken into service, and their bytes.
+    waiting: VecDeque<(Nanoseconds, u32)>,
+    waiting_bytes: u64,
+    totals: LinkTotals,
+}
+
+/// What becomes of a packet that was given to a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// When its first bit goes out; none if the queue was full.
+    pub dequeued: Option<Nanoseconds>,
+    /// When its last bit comes out of the wire, or why it does not.
+    pub arrival: Result<Nanoseconds, Drop>,
+}
+
+impl Link {
+    /// `random` gives the stream of numbers of each cause of loss.
+    #[must_use]
+    pub fn new(description: &Description, random: impl Fn(u32) -> Random) -> Self {
+        let losses = description.loss.iter().zip(0..);
+        Link {
+            rate_bps: description.rate_bps,
+            delay: description.delay_ns,
+            queue: description.queue,
+            losses: losses
+                .map(|(loss, number)| Lossy::new(loss.clone(), random(number)))
+                .collect(),
+            free_at: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            totals: LinkTotals::default(),
+        }
+    }
+
+    /// Takes a packet, or drops it. The changes of the queue's length up to now go to `changed`.
+    pub fn pass(
+        &mut self,
+        now: Nanoseconds,
+        packet: Passing<'_>,
+        mut changed: impl FnMut(Nanoseconds, u32, u64),
+    ) -> Passage {
+        self.take_into_service(now, &mut changed);
+        self.totals.packets += 1;
+        self.totals.bytes += u64::from(packet.bytes);
+        let waits = self.free_at > now;
+        if waits && !self.has_room(packet.bytes) {
+            self.totals.drops += 1;
+            return Passage {
+                dequeued: None,
+                arrival: Err(Drop::QueueFull),
+            };
+        }
+        let start = self.free_at.max(now);
+        if waits {
+            self.waiting.push_back((start, packet.bytes));
+            self.waiting_bytes += u64::from(packet.bytes);
+            changed(now, self.waiting.len() as u32, self.waiting_bytes);
+        }
+        let service = self.service_time(packet.bytes);
+        self.free_at = start + service;
+        self.totals.busy += service;
+        // All causes see the packet, so that what one of them does is nothing to the others.
+        let mut lost = None;
+        for cause in &mut self.losses {
+            lost = cause.loses(packet).or(lost);
+        }
+        self.totals.drops += u64::from(lost.is_some());
+        Passage {
+            dequeued: Some(start),
+            arrival: lost.map_or(Ok(self.free_at + self.delay), Err),
+        }
+    }
+
+    /// The packets that are in service or on the wire by now wait no longer.
+    pub fn take_into_service(
+        &mut self,
+        now: Nanoseconds,
+        mut changed: impl FnMut(Nanoseconds, u32, u64),
+    ) {
+        while let Some((start, bytes)) = self.waiting.front().copied() {
+            if start > now {
+                break;
+            }
+            self.waiting.pop_front();
+            self.waiting_bytes -= u64::from(bytes);
+            changed(start, self.waiting.len() as u32, self.waiting_bytes);
+        }
+    }
+
+    fn has_room(&self, bytes: u32) -> bool {
+        match self.queue {
+            Queue::Unlimited => true,
+            Queue::Packets(limit) => self.waiting.len() < limit as usize,
+            Queue::Bytes(limit) => self.waiting_bytes + u64::from(bytes) <= limit,
+        }
+    }
+
+    /// To the nearest nanosecond.
+    fn service_time(&self, bytes: u32) -> Nanoseconds {
+        let Some(rate) = self.rate_bps.map(u128::from) else {
+            return 0;
+        };
+        let bits = 8 * u128::from(bytes);
+        ((bits * NANOSECONDS + rate / 2) / rate) as Nanoseconds
+    }
+
+    /// A connection is over.
+    pub fn forget(&mut self, connection: u32) {
+        for loss in &mut self.losses {
+            loss.forget(connection);
+        }
+    }
+
+    /// The totals up to `now`: what the transmitter still has to do is not done yet.
+    #[must_use]
+    pub fn totals(&self, now: Nanoseconds) -> LinkTotals {
+        LinkTotals {
+            busy: self.totals.busy - self.free_at.saturating_sub(now),
+            ..self.totals
+        }
+    }
+}
+
+/// The row of a packet's passage.
+#[must_use]
+pub fn hop_row(packet: u64, link: u32, now: Nanoseconds, passage: &Passage) -> HopRow {
+    HopRow {
+        packet,
+        link,
+        enqueued: now,
+        dequeued: passage.dequeued,
+        drop: passage.arrival.err(),
+    }
+}
+
+#[must_use]
+pub fn queue_row(time: Nanoseconds, link: u32, packets: u32, bytes: u64) -> QueueRow {
+    QueueRow {
+        time,
+        link,
+        packets,
+        bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Loss;
+    use crate::segment::Segment;
+    use crate::truth::Side;
+
+    const MILLISECOND: Nanoseconds = 1_000_000;
+
+    /// 1 Mb/s: 1250 bytes take 10 ms; 20 ms of delay.
+    fn link(queue: Queue) -> Link {
+        let description = Description {
+            name: String::new(),
+            from: 0,
+            to: 1,
+            rate_bps: Some(1_000_000),
+            delay_ns: 20 * MILLISECOND,
+            queue,
+            loss: Vec::new(),
+        };
+        Link::new(&description, |number| Random::new(1, u64::from(number)))
+    }
+
+    fn offer(link: &mut Link, now: Nanoseconds, bytes: u32) -> Passage {
+        let packet = Passing {
+            connection: 0,
+            side: Side::Client,
+            segment: &Segment::default(),
+            bytes,
+        };
+        link.pass(now, packet, |_, _, _| {})
+    }
+
+    #[test]
+    fn a_packet_arrives_after_its_service_and_the_delay() {
+        let mut link = link(Queue::Unlimited);
+        let arrivals = [0, 0, 5, 40].map(|at| offer(&mut link, at * MILLISECOND, 1250).arrival);
+        assert_eq!(arrivals, [30, 40, 50, 70].map(|at| Ok(at * MILLISECOND)));
+    }
+
+    #[test]
+    fn a_link_without_a_rate_only_delays() {
+        let mut link = link(Queue::Packets(0));
+        link.rate_bps = None;
+        for _ in 0..3 {
+            assert_eq!(offer(&mut link, 7, 1250).arrival, Ok(7 + 20 * MILLISECOND));
+        }
+    }
+
+    #[test]
+    fn the_limit_counts_packets_besides_the_one_in_service() {
+        let mut link = link(Queue::Packets(2));
+        let taken = [0; 5].map(|at| offer(&mut link, at, 1250).dequeued.is_some());
+        assert_eq!(taken, [true, true, true, false, false]);
+        // At 10 ms the second is taken into service, and one more may wait.
+        let taken = [10 * MILLISECOND; 2].map(|at| offer(&mut link, at, 1250).dequeued.is_some());
+        assert_eq!(taken, [true, false]);
+        assert_eq!(link.totals(0).drops, 3);
+    }
+
+    #[test]
+    fn a_limit_in_bytes_lets_short_packets_in_where_long_ones_are_dropped() {
+        let mut link = link(Queue::Bytes(1500));
+        let drops = [1250, 1250, 251, 250].map(|bytes| offer(&mut link, 0, bytes).arrival.err());
+        assert_eq!(drops, [None, None, Some(Drop::QueueFull), None]);
+    }
+
+    #[test]
+    fn the_length_of_the_queue_is_told_at_each_change() {
+        let mut link = link(Queue::Unlimited);
+        let mut rows = Vec::new();
+        let packet = Passing {
+            connection: 0,
+            side: Side::Client,
+            segment: &Segment::default(),
+            bytes: 1250,
+        };
+        for at in [0, 0, 0, 25 * MILLISECOND] {
+            link.pass(at, packet, |time, packets, _| {
+                rows.push((time / MILLISECOND, packets))
+            });
+        }
+        assert_eq!(rows, [(0, 1), (0, 2), (10, 1), (20, 0), (25, 1)]);
+    }
+
+    #[test]
+    fn the_transmitter_is_busy_for_what_it_has_sent() {
+        let mut link = link(Queue::Unlimited);
+        offer(&mut link, 0, 1250);
+        offer(&mut link, 0, 1250);
+        assert_eq!(link.totals(15 * MILLISECOND).busy, 15 * MILLISECOND);
+        assert_eq!(link.totals(90 * MILLISECOND).busy, 20 * MILLISECOND);
+    }
+
+    #[test]
+    fn what_is_lost_on_the_wire_took_its_time_before() {
+        let mut link = link(Queue::Unlimited);
+        let numbered = Loss::Numbered { packets: vec![0] };
+        link.losses = vec![Lossy::new(numbered, Random::new(1, 1))];
+        let first = offer(&mut link, 0, 1250);
+        assert_eq!(
+            (first.dequeued, first.arrival),
+            (Some(0), Err(Drop::Scripted))
+        );
+        assert_eq!(offer(&mut link, 0, 1250).arrival, Ok(40 * MILLISECOND));
+    }
+}

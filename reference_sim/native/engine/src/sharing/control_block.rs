@@ -1,0 +1,149 @@
+//! Shared control blocks: what earlier or concurrent connections of a pair of hosts learnt is
+//! where a new one starts (RFC 2140).
+
+use std::collections::BTreeMap;
+
+use super::{Estimate, HostPair, Path};
+
+/// New round trips count for a quarter against the cached ones (RFC 2140, section 3: `>> 2`).
+const GAIN_DIVISOR: i128 = 4;
+
+/// What is remembered of the paths of all hosts.
+///
+/// Nothing ages: Eggert 1999 (section 5) and RFC 2140 (section 6) both leave open how it should,
+/// and the paper's measurements reuse state as it was.
+#[derive(Clone, Debug, Default)]
+pub struct ControlBlocks {
+    cached: BTreeMap<HostPair, Path>,
+}
+
+impl ControlBlocks {
+    /// Where a new connection starts, if there was one before.
+    #[must_use]
+    pub fn cached(&self, pair: HostPair) -> Option<Path> {
+        self.cached.get(&pair).copied()
+    }
+
+    /// A connection ended. Windows are kept as they are, round trips merged with those known.
+    pub fn closed(&mut self, pair: HostPair, learnt: Path) {
+        let known = self.cached.get(&pair).and_then(|path| path.round_trip);
+        let round_trip = match (known, learnt.round_trip) {
+            (Some(known), Some(new)) => Some(Estimate {
+                smoothed: merged(known.smoothed, new.smoothed),
+                variation: merged(known.variation, new.variation),
+            }),
+            (known, new) => new.or(known),
+        };
+        let path = Path {
+            round_trip,
+            ..learnt
+        };
+        self.cached.insert(pair, path);
+    }
+
+    /// The last member of an ensemble left: its control block is kept as it is (Eggert 1999,
+    /// section 3.2).
+    pub fn keep(&mut self, pair: HostPair, path: Path) {
+        self.cached.insert(pair, path);
+    }
+}
+
+/// A connection joins others that are open: all of their windows together are divided by equal
+/// parts between them and the new one, none getting less than a segment.
+///
+/// RFC 2140 (section 4) asks that the sum does not grow by the new member and leaves the division
+/// open. Gives the part of each.
+#[must_use]
+pub fn divided(members: &[Path]) -> Option<Path> {
+    let first = members.first()?;
+    let parts = members.len() as u64 + 1;
+    let part = |of: fn(&Path) -> u64| {
+        let sum = members
+            .iter()
+            .fold(0_u64, |sum, member| sum.saturating_add(of(member)));
+        (sum / parts).max(u64::from(first.mss))
+    };
+    Some(Path {
+        cwnd: part(|path| path.cwnd),
+        ssthresh: part(|path| path.ssthresh).max(2 * u64::from(first.mss)),
+        mss: first.mss,
+        round_trip: members.iter().find_map(|path| path.round_trip),
+    })
+}
+
+/// A connection left others that stay open: its window is theirs, by equal parts.
+#[must_use]
+pub fn part_of_leaver(leaver: &Path, staying: u64) -> u64 {
+    leaver.cwnd.checked_div(staying).unwrap_or(0)
+}
+
+fn merged(known: u64, new: u64) -> u64 {
+    let step = (i128::from(new) - i128::from(known)) / GAIN_DIVISOR;
+    u64::try_from(i128::from(known) + step).unwrap_or(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const PAIR: HostPair = HostPair {
+        local: 1,
+        remote: 0,
+    };
+
+    fn path(cwnd: u64, smoothed: u64) -> Path {
+        Path {
+            cwnd,
+            ssthresh: 8 * 1460,
+            mss: 1460,
+            round_trip: Some(Estimate {
+                smoothed,
+                variation: smoothed / 2,
+            }),
+        }
+    }
+
+    #[test]
+    fn a_path_is_known_from_the_first_close_on_and_only_in_its_direction() {
+        let mut blocks = ControlBlocks::default();
+        assert_eq!(blocks.cached(PAIR), None);
+        blocks.closed(PAIR, path(5 * 1460, 80 * MS));
+        assert_eq!(blocks.cached(PAIR), Some(path(5 * 1460, 80 * MS)));
+        let other = HostPair {
+            local: 0,
+            remote: 1,
+        };
+        assert_eq!(blocks.cached(other), None);
+    }
+
+    #[test]
+    fn a_later_close_sets_the_window_and_moves_the_round_trip_by_a_quarter() {
+        let mut blocks = ControlBlocks::default();
+        blocks.closed(PAIR, path(5 * 1460, 80 * MS));
+        blocks.closed(PAIR, path(2 * 1460, 40 * MS));
+        let cached = blocks.cached(PAIR).unwrap();
+        assert_eq!(cached.cwnd, 2 * 1460);
+        assert_eq!(cached.round_trip.unwrap().smoothed, 70 * MS);
+        assert_eq!(cached.round_trip.unwrap().variation, 35 * MS);
+    }
+
+    #[test]
+    fn a_connection_that_joins_does_not_add_to_the_sum_of_windows() {
+        let part = divided(&[path(9 * 1460, 80 * MS), path(6 * 1460, 80 * MS)]).unwrap();
+        assert_eq!(part.cwnd, 5 * 1460);
+        assert_eq!(part.round_trip.unwrap().smoothed, 80 * MS);
+    }
+
+    #[test]
+    fn no_part_is_less_than_a_segment() {
+        assert_eq!(divided(&[path(1460, 80 * MS)]).unwrap().cwnd, 1460);
+        assert_eq!(divided(&[]), None);
+    }
+
+    #[test]
+    fn the_window_of_who_leaves_goes_to_those_who_stay() {
+        assert_eq!(part_of_leaver(&path(6 * 1460, MS), 2), 3 * 1460);
+        assert_eq!(part_of_leaver(&path(6 * 1460, MS), 0), 0);
+    }
+}

@@ -1,0 +1,368 @@
+//! What all hosts remember of their paths, and which connections share one now.
+//!
+//! Whoever drives a connection whose stack shares something calls [`Hosts::before`] and
+//! [`Hosts::after`] around whatever may move its window ([`Connection::receive`],
+//! [`Connection::timeout`]), and has [`Hosts::transmit`] choose what is sent: with E-TCP it may be
+//! another connection's turn.
+
+use std::collections::BTreeMap;
+
+use super::control_block::{divided, part_of_leaver, ControlBlocks};
+use super::ensemble::{Ensemble, Loss};
+use super::stride::ContentKind;
+use super::{HostPair, Path};
+use crate::app::End;
+use crate::segment::Segment;
+use crate::stack::{Nanoseconds, Sharing};
+use crate::tcp::Connection;
+use crate::truth::SendReason;
+
+/// Where the ends of connections are found.
+pub trait Ends {
+    fn tcp(&mut self, at: End) -> Option<&mut Connection>;
+}
+
+/// How an end stood before something happened to it.
+#[derive(Clone, Debug)]
+pub struct Before {
+    was_established: bool,
+    losses: u32,
+    timeouts: u32,
+    /// Members whose data the ACK that came has skipped.
+    skipped: Vec<End>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    pair: HostPair,
+    sharing: Sharing,
+}
+
+/// Shared state of all hosts.
+#[derive(Clone, Debug, Default)]
+pub struct Hosts {
+    blocks: ControlBlocks,
+    members: BTreeMap<End, Member>,
+    /// Open connections of each pair, in the order in which they were opened.
+    groups: BTreeMap<HostPair, Vec<End>>,
+    ensembles: BTreeMap<HostPair, Ensemble>,
+}
+
+impl Hosts {
+    /// An end was created whose stack shares something.
+    pub fn opened(&mut self, at: End, pair: HostPair, sharing: Sharing, ends: &mut impl Ends) {
+        let group = self.groups.entry(pair).or_default();
+        if let Sharing::Etcp(policy) = sharing {
+            let is_half_closed = |end: &End| {
+                ends.tcp(*end)
+                    .is_some_and(|tcp| tcp.sender().fin_sent && !tcp.sender().has_unsent_data())
+            };
+            let others_are_half_closed = !group.is_empty() && group.iter().all(is_half_closed);
+            let cached = self.blocks.cached(pair);
+            let max_window = ends.tcp(at).and_then(|tcp| tcp.stack().max_window_segments);
+            self.ensembles
+                .entry(pair)
+                .or_insert_with(|| Ensemble::open(policy, cached, max_window))
+                .join(at, others_are_half_closed);
+        }
+        group.push(at);
+        self.members.insert(at, Member { pair, sharing });
+    }
+
+    /// The ends whose timers may change when something happens to this one.
+    #[must_use]
+    pub fn group(&self, at: End) -> &[End] {
+        let pair = self.members.get(&at).map(|member| member.pair);
+        pair.and_then(|pair| self.groups.get(&pair))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    #[must_use]
+    pub fn has(&self, at: End) -> bool {
+        self.members.contains_key(&at)
+    }
+
+    /// An application told what it writes on this end.
+    pub fn set_content(&mut self, at: End, content: ContentKind) {
+        let pair = self.members.get(&at).map(|member| member.pair);
+        if let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) {
+            ensemble.set_content(at, content);
+        }
+    }
+
+    /// Something is about to happen to an end: it gets what its group knows.
+    pub fn before(&mut self, at: End, ack: Option<u64>, ends: &mut impl Ends) -> Option<Before> {
+        let member = *self.members.get(&at)?;
+        let group = self.group(at).to_vec();
+        let mut skipped = Vec::new();
+        if let Some((ensemble, ack)) = self.ensembles.get_mut(&member.pair).zip(ack) {
+            let more_waits = group.iter().any(|end| {
+                ends.tcp(*end)
+                    .is_some_and(|tcp| tcp.sender().has_unsent_data())
+            });
+            skipped = ensemble.acknowledged(at, ack, more_waits);
+        }
+        let known = self.known(at, member, ends);
+        let tcp = ends.tcp(at)?;
+        if let Some(path) = known {
+            tcp.adopt(&path);
+        }
+        Some(Before::of(tcp, skipped))
+    }
+
+    /// What an end is to go on with; none: with its own.
+    fn known(&self, at: End, member: Member, ends: &mut impl Ends) -> Option<Path> {
+        if let Some(ensemble) = self.ensembles.get(&member.pair) {
+            return ensemble.path();
+        }
+        let own = ends.tcp(at).and_then(|tcp| tcp.path());
+        let of_others = if member.sharing == Sharing::Ensemble {
+            self.paths_of_others(at, ends)
+        } else {
+            Vec::new()
+        };
+        match (own, of_others.first()) {
+            (Some(own), Some(other)) => Some(Path {
+                round_trip: other.round_trip,
+                ..own
+            }),
+            (Some(_), None) => None,
+            (None, Some(other)) => Some(*other),
+            (None, None) => self.blocks.cached(member.pair),
+        }
+    }
+
+    fn paths_of_others(&self, at: End, ends: &mut impl Ends) -> Vec<Path> {
+        let others = self.group(at).iter().filter(|end| **end != at);
+        others
+            .filter_map(|end| ends.tcp(*end).and_then(|tcp| tcp.path()))
+            .collect()
+    }
+
+    /// Something has happened to an end: what it learnt is its group's.
+    pub fn after(&mut self, at: End, before: &Before, now: Nanoseconds, ends: &mut impl Ends) {
+        let Some(member) = self.members.get(&at).copied() else {
+            return;
+        };
+        let Some(own) = ends.tcp(at).and_then(|tcp| tcp.path()) else {
+            return;
+        };
+        if !before.was_established {
+            self.established(at, member, own, ends);
+        } else if let Some(ensemble) = self.ensembles.get_mut(&member.pair) {
+            take_back(ensemble, at, before, ends);
+        } else if member.sharing == Sharing::Ensemble {
+            self.tell_round_trip(at, own, ends);
+        }
+        let Some(ensemble) = self.ensembles.get_mut(&member.pair) else {
+            return;
+        };
+        for skipped in &before.skipped {
+            let (Some(path), Some(tcp)) = (ensemble.path(), ends.tcp(*skipped)) else {
+                continue;
+            };
+            tcp.adopt(&path);
+            let counted = Before::of(tcp, Vec::new());
+            tcp.skip_ack(now);
+            take_back(ensemble, *skipped, &counted, ends);
+        }
+        for end in self.group(at).to_vec() {
+            if let Some(tcp) = ends.tcp(end).filter(|_| end != at) {
+                tcp.begin_run();
+            }
+        }
+    }
+
+    /// The handshake of an end is done: its window is what the others leave it, or left it. Its
+    /// round trip has counted already.
+    fn established(&mut self, at: End, member: Member, own: Path, ends: &mut impl Ends) {
+        if let Some(ensemble) = self.ensembles.get_mut(&member.pair) {
+            let shared = ensemble.path().map_or(own, |path| Path {
+                round_trip: own.round_trip,
+                ..path
+            });
+            ensemble.take_back(at, shared, None);
+            return;
+        }
+        let others = self.paths_of_others(at, ends);
+        let part = if member.sharing == Sharing::Ensemble {
+            divided(&others)
+        } else {
+            None
+        };
+        let start = part.or_else(|| self.blocks.cached(member.pair));
+        if let (Some(start), Some(tcp)) = (start, ends.tcp(at)) {
+            tcp.adopt(&Path {
+                round_trip: own.round_trip,
+                ..start
+            });
+            tcp.pace();
+        }
+        let Some(part) = part else { return };
+        for end in self.group(at).to_vec() {
+            let Some(tcp) = ends.tcp(end).filter(|_| end != at) else {
+                continue;
+            };
+            if let Some(path) = tcp.path() {
+                tcp.adopt(&Path {
+                    cwnd: part.cwnd,
+                    ssthresh: part.ssthresh,
+                    ..path
+                });
+            }
+        }
+    }
+
+    fn tell_round_trip(&mut self, at: End, own: Path, ends: &mut impl Ends) {
+        for end in self.group(at).to_vec() {
+            if let Some(tcp) = ends.tcp(end) {
+                if let Some(path) = tcp.path() {
+                    tcp.adopt(&Path {
+                        round_trip: own.round_trip,
+                        ..path
+                    });
+                }
+            }
+        }
+    }
+
+    /// The next segment that this end, or with E-TCP any of its group, sends now.
+    pub fn transmit(
+        &mut self,
+        at: End,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) -> Option<(End, Segment, SendReason)> {
+        let pair = self.members.get(&at).map(|member| member.pair);
+        let Some(ensemble) = pair.and_then(|pair| self.ensembles.get_mut(&pair)) else {
+            let (segment, reason) = ends.tcp(at)?.transmit(now)?;
+            return Some((at, segment, reason));
+        };
+        ensemble.restart_after_idle(now);
+        let turns = ensemble.turns();
+        // First what is sent again; then whoever has the turn; then ACKs that no data carries.
+        let again = turns.iter().map(|end| (*end, Need::Again));
+        let in_turn = turns.iter().map(|end| (*end, Need::Turn));
+        let candidates = again.chain(in_turn).chain([(at, Need::Nothing)]);
+        for (end, need) in candidates {
+            let sent = send_of(ensemble, end, need, now, ends);
+            if sent.is_some() {
+                return sent;
+            }
+        }
+        None
+    }
+
+    /// An end is closed for good.
+    pub fn closed(&mut self, at: End, ends: &mut impl Ends) {
+        let Some(member) = self.members.remove(&at) else {
+            return;
+        };
+        let learnt = ends.tcp(at).and_then(|tcp| tcp.last_path());
+        let Some(group) = self.groups.get_mut(&member.pair) else {
+            return;
+        };
+        group.retain(|end| *end != at);
+        let staying = group.clone();
+        if staying.is_empty() {
+            self.groups.remove(&member.pair);
+        }
+        if let Some(ensemble) = self.ensembles.get_mut(&member.pair) {
+            ensemble.leave(at);
+            if staying.is_empty() {
+                let path = ensemble.path();
+                self.ensembles.remove(&member.pair);
+                if let Some(path) = path {
+                    self.blocks.keep(member.pair, path);
+                }
+            }
+            return;
+        }
+        let Some(learnt) = learnt else { return };
+        if member.sharing == Sharing::Temporal || staying.is_empty() {
+            self.blocks.closed(member.pair, learnt);
+            return;
+        }
+        let part = part_of_leaver(&learnt, staying.len() as u64);
+        for end in staying {
+            if let Some(tcp) = ends.tcp(end) {
+                if let Some(path) = tcp.path() {
+                    tcp.adopt(&Path {
+                        cwnd: path.cwnd + part,
+                        ..path
+                    });
+                }
+            }
+        }
+    }
+}
+
+impl Before {
+    fn of(tcp: &Connection, skipped: Vec<End>) -> Self {
+        let window = &tcp.sender().window;
+        Before {
+            was_established: tcp.path().is_some(),
+            losses: window.losses,
+            timeouts: window.timeouts,
+            skipped,
+        }
+    }
+}
+
+fn take_back(ensemble: &mut Ensemble, at: End, before: &Before, ends: &mut impl Ends) {
+    let Some(tcp) = ends.tcp(at) else { return };
+    let Some(path) = tcp.path() else { return };
+    let window = &tcp.sender().window;
+    let loss = if window.timeouts > before.timeouts {
+        Some(Loss::Timeout)
+    } else if window.losses > before.losses {
+        Some(Loss::DuplicateAcks)
+    } else {
+        None
+    };
+    ensemble.take_back(at, path, loss);
+}
+
+/// Why a member is asked for a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Need {
+    /// It sends lost data again: within the window, but without a turn.
+    Again,
+    /// It has data, and the turn.
+    Turn,
+    /// No data is let go.
+    Nothing,
+}
+
+fn send_of(
+    ensemble: &mut Ensemble,
+    at: End,
+    need: Need,
+    now: Nanoseconds,
+    ends: &mut impl Ends,
+) -> Option<(End, Segment, SendReason)> {
+    let tcp = ends.tcp(at)?;
+    let is_needed = match need {
+        Need::Again => tcp.sender().is_sending_again(),
+        Need::Turn => tcp.sender().has_unsent_data(),
+        Need::Nothing => true,
+    };
+    if !is_needed {
+        return None;
+    }
+    if let Some(path) = ensemble.path().filter(|_| tcp.path().is_some()) {
+        tcp.adopt(&path);
+    }
+    let mut grant = ensemble.grant(now);
+    if need == Need::Nothing {
+        grant.bytes = 0;
+    }
+    tcp.grant(grant);
+    let sent_before = tcp.sender().max;
+    let (segment, reason) = tcp.transmit(now)?;
+    if segment.payload > 0 {
+        let is_again = segment.seq < sent_before;
+        ensemble.sent(at, segment.seq, segment.payload, is_again, now);
+    }
+    Some((at, segment, reason))
+}

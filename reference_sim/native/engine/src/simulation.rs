@@ -1,0 +1,390 @@
+//! A scenario that runs: the world, and the applications in it.
+
+use std::sync::Arc;
+
+use crate::app::browser::Browser;
+use crate::app::proxy::Proxy;
+use crate::app::server::Server;
+use crate::app::transfer::Transfer;
+use crate::app::{AppId, Application, Network};
+use crate::scenario::Scenario;
+use crate::stack::Nanoseconds;
+use crate::tap::Tap;
+use crate::truth::Truth;
+use crate::validate::{self, ScenarioFault};
+use crate::world::{Notice, World};
+
+/// What a simulation gives.
+#[derive(Debug)]
+pub struct Outcome {
+    pub truth: Truth,
+    /// In the order of the scenario's taps.
+    pub taps: Vec<Tap>,
+}
+
+/// An application that may move between threads.
+pub type BoxedApplication = Box<dyn Application + Send + Sync>;
+
+pub struct Simulation {
+    world: World,
+    applications: Vec<BoxedApplication>,
+    duration: Option<Nanoseconds>,
+    is_over: bool,
+}
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+/// The first thing in the scenario that cannot be.
+pub fn run(scenario: &Arc<Scenario>) -> Result<Outcome, ScenarioFault> {
+    let mut simulation = Simulation::new(scenario)?;
+    simulation.step_until(Nanoseconds::MAX);
+    Ok(simulation.finish())
+}
+
+impl Simulation {
+    /// Starts the applications of a scenario.
+    ///
+    /// # Errors
+    /// The first thing in the scenario that cannot be.
+    pub fn new(scenario: &Arc<Scenario>) -> Result<Self, ScenarioFault> {
+        Self::with(scenario, applications(scenario))
+    }
+
+    /// Starts these applications, which the scenario need not name.
+    ///
+    /// # Errors
+    /// The first thing in the scenario that cannot be.
+    pub fn with(
+        scenario: &Arc<Scenario>,
+        applications: Vec<BoxedApplication>,
+    ) -> Result<Self, ScenarioFault> {
+        validate::validate(scenario)?;
+        let mut simulation = Simulation {
+            world: World::new(scenario, applications.len() as u32),
+            applications,
+            duration: scenario.duration_ns,
+            is_over: false,
+        };
+        for application in &mut simulation.applications {
+            application.start(&mut simulation.world);
+            simulation.world.drive_called();
+        }
+        simulation.tell();
+        Ok(simulation)
+    }
+
+    /// Goes on until this time, or the end; whether there is more to come.
+    pub fn step_until(&mut self, time: Nanoseconds) -> bool {
+        let end = self.duration.unwrap_or(Nanoseconds::MAX);
+        let until = time.min(end);
+        while self.world.next_time().is_some_and(|next| next <= until) {
+            self.world.step();
+            self.tell();
+            if self.is_done() {
+                self.is_over = true;
+                return false;
+            }
+        }
+        self.is_over = self.world.next_time().is_none_or(|next| next > end);
+        !self.is_over
+    }
+
+    /// Goes on for so many events, or to the end; whether there is more to come.
+    pub fn step(&mut self, events: u64) -> bool {
+        let last = self.events().saturating_add(events);
+        let end = self.duration.unwrap_or(Nanoseconds::MAX);
+        while self.events() < last {
+            if self.world.next_time().is_none_or(|next| next > end) || self.is_done() {
+                self.is_over = true;
+                return false;
+            }
+            self.world.step();
+            self.tell();
+        }
+        true
+    }
+
+    /// Events that were handled.
+    #[must_use]
+    pub fn events(&self) -> u64 {
+        self.world.fabric().truth.events
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Nanoseconds {
+        self.world.now()
+    }
+
+    #[must_use]
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The truth and the captures as they are now.
+    #[must_use]
+    pub fn finish(mut self) -> Outcome {
+        if let Some(duration) = self.duration.filter(|_| self.is_over) {
+            if !self.is_done() {
+                self.world.advance_to(duration);
+            }
+        }
+        self.world.finish();
+        let fabric = self.world.into_fabric();
+        Outcome {
+            truth: fabric.truth,
+            taps: fabric.taps,
+        }
+    }
+
+    /// Tells the applications what has happened, and drives what they call.
+    fn tell(&mut self) {
+        loop {
+            while let Some((app, notice)) = self.world.notice() {
+                let Some(application) = self.applications.get_mut(app.0 as usize) else {
+                    continue;
+                };
+                match notice {
+                    Notice::Woken { token } => application.woken(&mut self.world, token),
+                    Notice::Happened { at, what } => {
+                        application.happened(&mut self.world, at, what);
+                    }
+                }
+            }
+            if !self.world.drive_called() {
+                return;
+            }
+        }
+    }
+
+    /// Whether nothing that is still to come would show.
+    fn is_done(&self) -> bool {
+        self.world.is_quiet() && self.applications.iter().all(|it| it.is_done())
+    }
+}
+
+/// The applications of a scenario in the order of their numbers: servers, proxies, browsers,
+/// transfers.
+fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
+    let mut made: Vec<BoxedApplication> = Vec::new();
+    let next = |made: &Vec<BoxedApplication>| AppId(made.len() as u32);
+    for index in 0..scenario.servers.len() {
+        made.push(Box::new(Server::new(next(&made), scenario, index)));
+    }
+    for index in 0..scenario.proxies.len() {
+        made.push(Box::new(Proxy::new(next(&made), scenario, index)));
+    }
+    for index in 0..scenario.browsers.len() {
+        made.push(Box::new(Browser::new(next(&made), scenario, index)));
+    }
+    for index in 0..scenario.transfers.len() {
+        made.push(Box::new(Transfer::new(next(&made), scenario, index)));
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{json, Value};
+
+    use super::*;
+    use crate::testing;
+    use crate::truth::{Drop, Side};
+
+    fn run_document(document: Value) -> Outcome {
+        run(&Arc::new(testing::scenario(document))).unwrap()
+    }
+
+    #[test]
+    fn a_page_is_fetched_and_everything_is_over_then() {
+        let outcome = run_document(testing::document());
+        let truth = outcome.truth;
+        assert_eq!(truth.transactions.len(), 2);
+        assert!(truth
+            .transactions
+            .iter()
+            .all(|row| row.response_last_received.is_some()));
+        assert_eq!(truth.connections.len(), 1);
+        assert!(truth.connections[0].closed.is_some());
+        assert_eq!(truth.retrievals.len(), 1);
+        assert!(truth.packets.iter().all(|row| row.received.is_some()));
+    }
+
+    #[test]
+    fn the_handshake_takes_the_time_that_the_links_take() {
+        let truth = run_document(testing::document()).truth;
+        // A SYN has 40 bytes and 20 of options, and 14 of framing: 592 us on each link.
+        let one_way = 2 * (592_000 + 10_000_000);
+        assert_eq!(truth.packets[0].received, Some(one_way));
+        assert_eq!(truth.connections[0].established, Some(2 * one_way));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
+        let mut document = testing::document();
+        document["taps"] = json!([{"kind": "node", "index": 0}]);
+        let capture = |document: &Value| run_document(document.clone()).taps[0].pcap().to_vec();
+        let first = capture(&document);
+        assert_eq!(capture(&document), first);
+        document["seed"] = json!(2);
+        assert_ne!(capture(&document), first);
+    }
+
+    #[test]
+    fn taps_and_rows_change_nothing() {
+        let mut document = testing::document();
+        let all = run_document(document.clone()).truth;
+        document["record"] =
+            json!({"packets": false, "windows": false, "queues": false, "limits": false});
+        document["taps"] = json!([{"kind": "link", "index": 1}, {"kind": "node", "index": 1}]);
+        let few = run_document(document).truth;
+        assert_eq!((few.packets.len(), few.hops.len()), (0, 0));
+        assert_eq!(
+            (few.windows.len(), few.queues.len(), few.limits.len()),
+            (0, 0, 0)
+        );
+        assert_eq!(few.transactions, all.transactions);
+        assert_eq!((few.events, few.end), (all.events, all.end));
+    }
+
+    #[test]
+    fn steps_of_any_size_give_what_one_run_gives() {
+        let scenario = Arc::new(testing::scenario(testing::document()));
+        let whole = run(&scenario).unwrap().truth;
+        let mut by_events = Simulation::new(&scenario).unwrap();
+        while by_events.step(7) {}
+        assert_eq!(by_events.finish().truth, whole);
+        let mut by_time = Simulation::new(&scenario).unwrap();
+        let mut until = 0;
+        while by_time.step_until(until) {
+            until += 33_000_000;
+        }
+        assert_eq!(by_time.finish().truth, whole);
+    }
+
+    #[test]
+    fn taps_at_both_ends_see_the_packets_that_the_truth_has() {
+        let mut document = testing::document();
+        document["taps"] = json!([{"kind": "node", "index": 0}, {"kind": "node", "index": 2}]);
+        document["links"][2]["loss"] = json!([{"kind": "data-segments", "segments": [3]}]);
+        let outcome = run_document(document);
+        let packets = &outcome.truth.packets;
+        let lost = packets.iter().filter(|row| row.received.is_none()).count();
+        assert_eq!(lost, 1);
+        let drops: Vec<_> = outcome
+            .truth
+            .hops
+            .iter()
+            .filter_map(|row| row.drop)
+            .collect();
+        assert_eq!(drops, [Drop::Scripted]);
+        assert_eq!(outcome.taps[1].len(), packets.len());
+        assert_eq!(outcome.taps[0].len(), packets.len() - 1);
+        assert_eq!(
+            packets.iter().filter(|row| row.is_retransmission).count(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_the_page_comes_all_the_same() {
+        let mut document = testing::document();
+        document["links"][3]["queue"] = json!({"kind": "packets", "limit": 2});
+        document["links"][3]["rate_bps"] = json!(100_000);
+        let truth = run_document(document).truth;
+        assert!(truth
+            .hops
+            .iter()
+            .any(|row| row.drop == Some(Drop::QueueFull)));
+        assert!(truth
+            .queues
+            .iter()
+            .filter(|row| row.link == 3)
+            .all(|row| row.packets <= 2));
+        assert!(truth.retrievals[0].end.is_some());
+    }
+
+    #[test]
+    fn a_message_is_told_when_its_reader_has_all_of_it() {
+        let truth = run_document(testing::document()).truth;
+        let row = &truth.transactions[0];
+        let end = row.response_offset.unwrap() + row.response_head_bytes + row.response_body_bytes;
+        let last = truth.packets.iter().find(|packet| {
+            packet.side == Side::Server && packet.seq + u64::from(packet.payload) == end
+        });
+        assert_eq!(row.response_last_received, last.unwrap().received);
+    }
+
+    /// Memory, as the most that there ever was of each thing at once.
+    fn most(document: &Value, seconds: u64) -> (usize, usize, usize) {
+        let mut document = document.clone();
+        document["duration_ns"] = json!(seconds * 1_000_000_000);
+        document["browsers"][0]["forever"] = json!(true);
+        document["record"] =
+            json!({"packets": false, "windows": false, "queues": false, "limits": false});
+        let scenario = Arc::new(testing::scenario(document));
+        let mut simulation = Simulation::new(&scenario).unwrap();
+        simulation.step_until(u64::MAX);
+        let world = simulation.world();
+        let fabric = world.fabric();
+        assert!(fabric.truth.transactions.len() as u64 > seconds / 4);
+        (
+            world.most_connections(),
+            fabric.most_in_flight(),
+            fabric.events.len(),
+        )
+    }
+
+    #[test]
+    fn memory_is_flat_in_simulated_time() {
+        let document = testing::document();
+        let (connections, packets, _) = most(&document, 60);
+        let (later_connections, later_packets, events) = most(&document, 3600);
+        assert_eq!((later_connections, later_packets), (connections, packets));
+        // Timers of connections that are over go off for a minute at most.
+        assert!(events < 100, "{events}");
+    }
+
+    #[test]
+    fn a_scenario_that_cannot_be_says_where_and_why() {
+        let cases = [
+            ("/links/2/to", json!(9), "links[2].to: 9 is not a node (there are 3)"),
+            ("/links/0/rate_bps", json!(0), "links[0].rate_bps: 0 is below the least of 1"),
+            ("/servers/0/stack", json!(1), "servers[0].stack: 1 is not a stack (there are 1)"),
+            (
+                "/browsers/0/node",
+                json!(2),
+                "browsers[0].node: 2 is the node of its peer; there are no connections inside a node",
+            ),
+            (
+                "/plans/0/fetches/0/after",
+                json!({"kind": "complete", "fetch": 1}),
+                "plans[0].fetches[0].after: it waits for itself, by way of others",
+            ),
+            (
+                "/plans/0/fetches/1/objects",
+                json!([2]),
+                "browsers[0].visits[0].page: pages[0] has no object 2, which plans[0].fetches[1] wants",
+            ),
+            (
+                "/browsers/0/forever",
+                json!(true),
+                "browsers[0].forever: it never ends; the scenario needs a duration_ns",
+            ),
+            (
+                "/links/3/from",
+                json!(2),
+                "browsers[0].node: no path of links leads from node 2 (server) to node 0 (client)",
+            ),
+        ];
+        for (pointer, value, expected) in cases {
+            let mut document = testing::document();
+            *document.pointer_mut(pointer).unwrap() = value;
+            if pointer == "/links/3/from" {
+                document["links"][3]["to"] = json!(1);
+            }
+            let fault = run(&Arc::new(testing::scenario(document))).unwrap_err();
+            assert_eq!(fault.to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! RACK (RFC 8985, section 6): a segment is lost when one sent later was delivered and it should
+//! have arrived too.
+//!
+//! As in Linux, the reordering window is none once `threshold` segments are sacked or in
+//! recovery, unless reordering was seen. It does not grow with D-SACKs (section 6.2, step 4).
+
+use super::scoreboard::{Scoreboard, Sent};
+use crate::stack::Nanoseconds;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rack {
+    /// Of the most recently sent segment that was delivered (`RACK.xmit_ts`, `.end_seq`, `.rtt`).
+    newest: Option<Newest>,
+    /// Highest end of what was delivered (`RACK.fack`).
+    highest: u64,
+    has_reordering: bool,
+    min_rtt: Option<Nanoseconds>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Newest {
+    order: u64,
+    rtt: Nanoseconds,
+}
+
+/// What the reordering window depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    pub is_recovering: bool,
+    pub duplicate_ack_threshold: u32,
+    pub smoothed_rtt: Nanoseconds,
+}
+
+/// Timestamps are that coarse.
+const ECHO_NS: Nanoseconds = 1_000_000;
+
+impl Rack {
+    /// Of the most recently sent segment that was delivered.
+    #[must_use]
+    pub fn rtt(&self) -> Nanoseconds {
+        self.newest.map_or(0, |newest| newest.rtt)
+    }
+
+    /// Steps 1 to 3 of section 6.2 for what an ACK delivered. `echo` is when the segment that
+    /// the ACK answers was sent, as far as its timestamp tells.
+    pub fn delivered(&mut self, segments: &[Sent], now: Nanoseconds, echo: Option<Nanoseconds>) {
+        for segment in segments {
+            let rtt = now.saturating_sub(segment.sent);
+            if !segment.is_retransmitted() {
+                self.min_rtt = Some(self.min_rtt.map_or(rtt, |least| least.min(rtt)));
+                self.has_reordering |= segment.end < self.highest;
+            }
+            self.highest = self.highest.max(segment.end);
+            if segment.is_retransmitted() && self.is_ack_of_original(segment, rtt, echo) {
+                continue;
+            }
+            let is_newer = self
+                .newest
+                .is_none_or(|newest| segment.order > newest.order);
+            if is_newer {
+                self.newest = Some(Newest {
+                    order: segment.order,
+                    rtt,
+                });
+            }
+        }
+    }
+
+    /// Step 2: an ACK that answers an earlier transmission says nothing about the last one.
+    fn is_ack_of_original(
+        &self,
+        segment: &Sent,
+        rtt: Nanoseconds,
+        echo: Option<Nanoseconds>,
+    ) -> bool {
+        let is_older = echo.is_some_and(|echo| echo + ECHO_NS <= segment.sent);
+        is_older || self.min_rtt.is_some_and(|least| rtt < least)
+    }
+
+    /// Step 5: marks what is lost. The result is how many bytes, and when to look again.
+    pub fn detect(
+        &self,
+        board: &mut Scoreboard,
+        now: Nanoseconds,
+        circumstances: Circumstances,
+    ) -> (u64, Option<Nanoseconds>) {
+        let Some(newest) = self.newest else {
+            return (0, None);
+        };
+        if !board.is_disordered() {
+            return (0, None);
+        }
+        let wait = newest.rtt + self.window(board.sacked_segments(), circumstances);
+        let mut again = None;
+        let lost = board.lose(|segment| {
+            let due = segment.sent + wait;
+            let is_before = segment.order < newest.order;
+            if is_before && due > now {
+                again = again.max(Some(due));
+            }
+            is_before && due <= now
+        });
+        (lost, again)
+    }
+
+    /// Step 4: a quarter of the least round trip, at most the smoothed one.
+    fn window(&self, sacked: u32, circumstances: Circumstances) -> Nanoseconds {
+        let is_certain =
+            circumstances.is_recovering || sacked >= circumstances.duplicate_ack_threshold;
+        if is_certain && !self.has_reordering {
+            return 0;
+        }
+        let least = self.min_rtt.unwrap_or(0);
+        (least / 4).min(circumstances.smoothed_rtt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1000;
+    const MS: Nanoseconds = 1_000_000;
+    const OPEN: Circumstances = Circumstances {
+        is_recovering: false,
+        duplicate_ack_threshold: 3,
+        smoothed_rtt: 100 * MS,
+    };
+
+    /// Five segments a millisecond apart, of which the given ones are sacked after 100 ms.
+    fn sacked(indices: &[u64]) -> (Scoreboard, Rack) {
+        let mut board = Scoreboard::default();
+        for index in 0..5 {
+            board.send(1 + index * MSS, 1 + (index + 1) * MSS, index * MS);
+        }
+        let mut rack = Rack::default();
+        for index in indices {
+            let block = (1 + index * MSS, 1 + (index + 1) * MSS);
+            let delivered = board.receive(1, [block].into_iter());
+            rack.delivered(&delivered.segments, (100 + index) * MS, None);
+        }
+        (board, rack)
+    }
+
+    #[test]
+    fn one_sacked_segment_makes_the_one_before_wait_a_quarter_of_a_round_trip() {
+        let (mut board, rack) = sacked(&[1]);
+        assert_eq!(rack.detect(&mut board, 101 * MS, OPEN), (0, Some(125 * MS)));
+        assert_eq!(rack.detect(&mut board, 125 * MS, OPEN), (MSS, None));
+    }
+
+    #[test]
+    fn three_sacked_segments_make_it_lost_at_once() {
+        let (mut board, rack) = sacked(&[1, 2, 3]);
+        assert_eq!(rack.detect(&mut board, 103 * MS, OPEN), (MSS, None));
+        assert_eq!(board.next_lost().map(|segment| segment.start), Some(1));
+    }
+
+    #[test]
+    fn seen_reordering_keeps_the_window() {
+        let (mut board, rack) = sacked(&[2, 1, 3, 4]);
+        assert_eq!(rack.detect(&mut board, 104 * MS, OPEN).0, 0);
+    }
+
+    #[test]
+    fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
+        let (mut board, mut rack) = sacked(&[1, 2, 3]);
+        rack.detect(&mut board, 103 * MS, OPEN);
+        board.resend(1, 103 * MS);
+        board.send(1 + 5 * MSS, 1 + 6 * MSS, 104 * MS);
+        let delivered = board.receive(1, [(1 + 5 * MSS, 1 + 6 * MSS)].into_iter());
+        rack.delivered(&delivered.segments, 204 * MS, None);
+        let recovering = Circumstances {
+            is_recovering: true,
+            ..OPEN
+        };
+        let (lost, _) = rack.detect(&mut board, 204 * MS, recovering);
+        assert_eq!(lost, 2 * MSS, "the retransmission, and the fifth segment");
+    }
+
+    #[test]
+    fn an_ack_of_the_original_is_no_evidence_about_the_retransmission() {
+        let (mut board, mut rack) = sacked(&[]);
+        board.resend(1, 99 * MS);
+        let delivered = board.receive(1 + MSS, std::iter::empty());
+        rack.delivered(&delivered.segments, 100 * MS, Some(0));
+        assert_eq!(rack.newest, None);
+    }
+}

@@ -1,0 +1,152 @@
+"""What a page becomes when it is fetched again, or fetched otherwise: caches, compression, differences.
+
+Each function makes of a page the pages of successive visits (a *revisit*), or another page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.page import Constant, Exponential, Law, Object, Page, Pareto, Uniform, expected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "compressed",
+    "conditional_get",
+    "delta_encoding",
+    "fast_delta",
+    "is_changed",
+    "once",
+    "optimistic_delta",
+    "precreated_delta",
+    "twice",
+]
+
+# "42 kB of HTML became 11 kB": Nielsen et al. 1997 (SIGCOMM), section 5.
+_COMPRESSION: Final = 11 / 42
+# "Up to 83 % savings" of a delta, compressed (Bhalekar 2003, section 3.5.1; Mogul et al. 1997).
+_DELTA_OF_TEXT: Final = 0.17
+# Of what is compressed already a delta is little use: the bound under which it is of any
+# ("less than half the original size", Bhalekar 2003, section 3.5.2).
+_DELTA_OF_OTHERS: Final = 0.5
+# 25 % of the traffic is delta-eligible (Bhalekar 2003, section 3.5.2): every fourth object changes.
+_CHANGES_EVERY: Final = 4
+# Assumed: a delta is made at 1 MB/s of the text it is made of.
+_DELTA_NS_PER_BYTE: Final = 1000
+_CHANGED: Final = "If-Modified-Since: Mon, 01 Apr 1996 12:00:00 GMT"
+_OK: Final = 200
+_NOT_MODIFIED: Final = 304
+#: "226 IM Used" (RFC 3229, section 10.4.1).
+_IM_USED: Final = 226
+
+
+def once(page: Page) -> tuple[Page, ...]:
+    """One visit."""
+    return (page,)
+
+
+def twice(page: Page) -> tuple[Page, ...]:
+    """A visit and the same again, nothing cached: what a second access costs with a warm transport."""
+    return page, page
+
+
+def conditional_get(page: Page) -> tuple[Page, ...]:
+    """A visit, and again with everything cached and nothing changed: 304 for every object."""
+    cached = tuple(_unchanged(part) for part in page.objects)
+    return page, page.with_objects(cached, name=f"{page.name}-not-modified")
+
+
+def delta_encoding(page: Page) -> tuple[Page, ...]:
+    """A visit, and again after a change: differences of what changed, 304 for the rest (RFC 3229)."""
+    return page, _changed(page, _delta, "delta")
+
+
+def fast_delta(page: Page) -> tuple[Page, ...]:
+    """As :func:`delta_encoding`, with differences of text only; what else changed comes whole."""
+    return page, _changed(page, lambda part: _delta(part) if part.is_text else _whole(part), "fast-delta")
+
+
+def precreated_delta(page: Page) -> tuple[Page, ...]:
+    """As :func:`delta_encoding`, with differences made beforehand: the server takes no time for them."""
+    return page, _changed(page, lambda part: replace(_delta(part), processing_ns=0), "precreated-delta")
+
+
+def optimistic_delta(page: Page) -> tuple[Page, ...]:
+    """The old base document at once, and the difference to the new one as soon as it is made.
+
+    (Banga et al. 1997, by Bhalekar 2003, section 7.2.1.) The last object is the difference; it is
+    asked for together with the old version.
+    """
+    base = page.objects[0]
+    difference = replace(_delta(base), target=f"{base.target}?delta", found_at=0)
+    return (page.with_objects((*page.objects, difference), name=f"{page.name}-optimistic-delta"),)
+
+
+def compressed(page: Page) -> Page:
+    """The same page with its text compressed; images are compressed already (Bhalekar 2003, section 3.3)."""
+    return page.with_objects(tuple(map(_compressed, page.objects)), name=f"{page.name}-compressed")
+
+
+def is_changed(index: int) -> bool:
+    """Whether the object of this number changes between two visits: the base document and every fourth."""
+    return index % _CHANGES_EVERY == 0
+
+
+def _changed(page: Page, change: Callable[[Object], Object], name: str) -> Page:
+    parts = (change(part) if is_changed(index) else _unchanged(part) for index, part in enumerate(page.objects))
+    return page.with_objects(tuple(parts), name=f"{page.name}-{name}")
+
+
+def _unchanged(part: Object) -> Object:
+    return replace(
+        part,
+        status=_NOT_MODIFIED,
+        size=Constant(value=0),
+        request_fields=(*part.request_fields, _CHANGED),
+        found_at=None,
+    )
+
+
+def _whole(part: Object) -> Object:
+    return replace(part, request_fields=(*part.request_fields, _CHANGED))
+
+
+def _delta(part: Object) -> Object:
+    ratio = _DELTA_OF_TEXT if part.is_text else _DELTA_OF_OTHERS
+    return replace(
+        part,
+        status=_IM_USED,
+        size=_scaled(part.size, ratio),
+        processing_ns=round(expected(part.size) * _DELTA_NS_PER_BYTE),
+        request_fields=(*part.request_fields, 'If-None-Match: "1"', "A-IM: vcdiff"),
+        response_fields=(*part.response_fields, "IM: vcdiff", 'Delta-Base: "1"', 'ETag: "2"'),
+        found_at=None,
+    )
+
+
+def _compressed(part: Object) -> Object:
+    if not part.is_text or part.status != _OK:
+        return part
+    return replace(
+        part,
+        size=_scaled(part.size, _COMPRESSION),
+        request_fields=(*part.request_fields, "Accept-Encoding: gzip"),
+        response_fields=(*part.response_fields, "Content-Encoding: gzip"),
+        found_at=None if part.found_at is None else round(part.found_at * _COMPRESSION),
+    )
+
+
+def _scaled(law: Law, ratio: float) -> Law:
+    """What the law gives, times this."""
+    match law:
+        case Constant():
+            return Constant(value=round(law.value * ratio))
+        case Uniform():
+            return Uniform(low=round(law.low * ratio), high=round(law.high * ratio))
+        case Exponential():
+            return Exponential(mean=law.mean * ratio)
+        case Pareto():
+            return Pareto(scale=law.scale * ratio, shape=law.shape, max=round(law.max * ratio))

@@ -1,0 +1,273 @@
+"""Scenarios in TOML: what people write, checked field by field.
+
+A short file names a strategy, a page and a network, as the command line does::
+
+    strategy = "http11-pipelined"
+    page = "kruse-lerc"
+    network = "satellite"
+    stack = "netbsd-1.2.1"
+
+A long one has tables. Whatever has a name can be written out in its place; ``based_on`` changes a
+known one::
+
+    seed = 7
+    duration = "60 s"
+    network = "thesis"                      # or [network] with nodes and links
+
+    [stacks.mine]
+    based_on = "linux-6"
+    nagle = "off"
+
+    [pages.home]
+    base = "6651 B"
+    images = ["3883 B", "1866 B"]
+
+    [[servers]]
+    name = "web"
+    node = "s1"
+    stack = "mine"
+    processing = "2 ms"
+    keep_alive = { timeout = "15 s" }
+
+    [[browsers]]
+    node = "c1"
+    stack = "mine"
+    origin = "web"
+    page = "home"
+    plan = "http11-pipelined"               # a strategy, or a table of [plans]
+
+Durations, rates and sizes are text with a unit (``30 ms``, ``1.5 Mb/s``, ``16 kB``), queues
+``25 packets``, ``64 kB`` or ``unlimited``, first windows ``3 segments``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_sim.decoder import LAWS_OF_TIME, Decoder, check_keys, listed, within
+from reference_sim.document import annotations_of
+from reference_sim.names import named
+from reference_sim.networks import NETWORKS
+from reference_sim.page import Page, objects_of
+from reference_sim.pages import PAGES
+from reference_sim.plan import Plan, Visit
+from reference_sim.quantities import bytes_of, nanoseconds
+from reference_sim.scenario import Browser, Scenario, Tap
+from reference_sim.stack import Stack
+from reference_sim.stacks import PRESETS
+from reference_sim.strategy import named_strategy
+from reference_sim.topology import Link, Network, duplex
+from reference_sim.workloads import retrieval, tap_at
+from tcptrace_http.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+
+__all__ = ["parse", "read"]
+
+_SHORT: Final = (
+    "strategy",
+    "page",
+    "network",
+    "stack",
+    "server_stack",
+    "think",
+    "parse",
+    "processing",
+    "at",
+    "seed",
+)
+_OF_A_SIZED_PAGE: Final = ("name", "base", "images", "host")
+
+
+def read(path: str | PathLike[str]) -> Scenario:
+    """The scenario of a TOML file.
+
+    :raises ScenarioError: the file cannot be read, or is no scenario: file, field and what to do.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ScenarioError(error.strerror or str(error), path=str(path)) from None
+    except UnicodeDecodeError:
+        raise ScenarioError("not UTF-8, as TOML is", path=str(path)) from None
+    return parse(text, path=str(path))
+
+
+def parse(text: str, *, path: str = "") -> Scenario:
+    """The scenario of TOML text; ``path`` is what messages call it.
+
+    :raises ScenarioError: the text is no scenario: field and what to do.
+    """
+    try:
+        return _Reader(tomllib.loads(text)).scenario()
+    except tomllib.TOMLDecodeError as error:
+        raise ScenarioError(f"not TOML: {error}", path=path) from None
+    except ScenarioError as error:
+        raise error.within("", path=path) from None
+
+
+class _Reader:
+    """Reads one file; the names that it defines come before those that are known everywhere."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+        self._stacks = {name: preset.stack for name, preset in PRESETS.items()}
+        self._pages = dict(PAGES)
+        self._plans: dict[str, Plan] = {}
+        self._decoder = Decoder(
+            {
+                Stack: lambda value: self._named(self._stacks, value, self._stack, "stack"),
+                Page: lambda value: self._named(self._pages, value, self._page, "page"),
+                Plan: lambda value: self._named(self._plans, value, self._plan, "plan"),
+                Network: lambda value: self._named(NETWORKS, value, self._network, "network"),
+                Browser: self._browser,
+            }
+        )
+
+    def scenario(self) -> Scenario:
+        self._read_names()
+        rest = {key: value for key, value in self._document.items() if key not in {"stacks", "pages", "plans"}}
+        if "strategy" in rest:
+            return self._short(rest)
+        if "network" not in rest:
+            raise ScenarioError(
+                f"is missing; name one ({', '.join(NETWORKS)}) or give nodes and links", field="network"
+            )
+        taps = within("taps", listed, rest.pop("taps", []))
+        made: Scenario = self._decoder.dataclass(Scenario, rest)
+        placed = (within(f"taps[{index}]", self._tap, made.network, tap) for index, tap in enumerate(taps))
+        return replace(made, taps=tuple(placed))
+
+    def _short(self, table: dict[str, Any]) -> Scenario:
+        """Strategy, page, network: what the command line takes too."""
+        check_keys(table, _SHORT)
+        for key in ("page", "network"):
+            if key not in table:
+                raise ScenarioError("is missing; a file with a strategy names a page and a network", field=key)
+        types = {"page": Page, "network": Network, "stack": Stack, "server_stack": Stack, "at": str, "seed": int}
+        choices = {key: within(key, self._decoder.value, types[key], table[key]) for key in types.keys() & table}
+        choices["strategy"] = within("strategy", named_strategy, str(table["strategy"]))
+        for key in LAWS_OF_TIME & table.keys():
+            choices[key] = within(key, lambda law: self._decoder.law(law, is_time=True), table[key])
+        if "parse" in table:
+            choices["parse"] = within("parse", nanoseconds, table["parse"])
+        if "stack" in choices:
+            choices["client_stack"] = choices.pop("stack")
+        return retrieval(**choices)
+
+    def _read_names(self) -> None:
+        for name, table in self._tables("stacks"):
+            self._stacks[name] = within(f"stacks.{name}", self._stack, {"name": name, **table})
+        for name, table in self._tables("pages"):
+            self._pages[name] = within(f"pages.{name}", self._page, {"name": name, **table})
+        for name, table in self._tables("plans"):
+            self._plans[name] = within(f"plans.{name}", self._plan, table)
+
+    def _tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
+        table = self._document.get(key, {})
+        if not isinstance(table, dict) or not all(isinstance(part, dict) for part in table.values()):
+            raise ScenarioError(f"is not a table of tables: [{key}.NAME]", field=key)
+        return list(table.items())
+
+    def _named(self, known: Mapping[str, Any], value: Any, make: Any, what: str) -> Any:
+        """What has this name, or what is written out in place of one."""
+        return named(known, value, what=what) if isinstance(value, str) else make(value)
+
+    def _stack(self, table: Any) -> Any:
+        """A stack, whole or ``based_on`` another."""
+        if not isinstance(table, dict) or "based_on" not in table:
+            return self._decoder.dataclass(Stack, table)
+        known = within("based_on", lambda: named(self._stacks, str(table["based_on"]), what="stack"))
+        return self._changed(known, {key: value for key, value in table.items() if key != "based_on"})
+
+    def _changed(self, known: Any, table: dict[str, Any]) -> Any:
+        """The same with other fields; of a field that is a table itself, only what is given changes."""
+        hints = annotations_of(type(known))
+        check_keys(table, hints)
+        changes = {}
+        for key, value in table.items():
+            old = getattr(known, key)
+            is_part = isinstance(value, dict) and "kind" not in value and is_dataclass(old)
+            if is_part:
+                changes[key] = within(key, self._changed, old, value)
+            else:
+                changes[key] = within(key, self._decoder.value, hints[key], value, key)
+        return replace(known, **changes)
+
+    def _page(self, table: Any) -> Any:
+        """A page by its objects, or by the sizes of its document and its images."""
+        if not isinstance(table, dict) or "base" not in table:
+            return self._decoder.dataclass(Page, table)
+        check_keys(table, _OF_A_SIZED_PAGE)
+        base = within("base", bytes_of, table["base"])
+        sizes = within("images", listed, table.get("images", []))
+        images = [within(f"images[{index}]", bytes_of, size) for index, size in enumerate(sizes)]
+        name, host = (within(key, self._decoder.value, str, table.get(key, "page")) for key in ("name", "host"))
+        page = Page(name=name, objects=objects_of(base, *images))
+        return replace(page, host=host) if "host" in table else page
+
+    def _plan(self, table: Any) -> Any:
+        return self._decoder.dataclass(Plan, table)
+
+    def _network(self, table: Any) -> Any:
+        """Nodes and links; ``duplex`` has links of both directions alike, ``between`` two nodes."""
+        if not isinstance(table, dict) or "duplex" not in table:
+            return self._decoder.dataclass(Network, table)
+        pairs = within("duplex", listed, table["duplex"])
+        both = [within(f"duplex[{index}]", self._duplex, pair) for index, pair in enumerate(pairs)]
+        links = within("links", self._decoder.value, tuple[Link, ...], table.get("links", []))
+        rest = {key: value for key, value in table.items() if key not in {"duplex", "links"}}
+        bare = self._decoder.dataclass(Network, {**rest, "links": []})
+        return replace(bare, links=(*links, *(link for pair in both for link in pair)))
+
+    def _duplex(self, table: Any) -> tuple[Link, Link]:
+        ends = table.get("between") if isinstance(table, dict) else None
+        if not isinstance(ends, list) or [type(end) for end in ends] != [str, str]:
+            raise ScenarioError("two names of nodes are needed: between = ['a', 'b']", field="between")
+        rest = {key: value for key, value in table.items() if key != "between"}
+        link = self._decoder.dataclass(Link, {**rest, "start": ends[0], "end": ends[1]})
+        alike = {field.name: getattr(link, field.name) for field in fields(Link)}
+        del alike["start"], alike["end"]
+        there, back = duplex(ends[0], ends[1], **alike)
+        return there, back
+
+    def _browser(self, table: Any) -> Any:
+        """A browser with ``visits``, or with ``page`` and ``plan``."""
+        hints = annotations_of(Browser)
+        check_keys(table, (*hints, "page", "plan"))
+        if "visits" in table:
+            each = enumerate(within("visits", listed, table["visits"]))
+            visits = [visit for index, part in each for visit in within(f"visits[{index}]", self._visits, part)]
+        else:
+            visits = list(self._visits(table))
+        rest = {key: value for key, value in table.items() if key not in {"page", "plan", "visits"}}
+        plan = table.get("plan")
+        if "http_version" not in rest and isinstance(plan, str) and plan not in self._plans:
+            rest["http_version"] = named_strategy(plan).version.value
+        values = {key: within(key, self._decoder.value, hints[key], value, key) for key, value in rest.items()}
+        for key in ("node", "stack"):
+            if key not in values:
+                raise ScenarioError("is missing", field=key)
+        return Browser(visits=tuple(visits), **values)
+
+    def _visits(self, table: Any) -> tuple[Visit, ...]:
+        """A page by a plan: a strategy, a name of [plans], or written out."""
+        for key in ("page", "plan"):
+            if not isinstance(table, dict) or key not in table:
+                raise ScenarioError("is missing; a visit is of a page, by a plan", field=key)
+        page = within("page", self._decoder.value, Page, table["page"])
+        plan = table["plan"]
+        if isinstance(plan, str) and plan not in self._plans:
+            strategy = within("plan", named_strategy, plan)
+            visits: tuple[Visit, ...] = within("plan", strategy.visits, page)
+            return visits
+        chosen = within("plan", self._decoder.value, Plan, plan)
+        return (within("plan", lambda: Visit(page=page, plan=chosen)),)
+
+    def _tap(self, network: Network, value: Any) -> Tap:
+        return tap_at(network, str(value))

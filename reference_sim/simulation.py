@@ -1,0 +1,169 @@
+"""Runs a scenario: its captures are the very traces that an analysis reads, with the truth beside them.
+
+>>> simulation = simulate(scenario, seed=7)
+>>> simulation.capture(at="client").packets
+>>> simulation.truth.transactions
+>>> simulation.write_pcap("page.pcap", at="client")
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from reference_sim.truth import Truth, native, truth_of
+from tcptrace_http.errors import ScenarioError
+from tcptrace_http.schema import TABLES
+from tcptrace_http.trace import Provenance, Trace, empty_frame, frame_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+__all__ = ["Simulation", "simulate"]
+
+# Some hundredths of a second of work: between two steps Python can show progress, or be interrupted.
+_STEP_EVENTS: Final = 100_000
+
+
+class _Describes(Protocol):
+    """A scenario that can write the document that the engine reads."""
+
+    def document(self) -> Mapping[str, Any]: ...
+
+
+class Simulation:
+    """A simulation that has run."""
+
+    def __init__(self, document: Mapping[str, Any], outcome: native.Outcome) -> None:
+        self._document = document
+        self._outcome = outcome
+
+    @cached_property
+    def truth(self) -> Truth:
+        """What really happened."""
+        return truth_of(self._outcome)
+
+    @property
+    def events(self) -> int:
+        """Events that the engine handled."""
+        return self._outcome.events
+
+    @property
+    def end_ns(self) -> int:
+        """Simulated nanoseconds from the start to where it stopped."""
+        return self._outcome.end_ns
+
+    @cached_property
+    def taps(self) -> tuple[str, ...]:
+        """The names of the nodes and links where frames were recorded."""
+        return tuple(_tap_name(self._document, tap) for tap in self._document["taps"])
+
+    def capture(self, at: str = "client") -> Trace:
+        """The trace that a capture at a node or link gives; nothing of it went through a file.
+
+        ``client`` and ``server`` are the first ones' nodes where no node or link is called so.
+
+        :raises ScenarioError: the scenario has no tap there.
+        """
+        tap = self._tap(at)
+        packets = frame_of(self._outcome.packets(tap), TABLES["packets"])
+        times = self._outcome.times_ns(tap)
+        frames = self._outcome.frames(tap)
+        first, last = times if times is not None else (None, None)
+        provenance = Provenance(
+            path=at,
+            format="pcap",
+            packets=frames,
+            tcp_packets=frames,
+            first_time_ns=first,
+            last_time_ns=last,
+            truncated=False,
+            link_types=("ETHERNET",) if frames else (),
+            bytes_read=len(self._outcome.pcap(tap)),
+        )
+        return Trace(packets=packets, anomalies=empty_frame(TABLES["anomalies"]), provenance=provenance)
+
+    def pcap(self, at: str = "client") -> bytes:
+        """The capture at a node or link, as the bytes of a pcap file with nanoseconds.
+
+        :raises ScenarioError: the scenario has no tap there.
+        """
+        return self._outcome.pcap(self._tap(at))
+
+    def pcapng(self, at: str = "client") -> bytes:
+        """The capture at a node or link, as the bytes of a pcapng file.
+
+        :raises ScenarioError: the scenario has no tap there.
+        """
+        return self._outcome.pcapng(self._tap(at))
+
+    def write_pcap(self, path: str | PathLike[str], *, at: str = "client") -> None:
+        """Write the capture at a node or link as a pcap file.
+
+        :raises ScenarioError: the scenario has no tap there.
+        :raises OSError: the file cannot be written.
+        """
+        Path(path).write_bytes(self.pcap(at))
+
+    def write_pcapng(self, path: str | PathLike[str], *, at: str = "client") -> None:
+        """Write the capture at a node or link as a pcapng file.
+
+        :raises ScenarioError: the scenario has no tap there.
+        :raises OSError: the file cannot be written.
+        """
+        Path(path).write_bytes(self.pcapng(at))
+
+    def _tap(self, at: str) -> int:
+        for name in (at, _role(self._document, at)):
+            if name in self.taps:
+                return self.taps.index(name)
+        known = ", ".join(map(repr, self.taps)) or "none"
+        raise ScenarioError(f"no tap at {at!r}: there is {known}; add one to the scenario", field="taps")
+
+
+def simulate(
+    scenario: _Describes | Mapping[str, Any],
+    *,
+    seed: int | None = None,
+    progress: Callable[[int, int | None], None] | None = None,
+) -> Simulation:
+    """Run a scenario, or the document of one, to its end.
+
+    ``seed`` stands for the scenario's own. ``progress`` is called now and then with the simulated nanoseconds
+    that have passed, and how many there will be (None where the scenario has no duration).
+
+    :raises ScenarioError: the scenario cannot be; the message names the field.
+    """
+    document = dict(scenario if isinstance(scenario, Mapping) else scenario.document())
+    if seed is not None:
+        document["seed"] = seed
+    try:
+        running = native.Simulation(json.dumps(document))
+    except native.ScenarioFault as fault:
+        field, what = fault.args
+        raise ScenarioError(what, field=field) from None
+    while running.step(_STEP_EVENTS):
+        if progress is not None:
+            progress(running.now_ns, document["duration_ns"])
+    return Simulation(document, running.finish())
+
+
+def _tap_name(document: Mapping[str, Any], tap: Mapping[str, Any]) -> str:
+    table = {"node": "nodes", "link": "links"}[tap["kind"]]
+    return str(document[table][tap["index"]]["name"])
+
+
+def _role(document: Mapping[str, Any], at: str) -> str | None:
+    """The node of the first ``client`` or ``server``, whatever it is called."""
+    if at == "client":
+        nodes = [client["node"] for client in (*document["browsers"], *document["transfers"])]
+    elif at == "server":
+        nodes = [server["node"] for server in document["servers"]]
+        nodes += [transfer["server_node"] for transfer in document["transfers"]]
+    else:
+        nodes = []
+    return next((str(document["nodes"][node]["name"]) for node in nodes), None)

@@ -1,0 +1,390 @@
+"""The table of strategies: one row each, and only the choices that differ from HTTP/1.0 serial.
+
+What each choice means is said in :class:`~reference_sim.strategy.Strategy`, with how to add a row.
+
+>>> from reference_sim.strategies import STRATEGIES
+>>> STRATEGIES["http11-pipelined"].pipelining
+100
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_sim.page import Object, Page
+from reference_sim.page_versions import (
+    compressed,
+    conditional_get,
+    delta_encoding,
+    fast_delta,
+    optimistic_delta,
+    precreated_delta,
+    twice,
+)
+from reference_sim.plan import Complete, Fetch, HttpVersion, Plan
+from reference_sim.scenario import Writes
+from reference_sim.stack import IdleRestart, Nagle, Rfc3390, Segments, Sharing
+from reference_sim.strategy import REGISTERED, Bundling, Discovery, Place, Protocol, Strategy, plan_of, register
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["STRATEGIES"]
+
+_BHALEKAR: Final = "Bhalekar 2003, section"
+_EGGERT: Final = "Eggert 1999, section"
+_GURKAN: Final = "Gürkan 1998, section"
+_HEIDEMANN: Final = "Heidemann 1996, section"
+_KRUSE: Final = "Kruse 2001, section"
+
+# More than any page of the papers has objects: all requests at once.
+_ALL_AT_ONCE: Final = 100
+# Apache 1.1 wrote its buffer of 4 kB as it filled (Heidemann 1996, section 2.3).
+_APACHE_BUFFER: Final = 4096
+# A browser that "widely used" opened so many (Eggert 1999, section 4; Kruse 2001, section 4.2).
+_NETSCAPE_CONNECTIONS: Final = 4
+# Where the GET of Netscape 3 was cut is not printed; any cut inside it shows the same.
+_SPLIT_AFTER: Final = 100
+
+_HTTP11: Final[Mapping[str, Any]] = {"version": HttpVersion.HTTP11, "persistent": True}
+_STREAMING: Final[Mapping[str, Any]] = {"discovery": Discovery.STREAMING}
+_PIPELINED: Final[Mapping[str, Any]] = {**_HTTP11, **_STREAMING, "pipelining": _ALL_AT_ONCE}
+
+
+def _connections() -> Iterator[Strategy]:
+    """A connection for each object: HTTP/1.0 as RFC 1945 has it, and FTP before it."""
+    yield Strategy(
+        name="http10-serial",
+        about="HTTP/1.0: a connection an object, one after the other",
+        source=f"{_GURKAN} 4.3; {_BHALEKAR} 2.1; RFC 1945",
+    )
+    yield Strategy(
+        name="http10-parallel",
+        about="HTTP/1.0: the document, then a connection for each object at once",
+        source=f"{_GURKAN} 4.4",
+        connections=None,
+    )
+    yield Strategy(
+        name="http10-parallel-4",
+        about="HTTP/1.0 as Netscape did it: at most four connections, requests as the links come",
+        source=f"{_EGGERT} 4",
+        connections=_NETSCAPE_CONNECTIONS,
+        **_STREAMING,
+    )
+    yield Strategy(
+        name="http10-parallel-all",
+        about="HTTP/1.0 without a bound: a connection for each object as its link comes",
+        source=f"{_EGGERT} 4, unlimited concurrency",
+        connections=None,
+        **_STREAMING,
+    )
+    yield Strategy(
+        name="http10-keep-alive",
+        about="HTTP/1.0 with keep-alive on one connection, one request outstanding",
+        source=f"{_KRUSE} 4.2",
+        persistent=True,
+    )
+    yield Strategy(
+        name="http10-keep-alive-x4",
+        about="HTTP/1.0 with keep-alive on up to four connections",
+        source=f"{_KRUSE} 4.2",
+        connections=_NETSCAPE_CONNECTIONS,
+        persistent=True,
+        **_STREAMING,
+    )
+    yield Strategy(
+        name="http10-keep-alive-x4-split",
+        about="The same, with the first GET in two packets: the second waits for the ACK of the first",
+        source=f"{_KRUSE} 5.3.2, Figure 7",
+        connections=_NETSCAPE_CONNECTIONS,
+        persistent=True,
+        split_request=_SPLIT_AFTER,
+        **_STREAMING,
+    )
+    yield Strategy(
+        name="ftp",
+        about="FTP: a control connection, and a data connection for each file",
+        source=f"{_BHALEKAR} 2.1.1, Figure 1.2; RFC 959",
+        protocol=Protocol.FTP,
+    )
+
+
+def _persistent() -> Iterator[Strategy]:
+    """One connection for a page: HTTP/1.1, and what the papers made of it."""
+    yield Strategy(
+        name="http11",
+        about="HTTP/1.1 without pipelining: one persistent connection, a round trip an object",
+        source=f"{_KRUSE} 3, Figure 3",
+        **_HTTP11,
+    )
+    yield Strategy(
+        name="http11-pipelined",
+        about="HTTP/1.1 with pipelining: requests go out as the links come, without waiting for responses",
+        source=f"{_KRUSE} 3, Figure 4; {_BHALEKAR} 2.2",
+        **_PIPELINED,
+    )
+    yield Strategy(
+        name="thesis-pipelined",
+        about="What the thesis calls pipelined: one persistent connection, one request outstanding",
+        source=f"{_GURKAN} 4.5: the requests of Table 4.5 are one round trip apart",
+        closes_with_last=True,
+        **_HTTP11,
+    )
+    yield Strategy(
+        name="segment-filled",
+        about="The document in whole segments, then all its inline files as one response",
+        source=f"{_GURKAN} 4.6",
+        closes_with_last=True,
+        bundling=Bundling.INLINES,
+        **_HTTP11,
+    )
+    yield Strategy(
+        name="getall",
+        about="One request for a document and all it links to",
+        source=f"{_BHALEKAR} 2.4.1",
+        bundling=Bundling.ALL,
+        **_HTTP11,
+    )
+    yield Strategy(
+        name="getlist",
+        about="A request for the list of a page's objects, and one for those that are wanted",
+        source=f"{_BHALEKAR} 2.4.1",
+        bundling=Bundling.LIST,
+        **_HTTP11,
+    )
+    yield Strategy(
+        name="exactconn",
+        about="One persistent connection with a first window of four segments, one request outstanding",
+        source=f"{_BHALEKAR} 4.2.2",
+        persistent=True,
+        server_stack={"initial_window": Segments(segments=4)},
+    )
+    yield Strategy(
+        name="maxconn",
+        about="A connection for each object with a first window of one segment",
+        source=f"{_BHALEKAR} 4.2.2",
+        connections=None,
+        server_stack={"initial_window": Segments(segments=1)},
+        **_STREAMING,
+    )
+    yield Strategy(
+        name="http11-pipelined-4k",
+        about="HTTP/1.1 with pipelining and a first window of about 4 KB",
+        source=f"{_KRUSE} 2.2 and 4.2",
+        server_stack={"initial_window": Rfc3390()},
+        **_PIPELINED,
+    )
+    yield Strategy(
+        name="http10-keep-alive-4k",
+        about="HTTP/1.0 with keep-alive on one connection and a first window of about 4 KB",
+        source=f"{_KRUSE} 2.2 and 4.2",
+        persistent=True,
+        server_stack={"initial_window": Rfc3390()},
+    )
+
+
+def _apache() -> Iterator[Strategy]:
+    """P-HTTP as Apache 1.1b4 did it, and each of Heidemann's fixes."""
+    apache = Strategy(
+        name="p-http-apache-1.1b4",
+        about="P-HTTP of Apache 1.1b4: the head flushed alone, the body in 4 kB writes, Nagle on",
+        source=f"{_HEIDEMANN} 2.1 to 2.3",
+        persistent=True,
+        writes=Writes(head_alone=True, chunk_bytes=_APACHE_BUFFER),
+    )
+    yield apache
+    yield apache.but(
+        "p-http-headers-fix",
+        "P-HTTP of Apache with the first fix: the head goes with the first data",
+        writes=Writes(chunk_bytes=_APACHE_BUFFER),
+    )
+    yield apache.but(
+        "p-http-nagle-fix",
+        "P-HTTP of Apache with the second fix only: Nagle off",
+        server_stack={"nagle": Nagle.OFF},
+    )
+    yield apache.but(
+        "p-http-both-fixes",
+        "P-HTTP of Apache with both fixes: the head goes with the first data, Nagle off",
+        writes=Writes(chunk_bytes=_APACHE_BUFFER),
+        server_stack={"nagle": Nagle.OFF},
+    )
+    for restart, about in (
+        (IdleRestart.KEEP, "kept"),
+        (IdleRestart.RESET, "reset to its first size"),
+        (IdleRestart.DECAY, "halved for each timeout"),
+        (IdleRestart.PACE, "kept, and paced over a round trip"),
+    ):
+        yield Strategy(
+            name=f"p-http-restart-{restart}",
+            about=f"P-HTTP, two visits on a connection: the window is {about} after the pause",
+            source=f"{_HEIDEMANN} 2.4",
+            revisit=twice,
+            server_stack={"idle_restart": restart},
+            plan=_kept_open,
+            **_HTTP11,
+        )
+
+
+def _kept_open(page: Page) -> Plan:
+    """One persistent connection that the next visit uses again."""
+    base = Fetch(objects=(0,))
+    inlines = (Fetch(objects=(index,), after=Complete(fetch=0)) for index in range(1, len(page.objects)))
+    return Plan(persistent=True, keeps_connections=True, fetches=(base, *inlines))
+
+
+def _transports() -> Iterator[Strategy]:
+    """HTTP/1.0 over another TCP: what connections learn from each other."""
+    for sharing, about in (
+        (Sharing.ETCP_FAIR, "fair scheduler"),
+        (Sharing.ETCP_CONTENT_DEPENDENT, "scheduler by content"),
+        (Sharing.ETCP_TICKET_DECAY, "scheduler with ticket decay"),
+        (Sharing.ETCP_HTML_PRE, "HTML before all others"),
+    ):
+        knobs = {"sharing": sharing, "accelerated_open": True, "idle_restart": IdleRestart.PACE}
+        first = Strategy(
+            name=f"http10-{sharing}",
+            about=f"HTTP/1.0 over E-TCP, {about}: a connection for each object",
+            source=f"{_EGGERT} 4",
+            connections=None,
+            client_stack=knobs,
+            server_stack=knobs,
+            **_STREAMING,
+        )
+        yield first
+        yield first.but(
+            f"http10-{sharing}-again",
+            f"HTTP/1.0 over E-TCP, {about}: a first and a repeated access",
+            source=f"{_EGGERT} 5",
+            revisit=twice,
+        )
+    accelerated = {"accelerated_open": True}
+    yield Strategy(
+        name="http10-ttcp",
+        about="HTTP/1.0 over T/TCP: the handshake is skipped once the server is known",
+        source=f"{_BHALEKAR} 3.1.1; RFC 1644",
+        client_stack=accelerated,
+        server_stack=accelerated,
+        revisit=twice,
+    )
+    for name, sharing, connections in (
+        ("s-tcb-temporal", Sharing.TEMPORAL, 1),
+        ("s-tcb-ensemble", Sharing.ENSEMBLE, _NETSCAPE_CONNECTIONS),
+    ):
+        shared = {"sharing": sharing}
+        yield Strategy(
+            name=f"http10-{name}",
+            about=f"HTTP/1.0 with shared TCP control blocks, {sharing}: connections start from what others learnt",
+            source=f"{_BHALEKAR} 3.1.1; RFC 2140",
+            connections=connections,
+            client_stack=shared,
+            server_stack=shared,
+            revisit=twice,
+        )
+
+
+def _caches() -> Iterator[Strategy]:
+    """Fewer bytes, or bytes from nearer: on one persistent connection, pipelined."""
+    for name, revisit, about, section in (
+        ("conditional-get", conditional_get, "again, with all cached and nothing changed: 304", "2.4"),
+        ("delta-encoding", delta_encoding, "again, with differences of what changed", "3.5"),
+        ("fast-delta", fast_delta, "again, with differences of the text that changed only", "7.2.1"),
+        ("precreated-delta", precreated_delta, "again, with differences made beforehand", "7.2.2"),
+        (
+            "optimistic-delta",
+            optimistic_delta,
+            "the old document at once, and the difference to the new one",
+            "7.2.1",
+        ),
+    ):
+        yield Strategy(
+            name=name,
+            about=f"HTTP/1.1 pipelined: {'a page, and ' * about.startswith('again')}{about}",
+            source=f"{_BHALEKAR} {section}",
+            revisit=revisit,
+            **_PIPELINED,
+        )
+    yield Strategy(
+        name="compression",
+        about="HTTP/1.1 pipelined, text compressed",
+        source=f"{_BHALEKAR} 3.3",
+        encoding=compressed,
+        **_PIPELINED,
+    )
+    yield Strategy(
+        name="compressed-delta",
+        about="HTTP/1.1 pipelined: a page with its text compressed, and again with differences",
+        source=f"{_BHALEKAR} 3.5.1",
+        encoding=compressed,
+        revisit=delta_encoding,
+        **_PIPELINED,
+    )
+    yield Strategy(
+        name="prefetch",
+        about="HTTP/1.1 pipelined: after a page, in the reader's pause, the page that comes next",
+        source=f"{_BHALEKAR} 7.2.2",
+        revisit=_with_next,
+        plan=_prefetching,
+        **_HTTP11,
+    )
+    yield Strategy(
+        name="optimized-browser",
+        about="A proxy at the hub fetches the page and pushes it, a connection an object, without slow start",
+        source=f"{_BHALEKAR} 4.7",
+        connections=None,
+        place=Place.HUB,
+        **_STREAMING,
+    )
+    yield Strategy(
+        name="cumulative-cache",
+        about="The page comes from a cache on the LAN, which asks the origin whether it is still good",
+        source=f"{_BHALEKAR} chapter 5",
+        place=Place.CACHE,
+        **_PIPELINED,
+    )
+
+
+def _with_next(page: Page) -> tuple[Page, ...]:
+    """The page and the one that comes next, alike, as one."""
+    count = len(page.objects)
+    following = tuple(
+        _moved(part, f"/next{part.target}", count, is_base=index == 0) for index, part in enumerate(page.objects)
+    )
+    return (page.with_objects((*page.objects, *following), name=f"{page.name}-and-next"),)
+
+
+def _moved(part: Object, target: str, count: int, *, is_base: bool) -> Object:
+    return replace(part, target=target, found_in=0 if is_base else part.found_in + count)
+
+
+def _prefetching(page: Page) -> Plan:
+    """The first half of the objects pipelined, then, when all of it is there, the second half."""
+    count = len(page.objects) // 2
+    first = plan_of(Strategy(name="first", about="", **_PIPELINED), page.with_objects(page.objects[:count]))
+    following = [Fetch(objects=(count,), after=Complete(fetch=count - 1))]
+    following += [
+        Fetch(objects=(count + index,), after=Complete(fetch=count + page.objects[index].found_in))
+        for index in range(1, count)
+    ]
+    return Plan(
+        connections=first.connections,
+        persistent=True,
+        pipelining=first.pipelining,
+        fetches=(*first.fetches, *following),
+    )
+
+
+def _table() -> Iterator[Strategy]:
+    yield from _connections()
+    yield from _persistent()
+    yield from _apache()
+    yield from _transports()
+    yield from _caches()
+
+
+for _row in _table():
+    register(_row)
+
+#: Every strategy by its name; what is registered later is here too.
+STRATEGIES: Final[Mapping[str, Strategy]] = REGISTERED

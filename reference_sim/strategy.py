@@ -1,0 +1,286 @@
+"""A retrieval strategy: a row of orthogonal choices, compiled to the requests for a page.
+
+A strategy of one's own is a :class:`Strategy`, or a function from a page to a plan::
+
+    from reference_sim.page import Page
+    from reference_sim.plan import Complete, Fetch, Plan
+    from reference_sim.strategy import Strategy, register, strategy
+    from reference_sim.workloads import retrieval
+
+    register(Strategy(name="parallel-8", about="Eight connections, HTTP/1.0", connections=8))
+
+    @strategy("halves", about="Images on two persistent connections, odd and even", connections=2, persistent=True)
+    def halves(page: Page) -> Plan:
+        images = range(1, len(page.objects))
+        base = Fetch(objects=(0,), lane=0)
+        rest = (Fetch(objects=(n,), after=Complete(fetch=0), lane=n % 2) for n in images)
+        return Plan(connections=2, persistent=True, fetches=(base, *rest))
+
+    retrieval(strategy="halves", page="eggert-graphics", network="wan")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from reference_sim.names import named
+from reference_sim.page import Constant, Object, Page
+from reference_sim.page_versions import once
+from reference_sim.plan import After, Bytes, Complete, Fetch, HttpVersion, Plan, Requested, Start, Visit
+from reference_sim.scenario import Writes
+from reference_sim.stack import Stack
+from tcptrace_http.errors import ScenarioError
+
+__all__ = [
+    "REGISTERED",
+    "Bundling",
+    "Discovery",
+    "Place",
+    "Protocol",
+    "Strategy",
+    "named_strategy",
+    "plan_of",
+    "register",
+    "strategy",
+]
+
+
+class Protocol(StrEnum):
+    """By what the objects are fetched."""
+
+    HTTP = "http"
+    #: Each object is a file, over a control connection and data connections (RFC 959).
+    FTP = "ftp"
+
+
+class Bundling(StrEnum):
+    """Which objects come as one response."""
+
+    NONE = "none"
+    #: All with the first request (GETALL of Padmanabhan and Mogul 1994).
+    ALL = "all"
+    #: The base document in whole segments, then all it links to (the thesis's segment-filled).
+    INLINES = "inlines"
+    #: First the list of the page's objects, then those that are wanted (GETLIST).
+    LIST = "list"
+
+
+class Discovery(StrEnum):
+    """When the browser knows of what a document links to."""
+
+    #: When all of the document has come.
+    COMPLETE = "complete"
+    #: As the links come.
+    STREAMING = "streaming"
+
+
+class Place(StrEnum):
+    """Who answers."""
+
+    ORIGIN = "origin"
+    #: A proxy at the hub of a satellite, which pushes the page (Bhalekar 2003, section 4.7).
+    HUB = "hub"
+    #: A cache on the client's LAN that has the page already (Bhalekar 2003, chapter 5).
+    CACHE = "cache"
+
+
+_ONE_WRITE: Final = Writes()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Strategy:
+    """How pages are fetched. Each field is a choice by itself.
+
+    :raises ScenarioError: choices that contradict each other.
+    """
+
+    name: str
+    about: str
+    #: Paper and section that it is from.
+    source: str = ""
+    protocol: Protocol = Protocol.HTTP
+    version: HttpVersion = HttpVersion.HTTP10
+    #: At most so many at once; None: one an object.
+    connections: int | None = 1
+    persistent: bool = False
+    #: Requests that may be outstanding on a connection.
+    pipelining: int = 1
+    #: The last request asks the server to close: its FIN rides on the last data.
+    closes_with_last: bool = False
+    bundling: Bundling = Bundling.NONE
+    discovery: Discovery = Discovery.COMPLETE
+    #: Objects that visits fetch one after the other: caches and second accesses.
+    revisit: Callable[[Page], tuple[Page, ...]] = once
+    #: What is sent in place of the page.
+    encoding: Callable[[Page], Page] | None = None
+    place: Place = Place.ORIGIN
+    #: How the server writes.
+    writes: Writes = _ONE_WRITE
+    #: Knobs of the stacks that it needs otherwise than the scenario has them.
+    client_stack: Mapping[str, Any] = field(default_factory=dict)
+    server_stack: Mapping[str, Any] = field(default_factory=dict)
+    #: The first request goes out in two writes, the first of so many bytes (Kruse 2001, section 5.3.2).
+    split_request: int | None = None
+    #: In place of all the choices about requests: a plan made otherwise.
+    plan: Callable[[Page], Plan] | None = None
+
+    def __post_init__(self) -> None:
+        if self.pipelining > 1 and not self.persistent:
+            raise ScenarioError("pipelining needs persistent connections", field=self.name)
+        if self.connections is not None and self.connections < 1:
+            raise ScenarioError("at least one connection is needed", field=self.name)
+
+    def visits(self, page: Page) -> tuple[Visit, ...]:
+        """The visits of this page, each with its plan."""
+        encode = self.encoding or _as_it_is
+        pages = [encode(version) for version in self.revisit(page)]
+        visits = (self._visit(version) for version in pages)
+        return tuple(visits)
+
+    def client(self, stack: Stack) -> Stack:
+        """The client's stack as this strategy needs it."""
+        return _with_knobs(stack, self.client_stack, self.name)
+
+    def server(self, stack: Stack) -> Stack:
+        """The server's stack as this strategy needs it."""
+        return _with_knobs(stack, self.server_stack, self.name)
+
+    def but(self, name: str, about: str, **choices: Any) -> Strategy:
+        """Another strategy: this one with other choices."""
+        return replace(self, name=name, about=about, **choices)
+
+    def _visit(self, page: Page) -> Visit:
+        if self.plan is not None:
+            return Visit(page=page, plan=self.plan(page))
+        return Visit(page=_bundled(page, self.bundling), plan=plan_of(self, page))
+
+
+def plan_of(choices: Strategy, page: Page) -> Plan:
+    """The requests for a page under these choices."""
+    if choices.bundling is Bundling.NONE:
+        fetches = tuple(_fetch(choices, page, index) for index in range(len(page.objects)))
+    else:
+        fetches = _bundles(choices.bundling, len(page.objects))
+    if choices.split_request is not None:
+        fetches = (replace(fetches[0], split_after=choices.split_request), *fetches[1:])
+    return Plan(
+        connections=choices.connections,
+        persistent=choices.persistent,
+        pipelining=choices.pipelining,
+        closes_with_last=choices.closes_with_last,
+        fetches=fetches,
+    )
+
+
+def _fetch(choices: Strategy, page: Page, index: int) -> Fetch:
+    """The request for one object: the fetches of a page have the numbers of its objects."""
+    return Fetch(objects=(index,), after=_after(choices, page, index))
+
+
+def _after(choices: Strategy, page: Page, index: int) -> After:
+    if index == 0:
+        return Start()
+    part = page.objects[index]
+    finder = page.objects[part.found_in]
+    if part.found_in >= index:
+        raise ScenarioError(
+            f"page {page.name!r}: object {index} is found in a later one, {part.found_in}; put that first"
+        )
+    if part.found_at == 0:
+        return Requested(fetch=part.found_in)
+    if choices.discovery is Discovery.STREAMING and isinstance(finder.size, Constant) and finder.size.value > 0:
+        return Bytes(fetch=part.found_in, bytes=_link_at(page, index, finder.size.value))
+    return Complete(fetch=part.found_in)
+
+
+def _link_at(page: Page, index: int, size: int) -> int:
+    """After how many bytes of its document the link stands: where it says, else spread evenly."""
+    part = page.objects[index]
+    if part.found_at is not None:
+        return min(part.found_at, size)
+    beside = [number for number, other in enumerate(page.objects) if number and other.found_in == part.found_in]
+    return max(1, size * (beside.index(index) + 1) // (len(beside) + 1))
+
+
+def _bundles(bundling: Bundling, count: int) -> tuple[Fetch, ...]:
+    every = tuple(range(count))
+    match bundling:
+        case Bundling.INLINES if count > 1:
+            first = Fetch(objects=(0,), whole_segments=True)
+            return first, Fetch(objects=every[1:], after=Complete(fetch=0))
+        case Bundling.INLINES:
+            return (Fetch(objects=(0,), whole_segments=True),)
+        case Bundling.LIST:
+            # The list is an object of its own, the last one.
+            return Fetch(objects=(count,)), Fetch(objects=every, after=Complete(fetch=0))
+        case _:
+            return (Fetch(objects=every),)
+
+
+# Assumed: a line of the list is an address, a size and a date.
+_LIST_BYTES_AN_OBJECT: Final = 64
+# "The ALL option is added using a pragma" (Bhalekar 2003, section 2.4.1).
+_PRAGMAS: Final = {Bundling.ALL: "Pragma: getall", Bundling.LIST: "Pragma: getlist"}
+
+
+def _bundled(page: Page, bundling: Bundling) -> Page:
+    """The page with what bundling adds to it: the pragma of its request, the list of its objects."""
+    pragma = _PRAGMAS.get(bundling)
+    if pragma is None:
+        return page
+    if bundling is Bundling.ALL:
+        base = page.objects[0]
+        asked = replace(base, request_fields=(*base.request_fields, pragma))
+        return page.with_objects((asked, *page.objects[1:]))
+    listing = Object(
+        target=page.objects[0].target,
+        content_type="text/plain",
+        size=Constant(value=_LIST_BYTES_AN_OBJECT * len(page.objects)),
+        request_fields=(pragma,),
+    )
+    return page.with_objects((*page.objects, listing))
+
+
+def _as_it_is(page: Page) -> Page:
+    return page
+
+
+def _with_knobs(stack: Stack, knobs: Mapping[str, Any], name: str) -> Stack:
+    return replace(stack, name=f"{stack.name} for {name}", **knobs) if knobs else stack
+
+
+#: Every strategy by its name: those of :mod:`reference_sim.strategies`, and what was registered.
+REGISTERED: Final[dict[str, Strategy]] = {}
+
+
+def register(added: Strategy) -> Strategy:
+    """Make a strategy known by its name, to workloads, files and the command line; the strategy.
+
+    :raises ScenarioError: another one has the name.
+    """
+    if REGISTERED.get(added.name, added) != added:
+        raise ScenarioError(f"there is another strategy {added.name!r}; choose another name")
+    REGISTERED[added.name] = added
+    return added
+
+
+def strategy(name: str, *, about: str, **choices: Any) -> Callable[[Callable[[Page], Plan]], Strategy]:
+    """Decorate a function from a page to its plan: it becomes a registered :class:`Strategy`."""
+
+    def registered(plan: Callable[[Page], Plan]) -> Strategy:
+        return register(Strategy(name=name, about=about, plan=plan, **choices))
+
+    return registered
+
+
+def named_strategy(name: str) -> Strategy:
+    """The strategy of this name.
+
+    :raises ScenarioError: there is none; the message names what is near.
+    """
+    import reference_sim.strategies  # noqa: F401 -- registers its own
+
+    return named(REGISTERED, name, what="strategy")

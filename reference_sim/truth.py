@@ -1,0 +1,67 @@
+"""The truth: what really happened in a simulation, as tables (:mod:`reference_sim.schema` declares them)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.schema import TABLES, polars_schema
+from tcptrace_http import __version__
+from tcptrace_http.errors import StaleNativeCore
+
+try:
+    from reference_sim import _native
+except ImportError as error:
+    raise StaleNativeCore(
+        f"the simulator's native core could not be loaded ({error}); install the package again: pip install ."
+    ) from error
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Truth", "native", "truth_of"]
+
+#: The compiled engine, checked to be of this version.
+native = _native
+
+_REBUILD: Final = "build it again: pip install --force-reinstall ."
+if _native.__version__ != __version__:
+    raise StaleNativeCore(
+        f"the simulator's native core is of version {_native.__version__}, the Python package of {__version__};"
+        f" {_REBUILD}"
+    )
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What really happened. Tables that the scenario's ``record`` leaves out have no rows."""
+
+    connections: pl.DataFrame
+    transactions: pl.DataFrame
+    retrievals: pl.DataFrame
+    packets: pl.DataFrame
+    hops: pl.DataFrame
+    windows: pl.DataFrame
+    queues: pl.DataFrame
+    limits: pl.DataFrame
+    links: pl.DataFrame
+
+
+def truth_of(outcome: native.Outcome) -> Truth:
+    """The tables of a finished simulation."""
+    return Truth(**{field.name: _frame(outcome, field.name) for field in fields(Truth)})
+
+
+def _frame(outcome: native.Outcome, name: str) -> pl.DataFrame:
+    """The core gives enumerations as codes and times as integers; all else as it is."""
+    import polars as pl
+
+    frame = pl.DataFrame(outcome.table(name))
+    declared = polars_schema(TABLES[name])
+    if frame.columns != list(declared):
+        raise StaleNativeCore(f"the native core's columns of {name} are not those of schema.py; {_REBUILD}")
+    return frame.with_columns(
+        pl.col(name).cat.to(dtype) if isinstance(dtype, pl.Enum) else pl.col(name).cast(dtype)
+        for name, dtype in declared.items()
+        if frame.schema[name] != dtype
+    )

@@ -1,0 +1,304 @@
+"""Whole scenarios from a few choices: one retrieval, and the workloads of the papers.
+
+>>> from reference_sim.workloads import retrieval, thesis
+>>> retrieval(strategy="http11-pipelined", page="kruse-lerc", network="satellite")
+>>> thesis(strategy="http10-parallel", web_clients=32, ftp_clients=2, seed=7)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from reference_sim.networks import network as network_named
+from reference_sim.networks import with_users
+from reference_sim.page import Constant, Law, Page, Uniform, expected
+from reference_sim.page_versions import conditional_get
+from reference_sim.pages import page as page_named
+from reference_sim.pages import thesis as thesis_page
+from reference_sim.plan import Fetch, Plan, Visit
+from reference_sim.quantities import nanoseconds
+from reference_sim.scenario import (
+    Browser,
+    KeepAlive,
+    LinkTap,
+    NodeTap,
+    Proxy,
+    Record,
+    Scenario,
+    Server,
+    Tap,
+    Transfer,
+)
+from reference_sim.stack import Heartbeat, Segments, Stack
+from reference_sim.stacks import stack as stack_named
+from reference_sim.strategy import Place, Protocol, Strategy, named_strategy
+from reference_sim.topology import Network
+from tcptrace_http.errors import ScenarioError
+
+__all__ = ["heidemann", "retrieval", "tap_at", "thesis"]
+
+_MS: Final = 10**6
+_S: Final = 10**9
+_NOW: Final = Constant(value=0)
+#: The stack of a simulation that names none.
+DEFAULT_STACK: Final = "reno"
+_HUB_STACK: Final = "rwbp"
+
+
+def retrieval(  # noqa: PLR0913 -- one parameter a choice
+    *,
+    strategy: str | Strategy,
+    page: str | Page,
+    network: str | Network,
+    client_stack: str | Stack = DEFAULT_STACK,
+    server_stack: str | Stack | None = None,
+    think: Law = _NOW,
+    parse: int | timedelta = 0,
+    processing: Law = _NOW,
+    at: str = "client",
+    record: Record | None = None,
+    seed: int = 1,
+) -> Scenario:
+    """One client that retrieves one page by a strategy, with the visits that the strategy asks for.
+
+    Strategy, page, network and stacks are names or objects; the server's stack is the client's if it
+    is not given. ``think`` is the pause between visits and ``processing`` the server's time for a
+    response, in nanoseconds; ``parse`` the browser's from a link to its request. Frames are recorded
+    ``at`` the ``client``, the ``server``, or a node or link of that name.
+
+    :raises ScenarioError: a name is unknown, or the network has no place for what the strategy needs.
+    """
+    chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
+    what = page_named(page) if isinstance(page, str) else page
+    where = network_named(network) if isinstance(network, str) else network
+    client = stack_named(client_stack) if isinstance(client_stack, str) else client_stack
+    far = client if server_stack is None else server_stack
+    server = stack_named(far) if isinstance(far, str) else far
+    if chosen.place is Place.CACHE and where.cache is None:
+        where = with_users(where)
+    common: dict[str, Any] = {
+        "network": where,
+        "seed": seed,
+        "taps": (tap_at(where, at),),
+        "record": Record.everything() if record is None else record,
+    }
+    if chosen.protocol is Protocol.FTP:
+        return Scenario(transfers=(_files(what, where, client, server),), **common)
+    origin = _server(chosen, where.servers[0], chosen.server(server), processing=processing)
+    browser = Browser(
+        node=where.clients[0],
+        stack=chosen.client(client),
+        visits=chosen.visits(what),
+        think=think,
+        parse=parse,
+        http_version=chosen.version,
+    )
+    match chosen.place:
+        case Place.ORIGIN:
+            return Scenario(servers=(origin,), browsers=(browser,), **common)
+        case Place.HUB:
+            return _through_hub(chosen, origin, browser, server, common)
+        case Place.CACHE:
+            return _from_cache(chosen, origin, browser, what, common)
+
+
+def tap_at(network: Network, at: str) -> Tap:
+    """A tap at the ``client``, the ``server``, or a node or link of that name.
+
+    :raises ScenarioError: nothing has this name.
+    """
+    # The client is who asks, also where a node of that name stands between it and the network.
+    if at in {"client", "server"}:
+        return NodeTap(name=(network.clients if at == "client" else network.servers)[0])
+    if at in {node.name for node in network.nodes}:
+        return NodeTap(name=at)
+    return LinkTap(name=network.link(at).title)
+
+
+def _files(page: Page, network: Network, client: Stack, server: Stack) -> Transfer:
+    """Each object of the page as a file."""
+    return Transfer(
+        node=network.clients[0],
+        stack=client,
+        server_node=network.servers[0],
+        server_stack=server,
+        files=tuple(round(expected(part.size)) for part in page.objects),
+        control=True,
+        waits_for_replies=False,
+    )
+
+
+def _server(chosen: Strategy, node: str, stack: Stack, *, processing: Law, name: str = "server") -> Server:
+    return Server(
+        name=name,
+        node=node,
+        stack=stack,
+        processing=processing,
+        writes=chosen.writes,
+        keep_alive=KeepAlive() if chosen.persistent else None,
+    )
+
+
+def _through_hub(
+    chosen: Strategy, origin: Server, browser: Browser, ground: Stack, common: dict[str, Any]
+) -> Scenario:
+    """A proxy at the hub: without slow start over the space segment, by TCP on the ground."""
+    where: Network = common["network"]
+    if where.hub is None:
+        raise ScenarioError(
+            f"{chosen.name!r} needs a network with a hub, such as 'satellite-hub'", field="network"
+        )
+    space = stack_named(_HUB_STACK)
+    proxy = Proxy(
+        name="hub",
+        node=where.hub,
+        stack=space,
+        upstream_stack=ground,
+        upstream_connections=None,
+        upstream_persistent=False,
+        prefetch_plan=browser.visits[0].plan,
+    )
+    through = replace(browser, stack=space, origin="hub")
+    return Scenario(servers=(origin,), browsers=(through,), proxies=(proxy,), **common)
+
+
+def _from_cache(
+    chosen: Strategy, origin: Server, browser: Browser, page: Page, common: dict[str, Any]
+) -> Scenario:
+    """A cache that has the page, and asks the origin at the same time whether the document is still good."""
+    where: Network = common["network"]
+    if where.cache is None:
+        raise ScenarioError(f"{chosen.name!r} needs a network with a cache", field="network")
+    cache = _server(chosen, where.cache, browser.stack, processing=_NOW, name="cache")
+    validation = conditional_get(page)[-1]
+    asking = Visit(page=validation.with_objects(validation.objects[:1]), plan=Plan(fetches=(Fetch(objects=(0,)),)))
+    validator = replace(browser, node=where.cache, visits=(asking,))
+    fetching = replace(browser, origin="cache")
+    return Scenario(servers=(origin, cache), browsers=(fetching, validator), **common)
+
+
+# Heidemann 1996, Figure 2: "client_think_time: 0.650ms", "server_think_time: 2.175ms", a head of 226 bytes.
+_CLIENT_THINK: Final = 650_000
+_SERVER_THINK: Final = 2_175_000
+_APACHE_HEAD: Final = 226
+# BSD's PR_FASTHZ: five times a second.
+_HEARTBEAT: Final = 200 * _MS
+
+
+def heidemann(*, strategy: str | Strategy, seed: int = 1, phase: int | timedelta = 0) -> Scenario:
+    """Heidemann's page over 10 Mb/s Ethernet between two SunOS 4.1.3 hosts with Apache 1.1b4.
+
+    ``phase`` is that of the client's 200 ms heartbeat, which decides how long a delayed ACK takes:
+    his 100 samples met any.
+    """
+    base = retrieval(
+        strategy=strategy,
+        page="heidemann",
+        network="lan",
+        client_stack="sunos-4.1.3",
+        parse=_CLIENT_THINK,
+        processing=Constant(value=_SERVER_THINK),
+        seed=seed,
+    )
+    (server,) = base.servers
+    (browser,) = base.browsers
+    acks = browser.stack.acks
+    beating = replace(browser.stack, acks=replace(acks, delay=Heartbeat(period=_HEARTBEAT, phase=phase)))
+    apache = replace(server, product="Apache/1.1b4", min_head_bytes=_APACHE_HEAD)
+    return replace(base, servers=(apache,), browsers=(replace(browser, stack=beating),))
+
+
+# "Request length is kept constant as 210 bytes per file" (Gürkan 1998, section 3.1).
+_THESIS_REQUEST: Final = 210
+_THESIS_THINK: Final = Uniform(low=1 * _S, high=2 * _S)
+_THESIS_FILE: Final = 1_000_000
+_THESIS_DURATION: Final = 300 * _S
+#: The thesis's four ways of retrieval, by the names of our strategies.
+THESIS_STRATEGIES: Final = ("http10-serial", "http10-parallel", "thesis-pipelined", "segment-filled")
+
+
+def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
+    *,
+    strategy: str | Strategy,
+    web_clients: int,
+    ftp_clients: int = 0,
+    initial_window: int = 1,
+    seed: int = 1,
+    duration: int | timedelta = _THESIS_DURATION,
+    stack: str | Stack = "tahoe-ns",
+    max_window_segments: int = 14,
+    primary_cap: int = 15_000,
+    inline_cap: int = 25_000,
+    think: Law = _THESIS_THINK,
+    serial_thinks_per_file: bool = True,
+    waits_for_close: int | timedelta | None = 100 * _MS,
+    starts_over: int | timedelta = 1 * _S,
+    ftp_file_bytes: int = _THESIS_FILE,
+    ftp_one_connection: bool = False,
+    record: Record | None = None,
+) -> Scenario:
+    """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
+
+    What the thesis does not say is a parameter. Fitted on its tables by an independent ns-2 run:
+    ``max_window_segments`` and ``waits_for_close`` (how often the browser looks whether the previous
+    connections are closed; None: it does not). Inferred: ``inline_cap``; ``think`` in seconds, though
+    the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
+    the server of the same index, FTP clients alike; ``ftp_one_connection``; the starts of the
+    clients, spread evenly over ``starts_over``.
+
+    :raises ScenarioError: no client, or an unknown name.
+    """
+    chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
+    named = stack_named(stack) if isinstance(stack, str) else stack
+    tcp = replace(named, initial_window=Segments(segments=initial_window), max_window_segments=max_window_segments)
+    where = network_named("thesis")
+    visits = chosen.visits(thesis_page(primary_cap=primary_cap, inline_cap=inline_cap))
+    is_serial = chosen.connections == 1 and not chosen.persistent
+    step = nanoseconds(starts_over) // max(web_clients + ftp_clients, 1)
+    servers = tuple(
+        replace(
+            _server(chosen, node, chosen.server(tcp), processing=_NOW, name=f"web-{node}"),
+            sizes_include_heads=True,
+        )
+        for node in where.servers
+    )
+    browsers = tuple(
+        Browser(
+            node=where.clients[number % len(where.clients)],
+            stack=chosen.client(tcp),
+            origin=servers[number % len(servers)].name,
+            start=number * step,
+            visits=visits,
+            forever=True,
+            think=think,
+            thinks_before_fetches=is_serial and serial_thinks_per_file,
+            waits_for_close=waits_for_close,
+            min_request_bytes=_THESIS_REQUEST,
+            http_version=chosen.version,
+        )
+        for number in range(web_clients)
+    )
+    transfers = tuple(
+        Transfer(
+            node=where.clients[number % len(where.clients)],
+            stack=tcp,
+            server_node=where.servers[number % len(where.servers)],
+            server_stack=tcp,
+            start=(web_clients + number) * step,
+            files=(ftp_file_bytes,),
+            forever=True,
+            one_connection=ftp_one_connection,
+        )
+        for number in range(ftp_clients)
+    )
+    return Scenario(
+        network=where,
+        servers=servers,
+        browsers=browsers,
+        transfers=transfers,
+        record=record or Record(),
+        seed=seed,
+        duration=duration,
+    )

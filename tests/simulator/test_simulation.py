@@ -1,0 +1,228 @@
+"""A simulation seen from Python: its captures, its truth, and what it says of scenarios that cannot be."""
+
+from __future__ import annotations
+
+import copy
+import shutil
+import subprocess
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import tcptrace_http
+from reference_sim import _native, schema
+from reference_sim.scenario import NodeTap, Record
+from reference_sim.simulation import Simulation, simulate
+from reference_sim.workloads import retrieval
+from tcptrace_http.errors import ScenarioError
+
+# A request starts 2^32 numbers from here at the latest, as every sequence number does.
+SEEDS = (1, 2, 3)
+STACKS = ("reno", "bsd-4.4", "linux-6")
+
+
+def scenario(*, page="heidemann", network="thesis", **changes):
+    made = retrieval(strategy="http11", page=page, network=network, record=Record.everything())
+    taps = tuple(NodeTap(name=name) for name in (made.network.clients[0], made.network.servers[0]))
+    return replace(made, **{"taps": taps, **changes})
+
+
+@pytest.fixture(scope="module")
+def simulation() -> Simulation:
+    return simulate(scenario())
+
+
+def lossy(document, **loss):
+    """The document with a loss on the links into the client."""
+    document = copy.deepcopy(document)
+    client = document["browsers"][0]["node"]
+    for link in document["links"]:
+        if link["to"] == client:
+            link["loss"] = [loss]
+    return document
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_same_seed_gives_the_same_bytes(seed):
+    first, second = (simulate(scenario(), seed=seed) for _ in range(2))
+    assert first.pcap() == second.pcap()
+    assert first.pcap() != simulate(scenario(), seed=seed + 100).pcap()
+
+
+@pytest.mark.parametrize("at", ["client", "server"])
+@pytest.mark.parametrize("stack", STACKS)
+def test_reading_the_written_capture_gives_the_trace_that_was_never_written(tmp_path, at, stack):
+    made = retrieval(
+        strategy="http11", page="heidemann", network="thesis", client_stack=stack, server_stack=stack, at=at
+    )
+    simulation = simulate(made)
+    simulation.write_pcap(tmp_path / "x.pcap", at=at)
+    simulation.write_pcapng(tmp_path / "x.pcapng", at=at)
+    trace = simulation.capture(at=at)
+    for name in ("x.pcap", "x.pcapng"):
+        read = tcptrace_http.read(tmp_path / name)
+        assert_frame_equal(read.packets, trace.packets)
+        assert read.anomalies.is_empty()
+    assert tcptrace_http.read(tmp_path / "x.pcap").provenance == replace(
+        trace.provenance, path=str(tmp_path / "x.pcap")
+    )
+
+
+def test_selective_acknowledgments_are_the_same_in_the_file_and_the_trace(tmp_path):
+    made = scenario(servers=(replace(scenario().servers[0], stack=scenario().servers[0].stack),))
+    document = lossy(made.document(), kind="packets", rate=0.1)
+    for stack in document["stacks"]:
+        stack |= {"sack": True, "timestamps": True}
+    simulation = simulate(document)
+    simulation.write_pcap(tmp_path / "x.pcap", at="server")
+    packets = simulation.capture(at="server").packets
+    assert packets["sack_edges_raw"].list.len().max() > 0
+    assert_frame_equal(tcptrace_http.read(tmp_path / "x.pcap").packets, packets)
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_tshark_finds_nothing_wrong_with_a_capture(tmp_path, stack):
+    made = retrieval(
+        strategy="http11-pipelined", page="heidemann", network="thesis", client_stack=stack, server_stack=stack
+    )
+    simulation = simulate(made)
+    simulation.write_pcap(tmp_path / "x.pcap")
+    unchecked = "tcp.checksum.status != good or ip.checksum.status != good"
+    bad = f"_ws.malformed or _ws.expert.severity >= warning or {unchecked}"
+    complaints = _tshark(tmp_path / "x.pcap", "-Y", bad)
+    assert complaints == ""
+    statuses = _tshark(tmp_path / "x.pcap", "-Y", "http.response", "-T", "fields", "-e", "http.response.code")
+    codes = [int(code) for line in statuses.split() for code in line.split(",")]
+    assert codes == simulation.truth.transactions["status"].to_list()
+
+
+def _tshark(path, *options) -> str:
+    tshark = shutil.which("tshark")
+    assert tshark is not None, "tshark is not installed: make tools"
+    checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
+    command = [tshark, "-n", *checks, "-r", str(path), *options]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_capture_at_the_server_is_that_at_the_client_by_the_path_later(simulation):
+    client, server = (simulation.capture(at=at).packets for at in ("client", "server"))
+    sent = pl.col("source") == client["source"][0]
+    key = ["source", "identification"]
+    both = client.filter(sent).join(server.filter(sent), on=key, suffix="_server")
+    assert both.height == client.filter(sent).height
+    assert both.select((pl.col("time_server") > pl.col("time")).all()).item()
+    columns = ["seq_raw", "ack_raw", "flags", "window_raw", "checksum", "payload_bytes"]
+    assert all(both[name].equals(both[f"{name}_server"], check_names=False) for name in columns)
+    hops = both.select((pl.col("ttl") - pl.col("ttl_server")).unique()).item()
+    assert hops == 2
+
+
+def test_every_table_has_the_declared_columns_and_rows(simulation):
+    for name, table in schema.TABLES.items():
+        frame = getattr(simulation.truth, name)
+        assert dict(frame.schema) == schema.polars_schema(table), name
+        assert not frame.is_empty(), name
+        nullable = {column.name for column in table.columns if column.nullable}
+        assert all(frame[column].null_count() == 0 for column in frame.columns if column not in nullable)
+
+
+@pytest.mark.parametrize("name", schema.ENUMERATIONS)
+def test_the_words_of_the_engine_are_those_that_are_declared(name):
+    assert _native.words(name) == list(schema.ENUMERATIONS[name])
+
+
+def test_tables_and_columns_are_explained():
+    for table in schema.TABLES.values():
+        assert table.doc.endswith(".")
+        assert all(column.doc and not column.doc.endswith(".") for column in table.columns)
+
+
+def test_the_truth_is_on_the_clock_of_the_capture(simulation):
+    packets = simulation.truth.packets.filter(side="client")
+    seen = simulation.capture().packets
+    assert packets["sent"].to_list() == seen.filter(source=seen["source"][0])["time"].to_list()
+
+
+def test_a_link_is_busy_for_its_bytes_at_its_rate(simulation):
+    document = scenario().document()
+    hops = simulation.truth.hops.group_by("link").agg(count=pl.len())
+    for link in simulation.truth.links.filter(pl.col("packets") > 0).iter_rows(named=True):
+        rate = document["links"][link["link"]]["rate_bps"]
+        busy_ns = simulation.truth.links["busy"][link["link"]].total_seconds() * 1e9
+        assert busy_ns == pytest.approx(link["bytes"] * 8e9 / rate, abs=link["packets"] * 1000)
+        assert hops.filter(link=link["link"])["count"].item() == link["packets"]
+
+
+def test_packets_leave_a_link_in_order_and_none_before_it_came(simulation):
+    taken = simulation.truth.hops.drop_nulls("dequeued")
+    assert taken.select((pl.col("dequeued") >= pl.col("enqueued")).all()).item()
+    ordered = taken.select(pl.col("dequeued").diff().over("link").drop_nulls() >= pl.duration())
+    assert ordered.to_series().all()
+
+
+def test_losses_have_their_rate():
+    many = scenario(page="heidemann").document()
+    many["browsers"][0]["forever"] = True
+    many["duration_ns"] = 600 * 10**9
+    many["browsers"][0]["think"] = {"kind": "constant", "value": 10**8}
+    hops = simulate(lossy(many, kind="packets", rate=0.02)).truth.hops
+    lost = hops.filter(pl.col("drop") == "packet_loss").height
+    offered = hops.filter(pl.col("link").is_in([n for n, x in enumerate(many["links"]) if x["to"] == 0])).height
+    assert offered > 5000
+    # Three standard deviations of a binomial count.
+    assert abs(lost - 0.02 * offered) < 3 * (0.02 * 0.98 * offered) ** 0.5
+
+
+def test_a_queue_is_never_longer_than_its_limit():
+    document = scenario().document()
+    for link in document["links"]:
+        link |= {"queue": {"kind": "packets", "limit": 3}, "rate_bps": link["rate_bps"] // 10}
+    truth = simulate(document).truth
+    assert truth.queues["packets"].max() <= 3
+    assert truth.hops.filter(pl.col("drop") == "queue_full").height > 0
+    assert truth.hops.filter(pl.col("drop") == "queue_full")["dequeued"].null_count() > 0
+
+
+def test_progress_tells_how_far_it_is_and_changes_nothing():
+    document = scenario().document()
+    document["browsers"][0] |= {"forever": True, "think": {"kind": "constant", "value": 10**7}}
+    document |= {"duration_ns": 120 * 10**9, "taps": [], "record": dict.fromkeys(document["record"], False)}
+    told = []
+    simulation = simulate(document, progress=lambda now, duration: told.append((now, duration)))
+    assert simulation.events > 100_000
+    assert told == sorted(told)
+    assert {duration for _, duration in told} == {120 * 10**9}
+    assert simulation.end_ns == 120 * 10**9
+    assert_frame_equal(simulation.truth.transactions, simulate(document).truth.transactions)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda it: it["links"][1].update(to=99), "links[1].to: 99 is not a node (there are {nodes})"),
+        (
+            lambda it: it["links"][0].update(rate_bps=-1),
+            "links[0].rate_bps: invalid value: integer `-1`, expected u64",
+        ),
+        (lambda it: it["stacks"][0].update(mss=0), "stacks[0].mss: 0 is below the least of 1"),
+        (lambda it: it.update(colour="red"), "colour: unknown field `colour`, expected one of"),
+        (
+            lambda it: it["taps"].append({"kind": "link", "index": 99}),
+            "taps[2]: 99 is not a link (there are {links})",
+        ),
+    ],
+)
+def test_a_document_that_cannot_be_is_an_error_that_names_the_field(change, message):
+    document = scenario().document()
+    change(document)
+    expected = message.format(nodes=len(document["nodes"]), links=len(document["links"]))
+    with pytest.raises(ScenarioError) as caught:
+        simulate(document)
+    assert str(caught.value).startswith(expected)
+
+
+def test_a_place_without_a_tap_is_an_error_that_says_where_taps_are(simulation):
+    with pytest.raises(ScenarioError, match="no tap at 'router': there is 'c1', 's1'; add one"):
+        simulation.capture(at="router")
