@@ -21,6 +21,7 @@ _TIMESTAMPS_BYTES: Final = 12
 _NANOSECONDS: Final = 10**9
 _BITS: Final = 8
 _SYN: Final = 0x02
+_TABLES: Final = ("connections", "transactions", "packets", "hops", "windows", "limits")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +158,9 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
 
     Raises KeyError if the tables lack a column: the scenario must have recorded packets, windows and limits.
     """
+    tables = {name: _in_nanoseconds(tables[name], scenario["epoch_ns"]) for name in _TABLES}
     packets = _by_connection(tables["packets"], _packet)
-    limits = _by_connection(tables["limits"], lambda row: (row["time"], _word(row["limit"])))
+    limits = _by_connection(tables["limits"], lambda row: (row["time"], row["limit"]))
     windows = _by_connection(tables["windows"], _window)
     transactions: dict[int, list[Transaction]] = defaultdict(list)
     for row in tables["transactions"].drop_nulls("response_offset").iter_rows(named=True):
@@ -180,28 +182,31 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
         )
 
 
+def _in_nanoseconds(table: pl.DataFrame, epoch_ns: int) -> pl.DataFrame:
+    """The table with times as integers from the start of the simulation, and words as strings."""
+    import polars as pl
+
+    times, words = pl.selectors.datetime(), pl.selectors.enum()
+    return table.with_columns(times.cast(pl.Int64) - epoch_ns, words.cast(pl.String))
+
+
 def _by_connection(table: pl.DataFrame, make: Any) -> dict[tuple[int, str], list[Any]]:
     found: dict[tuple[int, str], list[Any]] = defaultdict(list)
     for row in table.iter_rows(named=True):
-        found[row["connection"], _word(row["side"])].append(make(row))
+        found[row["connection"], row["side"]].append(make(row))
     return found
-
-
-def _word(name: str) -> str:
-    """A name of an enumeration, however its table writes it."""
-    return name.replace("-", "_").lower()
 
 
 def _packet(row: Mapping[str, Any]) -> Packet:
     return Packet(
         packet=row["packet"],
-        side=_word(row["side"]),
+        side=row["side"],
         seq=row["seq"],
         ack=row["ack"],
         payload=row["payload"],
         flags=row["flags"],
         bytes=row["bytes"],
-        reason=_word(row["reason"]),
+        reason=row["reason"],
         is_retransmission=row["is_retransmission"],
         sent=row["sent"],
         received=row["received"],

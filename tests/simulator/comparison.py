@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reference_sim.true_waits import TrueTransaction
     from tcptrace_http import Analysis
 
-__all__ = ["DETECTORS", "Comparison", "Key", "Verdict", "compared"]
+__all__ = ["DETECTORS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
 
 #: Heidemann's pathologies.
 DETECTORS: Final = ("short-initial-segment", "odd-short-final-segment", "slow-start-restart", "small-send-buffer")
@@ -76,77 +76,89 @@ class Comparison:
             self.right[name] += count
 
 
-def compared(
-    tables: Mapping[str, pl.DataFrame], document: Mapping[str, Any], analysis: Analysis, *, at: str
-) -> Comparison:
-    """The analysis of the capture taken ``at`` the client or the server against the truth's ``tables``."""
-    comparison = Comparison()
-    rows, waits, lost = _told(analysis, document["epoch_ns"])
-    keys = _keys(tables["connections"], document)
-    facts = {(it["connection"], it["index"]): it for it in tables["transactions"].iter_rows(named=True)}
-    complete = set()
-    for true in true_transactions(tables, document, at=at):
-        key = (*keys[true.connection], true.index)
-        complete.add(key)
-        comparison.transactions += 1
-        if key not in rows:
-            comparison.unequal[key] = ["is not in the analysis"]
-            continue
-        unequal = list(_unequal(true, facts[true.connection, true.index], rows[key], at))
-        if unequal:
-            comparison.unequal[key] = unequal
-        _compare_waits(comparison, key, true, waits.get(key, []))
-        _compare_findings(comparison, key, true, lost.get(key, {}), _round_trip(rows[key]))
-    known = {(*keys[connection], index) for connection, index in facts}
-    for key in rows.keys() - complete:
-        if rows[key]["complete"]:
-            what = "is complete in the analysis only" if key in known else "never was"
-            comparison.unequal[key] = [what]
-    return comparison
-
-
-def _keys(connections: pl.DataFrame, document: Mapping[str, Any]) -> dict[int, tuple[str, int, int]]:
-    """Address and port of each connection's client, and which of these two's connections it is."""
-    found: dict[int, tuple[str, int, int]] = {}
-    counted: dict[tuple[str, int, int], int] = defaultdict(int)
-    for row in connections.sort("opened").iter_rows(named=True):
-        address = ".".join(map(str, document["nodes"][row["client_node"]]["address"]))
-        pair = (address, row["client_port"], row["server_port"])
-        found[row["connection"]] = (address, row["client_port"], counted[pair])
-        counted[pair] += 1
-    return found
-
-
 _Waits = list[tuple[str, int, int]]
 
 
-def _told(
-    analysis: Analysis, epoch_ns: int
-) -> tuple[dict[Key, dict[str, Any]], dict[Key, _Waits], dict[Key, dict[str, int]]]:
-    """The analysis by transaction: its row, its waits and what its findings say was lost; from time 0."""
-    import polars as pl
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The analysis by transaction: its row, its waits and what findings say was lost; from simulated time 0."""
 
-    flows: dict[int, tuple[str, int, int]] = {}
-    counted: dict[tuple[str, int, int], int] = defaultdict(int)
-    for row in analysis.flows.iter_rows(named=True):
-        pair = (row["client"], row["client_port"], row["server_port"])
-        flows[row["flow"]] = (row["client"], row["client_port"], counted[pair])
-        counted[pair] += 1
-    times = pl.selectors.datetime().cast(pl.Int64) - epoch_ns
-    spans = pl.selectors.duration().cast(pl.Int64)
-    rows: dict[Key, dict[str, Any]] = {}
-    for row in analysis.transactions.with_columns(times, spans).iter_rows(named=True):
-        rows[*flows[row["flow"]], row["index"]] = row
-    waits: dict[Key, _Waits] = defaultdict(list)
-    columns = ("flow", "transaction", "cause", "start", "end")
-    for flow, index, cause, start, end in analysis.waits.with_columns(times).select(columns).iter_rows():
-        waits[*flows[flow], index].append((cause, start, end))
-    lost: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    findings = analysis.findings.filter(pl.col("transaction").is_not_null(), pl.col("lost").is_not_null())
-    of_findings = findings.with_columns(spans).select("flow", "transaction", "detector", "lost")
-    for flow, index, name, length in of_findings.iter_rows():
-        lost[*flows[flow], index][name] += length
-    return rows, waits, lost
+    rows: dict[Key, dict[str, Any]]
+    waits: dict[Key, _Waits]
+    lost: dict[Key, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A simulation's truth and the analysis of its capture ``at`` the client or the server."""
+
+    tables: Mapping[str, pl.DataFrame]
+    document: Mapping[str, Any]
+    analysis: Analysis
+    at: str
+
+    def keys(self) -> dict[int, tuple[str, int, int]]:
+        """Address and port of each connection's client, and which of these two's connections it is."""
+        found: dict[int, tuple[str, int, int]] = {}
+        counted: dict[tuple[str, int, int], int] = defaultdict(int)
+        for row in self.tables["connections"].sort("opened").iter_rows(named=True):
+            address = ".".join(map(str, self.document["nodes"][row["client_node"]]["address"]))
+            pair = (address, row["client_port"], row["server_port"])
+            found[row["connection"]] = (address, row["client_port"], counted[pair])
+            counted[pair] += 1
+        return found
+
+    def told(self) -> Told:
+        """What the analysis says."""
+        import polars as pl
+
+        flows: dict[int, tuple[str, int, int]] = {}
+        counted: dict[tuple[str, int, int], int] = defaultdict(int)
+        for row in self.analysis.flows.iter_rows(named=True):
+            pair = (row["client"], row["client_port"], row["server_port"])
+            flows[row["flow"]] = (row["client"], row["client_port"], counted[pair])
+            counted[pair] += 1
+        times = pl.selectors.datetime().cast(pl.Int64) - self.document["epoch_ns"]
+        spans = pl.selectors.duration().cast(pl.Int64)
+        rows = {
+            (*flows[row["flow"]], row["index"]): row
+            for row in self.analysis.transactions.with_columns(times, spans).iter_rows(named=True)
+        }
+        waits: dict[Key, _Waits] = defaultdict(list)
+        columns = ("flow", "transaction", "cause", "start", "end")
+        for flow, index, *wait in self.analysis.waits.with_columns(times).select(columns).iter_rows():
+            waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
+        lost: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        findings = self.analysis.findings.drop_nulls(["transaction", "lost"]).with_columns(spans)
+        for flow, index, name, length in findings.select("flow", "transaction", "detector", "lost").iter_rows():
+            lost[*flows[flow], index][name] += length
+        return Told(rows, waits, lost)
+
+
+def compared(run: Run) -> Comparison:
+    """The analysis of a run against its truth."""
+    comparison = Comparison()
+    told, keys = run.told(), run.keys()
+    facts = {(it["connection"], it["index"]): it for it in run.tables["transactions"].iter_rows(named=True)}
+    complete = set()
+    for true in true_transactions(run.tables, run.document, at=run.at):
+        key = (*keys[true.connection], true.index)
+        complete.add(key)
+        comparison.transactions += 1
+        if key not in told.rows:
+            comparison.unequal[key] = ["is not in the analysis"]
+            continue
+        unequal = list(_unequal(true, facts[true.connection, true.index], told.rows[key], run.at))
+        if unequal:
+            comparison.unequal[key] = unequal
+        _compare_waits(comparison, key, true, told.waits.get(key, []))
+        _compare_findings(comparison, key, true, told.lost.get(key, {}), _round_trip(told.rows[key]))
+    known = {(*keys[connection], index) for connection, index in facts}
+    for key in told.rows.keys() - complete:
+        if told.rows[key]["complete"]:
+            what = "is complete in the analysis only" if key in known else "never was"
+            comparison.unequal[key] = [what]
+    return comparison
 
 
 def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, Any], at: str) -> Iterator[str]:

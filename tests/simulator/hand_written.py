@@ -38,6 +38,7 @@ def scenario(*, one_way_ms: float, rate_bps: int | None = None) -> dict[str, Any
     """Two hosts, a link each way of which the server's has a rate; as much as the truth reads of it."""
     stack = {"mss": MSS, "mss_option": True, "timestamps": False}
     return {
+        "epoch_ns": 0,
         "framing_bytes": 0,
         "links": [
             {"rate_bps": None, "delay_ns": ns(one_way_ms)},
