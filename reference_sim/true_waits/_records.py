@@ -203,9 +203,9 @@ def _packet(row: Mapping[str, Any]) -> Packet:
         side=row["side"],
         seq=row["seq"],
         ack=row["ack"],
-        payload=row["payload"],
+        payload=row["payload_bytes"],
         flags=row["flags"],
-        bytes=row["bytes"],
+        bytes=row["packet_bytes"],
         reason=row["reason"],
         is_retransmission=row["is_retransmission"],
         sent=row["sent"],
@@ -214,7 +214,7 @@ def _packet(row: Mapping[str, Any]) -> Packet:
 
 
 def _window(row: Mapping[str, Any]) -> Window:
-    return Window(row["time"], row["cwnd"], row["ssthresh"], row["flight"])
+    return Window(row["time"], row["cwnd"], row["ssthresh"], row["flight_bytes"])
 
 
 def _transaction(row: Mapping[str, Any]) -> Transaction:

@@ -85,7 +85,7 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
             packets.append(_packet(len(packets), *found.groups()))
         elif found := _WINDOW.fullmatch(line):
             side, time, cwnd, flight = found.groups()
-            own = {"cwnd": int(cwnd), "ssthresh": 1 << 30, "flight": int(flight)}
+            own = {"cwnd": int(cwnd), "ssthresh": 1 << 30, "flight_bytes": int(flight)}
             windows.append({"connection": 0, "side": _SIDES[side], "time": ns(time), **own})
         else:
             found = _LIMIT.fullmatch(line)
@@ -97,7 +97,7 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
         "connections": pl.DataFrame([connection]),
         "packets": pl.DataFrame(packets, infer_schema_length=None),
         "limits": pl.DataFrame(limits, schema=["connection", "side", "time", "limit"]),
-        "windows": pl.DataFrame(windows, schema=["connection", "side", "time", "cwnd", "ssthresh", "flight"]),
+        "windows": pl.DataFrame(windows, schema=["connection", "side", "time", "cwnd", "ssthresh", "flight_bytes"]),
         "hops": pl.DataFrame(hops),
         "transactions": pl.DataFrame(list(transactions)),
     }
@@ -114,9 +114,9 @@ def _packet(  # noqa: PLR0917 -- the parts of a line
         "side": _SIDES[side],
         "seq": 0 if is_syn else int(start),
         "ack": int(ack),
-        "payload": length,
+        "payload_bytes": length,
         "flags": (_SYN if is_syn else _ACK),
-        "bytes": _HEADER_BYTES + length,
+        "packet_bytes": _HEADER_BYTES + length,
         "reason": reason,
         "is_retransmission": reason in _AGAIN,
         "sent": ns(sent),
