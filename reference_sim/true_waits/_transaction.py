@@ -58,6 +58,9 @@ class Times:
     response_last: int
     end: int
     opens_connection: bool
+    #: When the response's own first byte came, and all of its bytes, whatever was missing before it.
+    first_byte: int
+    all_bytes: int
 
 
 def times_of(transaction: Transaction, observer: Observer) -> Times | None:
@@ -75,7 +78,31 @@ def times_of(transaction: Transaction, observer: Observer) -> Times | None:
     opens = transaction.index == 0 and syn is not None and syn <= first.time
     end = max(had.time, last.time, last_ack if last_ack is not None else had.time)
     start = syn if opens and syn is not None else first.time
-    return Times(start, first.time, last.time, came.time, had.time, end, opens)
+    own = _came(transaction.response_offset, transaction.response_end, observer)
+    return Times(start, first.time, last.time, came.time, had.time, end, opens, own[0], own[1])
+
+
+def _came(start: int, end: int, observer: Observer) -> tuple[int, int]:
+    """When the first byte of a stretch of responses went by, and when the last of all its bytes did."""
+    opening = last = 0
+    missing = [(start, end)]
+    seen = [(observer.seen(packet), packet) for packet in observer.responses.packets]
+    came = [(time, packet.start, packet.end) for time, packet in seen if time is not None]
+    for time, begun, ended in sorted(came):
+        left = [part for hole in missing for part in _without(hole, begun, ended)]
+        if left != missing:
+            last = time
+        if not opening and begun <= start < ended:
+            opening = time
+        missing = left
+    return opening, last
+
+
+def _without(hole: tuple[int, int], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What is left of a stretch without another."""
+    for part in ((hole[0], min(hole[1], start)), (max(hole[0], end), hole[1])):
+        if part[0] < part[1]:
+            yield part
 
 
 def partition_of(

@@ -98,10 +98,14 @@ class Run:
     at: str
 
     def keys(self) -> dict[int, tuple[str, int, int]]:
-        """Address and port of each connection's client, and which of these two's connections it is."""
+        """Of each connection that is seen here its client's address and port, and which of these two's it is."""
+        column, tap = ("client_node", 0) if self.at == "client" else ("server_node", 1)
+        node = self.document["taps"][tap]["index"]
         found: dict[int, tuple[str, int, int]] = {}
         counted: dict[tuple[str, int, int], int] = defaultdict(int)
         for row in self.tables["connections"].sort("opened").iter_rows(named=True):
+            if row[column] != node:
+                continue
             address = ".".join(map(str, self.document["nodes"][row["client_node"]]["address"]))
             pair = (address, row["client_port"], row["server_port"])
             found[row["connection"]] = (address, row["client_port"], counted[pair])
@@ -142,6 +146,8 @@ def compared(run: Run) -> Comparison:
     facts = {(it["connection"], it["index"]): it for it in run.tables["transactions"].iter_rows(named=True)}
     complete = set()
     for true in true_transactions(run.tables, run.document, at=run.at):
+        if true.connection not in keys:
+            continue
         key = (*keys[true.connection], true.index)
         complete.add(key)
         comparison.transactions += 1
@@ -153,7 +159,7 @@ def compared(run: Run) -> Comparison:
             comparison.unequal[key] = unequal
         _compare_waits(comparison, key, true, told.waits.get(key, []))
         _compare_findings(comparison, key, true, told.lost.get(key, {}), _round_trip(told.rows[key]))
-    known = {(*keys[connection], index) for connection, index in facts}
+    known = {(*keys[connection], index) for connection, index in facts if connection in keys}
     for key in told.rows.keys() - complete:
         if told.rows[key]["complete"]:
             what = "is complete in the analysis only" if key in known else "never was"
@@ -175,8 +181,8 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
         "end_time": true.times.end,
     }
     if at == "client":
-        expected["response_first_time"] = true.times.response_first
-        expected["response_last_time"] = true.times.response_last
+        expected["response_first_time"] = true.times.first_byte
+        expected["response_last_time"] = true.times.all_bytes
     for name, value in expected.items():
         if row[name] != value:
             yield f"{name}: {row[name]} instead of {value}"

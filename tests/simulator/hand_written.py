@@ -24,6 +24,7 @@ _SIDES: Final = {"C": "client", "S": "server"}
 _PACKET: Final = re.compile(r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))? ack (\d+) (\w+)")
 _LIMIT: Final = re.compile(r"([CS]) ([\d.]+) (\w+)")
 _WINDOW: Final = re.compile(r"([CS]) ([\d.]+) cwnd (\d+) flight (\d+)")
+_WINDOWS: Final = ("connection", "side", "time", "cwnd", "ssthresh", "flight_bytes")
 _HEADER_BYTES: Final = 40
 _SYN, _ACK = 0x02, 0x10
 _AGAIN: Final = ("retransmission_timeout", "fast_retransmit", "recovery", "tail_loss_probe")
@@ -97,7 +98,9 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
         "connections": pl.DataFrame([connection]),
         "packets": pl.DataFrame(packets, infer_schema_length=None),
         "limits": pl.DataFrame(limits, schema=["connection", "side", "time", "limit"]),
-        "windows": pl.DataFrame(windows, schema=["connection", "side", "time", "cwnd", "ssthresh", "flight_bytes"]),
+        "windows": pl.DataFrame(
+            windows, schema=["connection", "side", "time", "cwnd", "ssthresh", "flight_bytes"]
+        ),
         "hops": pl.DataFrame(hops),
         "transactions": pl.DataFrame(list(transactions)),
     }

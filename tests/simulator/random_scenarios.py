@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from reference_sim.networks import path
+from reference_sim.networks import NETWORKS, path, with_users
 from reference_sim.page import Constant, Exponential, Page, Uniform, objects_of
-from reference_sim.plan import After, Bytes, Complete, Fetch, HttpVersion, Plan, Visit
 from reference_sim.scenario import (
     Browser,
     KeepAlive,
@@ -26,11 +25,15 @@ from reference_sim.scenario import (
 )
 from reference_sim.stack import Heartbeat
 from reference_sim.stacks import PRESETS
+from reference_sim.strategies import STRATEGIES
+from reference_sim.strategy import Place, Protocol
 from reference_sim.topology import DataSegments, GilbertElliott, PacketLoss, PacketQueue, Unlimited
+from reference_sim.workloads import retrieval
 
 if TYPE_CHECKING:
     from reference_sim.page import Law
     from reference_sim.stack import Stack
+    from reference_sim.strategy import Strategy
     from reference_sim.topology import Loss, Network, Queue
 
 __all__ = ["RandomScenario", "random_scenario"]
@@ -40,6 +43,10 @@ _S: Final = 10**9
 _BITS: Final = 8
 #: Bits a second: a modem to a fast LAN.
 _RATES: Final = (56_000, 256_000, 800_000, 1_500_000, 1_536_000, 6_000_000, 10_000_000, 100_000_000)
+#: Below 1.5 Mb/s only one connection at a time: what another one's packets take of a slow link cannot be told
+#: from a server without data by looking at one connection.
+_PARALLEL_RATES: Final = 3
+_HTTP: Final = sorted(name for name, known in STRATEGIES.items() if known.protocol is not Protocol.FTP)
 #: One way in milliseconds, from a LAN to a geostationary satellite.
 _DELAYS_MS: Final = (0.1, 0.5, 2, 5, 10, 25, 50, 75, 140, 280)
 _LOSSY_SHARE: Final = 0.3
@@ -63,32 +70,31 @@ class RandomScenario:
 def random_scenario(seed: int, number: int) -> RandomScenario:
     """The scenario of this number."""
     draw = random.Random(f"{seed}/{number}")
+    strategy = STRATEGIES[draw.choice(_HTTP)]
     client, server = _stacks(draw)
-    network, about = _network(draw)
-    rate = network.links[0].rate
-    page = _page(draw, rate if isinstance(rate, int) else _RATES[-1])
-    version, plan, strategy = _plan(draw, page)
-    visits = tuple(Visit(page=page, plan=plan) for _ in range(draw.choice((1, 1, 2, 3))))
-    scenario = Scenario(
+    network, about = _network(draw, strategy)
+    rate = min(link.rate for link in network.links if isinstance(link.rate, int))
+    page = _page(draw, rate)
+    made = retrieval(
+        strategy=strategy,
+        page=page,
         network=network,
-        servers=(_server(draw, server, persistent=plan.persistent),),
-        browsers=(
-            Browser(
-                node="client",
-                stack=client,
-                visits=visits,
-                think=Uniform(low=200 * _MS, high=6 * _S),
-                parse=draw.choice((0, 0, 3 * _MS, 20 * _MS)),
-                min_request_bytes=draw.choice((0, 0, 300, 600)),
-                http_version=version,
-                reading=_reading(draw),
-            ),
-        ),
-        taps=(NodeTap(name="client"), NodeTap(name="server")),
-        record=Record.everything(),
+        client_stack=client,
+        server_stack=server,
+        think=Uniform(low=200 * _MS, high=6 * _S),
+        parse=draw.choice((0, 0, 3 * _MS, 20 * _MS)),
+        processing=_processing(draw),
         seed=draw.randrange(1 << 32),
     )
-    words = f"{client.name}/{server.name}, {strategy}, {about}, {len(page.objects)} objects"
+    first, *others = made.servers
+    scenario = replace(
+        made,
+        servers=(_writing(draw, first), *others),
+        browsers=tuple(_asking(draw, browser) for browser in made.browsers),
+        taps=tuple(NodeTap(name=name) for name in (network.clients[0], network.servers[0])),
+        record=Record.everything(),
+    )
+    words = f"{client.name}/{server.name}, {strategy.name}, {about}, {len(page.objects)} objects"
     return RandomScenario(scenario, words)
 
 
@@ -118,8 +124,11 @@ def _with_phase(draw: random.Random, stack: Stack) -> Stack:
     return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=draw.randrange(period))))
 
 
-def _network(draw: random.Random) -> tuple[Network, str]:
-    rate = draw.choice(_RATES)
+def _network(draw: random.Random, strategy: Strategy) -> tuple[Network, str]:
+    if strategy.place is Place.HUB:
+        return NETWORKS["satellite-hub"], "satellite-hub"
+    is_parallel = strategy.connections is None or strategy.connections > 1
+    rate = draw.choice(_RATES[_PARALLEL_RATES:] if is_parallel else _RATES)
     delay_ms = draw.choice(_DELAYS_MS)
     queue: Queue = draw.choice((Unlimited(), Unlimited(), PacketQueue(limit=50), PacketQueue(limit=15)))
     loss = _loss(draw) if draw.random() < _LOSSY_SHARE else ()
@@ -131,6 +140,7 @@ def _network(draw: random.Random) -> tuple[Network, str]:
         loss=loss,
         framing_bytes=draw.choice((0, 14)),
     )
+    made = with_users(made) if strategy.place is Place.CACHE else made
     words = f"{rate / 1e6:g} Mb/s {delay_ms} ms"
     return made, words + (f" {loss[0].kind} lost" if loss else "")
 
@@ -155,52 +165,32 @@ def _page(draw: random.Random, rate: int) -> Page:
     return Page(name="random", objects=objects_of(sizes[0], *sizes[1:]))
 
 
-def _plan(draw: random.Random, page: Page) -> tuple[HttpVersion, Plan, str]:
-    version, knobs, name = draw.choice(_STRATEGIES)
-    return version, Plan(fetches=tuple(_fetches(draw, page)), **knobs), name
-
-
-_STRATEGIES: Final[tuple[tuple[HttpVersion, dict[str, Any], str], ...]] = (
-    (HttpVersion.HTTP10, {"connections": 1}, "http10-serial"),
-    (HttpVersion.HTTP10, {"connections": 4}, "http10-parallel"),
-    (HttpVersion.HTTP11, {"connections": 1, "persistent": True, "keeps_connections": True}, "http11"),
-    (HttpVersion.HTTP11, {"connections": 2, "persistent": True, "keeps_connections": True}, "http11-x2"),
-    (
-        HttpVersion.HTTP11,
-        {"connections": 1, "persistent": True, "pipelining": 8, "keeps_connections": True},
-        "http11-pipelined",
-    ),
-)
-
-
-def _fetches(draw: random.Random, page: Page) -> list[Fetch]:
-    by_bytes = draw.random() < 0.5
-    made = [Fetch(objects=(0,), split_after=draw.choice((None, None, None, 40)))]
-    for number in range(1, len(page.objects)):
-        after: After = Complete(fetch=0)
-        if by_bytes:
-            after = Bytes(fetch=0, bytes=100 * number)
-        made.append(Fetch(objects=(number,), after=after))
-    return made
-
-
-def _server(draw: random.Random, stack: Stack, *, persistent: bool) -> Server:
-    processing: Law = draw.choice(
+def _processing(draw: random.Random) -> Law:
+    return draw.choice(
         (Constant(value=0), Constant(value=0), Uniform(low=0, high=60 * _MS), Exponential(mean=40.0 * _MS))
     )
-    keep_alive = KeepAlive(max_requests=draw.choice((None, None, 5))) if persistent else None
+
+
+def _writing(draw: random.Random, server: Server) -> Server:
     chunk = draw.choice((None, None, None, 512, 1024, 2048, 4096, 8192))
     gap = draw.choice(_GAPS_NS) if chunk and chunk > 2 * _KB and draw.random() < 0.3 else 0
-    return Server(
-        node="server",
-        stack=stack,
-        processing=processing,
+    most = draw.choice((None, None, 5))
+    return replace(
+        server,
         writes=Writes(head_alone=draw.random() < 0.4, chunk_bytes=chunk, gap=gap),
-        keep_alive=keep_alive,
+        keep_alive=KeepAlive(max_requests=most) if server.keep_alive else None,
     )
 
 
-def _reading(draw: random.Random) -> SlowReading | None:
+def _asking(draw: random.Random, browser: Browser) -> Browser:
+    reading = None
     if draw.random() < 0.05:
-        return SlowReading(after_bytes=draw.choice((0, 4 * _KB, 16 * _KB)), pause=draw.choice((300, 1500)) * _MS)
-    return None
+        reading = SlowReading(
+            after_bytes=draw.choice((0, 4 * _KB, 16 * _KB)), pause=draw.choice((300, 1500)) * _MS
+        )
+    return replace(
+        browser,
+        visits=browser.visits * draw.choice((1, 1, 2, 3)),
+        min_request_bytes=draw.choice((0, 0, 300, 600)),
+        reading=reading,
+    )

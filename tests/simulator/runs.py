@@ -34,7 +34,7 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
     simulation = simulate(document)
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "capture.pcap"
-        simulation.write_pcap(capture, at=at)
+        simulation.write_pcap(capture, at=simulation.taps[0 if at == "client" else 1])
         analysis = tcptrace_http.analyze(capture, jobs=1)
     return Run(vars(simulation.truth), document, analysis, at)
 
@@ -47,6 +47,8 @@ def shown_run(seed: int, number: int, *, at: str) -> Iterator[str]:
     keys = run.keys()
     yield made.words
     for true in true_transactions(run.tables, run.document, at=at):
+        if true.connection not in keys:
+            continue
         key = (*keys[true.connection], true.index)
         yield f"{key}: {', '.join(f'{it.name} {it.lost_ns / 1e6:.1f} ms' for it in true.stalls)}"
         ours = [(wait.cause, wait.start, wait.end) for wait in true.waits]
