@@ -80,6 +80,9 @@ class Holds:
         return holds
 
     def _cause(self, limit: str, packet: Packet, begun: int) -> str:
+        if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
+            # Nagle's algorithm holds no full segment: what filled it had not been written before.
+            limit = "send_buffer" if self.connection.writes_at_once else "application"
         if limit == "application":
             return _APPLICATION[self.side]
         if limit == "nagle":

@@ -142,6 +142,8 @@ class Connection:
 
     number: int
     mss: int
+    #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
+    writes_at_once: bool
     paths: dict[str, Path]
     packets: dict[str, list[Packet]]
     limits: dict[str, Limits]
@@ -174,6 +176,7 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
         yield Connection(
             number=number,
             mss=_mss(row, scenario, sent),
+            writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
             paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},
             packets=sent,
             limits={side: _limits(limits.get((number, side), [])) for side in sent},
@@ -253,13 +256,18 @@ def _path(packets: list[Packet], links_of_packet: Mapping[int, list[int]], scena
     )
 
 
-def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[str, list[Packet]]) -> int:
-    """The largest payload of the server's segments, as the stacks of both ends have agreed on it."""
-    servers = [
-        scenario["stacks"][server["stack"]]
+def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The server that a connection is to; none if that is a proxy."""
+    return [
+        server
         for server in scenario["servers"]
         if server["node"] == row["server_node"] and server["port"] == row["server_port"]
     ]
+
+
+def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[str, list[Packet]]) -> int:
+    """The largest payload of the server's segments, as the stacks of both ends have agreed on it."""
+    servers = [scenario["stacks"][server["stack"]] for server in _servers(row, scenario)]
     clients = [
         scenario["stacks"][browser["stack"]]
         for browser in scenario["browsers"]

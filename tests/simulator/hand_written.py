@@ -46,7 +46,7 @@ def scenario(*, one_way_ms: float, rate_bps: int | None = None) -> dict[str, Any
             {"rate_bps": rate_bps, "delay_ns": ns(one_way_ms)},
         ],
         "stacks": [stack],
-        "servers": [{"node": 1, "port": 80, "stack": 0}],
+        "servers": [{"node": 1, "port": 80, "stack": 0, "writes": {"gap_ns": 0}}],
         "browsers": [{"node": 0, "stack": 0}],
     }
 

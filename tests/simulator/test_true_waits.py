@@ -83,6 +83,19 @@ def test_a_hold_of_an_ordinary_round_trip_is_no_delayed_ack():
     assert waits(lines, own)[2:] == ["0 stall.nagle_hold 50"]
 
 
+def test_nagles_algorithm_holds_no_full_segment_it_waited_for_room_in_the_buffer():
+    lines = """
+        S 75>100 1+200 ack 101 new
+        S 75 nagle
+        C 100>125 101+0 ack 201 ack
+        S 125>150 201+1460 ack 101 new
+        S 125 application
+        C 150>175 101+0 ack 1661 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1660), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 send_limited.send_buffer 50"]
+
+
 def test_the_last_short_segment_behind_a_full_one_is_the_odd_final_segment():
     lines = """
         S 75>100 1+1460 ack 101 new
