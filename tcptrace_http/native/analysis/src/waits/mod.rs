@@ -302,12 +302,15 @@ impl Waits {
             .requests
             .between(partition.time_ns(), came.time_ns)
             .filter(|piece| piece.is_repair());
-        // What was repaired while the response before was still on its way held nothing up.
+        // What was repaired while the response before was still on its way held nothing up; what was sent
+        // again after the response had come belongs to another request.
         let busy_until = self
             .previous_end
             .map_or(i64::MIN, |previous| previous.time_ns);
-        for piece in repaired.filter(|piece| piece.end.time_ns > busy_until) {
-            partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
+        for piece in repaired {
+            if (busy_until.saturating_add(1)..=came.time_ns).contains(&piece.end.time_ns) {
+                partition.until(piece.end, piece.cause, piece.confidence);
+            }
         }
         partition.at_most(
             route.to_sender_ns,
