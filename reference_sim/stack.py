@@ -162,6 +162,8 @@ class Retransmission:
     initial: Duration
     min: Duration
     max: Duration
+    #: ``min`` is the least of what is added to the smoothed round trip, not the least timeout (Linux).
+    min_is_spread: bool = False
     #: Granularity of the stack's clock, in which round trips are counted; 0: none.
     tick: Duration
     #: Timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
@@ -201,8 +203,10 @@ class Stack:
     acks: AckPolicy
     nagle: Nagle
     retransmission: Retransmission
-    #: RACK-like and tail-loss-probe timers (RFC 8985).
+    #: RACK-like and tail-loss-probe timers (RFC 8985), and D-SACK (RFC 2883).
     tail_loss_probe: bool = False
+    #: With SACK: the congestion window counts segments of any size (Linux), not bytes.
+    window_in_segments: bool = False
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart

@@ -219,6 +219,12 @@ _THESIS_DURATION: Final = 300 * _S
 THESIS_STRATEGIES: Final = ("http10-serial", "http10-parallel", "thesis-pipelined", "segment-filled")
 
 
+def _file_by_file(page: Page) -> tuple[Visit, ...]:
+    """A visit an object."""
+    alone = Plan(fetches=(Fetch(objects=(0,)),))
+    return tuple(Visit(page=page.with_objects((part,)), plan=alone) for part in page.objects)
+
+
 def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     *,
     strategy: str | Strategy,
@@ -255,12 +261,16 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     tcp = replace(named, initial_window=Segments(segments=initial_window), max_window_segments=max_window_segments)
     where = network_named("thesis")
     visits = chosen.visits(thesis_page(primary_cap=primary_cap, inline_cap=inline_cap))
-    is_serial = chosen.connections == 1 and not chosen.persistent
+    if chosen.connections == 1 and not chosen.persistent and serial_thinks_per_file:
+        visits = tuple(file for visit in visits for file in _file_by_file(visit.page))
+    # The server closes with the last answer of a document, as the agents of ns do.
+    kept = KeepAlive(max_requests=len(visits[0].plan.fetches)) if chosen.persistent else None
     step = nanoseconds(starts_over) // max(web_clients + ftp_clients, 1)
     servers = tuple(
         replace(
             _server(chosen, node, chosen.server(tcp), processing=_NOW, name=f"web-{node}"),
             sizes_include_heads=True,
+            keep_alive=kept,
         )
         for node in where.servers
     )
@@ -273,7 +283,6 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
             visits=visits,
             forever=True,
             think=think,
-            thinks_before_fetches=is_serial and serial_thinks_per_file,
             waits_for_close=waits_for_close,
             min_request_bytes=_THESIS_REQUEST,
             http_version=chosen.version,

@@ -15,7 +15,7 @@ import tcptrace_http
 from reference_sim import _native, schema
 from reference_sim.scenario import NodeTap, Record
 from reference_sim.simulation import Simulation, simulate
-from reference_sim.workloads import retrieval
+from reference_sim.workloads import retrieval, thesis
 from tcptrace_http.errors import ScenarioError
 
 # A request starts 2^32 numbers from here at the latest, as every sequence number does.
@@ -27,6 +27,13 @@ def scenario(*, page="heidemann", network="thesis", **changes):
     made = retrieval(strategy="http11", page=page, network=network, record=Record.everything())
     taps = tuple(NodeTap(name=name) for name in (made.network.clients[0], made.network.servers[0]))
     return replace(made, **{"taps": taps, **changes})
+
+
+def long_page(size=60_000):
+    """A document whose page begins with an object that takes many segments."""
+    document = scenario().document()
+    document["pages"][0]["objects"][0]["size"] = {"kind": "constant", "value": size}
+    return document
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +78,7 @@ def test_reading_the_written_capture_gives_the_trace_that_was_never_written(tmp_
 
 
 def test_selective_acknowledgments_are_the_same_in_the_file_and_the_trace(tmp_path):
-    made = scenario(servers=(replace(scenario().servers[0], stack=scenario().servers[0].stack),))
-    document = lossy(made.document(), kind="packets", rate=0.1)
+    document = lossy(long_page(), kind="data-segments", segments=[4])
     for stack in document["stacks"]:
         stack |= {"sack": True, "timestamps": True}
     simulation = simulate(document)
@@ -176,7 +182,7 @@ def test_losses_have_their_rate():
 
 
 def test_a_queue_is_never_longer_than_its_limit():
-    document = scenario().document()
+    document = long_page()
     for link in document["links"]:
         link |= {"queue": {"kind": "packets", "limit": 3}, "rate_bps": link["rate_bps"] // 10}
     truth = simulate(document).truth
@@ -186,15 +192,13 @@ def test_a_queue_is_never_longer_than_its_limit():
 
 
 def test_progress_tells_how_far_it_is_and_changes_nothing():
-    document = scenario().document()
-    document["browsers"][0] |= {"forever": True, "think": {"kind": "constant", "value": 10**7}}
-    document |= {"duration_ns": 120 * 10**9, "taps": [], "record": dict.fromkeys(document["record"], False)}
+    document = thesis(strategy="segment-filled", web_clients=8, ftp_clients=2, seed=1).document()
     told = []
     simulation = simulate(document, progress=lambda now, duration: told.append((now, duration)))
     assert simulation.events > 100_000
     assert told == sorted(told)
-    assert {duration for _, duration in told} == {120 * 10**9}
-    assert simulation.end_ns == 120 * 10**9
+    assert {duration for _, duration in told} == {300 * 10**9}
+    assert simulation.end_ns == 300 * 10**9
     assert_frame_equal(simulation.truth.transactions, simulate(document).truth.transactions)
 
 

@@ -26,6 +26,7 @@ struct Planned {
 }
 
 impl Planned {
+    #[inline]
     fn key(&self) -> (Nanoseconds, u64) {
         (self.time, self.counter)
     }
@@ -39,13 +40,36 @@ impl PartialEq for Planned {
 
 impl Eq for Planned {}
 
+// The heap compares by `<=` and its like: without these they go by way of an `Option`.
 impl PartialOrd for Planned {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+
+    #[inline]
+    fn lt(&self, other: &Self) -> bool {
+        self.key() < other.key()
+    }
+
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        self.key() <= other.key()
+    }
+
+    #[inline]
+    fn gt(&self, other: &Self) -> bool {
+        self.key() > other.key()
+    }
+
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        self.key() >= other.key()
     }
 }
 
 impl Ord for Planned {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }

@@ -15,7 +15,7 @@ use crate::scenario::{Link as Description, Queue};
 use crate::stack::Nanoseconds;
 use crate::truth::{Drop, HopRow, LinkTotals, QueueRow};
 
-const NANOSECONDS: u128 = 1_000_000_000;
+const NANOSECONDS: u64 = 1_000_000_000;
 
 #[derive(Debug)]
 pub struct Link {
@@ -122,13 +122,14 @@ impl Link {
         }
     }
 
-    /// To the nearest nanosecond.
+    /// To the nearest nanosecond. A packet has no more than 2^16 bytes, a valid rate is below
+    /// 10^15: the product has room.
     fn service_time(&self, bytes: u32) -> Nanoseconds {
-        let Some(rate) = self.rate_bps.map(u128::from) else {
+        let Some(rate) = self.rate_bps else {
             return 0;
         };
-        let bits = 8 * u128::from(bytes);
-        ((bits * NANOSECONDS + rate / 2) / rate) as Nanoseconds
+        let bits = 8 * u64::from(bytes);
+        (bits * NANOSECONDS + rate / 2) / rate
     }
 
     /// A connection is over.

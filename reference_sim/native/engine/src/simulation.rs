@@ -165,7 +165,7 @@ impl Simulation {
 
 /// The applications of a scenario in the order of their numbers: servers, proxies, browsers,
 /// transfers.
-fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
+pub(crate) fn applications(scenario: &Arc<Scenario>) -> Vec<BoxedApplication> {
     let mut made: Vec<BoxedApplication> = Vec::new();
     let next = |made: &Vec<BoxedApplication>| AppId(made.len() as u32);
     for index in 0..scenario.servers.len() {

@@ -17,6 +17,7 @@ impl<T> Default for Slab<T> {
 
 impl<T> Slab<T> {
     /// The place at which the thing is now.
+    #[inline]
     pub fn insert(&mut self, thing: T) -> u32 {
         if let Some(place) = self.free.pop() {
             if let Some(slot) = self.places.get_mut(place as usize) {
@@ -28,6 +29,7 @@ impl<T> Slab<T> {
         self.places.len() as u32 - 1
     }
 
+    #[inline]
     pub fn remove(&mut self, place: u32) -> Option<T> {
         let thing = self.places.get_mut(place as usize)?.take()?;
         self.free.push(place);
@@ -35,10 +37,12 @@ impl<T> Slab<T> {
     }
 
     #[must_use]
+    #[inline]
     pub fn get(&self, place: u32) -> Option<&T> {
         self.places.get(place as usize)?.as_ref()
     }
 
+    #[inline]
     pub fn get_mut(&mut self, place: u32) -> Option<&mut T> {
         self.places.get_mut(place as usize)?.as_mut()
     }

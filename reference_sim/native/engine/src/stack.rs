@@ -53,8 +53,9 @@ pub struct Stack {
     /// The socket layer hands a write to TCP in pieces of so many bytes, and TCP may send after
     /// each (4.4BSD's sosend: one mbuf cluster of 2048 bytes); none: the whole write at once.
     pub write_step_bytes: Option<u32>,
-    /// A FIN rides on the last data if both are ready; otherwise it goes alone, once all data is
-    /// acknowledged (ns-2's FullTcp).
+    /// A FIN rides on the last data if both are ready, and on the ACK of the peer's FIN; otherwise
+    /// it goes alone behind that ACK, and behind data once all of it is acknowledged, but for data
+    /// that goes out when nothing is in flight (ns-2's FullTcp).
     pub fin_with_data: bool,
     /// T/TCP: the first data and the FIN may ride on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,

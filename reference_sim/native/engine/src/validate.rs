@@ -34,6 +34,8 @@ const MAX_MSS: u32 = 65_495;
 const MAX_SCALE: u8 = 14;
 /// A frame that no link of ours has: it would be a mistake of units.
 const MAX_FRAMING_BYTES: u32 = 1_000;
+/// A thousand terabits a second: more would be a mistake of units.
+const MAX_RATE_BPS: u64 = 1_000_000_000_000_000;
 /// A year: what is longer would be a mistake of units, and sums of times must not overflow.
 const MAX_TIME_NS: u64 = 366 * 24 * 3600 * 1_000_000_000;
 
@@ -168,6 +170,7 @@ fn link(at: &str, link: &Link, scenario: &Scenario) -> Check {
     )?;
     if let Some(rate) = link.rate_bps {
         at_least(format_args!("{at}.rate_bps"), rate, 1)?;
+        at_most(format_args!("{at}.rate_bps"), rate, MAX_RATE_BPS)?;
     }
     time(format_args!("{at}.delay_ns"), link.delay_ns)?;
     each(&format!("{at}.loss"), &link.loss, loss)

@@ -2,10 +2,10 @@
 //!
 //! Theory of operation. Whatever happens to an end of a connection (a segment, its timer, a call
 //! of its application), the end is then driven: its segments go out, what it has to tell is kept
-//! for its application, and its timer is planned. An application's calls at one moment are
-//! followed by one drive when it returns, so that a FIN may ride on the data written before it;
-//! but before each `write` call, and before a `close` where the stack sends a FIN alone, what the
-//! calls before have let go out goes out.
+//! for its application, and its timer is planned. The applications' calls at one moment are
+//! followed by one drive when all was told that is to be told, so that an answer made in no time
+//! may carry the ACK; but before each `write` call, and (unless the stack lets the application act
+//! before it sends, as in ns-2) before a `close`, what was written before goes out.
 //!
 //! Timers are lazy: an end has at most one useful event in the queue. It moves only forwards: when
 //! it comes and the deadline is later by then, it is planned anew; an event that was overtaken by

@@ -5,8 +5,10 @@
 pub enum BodyKind {
     /// Lines of HTML.
     Html,
-    /// A GIF.
-    Image,
+    Gif,
+    Png,
+    /// A JPEG file without a picture in it.
+    Jpeg,
     /// A gzip stream of lines of HTML.
     Gzip,
     /// Any bytes.
@@ -32,7 +34,28 @@ const GIF_END: [u8; 2] = [0, b';'];
 const GIF_BLOCK: u64 = 256;
 const GIF_OVERHEAD: u64 = GIF_START.len() as u64 + GIF_END.len() as u64;
 /// A shorter body is no image.
-pub const MIN_IMAGE_BYTES: u64 = GIF_OVERHEAD + 1 + GIF_CODES.len() as u64;
+pub const MIN_GIF_BYTES: u64 = GIF_OVERHEAD + 1 + GIF_CODES.len() as u64;
+
+/// Signature, header and data of one grey pixel (PNG specification, third edition, section 5);
+/// then comes a chunk of a private type that decoders skip, and the end.
+const PNG_START: [u8; 58] = *b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\x0dIDATx\x01\x01\x02\x00\xfd\xff\x00\x00\x00\x02\x00\x01~\x05\x0d\xd2";
+const PNG_FILLER: [u8; 4] = *b"fiLl";
+const PNG_END: [u8; 12] = *b"\x00\x00\x00\x00IEND\xaeB`\x82";
+/// Length, type and CRC of a chunk.
+const PNG_FILLER_START: u64 = PNG_START.len() as u64 + 8;
+const PNG_FILLER_END: u64 = 4 + PNG_END.len() as u64;
+pub const MIN_PNG_BYTES: u64 = PNG_FILLER_START + PNG_FILLER_END;
+
+/// Start of image and the JFIF segment (ITU-T T.871, section 10); comments follow, and the end.
+const JPEG_START: [u8; 20] =
+    *b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00";
+const JPEG_END: [u8; 2] = [0xff, 0xd9];
+const JPEG_COMMENT: [u8; 2] = [0xff, 0xfe];
+/// Marker and length of a comment, and the most that it has with them.
+const COMMENT_HEADER: u64 = 4;
+const COMMENT: u64 = 2 + 65_535;
+const JPEG_OVERHEAD: u64 = JPEG_START.len() as u64 + JPEG_END.len() as u64;
+pub const MIN_JPEG_BYTES: u64 = JPEG_OVERHEAD + COMMENT_HEADER;
 
 /// Magic, deflate, no flags, no time, no extra flags, system unknown (RFC 1952, section 2.3).
 const GZIP_START: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
@@ -51,19 +74,40 @@ impl Body {
     /// Appends the bytes [from, to).
     pub fn copy(&self, from: u64, to: u64, out: &mut Vec<u8>) {
         let to = to.min(self.total);
+        if from >= to {
+            return;
+        }
         let trailer = match self.kind {
             BodyKind::Gzip => self.gzip_trailer(to),
+            BodyKind::Png => self.png_trailer(to),
             _ => [0; 8],
         };
+        if self.kind == BodyKind::Binary {
+            return self.copy_noise(from, to, out);
+        }
         out.extend((from..to).map(|offset| self.byte(offset, &trailer)));
+    }
+
+    /// The same as byte by byte, a word at a time: most of what a capture holds is this.
+    fn copy_noise(&self, from: u64, to: u64, out: &mut Vec<u8>) {
+        let mut at = from;
+        while at < to {
+            let word = mixed(self.seed ^ mixed(at / 8)).to_le_bytes();
+            let within = (at % 8) as usize;
+            let end = word.len().min(within + (to - at) as usize);
+            out.extend_from_slice(word.get(within..end).unwrap_or(&[]));
+            at += (end - within) as u64;
+        }
     }
 
     fn byte(&self, offset: u64, trailer: &[u8; 8]) -> u8 {
         match self.kind {
             BodyKind::Html => self.text(offset),
-            BodyKind::Image if self.total >= MIN_IMAGE_BYTES => self.gif(offset),
+            BodyKind::Gif if self.total >= MIN_GIF_BYTES => self.gif(offset),
             BodyKind::Gzip if self.total >= MIN_GZIP_BYTES => self.gzip(offset, trailer),
-            BodyKind::Image | BodyKind::Gzip | BodyKind::Binary => self.noise(offset),
+            BodyKind::Png if self.total >= MIN_PNG_BYTES => self.png(offset, trailer),
+            BodyKind::Jpeg if self.total >= MIN_JPEG_BYTES => self.jpeg(offset),
+            _ => self.noise(offset),
         }
     }
 
@@ -120,6 +164,59 @@ impl Body {
                 Some(code) => *code,
                 None => self.noise(offset),
             },
+        }
+    }
+
+    fn png(&self, offset: u64, trailer: &[u8; 8]) -> u8 {
+        if let Some(byte) = PNG_START.get(offset as usize) {
+            return *byte;
+        }
+        if offset < PNG_FILLER_START {
+            let length = (self.total - MIN_PNG_BYTES) as u32;
+            let mut start = length.to_be_bytes().into_iter().chain(PNG_FILLER);
+            return start.nth(offset as usize - PNG_START.len()).unwrap_or(0);
+        }
+        match offset.checked_sub(self.total - PNG_FILLER_END) {
+            Some(index) => {
+                let mut end = trailer.iter().take(4).chain(&PNG_END);
+                end.nth(index as usize).copied().unwrap_or(0)
+            }
+            None => self.noise(offset),
+        }
+    }
+
+    /// The CRC of the filling chunk, if the stretch up to `to` needs it.
+    fn png_trailer(&self, to: u64) -> [u8; 8] {
+        let mut trailer = [0; 8];
+        if self.total < MIN_PNG_BYTES || to <= self.total - PNG_FILLER_END {
+            return trailer;
+        }
+        let data = (PNG_FILLER_START..self.total - PNG_FILLER_END).map(|offset| self.noise(offset));
+        let crc = PNG_FILLER.into_iter().chain(data).fold(!0, crc32_step);
+        for (to, from) in trailer.iter_mut().zip((!crc).to_be_bytes()) {
+            *to = from;
+        }
+        trailer
+    }
+
+    fn jpeg(&self, offset: u64) -> u8 {
+        if let Some(byte) = JPEG_START.get(offset as usize) {
+            return *byte;
+        }
+        if let Some(index) = offset.checked_sub(self.total - JPEG_END.len() as u64) {
+            return JPEG_END.get(index as usize).copied().unwrap_or(0);
+        }
+        let at = offset - JPEG_START.len() as u64;
+        let block = Block::at(at, self.total - JPEG_OVERHEAD, COMMENT, COMMENT_HEADER - 1);
+        // The length counts itself, not the marker.
+        let [high, low] = ((block.bytes - 2) as u16).to_be_bytes();
+        let [first, second] = JPEG_COMMENT;
+        match block.within {
+            0 => first,
+            1 => second,
+            2 => high,
+            3 => low,
+            _ => self.noise(offset),
         }
     }
 
@@ -213,4 +310,114 @@ fn crc32_step(crc: u32, byte: u8) -> u32 {
     (0..8).fold(crc ^ u32::from(byte), |crc, _| {
         (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(kind: BodyKind, total: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        let seed = 9;
+        Body { seed, kind, total }.copy(0, total, &mut out);
+        out
+    }
+
+    #[test]
+    fn test_any_stretch_is_part_of_the_whole() {
+        for kind in [
+            BodyKind::Html,
+            BodyKind::Gif,
+            BodyKind::Png,
+            BodyKind::Jpeg,
+            BodyKind::Gzip,
+            BodyKind::Binary,
+        ] {
+            for total in [0, 1, 14, 60, 1000, 70_001] {
+                let all = bytes(kind, total);
+                assert_eq!(all.len() as u64, total);
+                for from in (0..total).step_by(997) {
+                    let mut out = Vec::new();
+                    let to = (from + 1460).min(total);
+                    let seed = 9;
+                    Body { seed, kind, total }.copy(from, to, &mut out);
+                    assert_eq!(out, all[from as usize..to as usize]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn test_images_of_any_length_are_whole_gifs() {
+        for total in MIN_GIF_BYTES..1200 {
+            let gif = bytes(BodyKind::Gif, total);
+            assert!(gif.starts_with(b"GIF89a"));
+            let mut at = GIF_START.len();
+            while gif[at] != 0 {
+                at += 1 + usize::from(gif[at]);
+            }
+            assert_eq!(gif[at..], GIF_END, "{total}");
+        }
+    }
+
+    #[test]
+    fn test_png_files_are_chunks_with_their_checksums() {
+        for total in MIN_PNG_BYTES..400 {
+            let png = bytes(BodyKind::Png, total);
+            let (mut at, mut types) = (8, Vec::new());
+            while at < png.len() {
+                let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
+                let end = at + 8 + word(at) as usize;
+                let crc = png[at + 4..end].iter().copied().fold(!0, crc32_step);
+                assert_eq!(word(end), !crc, "{total}");
+                types.push(png[at + 4..at + 8].to_vec());
+                at = end + 4;
+            }
+            assert_eq!(types, [b"IHDR", b"IDAT", b"fiLl", b"IEND"]);
+        }
+    }
+
+    #[test]
+    fn test_jpeg_files_are_segments_to_their_end() {
+        let long = MIN_JPEG_BYTES + COMMENT;
+        for total in (MIN_JPEG_BYTES..300).chain(long - 9..long + 9) {
+            let jpeg = bytes(BodyKind::Jpeg, total);
+            let mut at = 2;
+            while jpeg[at + 1] != 0xd9 {
+                assert_eq!(jpeg[at], 0xff, "{total}");
+                at += 2 + usize::from(u16::from_be_bytes([jpeg[at + 2], jpeg[at + 3]]));
+            }
+            assert_eq!(at + 2, jpeg.len());
+        }
+    }
+
+    #[test]
+    fn test_gzip_streams_of_any_length_are_whole() {
+        let block = STORED_BLOCK;
+        let start = MIN_GZIP_BYTES;
+        for total in (start..start + 200).chain(start + block - 9..start + block + 9) {
+            let gzip = bytes(BodyKind::Gzip, total);
+            let (mut at, mut data, mut is_last) = (GZIP_START.len(), Vec::new(), false);
+            while !is_last {
+                is_last = gzip[at] == 1;
+                let length = u16::from_le_bytes([gzip[at + 1], gzip[at + 2]]);
+                assert_eq!(!length, u16::from_le_bytes([gzip[at + 3], gzip[at + 4]]));
+                data.extend(&gzip[at + 5..at + 5 + usize::from(length)]);
+                at += 5 + usize::from(length);
+            }
+            let crc = !data.iter().fold(!0, |crc, byte| crc32_step(crc, *byte));
+            let end = [crc.to_le_bytes(), (data.len() as u32).to_le_bytes()].concat();
+            assert_eq!(gzip[at..], end, "{total}");
+        }
+    }
+
+    #[test]
+    fn test_text_is_lines() {
+        let text = bytes(BodyKind::Html, 1000);
+        assert!(text
+            .iter()
+            .all(|byte| *byte == b'\n' || (b' '..=b'z').contains(byte)));
+        assert_eq!(text.last(), Some(&b'\n'));
+        assert_eq!(text.iter().filter(|byte| **byte == b'\n').count(), 16);
+    }
 }

@@ -326,7 +326,9 @@ pub fn body_kind(object: &Object) -> BodyKind {
     }
     let media_type = object.content_type.split(';').next().unwrap_or("").trim();
     match media_type {
-        "image/gif" => BodyKind::Image,
+        "image/gif" => BodyKind::Gif,
+        "image/png" => BodyKind::Png,
+        "image/jpeg" => BodyKind::Jpeg,
         _ if media_type.starts_with("text/") => BodyKind::Html,
         _ => BodyKind::Binary,
     }

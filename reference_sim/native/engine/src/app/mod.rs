@@ -13,6 +13,10 @@ pub mod plan;
 pub mod pool;
 pub mod proxy;
 pub mod server;
+#[cfg(test)]
+mod test_network;
+#[cfg(test)]
+mod tests;
 pub mod transfer;
 
 use std::sync::Arc;

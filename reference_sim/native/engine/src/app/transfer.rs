@@ -8,7 +8,7 @@
 //! With a control connection, files come in active mode: the client says where it listens (PORT),
 //! and the server opens the data connection, which ends the file by its close.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -51,6 +51,8 @@ pub struct Transfer {
     scenario: Arc<Scenario>,
     index: usize,
     roles: BTreeMap<End, Role>,
+    /// Those that were closed from this side.
+    closed: BTreeSet<End>,
     control: Option<End>,
     /// Commands that wait for a reply.
     commands: VecDeque<u64>,
@@ -69,6 +71,8 @@ enum Role {
     Client,
     Server,
     Receiver,
+    /// A receiver that has its file.
+    Served,
     /// Of a file that was ordered on this connection.
     Sender {
         order: u32,
@@ -85,6 +89,7 @@ impl Transfer {
             scenario: Arc::clone(scenario),
             index,
             roles: BTreeMap::new(),
+            closed: BTreeSet::new(),
             control: None,
             commands: VecDeque::new(),
             files: 0,
@@ -155,7 +160,7 @@ impl Transfer {
                 side: Side::Server,
                 ..at
             };
-            write_file(network, sender, &order);
+            self.write_file(network, sender, &order);
         }
     }
 
@@ -213,7 +218,8 @@ impl Transfer {
         // On a connection for all files, only the client knows which was the last one.
         let receiver = self.roles.iter().find(|(_, role)| **role == Role::Receiver);
         if let (None, Some((at, _))) = (self.control, receiver) {
-            network.close(*at);
+            let at = *at;
+            self.close(network, at);
         }
     }
 
@@ -297,7 +303,7 @@ impl Transfer {
             self.open_data(network, at, &order);
         }
         if commands & QUIT != 0 {
-            network.close(at);
+            self.close(network, at);
         }
     }
 
@@ -320,6 +326,25 @@ impl Transfer {
         self.roles.insert(at, role);
     }
 
+    /// The file that was ordered, from its sender.
+    fn write_file(&mut self, network: &mut dyn Network, at: End, order: &Order) {
+        let file = Body {
+            seed: u64::from(order.number),
+            kind: BodyKind::Binary,
+            total: order.bytes,
+        };
+        network.write(at, vec![whole(file)], Some(FILE), 0);
+        if order.closes {
+            self.close(network, at);
+        }
+    }
+
+    fn close(&mut self, network: &mut dyn Network, at: End) {
+        if self.closed.insert(at) {
+            network.close(at);
+        }
+    }
+
     /// A data connection is open on the server's side.
     fn send(&mut self, network: &mut dyn Network, at: End) {
         let Some(Role::Sender {
@@ -330,7 +355,7 @@ impl Transfer {
         };
         *is_written = true;
         if let Some(order) = network.exchanges().ordered(*order) {
-            write_file(network, at, &order);
+            self.write_file(network, at, &order);
         }
     }
 
@@ -360,6 +385,10 @@ impl Transfer {
     fn told(&mut self, network: &mut dyn Network, at: End, message: u64) {
         match self.roles.get(&at) {
             Some(Role::Receiver) if message == FILE => {
+                let terms = self.terms();
+                if !terms.is_some_and(|terms| terms.one_connection && !terms.control) {
+                    self.roles.insert(at, Role::Served);
+                }
                 let now = network.now();
                 self.delivered(network, now);
             }
@@ -385,7 +414,10 @@ impl Transfer {
     /// An end is over; a client whose file can not come any more goes on with the next one.
     fn over(&mut self, network: &mut dyn Network, at: End) {
         let role = self.roles.remove(&at);
-        if at.side == Side::Client && matches!(role, Some(Role::Client | Role::Receiver)) {
+        self.closed.remove(&at);
+        if at.side == Side::Client
+            && matches!(role, Some(Role::Client | Role::Receiver | Role::Served))
+        {
             network.exchanges().forget_order(at.connection);
         }
         let is_broken = match role {
@@ -402,19 +434,6 @@ impl Transfer {
             self.is_replied |= role == Some(Role::Client);
             self.next_if_done(network);
         }
-    }
-}
-
-/// The file that was ordered, from its sender.
-fn write_file(network: &mut dyn Network, at: End, order: &Order) {
-    let file = Body {
-        seed: u64::from(order.number),
-        kind: BodyKind::Binary,
-        total: order.bytes,
-    };
-    network.write(at, vec![whole(file)], Some(FILE), 0);
-    if order.closes {
-        network.close(at);
     }
 }
 
@@ -518,10 +537,12 @@ impl Application for Transfer {
             Happening::Written => self.written(network, at),
             Happening::PeerClosed => match self.roles.get(&at) {
                 Some(Role::Client) => {
-                    network.close(at);
+                    self.close(network, at);
                     self.control = None;
                 }
-                Some(Role::Receiver | Role::Server | Role::Sender { .. }) => network.close(at),
+                Some(_) => {
+                    self.close(network, at);
+                }
                 None => {}
             },
             Happening::Closed | Happening::Failed => self.over(network, at),

@@ -103,8 +103,12 @@ impl Connection {
     /// then carries the ACK.
     #[must_use]
     pub fn tells_before_sending(&self) -> bool {
-        let has_just_connected = self.is_active && self.sender.max == 1;
-        self.stack.upcall_before_ack || has_just_connected && self.stack.data_on_handshake_ack
+        if self.is_active && self.sender.max == 1 {
+            self.stack.data_on_handshake_ack
+        } else {
+            let is_fin_alone = self.receiver.has_ended() && !self.stack.fin_with_data;
+            self.stack.upcall_before_ack && !is_fin_alone
+        }
     }
 
     pub fn receive(&mut self, segment: &Segment, now: Nanoseconds) {
@@ -113,7 +117,8 @@ impl Connection {
             return;
         }
         if let Some((value, _)) = segment.options.timestamps {
-            if segment.seq <= self.receiver.next {
+            // The first one that the next ACK will cover (RFC 7323, section 4.3).
+            if segment.seq <= self.receiver.acknowledged {
                 self.recent_timestamp = value;
             }
         }
@@ -441,10 +446,7 @@ impl Connection {
     }
 
     fn tell_of_close(&mut self) {
-        let peer_is_done = self
-            .receiver
-            .fin
-            .is_some_and(|fin| self.receiver.next > fin);
+        let peer_is_done = self.receiver.has_ended();
         if peer_is_done && self.sender.is_done() && !self.told_closed {
             self.told_closed = true;
             self.events.push(Event::Closed);

@@ -35,7 +35,8 @@ pub struct Receiver {
     edge: u64,
     /// Unit of the window field.
     pub scale: u8,
-    acknowledged: u64,
+    /// What the last ACK said.
+    pub acknowledged: u64,
     segments: u32,
     pub due: Due,
     linux: Option<LinuxAcks>,
@@ -96,6 +97,12 @@ impl Receiver {
             self.schedule(new_bytes, has_push, now);
         }
         true
+    }
+
+    /// All has come that the peer sends.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
     }
 
     /// The FIN at this offset was reached, if all before it has come.

@@ -67,6 +67,8 @@ pub struct Sender {
     largest_window: u64,
     recovery: Recovery,
     duplicates: u32,
+    /// What the first duplicates let go beyond the congestion window (RFC 3042, section 2).
+    limited: u64,
     /// Something to send out of turn, once.
     again: Option<(u64, SendReason)>,
     flying: VecDeque<Flying>,
@@ -96,6 +98,8 @@ pub struct Sender {
 
 /// A probe of a closed window carries one byte (RFC 9293, section 3.8.6.1).
 const PROBE_BYTES: u64 = 1;
+/// Limited transmit lets so many segments go beyond the window (RFC 3042, section 2).
+const LIMITED_SEGMENTS: u32 = 2;
 /// The longest time between two probes (4.4BSD: TCPTV_PERSMAX).
 const PERSIST_MAX_NS: Nanoseconds = 60_000_000_000;
 
@@ -118,6 +122,7 @@ impl Sender {
             largest_window: 0,
             recovery: Recovery::None,
             duplicates: 0,
+            limited: 0,
             again: None,
             flying: VecDeque::new(),
             last_short_end: 0,
@@ -222,6 +227,7 @@ impl Sender {
         self.next = self.next.max(ack);
         self.max = self.max.max(ack);
         self.retries = 0;
+        self.limited = 0;
         self.duplicates = 0;
         match self.recovery {
             Recovery::Fast { until } if ack < until && stack.congestion != Congestion::Reno => {
@@ -276,7 +282,11 @@ impl Sender {
             return;
         }
         self.duplicates += 1;
+        self.limited = 0;
         if self.duplicates != stack.retransmission.duplicate_ack_threshold {
+            if stack.limited_transmit && self.recovery == Recovery::None {
+                self.limited = u64::from(self.duplicates.min(LIMITED_SEGMENTS)) * self.mss;
+            }
             return;
         }
         // What a timeout sends again brings duplicates of its own (RFC 6582, section 4.1).
@@ -309,6 +319,7 @@ impl Sender {
             return self.retries > stack.retransmission.max_retries;
         }
         self.recovery = Recovery::Timeout { until: self.max };
+        self.limited = 0;
         self.duplicates = 0;
         self.go_back();
         self.again = Some((self.una, SendReason::RetransmissionTimeout));
@@ -481,7 +492,7 @@ impl Sender {
     /// How far the congestion window lets the sender go.
     fn congestion_edge(&self) -> u64 {
         match &self.selective {
-            None => self.una + self.window.cwnd,
+            None => self.una + self.window.cwnd + self.limited,
             Some(selective) => self.next + self.window.cwnd.saturating_sub(selective.pipe()),
         }
     }
@@ -659,7 +670,10 @@ impl Sender {
 
     fn stretch(&self, start: u64, payload: u64, reason: SendReason, stack: &Stack) -> Stretch {
         let is_last = start + payload == self.written;
-        let has_fin = self.is_closing && is_last && (stack.fin_with_data || payload == 0);
+        // The data that a lone FIN would wait for.
+        let is_behind = self.una.max(1) < start;
+        let may_ride = stack.fin_with_data || payload == 0 || !is_behind;
+        let has_fin = self.is_closing && is_last && may_ride;
         Stretch {
             start,
             payload,

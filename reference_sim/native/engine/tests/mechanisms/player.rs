@@ -1,0 +1,320 @@
+//! Plays a script: gives one [`Connection`] what the script says, and compares what it sends.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use reference_sim_engine::segment::{flags, Segment};
+use reference_sim_engine::stack::{Nanoseconds, Stack};
+use reference_sim_engine::tcp::Connection;
+use reference_sim_engine::truth::SendReason;
+
+use crate::script::{Action, Expected, Script, Step};
+
+/// A timer that is due again and again at the same moment is a fault.
+const TIMEOUTS_AT_ONCE: u32 = 100;
+
+struct Sent {
+    time: Nanoseconds,
+    segment: Segment,
+    reason: SendReason,
+}
+
+struct Player<'a> {
+    stack: &'a Arc<Stack>,
+    connection: Option<Connection>,
+    now: Nanoseconds,
+    /// The application is told first: nothing is sent before it had its say at this moment.
+    holds: bool,
+    sent: VecDeque<Sent>,
+    events: VecDeque<String>,
+    /// Where the peer has got to: the end of what it sent last.
+    peer: u64,
+}
+
+/// What was not as the script says, if anything.
+pub fn play(script: &Script) -> Result<(), String> {
+    let mut player = Player {
+        stack: &script.stack,
+        connection: None,
+        now: 0,
+        holds: false,
+        sent: VecDeque::new(),
+        events: VecDeque::new(),
+        peer: 0,
+    };
+    for step in &script.steps {
+        let told = player.step(step);
+        told.map_err(|problem| format!("line {}: {problem}", step.line))?;
+    }
+    player.nothing_more()
+}
+
+impl Player<'_> {
+    fn step(&mut self, step: &Step) -> Result<(), String> {
+        if let Action::Expect(expected) = &step.action {
+            self.run_until(step.time + step.tolerance, true)?;
+            return self.expect(step, expected);
+        }
+        let joins = self.holds && step.time == self.now && step.action.is_by_the_application();
+        if !joins {
+            self.run_until(step.time, false)?;
+        }
+        match &step.action {
+            Action::Event(name) => return self.expect_event(name),
+            Action::State(state) => return self.expect_state(state),
+            Action::Quiet => return self.nothing_more(),
+            _ => self.nothing_more()?,
+        }
+        self.now = step.time;
+        self.act(&step.action)?;
+        let tells_first = self.connection()?.tells_before_sending();
+        self.holds = tells_first && matches!(step.action, Action::Inject { .. });
+        if self.holds {
+            self.collect_events();
+        } else {
+            self.collect();
+        }
+        Ok(())
+    }
+
+    /// Something from outside happens.
+    fn act(&mut self, action: &Action) -> Result<(), String> {
+        let now = self.now;
+        match action {
+            Action::Connect => self.connection = Some(Connection::connect(self.stack)),
+            Action::Accept => self.connection = Some(Connection::accept(self.stack)),
+            Action::Write { bytes, taken } => {
+                let took = self.write(*bytes)?;
+                if taken.is_some_and(|taken| taken != took) {
+                    return Err(format!("{took} bytes were taken"));
+                }
+            }
+            Action::SetReading(is_reading) => self.connection()?.set_reading(*is_reading, now),
+            Action::Close => self.connection()?.close(now),
+            Action::Abort => self.connection()?.abort(),
+            Action::Inject { segment, is_placed } => {
+                let mut segment = *segment;
+                if !is_placed {
+                    segment.seq = self.peer;
+                }
+                self.peer = self.peer.max(segment.end());
+                self.connection()?.receive(&segment, now);
+            }
+            Action::Expect(_) | Action::Event(_) | Action::State(_) | Action::Quiet => {}
+        }
+        Ok(())
+    }
+
+    /// The stack may take a write in steps, and sends after each.
+    fn write(&mut self, bytes: u64) -> Result<u64, String> {
+        let mut took = 0;
+        while took < bytes {
+            let now = self.now;
+            let step = self.connection()?.write(bytes - took, now);
+            if step == 0 {
+                break;
+            }
+            took += step;
+            self.collect();
+        }
+        Ok(took)
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection, String> {
+        self.connection
+            .as_mut()
+            .ok_or_else(|| "neither connect nor accept before".into())
+    }
+
+    /// Timers up to this time; with `stops`, only until something was sent.
+    fn run_until(&mut self, end: Nanoseconds, stops: bool) -> Result<(), String> {
+        if std::mem::take(&mut self.holds) {
+            self.collect();
+        }
+        let mut at_once = 0;
+        while !stops || self.sent.is_empty() {
+            let deadline = self.connection.as_ref().and_then(Connection::deadline);
+            let Some(deadline) = deadline.filter(|deadline| *deadline <= end) else {
+                return Ok(());
+            };
+            at_once = if deadline > self.now { 0 } else { at_once + 1 };
+            if at_once > TIMEOUTS_AT_ONCE {
+                return Err(format!("timers without end at {}", shown(self.now)));
+            }
+            self.now = self.now.max(deadline);
+            let now = self.now;
+            self.connection()?.timeout(now);
+            self.collect();
+        }
+        Ok(())
+    }
+
+    /// Takes what the connection sends now and what it tells its application.
+    fn collect(&mut self) {
+        let now = self.now;
+        let Some(connection) = self.connection.as_mut() else {
+            return;
+        };
+        while let Some((segment, reason)) = connection.transmit(now) {
+            self.sent.push_back(Sent {
+                time: now,
+                segment,
+                reason,
+            });
+        }
+        self.collect_events();
+    }
+
+    fn collect_events(&mut self) {
+        while let Some(event) = self.connection.as_mut().and_then(Connection::event) {
+            self.events.push_back(kebab(&format!("{event:?}")));
+        }
+    }
+
+    fn expect(&mut self, step: &Step, expected: &Expected) -> Result<(), String> {
+        let sent = self.sent.pop_front().ok_or("nothing was sent")?;
+        let found = told(&sent);
+        if sent.time.abs_diff(step.time) > step.tolerance {
+            return Err(format!("at another time: {found}"));
+        }
+        if differs(&sent, expected) {
+            return Err(format!("another segment: {found}"));
+        }
+        Ok(())
+    }
+
+    fn expect_event(&mut self, name: &str) -> Result<(), String> {
+        let all: Vec<String> = self.events.drain(..).collect();
+        if all.iter().any(|event| event == name) {
+            return Ok(());
+        }
+        Err(format!("told was: {all:?}"))
+    }
+
+    fn expect_state(&mut self, state: &[(String, String)]) -> Result<(), String> {
+        let connection = self.connection()?;
+        let sender = connection.sender();
+        for (name, value) in state {
+            let found = match name.as_str() {
+                "cwnd" => sender.window.cwnd.to_string(),
+                "ssthresh" => sender.window.ssthresh.to_string(),
+                "flight" => sender.flight().to_string(),
+                "srtt" => sender
+                    .round_trip
+                    .smoothed()
+                    .map_or("none".into(), milliseconds),
+                "rto" => milliseconds(
+                    sender
+                        .round_trip
+                        .timeout(&connection.stack().retransmission),
+                ),
+                "mss" => connection.mss().to_string(),
+                "closed" => connection.is_closed().to_string(),
+                "limit" => kebab(&format!("{:?}", connection.limit())),
+                _ => return Err(format!("no state: {name}")),
+            };
+            if found != *value {
+                return Err(format!("{name} is {found}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn nothing_more(&self) -> Result<(), String> {
+        match self.sent.front() {
+            Some(sent) => Err(format!("sent before it: {}", told(sent))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn differs(sent: &Sent, expected: &Expected) -> bool {
+    let segment = &sent.segment;
+    // PSH says nothing to a receiver that reads at once: it counts where it is written.
+    let mut compared = segment.flags;
+    if expected.flags & flags::PSH == 0 {
+        compared &= !flags::PSH;
+    }
+    let options = expected.options.map(|mut options| {
+        if expected.any_timestamps && segment.options.timestamps.is_some() {
+            options.timestamps = segment.options.timestamps;
+        }
+        options
+    });
+    let range = (segment.seq, segment.payload);
+    compared != expected.flags | flags_of_context(expected)
+        || expected.range.is_some_and(|wanted| wanted != range)
+        || (expected.range.is_none() && segment.payload > 0)
+        || expected.ack.is_some_and(|wanted| wanted != segment.ack)
+        || expected
+            .window
+            .is_some_and(|wanted| wanted != segment.window)
+        || options.is_some_and(|wanted| wanted != segment.options)
+        || expected
+            .reason
+            .as_ref()
+            .is_some_and(|wanted| *wanted != kebab(&format!("{:?}", sent.reason)))
+}
+
+/// Every segment but the first SYN and some RSTs has an ACK (RFC 9293, section 3.10.7.4): data
+/// without a written `ack` has one too.
+fn flags_of_context(expected: &Expected) -> u16 {
+    if expected.ack.is_none() && expected.flags & (flags::SYN | flags::RST) == 0 {
+        flags::ACK
+    } else {
+        0
+    }
+}
+
+/// As the scripts write it.
+fn told(sent: &Sent) -> String {
+    let segment = &sent.segment;
+    let letters = [
+        (flags::SYN, "S"),
+        (flags::FIN, "F"),
+        (flags::RST, "R"),
+        (flags::PSH, "P"),
+    ];
+    let names: String = letters
+        .iter()
+        .filter(|(bit, _)| segment.has(*bit))
+        .map(|(_, name)| *name)
+        .collect();
+    let names = if names.is_empty() { "." } else { &names };
+    let end = segment.seq + u64::from(segment.payload);
+    let ack = if segment.has(flags::ACK) {
+        format!(" ack {}", segment.ack)
+    } else {
+        String::new()
+    };
+    format!(
+        "+{} > {names} {}:{end}({}){ack} win {} {:?} {{{}}}",
+        shown(sent.time),
+        segment.seq,
+        segment.payload,
+        segment.window,
+        segment.options,
+        kebab(&format!("{:?}", sent.reason)),
+    )
+}
+
+fn shown(time: Nanoseconds) -> String {
+    format!("{}.{:09}", time / 1_000_000_000, time % 1_000_000_000)
+}
+
+/// Rounded to milliseconds.
+fn milliseconds(time: Nanoseconds) -> String {
+    format!("{}ms", (time + 500_000) / 1_000_000)
+}
+
+/// `FastRetransmit` is `fast-retransmit`.
+fn kebab(name: &str) -> String {
+    let mut made = String::new();
+    for letter in name.chars() {
+        if letter.is_ascii_uppercase() && !made.is_empty() {
+            made.push('-');
+        }
+        made.push(letter.to_ascii_lowercase());
+    }
+    made
+}
