@@ -181,7 +181,11 @@ impl Flow {
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         let path = self.waits_path();
-        let full = self.segment_size.full();
+        // Where no MSS was offered, the first segment is the largest so far.
+        let full = match self.segment_size.full() {
+            0 => segment.payload_bytes,
+            full => full,
+        };
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
         let from_server = side != self.client;

@@ -77,8 +77,8 @@ impl Acks {
     }
 
     /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
-    /// sender and of the data back.
-    pub(super) fn released(&self, time_ns: i64, end: i64, path_ns: i64) -> Released {
+    /// sender and of the data back, and the data itself takes up to `pace_ns` longer on a slow link.
+    pub(super) fn released(&self, time_ns: i64, end: i64, path_ns: i64, pace_ns: i64) -> Released {
         // The path is the least there was: what an ACK lets go comes no sooner.
         let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
         let before = self.ring.partition_point(|ack| ack.time_ns <= target);
@@ -88,7 +88,9 @@ impl Acks {
         let Some((at, ack)) = nearest else {
             return Released::Unknown;
         };
-        let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
+        let slack = RELEASE_MAX_NS
+            .max(path_ns / RELEASE_RTT_SHARE)
+            .saturating_add(pace_ns);
         let follows = target.saturating_sub(ack.time_ns) <= slack;
         let known = if follows {
             let earlier = ack.time_ns.saturating_sub(TOGETHER_NS);
@@ -142,26 +144,26 @@ mod tests {
     #[test]
     fn the_ack_that_is_a_path_away_releases_not_the_latest() {
         let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (180, 3000, 9000)]);
-        assert_eq!(acks.released(200 * MS, 6000, 100 * MS), Released::ByAck);
-        assert_eq!(acks.released(250 * MS, 6000, 100 * MS), Released::ByNone);
+        assert_eq!(acks.released(200 * MS, 6000, 100 * MS, 0), Released::ByAck);
+        assert_eq!(acks.released(250 * MS, 6000, 100 * MS, 0), Released::ByNone);
     }
 
     #[test]
     fn data_beyond_the_edge_before_it_waited_for_the_window() {
         let moved = acks(&[(0, 1000, 4000), (100, 3000, 4000)]);
-        assert_eq!(moved.released(101 * MS, 6000, MS), Released::ByWindow);
-        assert_eq!(moved.released(101 * MS, 5000, MS), Released::ByAck);
+        assert_eq!(moved.released(101 * MS, 6000, MS, 0), Released::ByWindow);
+        assert_eq!(moved.released(101 * MS, 5000, MS, 0), Released::ByAck);
         let read = acks(&[(0, 1000, 4000), (100, 1000, 9000)]);
-        assert_eq!(read.released(101 * MS, 6000, MS), Released::ByReading);
+        assert_eq!(read.released(101 * MS, 6000, MS, 0), Released::ByReading);
         let closed = acks(&[(0, 1000, 0), (100, 1000, 9000)]);
         assert_eq!(
-            closed.released(101 * MS, 6000, MS),
+            closed.released(101 * MS, 6000, MS, 0),
             Released::ByOpenedWindow
         );
     }
 
     #[test]
     fn without_acks_nothing_is_known() {
-        assert_eq!(Acks::default().released(5, 10, 1), Released::Unknown);
+        assert_eq!(Acks::default().released(5, 10, 1, 0), Released::Unknown);
     }
 }

@@ -298,9 +298,18 @@ impl Waits {
         } else {
             ASSUMED
         };
-        for piece in self.requests.between(partition.time_ns(), came.time_ns) {
-            if piece.is_repair() {
-                partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
+        let repaired = self
+            .requests
+            .between(partition.time_ns(), came.time_ns)
+            .filter(|piece| piece.is_repair());
+        // What was repaired while the response before was still on its way held nothing up; what was sent
+        // again after the response had come belongs to another request.
+        let busy_until = self
+            .previous_end
+            .map_or(i64::MIN, |previous| previous.time_ns);
+        for piece in repaired {
+            if (busy_until.saturating_add(1)..=came.time_ns).contains(&piece.end.time_ns) {
+                partition.until(piece.end, piece.cause, piece.confidence);
             }
         }
         partition.at_most(
@@ -320,7 +329,18 @@ impl Waits {
         let thought = repairs()
             .next()
             .map_or(first, |piece| piece.start.earlier(first));
-        partition.until(thought.earlier(came), Cause::ServerThink, confidence);
+        let mut written = thought.earlier(came);
+        if !route.is_at_sender {
+            // The segment itself took its time on the slowest link; the path's least is that of small ones.
+            let pace_ns = self.responses.opening_pace_ns(first.time_ns);
+            written.time_ns = written.time_ns.saturating_sub(pace_ns);
+        }
+        partition.until(written, Cause::ServerThink, confidence);
+        partition.until(
+            thought.earlier(came),
+            Cause::SendLimitedBottleneck,
+            INFERRED,
+        );
         if route.is_at_sender {
             partition.at_most(
                 route.to_receiver_ns,

@@ -17,7 +17,13 @@ const GAIN: i64 = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
     mean_ns: i64,
+    /// A gap that was too long to be taken for the pace of a link at once.
+    doubtful_ns: i64,
 }
+
+/// Two long gaps between full segments that differ by no more than this share of them are the pace of a
+/// slow link: applications do not write single full segments so regularly.
+const STEADY_SHARE: i64 = 50;
 
 impl Pace {
     /// The longest gap before so many segments that is no wait.
@@ -31,6 +37,20 @@ impl Pace {
     /// Whether a gap may show the pace for the first time.
     pub(super) fn may_begin_with(self, gap_ns: i64) -> bool {
         self.mean_ns == 0 && gap_ns <= PACE_MAX_NS
+    }
+
+    /// Whether a gap that is too long to begin with is as long as the one before, and so shows the pace of
+    /// a slow link.
+    pub(super) fn is_steady_with(&mut self, gap_ns: i64) -> bool {
+        let before = std::mem::replace(&mut self.doubtful_ns, gap_ns);
+        let difference = gap_ns.saturating_sub(before).saturating_abs();
+        self.mean_ns <= gap_ns / STRETCH && difference <= gap_ns / STEADY_SHARE
+    }
+
+    /// Forgets what it was for a slow link's.
+    pub(super) fn begins_with(&mut self, gap_ns: i64) {
+        self.mean_ns = gap_ns;
+        self.doubtful_ns = 0;
     }
 
     /// Time that so many segments take.

@@ -23,6 +23,8 @@ const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 const JITTER_RTT_SHARE: i64 = 10;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
+/// Answers whose transactions are not over: as many as requests wait for theirs.
+const OPENINGS_MAX: usize = 1 << 11;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
 const TIMEOUT_MIN_NS: i64 = 200_000_000;
 /// A segment with payload.
@@ -139,6 +141,12 @@ pub(super) struct Timeline {
     extents: VecDeque<Extent>,
     probed_ns: Option<i64>,
     full_bytes: u32,
+    /// What the receiver has acknowledged.
+    acked: i64,
+    /// The other direction has spoken since the last segment.
+    is_answer: bool,
+    /// The first segments of answers: when they went by, and their bytes.
+    openings: VecDeque<(i64, u32)>,
 }
 
 impl Timeline {
@@ -158,16 +166,31 @@ impl Timeline {
             extents: VecDeque::new(),
             probed_ns: None,
             full_bytes: 0,
+            acked: 0,
+            is_answer: true,
+            openings: VecDeque::new(),
         }
     }
 
     /// The other direction has spoken: what comes is another message.
     pub(super) fn begins(&mut self) {
         self.flights.begins();
+        self.is_answer = true;
+    }
+
+    /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
+    pub(super) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
+        let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
+        let bytes = opening.map_or(0, |opening| i64::from(opening.1));
+        let full = i64::from(self.full_bytes).max(1);
+        self.pace.of(1).saturating_mul(bytes) / full
     }
 
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
+        if std::mem::take(&mut self.is_answer) && self.openings.len() < OPENINGS_MAX {
+            self.openings.push_back((data.at.time_ns, data.bytes));
+        }
         let cause = self.wait_before(data, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
@@ -210,7 +233,17 @@ impl Timeline {
             }
             return None;
         }
-        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns);
+        let pace = self.pace.of(data.segments);
+        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        if are_full
+            && released == Released::ByNone
+            && data.segments == 1
+            && self.pace.is_steady_with(gap)
+        {
+            self.pace.begins_with(gap);
+            self.was_pace(gap);
+            return None;
+        }
         if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
             self.pace.learn(gap, data.segments);
             return None;
@@ -221,6 +254,18 @@ impl Timeline {
             self.flights.was_idle();
         }
         Some(self.cause_of(released, limit, (data, was_full)))
+    }
+
+    /// The newest gap that was taken for the application's was the pace of a slow link.
+    fn was_pace(&mut self, gap: i64) {
+        let (idle, burst) = (self.words.idle, self.words.burst);
+        let newest = self.pieces.back_mut().filter(|piece| {
+            let length = piece.end.time_ns.saturating_sub(piece.start.time_ns);
+            piece.cause == idle && length <= gap.saturating_mul(2)
+        });
+        if let Some(piece) = newest {
+            piece.cause = burst;
+        }
     }
 
     /// From when on data could have gone, if the window was opened before the sender's last probe.
@@ -267,6 +312,10 @@ impl Timeline {
         self.flights.had_loss();
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
+        if data.start < self.acked && !self.settles_by_ack {
+            // The receiver has it: a copy that it needs no more holds nothing up.
+            return;
+        }
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
             lost.stall.get_or_insert((cause, data.at.frame));
@@ -289,6 +338,7 @@ impl Timeline {
 
     /// The receiver has acknowledged up to `acked`.
     pub(super) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
+        self.acked = self.acked.max(acked);
         if self.pending.is_empty() {
             return;
         }
@@ -530,6 +580,9 @@ impl Timeline {
 
     /// Nothing before `time_ns` is asked for any more.
     pub(super) fn forget_before(&mut self, time_ns: i64) {
+        while self.openings.front().is_some_and(|it| it.0 <= time_ns) {
+            self.openings.pop_front();
+        }
         while self
             .pieces
             .front()
@@ -549,7 +602,11 @@ impl Timeline {
         let pending = size_of::<Pending>().saturating_mul(self.pending.capacity());
         let pieces = size_of::<Piece>().saturating_mul(self.pieces.capacity());
         let extents = size_of::<Extent>().saturating_mul(self.extents.capacity());
-        pending.saturating_add(pieces).saturating_add(extents) as u64
+        let openings = size_of::<(i64, u32)>().saturating_mul(self.openings.capacity());
+        pending
+            .saturating_add(pieces)
+            .saturating_add(extents)
+            .saturating_add(openings) as u64
     }
 }
 

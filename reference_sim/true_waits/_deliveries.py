@@ -1,0 +1,156 @@
+"""When a stream's bytes came, in order, as one end of the connection has it."""
+
+from __future__ import annotations
+
+import bisect
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Delivery", "Stream", "stream_of"]
+
+_OPENS_RECOVERY: Final = ("retransmission_timeout", "fast_retransmit", "tail_loss_probe")
+_BY_TIMER: Final = "retransmission_timeout"
+_GOES_ON: Final = "recovery"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A moment at which the observer has more of a stream in order, and the packet that brought it."""
+
+    time: int
+    packet: Packet
+    #: The offsets up to which all was there before, and is there now.
+    before: int
+    after: int
+    #: The first copy of the byte at ``before``, if that was lost.
+    lost: Packet | None
+    #: The first packet that came behind the hole, and when.
+    behind: tuple[int, Packet] | None
+
+
+@dataclass(slots=True)
+class Stream:
+    """One direction of a connection: its packets with payload and its deliveries."""
+
+    sender: str
+    #: Packets with payload in the order in which they were sent.
+    packets: list[Packet]
+    #: Those of them that carried something for the first time; they follow each other without a hole.
+    firsts: list[Packet]
+    deliveries: list[Delivery]
+    #: Where a packet stands among ``packets``, by its number.
+    places: dict[int, int]
+    #: The packet that began the recovery in which a packet was sent again, by that one's number.
+    openers: dict[int, Packet]
+
+    def first_copy(self, offset: int) -> Packet | None:
+        """The packet that carried the byte at ``offset`` first."""
+        return _carrier(self.firsts, offset)
+
+    def sent_before(self, packet: Packet) -> Packet | None:
+        """The packet with payload that left before this one."""
+        place = self.places[packet.packet]
+        return self.packets[place - 1] if place else None
+
+    def delivered(self, offset: int) -> Delivery | None:
+        """The delivery with which the byte at ``offset`` was there."""
+        at = bisect.bisect_right(self.deliveries, offset, key=lambda it: it.after)
+        return self.deliveries[at] if at < len(self.deliveries) else None
+
+    def repair_cause(self, packet: Packet) -> str:
+        """How the sender learnt that what ``packet`` carries was lost."""
+        opener = self.openers.get(packet.packet)
+        if opener is None or opener.reason in ("fast_retransmit", "recovery"):
+            return "stall.fast_recovery"
+        if opener.reason == "tail_loss_probe":
+            return "stall.tail_loss"
+        return "stall.retransmission_timeout" if self._was_told(opener) else "stall.tail_loss"
+
+    def _was_told(self, opener: Packet) -> bool:
+        """Whether data behind the loss had come when its timer ran out, so that ACKs told of it."""
+        first = self.first_copy(opener.start)
+        return first is not None and any(
+            each.start > opener.start
+            and each.received is not None
+            and first.sent <= each.sent < opener.sent
+            and each.received < opener.sent
+            for each in self.packets
+        )
+
+
+def stream_of(connection: Connection, sender: str, at: str) -> Stream:
+    """The stream of ``sender`` as the observer ``at`` the client or the server has it.
+
+    Its own data an end has when it leaves, first copies only. The server has a response when an ACK
+    that nothing delays would tell that it came.
+    """
+    packets = [packet for packet in connection.packets[sender] if packet.payload]
+    firsts = list(_firsts(packets))
+    if sender == CLIENT and at == CLIENT:
+        deliveries = [Delivery(it.sent, it, it.start, it.end, None, None) for it in firsts]
+    else:
+        later = connection.paths[CLIENT].least if sender == SERVER and at == SERVER else 0
+        deliveries = list(_arrivals(packets, firsts, later))
+    places = {packet.packet: place for place, packet in enumerate(packets)}
+    peer = SERVER if sender == CLIENT else CLIENT
+    heard = {packet.received for packet in connection.packets[peer]}
+    return Stream(sender, packets, firsts, deliveries, places, _openers(packets, heard))
+
+
+def _openers(packets: list[Packet], heard: set[int | None]) -> dict[int, Packet]:
+    """Which packet began the recovery that each one belongs to; ``heard`` is when ACKs came.
+
+    After a timeout, or Tahoe's fast retransmit, all that had been sent goes out again as ACKs come, for the
+    same reason: a timer alone ends a silence.
+    """
+    openers: dict[int, Packet] = {}
+    opener: Packet | None = None
+    for packet in packets:
+        if not packet.is_retransmission and packet.reason not in _OPENS_RECOVERY:
+            continue
+        goes_on = packet.reason == _GOES_ON or (packet.reason == _BY_TIMER and packet.sent in heard)
+        if opener is None or not goes_on:
+            opener = packet
+        openers[packet.packet] = opener
+    return openers
+
+
+def _firsts(packets: list[Packet]) -> Iterator[Packet]:
+    edge = 1
+    for packet in packets:
+        if packet.end > edge:
+            yield packet
+            edge = packet.end
+
+
+def _carrier(firsts: list[Packet], offset: int) -> Packet | None:
+    """The packet of ``firsts`` with the byte at ``offset``."""
+    at = bisect.bisect_right(firsts, offset, key=lambda it: it.end)
+    return firsts[at] if at < len(firsts) else None
+
+
+def _arrivals(packets: list[Packet], firsts: list[Packet], later: int) -> Iterator[Delivery]:
+    came = sorted((packet.received, packet.packet, packet) for packet in packets if packet.received is not None)
+    edge = 1
+    beyond: list[tuple[int, int]] = []
+    behind: tuple[int, Packet] | None = None
+    for received, _, packet in came:
+        time = received + later
+        if packet.start > edge:
+            beyond.append((packet.start, packet.end))
+            behind = behind or (time, packet)
+        elif packet.end > edge:
+            after = packet.end
+            for start, end in sorted(beyond):
+                after = max(after, end) if start <= after else after
+            beyond = [hole for hole in beyond if hole[1] > after]
+            original = _carrier(firsts, edge)
+            lost = original if original is not None and original.packet != packet.packet else None
+            yield Delivery(time, packet, edge, after, lost, behind)
+            edge = after
+            behind = (time, packet) if beyond else None

@@ -1,0 +1,162 @@
+"""Why a segment left no sooner: the sender's limits between it and the segment before, in words of causes."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Packet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Hold", "Holds"]
+
+_OF_LIMIT: Final = {
+    "send_buffer": "send_limited.send_buffer",
+    "max_window": "send_limited.send_buffer",
+    "slow_start": "send_limited.slow_start",
+    "congestion_avoidance": "send_limited.cwnd",
+    "receive_window": "send_limited.receive_window",
+    "zero_window": "send_limited.zero_window",
+    "fast_recovery": "stall.fast_recovery",
+    "timeout": "stall.retransmission_timeout",
+    "pacing": "send_limited.bottleneck",
+    "handshake": "setup.handshake",
+}
+_APPLICATION: Final = {CLIENT: "client.think", SERVER: "server.data_unavailable"}
+_CONGESTION: Final = ("slow_start", "congestion_avoidance")
+_NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
+#: Segments' bytes that a receiver acknowledges at once (RFC 1122, 4.2.3.2).
+_ACKED_AT_ONCE: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A stretch of a sender's time in which it held data back."""
+
+    start: int
+    end: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Restart:
+    """The window was reset after an idle period: what ``edge`` it would have let go at once."""
+
+    time: int
+    edge: int
+
+
+@dataclass(slots=True)
+class Holds:
+    """What held the data of one side of a connection."""
+
+    connection: Connection
+    side: str
+    _acks: list[Packet] = field(init=False)
+    _ack_times: list[int] = field(init=False)
+    _restarts: list[_Restart] = field(init=False)
+
+    def __post_init__(self) -> None:
+        peer = SERVER if self.side == CLIENT else CLIENT
+        came = [packet for packet in self.connection.packets[peer] if packet.received is not None]
+        self._acks = sorted(came, key=lambda packet: (packet.received or 0, packet.packet))
+        self._ack_times = [packet.received or 0 for packet in self._acks]
+        self._restarts = list(self._idle_restarts())
+
+    def before(self, packet: Packet, start: int) -> list[Hold]:
+        """The holds from ``start`` until ``packet`` left; they follow each other without a gap."""
+        pieces = list(self.connection.limits[self.side].between(start, packet.sent))
+        holds: list[Hold] = []
+        for begun, ended, limit in pieces:
+            cause = self._cause(limit, packet, begun)
+            if limit in _CONGESTION and ended == packet.sent:
+                holds += self._of_window(Hold(begun, ended, cause), packet)
+            else:
+                holds.append(Hold(begun, ended, cause))
+        return holds
+
+    def _cause(self, limit: str, packet: Packet, begun: int) -> str:
+        if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
+            # Nagle's algorithm holds no full segment: what filled it had not been written before.
+            limit = "send_buffer" if self.connection.writes_at_once else "application"
+        if limit == "application":
+            return _APPLICATION[self.side]
+        if limit == "nagle":
+            return _NAGLE[self._is_delayed(self.released_by(packet))]
+        if limit == "scheduler":
+            limit = self._phase(begun)
+        if limit == "slow_start" and self._is_restarted(packet):
+            return "stall.slow_start_restart"
+        if limit == "receive_window":
+            ack = self.released_by(packet)
+            if ack is not None and ack.reason == "window_update":
+                return "client.not_reading" if self.side == SERVER else _OF_LIMIT[limit]
+        return _OF_LIMIT[limit]
+
+    def _of_window(self, hold: Hold, packet: Packet) -> Iterator[Hold]:
+        """A hold by the congestion window; what a delayed ACK had to do with it is named after that."""
+        ack = self.released_by(packet)
+        outstanding = self.outstanding(packet)
+        full = self.connection.mss
+        at_once = _ACKED_AT_ONCE * full
+        if ack is None or not self._is_delayed(ack) or sum(it.payload for it in outstanding) >= at_once:
+            yield hold
+        elif any(it.payload < full for it in outstanding):
+            yield Hold(hold.start, hold.end, _NAGLE[True])
+        elif len(outstanding) == 1:
+            delay = ack.sent - (outstanding[0].received or ack.sent)
+            border = max(hold.start, hold.end - delay)
+            yield Hold(hold.start, border, hold.cause)
+            yield Hold(border, hold.end, "stall.delayed_ack_first_segment")
+        else:
+            yield hold
+
+    def released_by(self, packet: Packet) -> Packet | None:
+        """The ACK that came last when ``packet`` left."""
+        at = bisect.bisect_right(self._ack_times, packet.sent) - 1
+        return self._acks[at] if at >= 0 else None
+
+    @staticmethod
+    def _is_delayed(ack: Packet | None) -> bool:
+        return ack is not None and ack.reason == "delayed_ack"
+
+    def outstanding(self, packet: Packet) -> list[Packet]:
+        """The segments that the last ACK before ``packet`` newly acknowledged, or that are in flight still."""
+        ack = self.released_by(packet)
+        if ack is None:
+            return []
+        at = bisect.bisect_left(self._ack_times, ack.received or 0)
+        acked = max((each.ack for each in self._acks[:at]), default=0)
+        return [
+            each
+            for each in self.connection.packets[self.side]
+            if each.payload and each.end > acked and each.sent < packet.sent and not each.is_retransmission
+        ]
+
+    def _phase(self, time: int) -> str:
+        """Whether the window grows as in slow start at this time."""
+        windows = self.connection.windows[self.side]
+        at = bisect.bisect_right([window.time for window in windows], time) - 1
+        if at >= 0 and windows[at].cwnd >= windows[at].ssthresh:
+            return "congestion_avoidance"
+        return "slow_start"
+
+    def _is_restarted(self, packet: Packet) -> bool:
+        """Whether the window that was thrown away after the last idle period would have let it go."""
+        last = [restart for restart in self._restarts if restart.time <= packet.sent]
+        return bool(last) and packet.end <= last[-1].edge
+
+    def _idle_restarts(self) -> Iterator[_Restart]:
+        """Where the window shrank with nothing in flight and no timeout."""
+        sent = [packet for packet in self.connection.packets[self.side] if packet.payload]
+        repairs = {packet.sent for packet in sent if packet.is_retransmission}
+        windows = self.connection.windows[self.side]
+        for before, after in itertools.pairwise(windows):
+            if after.cwnd >= before.cwnd or before.flight or after.time in repairs:
+                continue
+            edge = max((each.end for each in sent if each.sent < after.time), default=1)
+            yield _Restart(after.time, edge + before.cwnd)

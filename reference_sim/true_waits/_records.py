@@ -1,0 +1,280 @@
+"""What the engine recorded of one connection, as objects."""
+
+from __future__ import annotations
+
+import bisect
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+__all__ = ["CLIENT", "SERVER", "Connection", "Limits", "Packet", "Path", "Transaction", "Window", "connections_of"]
+
+CLIENT: Final = "client"
+SERVER: Final = "server"
+#: Bytes of the timestamps option in every segment (RFC 7323, appendix A).
+_TIMESTAMPS_BYTES: Final = 12
+_NANOSECONDS: Final = 10**9
+_BITS: Final = 8
+_SYN: Final = 0x02
+_TABLES: Final = ("connections", "transactions", "packets", "hops", "windows", "limits")
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A packet's life; ``received`` is None where it was lost. Times are nanoseconds of the simulation."""
+
+    packet: int
+    side: str
+    seq: int
+    ack: int
+    payload: int
+    flags: int
+    bytes: int
+    reason: str
+    is_retransmission: bool
+    sent: int
+    received: int | None
+
+    @property
+    def start(self) -> int:
+        """The offset of its first byte of payload; the SYN has offset 0."""
+        return self.seq + (1 if self.flags & _SYN else 0)
+
+    @property
+    def end(self) -> int:
+        """The offset after its last byte of payload."""
+        return self.start + self.payload
+
+    @property
+    def is_syn(self) -> bool:
+        return bool(self.flags & _SYN)
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """A request and its response, of one connection, at least the beginning of it."""
+
+    connection: int
+    index: int
+    request_offset: int
+    request_bytes: int
+    response_offset: int
+    response_head_bytes: int
+    response_body_bytes: int
+    request_received: int | None
+    response_written: int | None
+
+    @property
+    def request_end(self) -> int:
+        return self.request_offset + self.request_bytes
+
+    @property
+    def response_end(self) -> int:
+        return self.response_offset + self.response_head_bytes + self.response_body_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A sender's windows after something changed them."""
+
+    time: int
+    cwnd: int
+    ssthresh: int
+    flight: int
+
+
+@dataclass(slots=True)
+class Limits:
+    """What held one sender back, from when on."""
+
+    times: list[int] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def between(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """The pieces of the time from ``start`` to ``end`` and what held the sender in each."""
+        at = bisect.bisect_right(self.times, start) - 1
+        while start < end:
+            until = self.times[at + 1] if at + 1 < len(self.times) else end
+            name = self.names[at] if at >= 0 else "handshake"
+            if until > start:
+                yield start, min(until, end), name
+                start = until
+            at += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One direction of a connection: its links' rates, and the least time that a packet takes on it."""
+
+    rates_bps: tuple[int, ...]
+    delay: int
+    framing_bytes: int
+    least_bytes: int
+
+    def service(self, packet_bytes: int) -> int:
+        """How long the slowest link takes to send a packet: the distance of two that follow at once."""
+        return max((self._on(rate, packet_bytes) for rate in self.rates_bps), default=0)
+
+    def transmission(self, packet_bytes: int) -> int:
+        """How long all links together take to send a packet."""
+        return sum(self._on(rate, packet_bytes) for rate in self.rates_bps)
+
+    def crossing(self, packet_bytes: int) -> int:
+        """How long a packet takes that meets no queue."""
+        return self.delay + self.transmission(packet_bytes)
+
+    @property
+    def least(self) -> int:
+        return self.crossing(self.least_bytes)
+
+    def _on(self, rate: int, packet_bytes: int) -> int:
+        return (packet_bytes + self.framing_bytes) * _BITS * _NANOSECONDS // rate
+
+
+@dataclass(slots=True)
+class Connection:
+    """Everything that was recorded of a connection, each list in the order of its times."""
+
+    number: int
+    mss: int
+    #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
+    writes_at_once: bool
+    paths: dict[str, Path]
+    packets: dict[str, list[Packet]]
+    limits: dict[str, Limits]
+    windows: dict[str, list[Window]]
+    transactions: list[Transaction]
+
+    @property
+    def round_trip(self) -> int:
+        return self.paths[CLIENT].least + self.paths[SERVER].least
+
+
+def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, Any]) -> Iterator[Connection]:
+    """The connections of a simulation, from its truth tables and the scenario document.
+
+    Raises KeyError if the tables lack a column: the scenario must have recorded packets, windows and limits.
+    """
+    tables = {name: _in_nanoseconds(tables[name], scenario["epoch_ns"]) for name in _TABLES}
+    packets = _by_connection(tables["packets"], _packet)
+    limits = _by_connection(tables["limits"], lambda row: (row["time"], row["limit"]))
+    windows = _by_connection(tables["windows"], _window)
+    transactions: dict[int, list[Transaction]] = defaultdict(list)
+    for row in tables["transactions"].drop_nulls("response_offset").iter_rows(named=True):
+        transactions[row["connection"]].append(_transaction(row))
+    links_of_packet: dict[int, list[int]] = defaultdict(list)
+    for packet, link in tables["hops"].select("packet", "link").iter_rows():
+        links_of_packet[packet].append(link)
+    for row in tables["connections"].iter_rows(named=True):
+        number = row["connection"]
+        sent = {side: packets.get((number, side), []) for side in (CLIENT, SERVER)}
+        yield Connection(
+            number=number,
+            mss=_mss(row, scenario, sent),
+            writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
+            paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},
+            packets=sent,
+            limits={side: _limits(limits.get((number, side), [])) for side in sent},
+            windows={side: windows.get((number, side), []) for side in sent},
+            transactions=sorted(transactions[number], key=lambda it: it.index),
+        )
+
+
+def _in_nanoseconds(table: pl.DataFrame, epoch_ns: int) -> pl.DataFrame:
+    """The table with times as integers from the start of the simulation, and words as strings."""
+    import polars as pl
+
+    times, words = pl.selectors.datetime(), pl.selectors.enum()
+    return table.with_columns(times.cast(pl.Int64) - epoch_ns, words.cast(pl.String))
+
+
+def _by_connection(table: pl.DataFrame, make: Any) -> dict[tuple[int, str], list[Any]]:
+    found: dict[tuple[int, str], list[Any]] = defaultdict(list)
+    for row in table.iter_rows(named=True):
+        found[row["connection"], row["side"]].append(make(row))
+    return found
+
+
+def _packet(row: Mapping[str, Any]) -> Packet:
+    return Packet(
+        packet=row["packet"],
+        side=row["side"],
+        seq=row["seq"],
+        ack=row["ack"],
+        payload=row["payload_bytes"],
+        flags=row["flags"],
+        bytes=row["packet_bytes"],
+        reason=row["reason"],
+        is_retransmission=row["is_retransmission"],
+        sent=row["sent"],
+        received=row["received"],
+    )
+
+
+def _window(row: Mapping[str, Any]) -> Window:
+    return Window(row["time"], row["cwnd"], row["ssthresh"], row["flight_bytes"])
+
+
+def _transaction(row: Mapping[str, Any]) -> Transaction:
+    return Transaction(
+        connection=row["connection"],
+        index=row["index"],
+        request_offset=row["request_offset"],
+        request_bytes=row["request_bytes"],
+        response_offset=row["response_offset"],
+        response_head_bytes=row["response_head_bytes"],
+        response_body_bytes=row["response_body_bytes"],
+        request_received=row["request_received"],
+        response_written=row["response_written"],
+    )
+
+
+def _limits(rows: list[tuple[int, str]]) -> Limits:
+    limits = Limits()
+    for time, name in rows:
+        if limits.times and limits.times[-1] == time:
+            limits.names[-1] = name
+        else:
+            limits.times.append(time)
+            limits.names.append(name)
+    return limits
+
+
+def _path(packets: list[Packet], links_of_packet: Mapping[int, list[int]], scenario: Mapping[str, Any]) -> Path:
+    crossed = max((links_of_packet.get(packet.packet, []) for packet in packets[:8]), key=len, default=[])
+    links = [scenario["links"][number] for number in crossed]
+    return Path(
+        rates_bps=tuple(link["rate_bps"] for link in links if link["rate_bps"]),
+        delay=sum(link["delay_ns"] for link in links),
+        framing_bytes=scenario["framing_bytes"],
+        least_bytes=min((packet.bytes for packet in packets), default=0),
+    )
+
+
+def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The server that a connection is to; none if that is a proxy."""
+    return [
+        server
+        for server in scenario["servers"]
+        if server["node"] == row["server_node"] and server["port"] == row["server_port"]
+    ]
+
+
+def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[str, list[Packet]]) -> int:
+    """The largest payload of the server's segments, as the stacks of both ends have agreed on it."""
+    servers = [scenario["stacks"][server["stack"]] for server in _servers(row, scenario)]
+    clients = [
+        scenario["stacks"][browser["stack"]]
+        for browser in scenario["browsers"]
+        if browser["node"] == row["client_node"]
+    ]
+    if not servers or not clients:
+        return max((packet.payload for packet in packets[SERVER]), default=0)
+    server, client = servers[0], clients[0]
+    mss = int(min(server["mss"], client["mss"]) if client["mss_option"] else server["mss"])
+    return mss - (_TIMESTAMPS_BYTES if server["timestamps"] and client["timestamps"] else 0)

@@ -1,0 +1,330 @@
+"""The waits of one transaction, from what really happened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.true_waits._partition import Partition, Piece
+from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Packet, Transaction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from reference_sim.true_waits._deliveries import Delivery, Stream
+    from reference_sim.true_waits._holds import Hold, Holds
+    from reference_sim.true_waits._partition import Wait
+
+__all__ = ["Gap", "Observer", "Times", "gaps_of", "partition_of", "times_of"]
+
+_ACK: Final = 0x10
+_PACE: Final = "send_limited.bottleneck"
+
+
+@dataclass(frozen=True, slots=True)
+class Observer:
+    """One end of a connection, with the streams as it has them."""
+
+    connection: Connection
+    #: "client" or "server".
+    at: str
+    requests: Stream
+    responses: Stream
+    client: Holds
+    server: Holds
+
+    def seen(self, packet: Packet) -> int | None:
+        """When a packet goes by here."""
+        return packet.sent if packet.side == self.at else packet.received
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The time from one delivery to the next, and its causes; a piece may end before it begins."""
+
+    start: int
+    delivery: Delivery
+    pieces: list[Piece]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The moments of a complete transaction, as the observer has them."""
+
+    start: int
+    request_first: int
+    request_last: int
+    response_first: int
+    response_last: int
+    end: int
+    opens_connection: bool
+    #: When the response's own first byte came, and all of its bytes, whatever was missing before it.
+    first_byte: int
+    all_bytes: int
+
+
+def times_of(transaction: Transaction, observer: Observer) -> Times | None:
+    """When a transaction's parts went by; None if some of it did not come."""
+    first = observer.requests.delivered(transaction.request_offset)
+    last = observer.requests.delivered(transaction.request_end - 1)
+    came = observer.responses.delivered(transaction.response_offset)
+    had = observer.responses.delivered(transaction.response_end - 1)
+    if first is None or last is None or came is None or had is None:
+        return None
+    last_ack = _last_ack(transaction.response_end, observer)
+    syn = next(
+        (seen for packet in _syns(observer) if packet.side == CLIENT for seen in [observer.seen(packet)]), None
+    )
+    opens = transaction.index == 0 and syn is not None and syn <= first.time
+    end = max(had.time, last.time, last_ack if last_ack is not None else had.time)
+    start = syn if opens and syn is not None else first.time
+    own = _came(transaction.response_offset, transaction.response_end, observer)
+    return Times(start, first.time, last.time, came.time, had.time, end, opens, own[0], own[1])
+
+
+def _came(start: int, end: int, observer: Observer) -> tuple[int, int]:
+    """When the first byte of a stretch of responses went by, and when the last of all its bytes did."""
+    opening = last = 0
+    missing = [(start, end)]
+    seen = [(observer.seen(packet), packet) for packet in observer.responses.packets]
+    came = [(time, packet.start, packet.end) for time, packet in seen if time is not None]
+    for time, begun, ended in sorted(came):
+        left = [part for hole in missing for part in _without(hole, begun, ended)]
+        if left != missing:
+            last = time
+        if not opening and begun <= start < ended:
+            opening = time
+        missing = left
+    return opening, last
+
+
+def _without(hole: tuple[int, int], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What is left of a stretch without another."""
+    for part in ((hole[0], min(hole[1], start)), (max(hole[0], end), hole[1])):
+        if part[0] < part[1]:
+            yield part
+
+
+def partition_of(
+    transaction: Transaction, times: Times, observer: Observer, previous_end: int | None
+) -> list[Wait]:
+    """The causes of a transaction's time; ``previous_end`` is when the response before was there."""
+    partition = Partition(times.start, times.end)
+    if times.opens_connection:
+        _give_setup(partition, observer)
+    partition.until(times.request_first, "client.think")
+    for delivery in observer.requests.deliveries:
+        if times.request_first < delivery.time <= times.request_last:
+            partition.pieces(_gap(partition.at, delivery, observer.requests, observer.client, observer))
+    partition.until(times.request_last, "request.send")
+    _give_server(transaction, times, observer, previous_end, partition)
+    for gap in gaps_of(times, observer):
+        partition.pieces(gap.pieces)
+    partition.until(times.end, "client.delayed_ack")
+    return partition.waits
+
+
+def gaps_of(times: Times, observer: Observer) -> Iterator[Gap]:
+    """The times between the deliveries of a response, after its first one."""
+    since = times.response_first
+    for delivery in observer.responses.deliveries:
+        if times.response_first < delivery.time <= times.response_last:
+            pieces = list(_gap(since, delivery, observer.responses, observer.server, observer))
+            yield Gap(since, delivery, pieces)
+            since = delivery.time
+
+
+def _syns(observer: Observer) -> list[Packet]:
+    packets = observer.connection.packets
+    return [packet for side in (CLIENT, SERVER) for packet in packets[side] if packet.is_syn]
+
+
+def _last_ack(end: int, observer: Observer) -> int | None:
+    """When the first ACK of all of a response goes by."""
+    seen = [observer.seen(packet) for packet in observer.connection.packets[CLIENT] if packet.ack >= end]
+    return min((time for time in seen if time is not None), default=None)
+
+
+def _give_setup(partition: Partition, observer: Observer) -> None:
+    done = min(
+        (
+            seen
+            for packet in observer.connection.packets[CLIENT]
+            if packet.flags & _ACK and not packet.is_syn
+            for seen in [observer.seen(packet)]
+            if seen is not None
+        ),
+        default=None,
+    )
+    times: dict[str, list[int]] = {CLIENT: [], SERVER: []}
+    for packet in _syns(observer):
+        seen = observer.seen(packet)
+        if seen is not None and (done is None or seen <= done):
+            times[packet.side].append(seen)
+    again = [time for side in times.values() for time in sorted(side)[1:]]
+    if again:
+        partition.until(max(again), "setup.syn_retransmission")
+    if done is not None:
+        partition.until(done, "setup.handshake")
+
+
+def _give_server(
+    transaction: Transaction, times: Times, observer: Observer, previous_end: int | None, partition: Partition
+) -> None:
+    """From the request's last byte until the response came: path, queue of responses, server, path."""
+    chain = _Chain.of(transaction, observer)
+    if chain is None:
+        partition.until(times.response_first, "unobserved")
+        return
+    if observer.at == CLIENT:
+        partition.pieces(chain.repairs_up())
+        partition.until(partition.at + chain.path_up + chain.path_down, "network.propagation")
+        if previous_end is not None:
+            partition.until(previous_end, "client.head_of_line")
+        partition.pieces(chain.ending(times.response_first, with_path=False))
+    else:
+        if previous_end is not None:
+            partition.until(previous_end, "client.head_of_line")
+        partition.pieces(chain.ending(times.response_first, with_path=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """What happened between a request's last byte and its response's first one, in the order of it."""
+
+    #: First and successful copy of what completed the request, and of what began the response.
+    asked: tuple[int, Packet]
+    answered: tuple[Packet, Packet]
+    repair_up: str
+    repair_down: str
+    received: int
+    written: int
+    holds: list[Hold]
+    came: int
+    path_up: int
+    path_down: int
+    #: What the packets took longer because they are larger than the least.
+    size_excess: int
+
+    @staticmethod
+    def of(transaction: Transaction, observer: Observer) -> _Chain | None:
+        connection = observer.connection
+        request = _completing(connection.packets[CLIENT], transaction.request_end)
+        last_copy = observer.requests.first_copy(transaction.request_end - 1)
+        answer = observer.responses.delivered(transaction.response_offset)
+        first = observer.responses.first_copy(transaction.response_offset)
+        if request is None or last_copy is None or answer is None or first is None:
+            return None
+        if request.received is None or answer.packet.received is None:
+            return None
+        written = transaction.response_written or first.sent
+        received = min(transaction.request_received or request.received, written)
+        up, down = connection.paths[CLIENT], connection.paths[SERVER]
+        excess = up.crossing(request.bytes) - up.least + down.crossing(answer.packet.bytes) - down.least
+        return _Chain(
+            asked=(last_copy.sent, request),
+            answered=(first, answer.packet),
+            repair_up=observer.requests.repair_cause(request),
+            repair_down=observer.responses.repair_cause(answer.packet),
+            received=received,
+            written=written,
+            holds=observer.server.before(first, written),
+            came=answer.packet.received,
+            path_up=up.least,
+            path_down=down.least,
+            size_excess=excess,
+        )
+
+    def repairs_up(self) -> Iterator[Piece]:
+        first_sent, request = self.asked
+        if request.sent > first_sent:
+            yield Piece(request.sent, self.repair_up)
+
+    def ending(self, came: int, *, with_path: bool) -> list[Piece]:
+        """The pieces from the server's work on, laid so that the last one ends when the response ``came``.
+
+        ``with_path``: the path's round trip is among them, as at the server.
+        """
+        first, brought = self.answered
+        _, request = self.asked
+        up_excess = max(0, self.received - request.sent - self.path_up) if not with_path else 0
+        down_excess = max(0, self.came - brought.sent - self.path_down)
+        excess = up_excess + down_excess
+        parts = [(self.written - self.received, "server.think")]
+        parts += [(hold.end - hold.start, hold.cause) for hold in self.holds]
+        if with_path:
+            parts.append((self.path_up + self.path_down, "network.propagation"))
+        parts.append((max(0, brought.sent - first.sent), self.repair_down))
+        size = min(self.size_excess, excess)
+        parts += [(excess - size, "network.queueing"), (size, _PACE)]
+        return _laid_back(parts, came)
+
+
+def _completing(packets: list[Packet], end: int) -> Packet | None:
+    """The packet with which the receiver had all up to ``end``."""
+    edge, beyond = 1, []
+    came = sorted(
+        (it for it in packets if it.payload and it.received is not None), key=lambda it: it.received or 0
+    )
+    for packet in came:
+        beyond.append((packet.start, packet.end))
+        for start, until in sorted(beyond):
+            edge = max(edge, until) if start <= edge else edge
+        if edge >= end:
+            return packet
+    return None
+
+
+def _laid_back(parts: list[tuple[int, str]], end: int) -> list[Piece]:
+    """Parts by length as pieces, of which the last one ends at ``end``."""
+    pieces: list[Piece] = []
+    for length, cause in reversed(parts):
+        if length > 0:
+            pieces.append(Piece(end, cause))
+            end -= length
+    pieces.reverse()
+    return pieces
+
+
+def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Piece]:
+    """The time from the delivery before to this one."""
+    if delivery.lost is None:
+        yield from _plain(since, delivery.time, delivery.packet, stream, holds, observer)
+        return
+    cause = stream.repair_cause(delivery.packet)
+    if delivery.behind is not None and observer.at != stream.sender:
+        time, packet = delivery.behind
+    else:
+        packet = delivery.lost
+        time = _undisturbed(since, packet, stream, observer)
+    time = min(time, delivery.time)
+    yield from _plain(since, time, packet, stream, holds, observer)
+    yield Piece(delivery.time, cause)
+
+
+def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer) -> int:
+    """When a packet that was lost would have been there."""
+    path = observer.connection.paths[stream.sender]
+    if stream.sender == observer.at == CLIENT:
+        return packet.sent
+    back = observer.connection.paths[CLIENT].least if observer.at == stream.sender else 0
+    return max(since + path.service(packet.bytes), packet.sent + path.crossing(packet.bytes) + back)
+
+
+def _plain(
+    since: int, time: int, packet: Packet, stream: Stream, holds: Holds, observer: Observer
+) -> Iterator[Piece]:
+    """The time before a packet that was not lost: first the pace of the path, then what held it."""
+    is_departure = stream.sender == observer.at == CLIENT
+    burst = "request.send" if stream.sender == CLIENT else _PACE
+    service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
+    yield Piece(min(time, since + service), burst)
+    previous = stream.sent_before(packet)
+    if previous is None:
+        yield Piece(time, burst)
+        return
+    shift = time - packet.sent
+    for hold in holds.before(packet, previous.sent):
+        yield Piece(min(time, hold.start + shift), burst)
+        yield Piece(min(time, hold.end + shift), hold.cause)
+    yield Piece(time, burst)

@@ -1,0 +1,225 @@
+"""An analysis of a simulated capture, compared with what really happened."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_sim.true_waits import true_transactions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+    from reference_sim.true_waits import TrueTransaction
+    from tcptrace_http import Analysis
+
+__all__ = ["DETECTORS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
+
+#: Heidemann's pathologies.
+DETECTORS: Final = ("short-initial-segment", "odd-short-final-segment", "slow-start-restart", "small-send-buffer")
+#: A true loss from which on a finding is asked for, by detector, and what it may be besides: below that a finding
+#: is neither asked for nor wrong. The detectors tell no loss under 2 ms; of a restart or a send buffer the loss is
+#: that of whole round trips, of which a part may hide in the pace of the path.
+MUST_NS: Final = 5_000_000
+#: Restart and send buffer must have cost this share of a round trip, for less is hidden by the pace.
+MUST_ROUND_TRIPS: Final = {"slow-start-restart": 0.5, "small-send-buffer": 3.0}
+
+#: Client's address and port, which connection of them, and the number on it.
+Key = tuple[str, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A finding that is wrong or missing."""
+
+    detector: str
+    key: Key
+    is_missed: bool
+    lost_ns: int
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What agrees of one scenario and what does not; times are nanoseconds."""
+
+    transactions: int = 0
+    #: What differs, by transaction.
+    unequal: dict[Key, list[str]] = field(default_factory=dict)
+    #: Time by true cause and cause of the analysis.
+    confusion: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    #: Time on which the causes differ, by transaction.
+    differs: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
+    #: By detector: findings that are right, those that are wrong, and places that were missed.
+    right: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    @property
+    def total_ns(self) -> int:
+        return sum(self.confusion.values())
+
+    @property
+    def agreeing_ns(self) -> int:
+        return sum(length for (true, told), length in self.confusion.items() if true == told)
+
+    def add(self, other: Comparison) -> None:
+        """Counts another scenario's figures in; what is about single transactions is left out."""
+        self.transactions += other.transactions
+        self.unequal |= other.unequal
+        self.verdicts += other.verdicts
+        for pair, length in other.confusion.items():
+            self.confusion[pair] += length
+        for name, count in other.right.items():
+            self.right[name] += count
+
+
+_Waits = list[tuple[str, int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The analysis by transaction: its row, its waits and what findings say was lost; from simulated time 0."""
+
+    rows: dict[Key, dict[str, Any]]
+    waits: dict[Key, _Waits]
+    lost: dict[Key, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A simulation's truth and the analysis of its capture ``at`` the client or the server."""
+
+    tables: Mapping[str, pl.DataFrame]
+    document: Mapping[str, Any]
+    analysis: Analysis
+    at: str
+
+    def keys(self) -> dict[int, tuple[str, int, int]]:
+        """Of each connection that is seen here its client's address and port, and which of these two's it is."""
+        column, tap = ("client_node", 0) if self.at == "client" else ("server_node", 1)
+        node = self.document["taps"][tap]["index"]
+        found: dict[int, tuple[str, int, int]] = {}
+        counted: dict[tuple[str, int, int], int] = defaultdict(int)
+        for row in self.tables["connections"].sort("opened").iter_rows(named=True):
+            if row[column] != node:
+                continue
+            address = ".".join(map(str, self.document["nodes"][row["client_node"]]["address"]))
+            pair = (address, row["client_port"], row["server_port"])
+            found[row["connection"]] = (address, row["client_port"], counted[pair])
+            counted[pair] += 1
+        return found
+
+    def told(self) -> Told:
+        """What the analysis says."""
+        import polars as pl
+
+        flows: dict[int, tuple[str, int, int]] = {}
+        counted: dict[tuple[str, int, int], int] = defaultdict(int)
+        for row in self.analysis.flows.iter_rows(named=True):
+            pair = (row["client"], row["client_port"], row["server_port"])
+            flows[row["flow"]] = (row["client"], row["client_port"], counted[pair])
+            counted[pair] += 1
+        times = pl.selectors.datetime().cast(pl.Int64) - self.document["epoch_ns"]
+        spans = pl.selectors.duration().cast(pl.Int64)
+        rows = {
+            (*flows[row["flow"]], row["index"]): row
+            for row in self.analysis.transactions.with_columns(times, spans).iter_rows(named=True)
+        }
+        waits: dict[Key, _Waits] = defaultdict(list)
+        columns = ("flow", "transaction", "cause", "start", "end")
+        for flow, index, *wait in self.analysis.waits.with_columns(times).select(columns).iter_rows():
+            waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
+        lost: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        findings = self.analysis.findings.drop_nulls(["transaction", "lost"]).with_columns(spans)
+        for flow, index, name, length in findings.select("flow", "transaction", "detector", "lost").iter_rows():
+            lost[*flows[flow], index][name] += length
+        return Told(rows, waits, lost)
+
+
+def compared(run: Run) -> Comparison:
+    """The analysis of a run against its truth."""
+    comparison = Comparison()
+    told, keys = run.told(), run.keys()
+    facts = {(it["connection"], it["index"]): it for it in run.tables["transactions"].iter_rows(named=True)}
+    complete = set()
+    for true in true_transactions(run.tables, run.document, at=run.at):
+        if true.connection not in keys:
+            continue
+        key = (*keys[true.connection], true.index)
+        complete.add(key)
+        comparison.transactions += 1
+        if key not in told.rows:
+            comparison.unequal[key] = ["is not in the analysis"]
+            continue
+        unequal = list(_unequal(true, facts[true.connection, true.index], told.rows[key], run.at))
+        if unequal:
+            comparison.unequal[key] = unequal
+        _compare_waits(comparison, key, true, told.waits.get(key, []))
+        _compare_findings(comparison, key, true, told.lost.get(key, {}), _round_trip(told.rows[key]))
+    known = {(*keys[connection], index) for connection, index in facts if connection in keys}
+    for key in told.rows.keys() - complete:
+        if told.rows[key]["complete"]:
+            what = "is complete in the analysis only" if key in known else "never was"
+            comparison.unequal[key] = [what]
+    return comparison
+
+
+def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, Any], at: str) -> Iterator[str]:
+    expected: dict[str, Any] = {
+        "method": fact["method"],
+        "target": fact["target"],
+        "status": fact["status"],
+        "response_header_bytes": fact["response_head_bytes"],
+        "response_body_bytes": fact["response_body_bytes"],
+        "complete": True,
+        "request_time": true.times.request_first,
+        "request_last_time": true.times.request_last,
+        "start_time": true.times.start,
+        "end_time": true.times.end,
+    }
+    if at == "client":
+        expected["response_first_time"] = true.times.first_byte
+        expected["response_last_time"] = true.times.all_bytes
+    for name, value in expected.items():
+        if row[name] != value:
+            yield f"{name}: {row[name]} instead of {value}"
+
+
+def _round_trip(row: Mapping[str, Any]) -> int:
+    """The time from the request to the first byte of the response: no less than a round trip."""
+    return max(0, row["response_first_time"] - row["request_last_time"])
+
+
+def _compare_waits(comparison: Comparison, key: Key, true: TrueTransaction, told: _Waits) -> None:
+    ours = [(wait.cause, wait.start, wait.end) for wait in true.waits]
+    bounds = sorted({bound for _, start, end in (*ours, *told) for bound in (start, end)})
+    for start, end in itertools.pairwise(bounds):
+        pair = (_at(ours, start), _at(told, start))
+        if pair == ("", ""):
+            continue
+        comparison.confusion[pair] += end - start
+        if pair[0] != pair[1]:
+            comparison.differs[key] += end - start
+
+
+def _at(waits: _Waits, time: int) -> str:
+    return next((cause for cause, start, end in waits if start <= time < end), "")
+
+
+def _compare_findings(
+    comparison: Comparison, key: Key, true: TrueTransaction, told: Mapping[str, int], round_trip: int
+) -> None:
+    lost: dict[str, int] = defaultdict(int)
+    for stall in true.stalls:
+        lost[stall.name] += stall.lost_ns
+    for name in DETECTORS:
+        must = max(MUST_NS, MUST_ROUND_TRIPS.get(name, 0.0) * round_trip)
+        if name in told and lost[name]:
+            comparison.right[name] += 1
+        elif name in told:
+            comparison.verdicts.append(Verdict(name, key, False, told[name]))
+        elif lost[name] >= must:
+            comparison.verdicts.append(Verdict(name, key, True, lost[name]))

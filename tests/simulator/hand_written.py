@@ -1,0 +1,135 @@
+"""Truth tables written by hand, for tests of what is derived from them.
+
+A connection of one client and one server over a path without queues. Lines say what was sent:
+
+    C 50.0>75.0 1+100 ack 1 new         side, sent>received in ms ("-": lost), offset+payload, ack, reason
+    S 10.0>35.0 SYN ack 1 new
+
+and what held a sender, ``C 75.0 application``. The stream's first byte has offset 1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import polars as pl
+
+__all__ = ["scenario", "tables", "transaction", "waits_of"]
+
+_SIDES: Final = {"C": "client", "S": "server"}
+_PACKET: Final = re.compile(r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))? ack (\d+) (\w+)")
+_LIMIT: Final = re.compile(r"([CS]) ([\d.]+) (\w+)")
+_WINDOW: Final = re.compile(r"([CS]) ([\d.]+) cwnd (\d+) flight (\d+)")
+_WINDOWS: Final = ("connection", "side", "time", "cwnd", "ssthresh", "flight_bytes")
+_HEADER_BYTES: Final = 40
+_SYN, _ACK = 0x02, 0x10
+_AGAIN: Final = ("retransmission_timeout", "fast_retransmit", "recovery", "tail_loss_probe")
+MSS: Final = 1460
+
+
+def ns(ms: str | float) -> int:
+    return round(float(ms) * 1e6)
+
+
+def scenario(*, one_way_ms: float, rate_bps: int | None = None) -> dict[str, Any]:
+    """Two hosts, a link each way of which the server's has a rate; as much as the truth reads of it."""
+    stack = {"mss": MSS, "mss_option": True, "timestamps": False}
+    return {
+        "epoch_ns": 0,
+        "framing_bytes": 0,
+        "links": [
+            {"rate_bps": None, "delay_ns": ns(one_way_ms)},
+            {"rate_bps": rate_bps, "delay_ns": ns(one_way_ms)},
+        ],
+        "stacks": [stack],
+        "servers": [{"node": 1, "port": 80, "stack": 0, "writes": {"gap_ns": 0}}],
+        "browsers": [{"node": 0, "stack": 0}],
+    }
+
+
+def transaction(
+    index: int,
+    *,
+    request: tuple[int, int],
+    response: tuple[int, int],
+    head: int = 200,
+    received_ms: float,
+    written_ms: float,
+) -> dict[str, Any]:
+    """A row of transactions; ``request`` and ``response`` are offset and length."""
+    return {
+        "connection": 0,
+        "index": index,
+        "request_offset": request[0],
+        "request_bytes": request[1],
+        "response_offset": response[0],
+        "response_head_bytes": head,
+        "response_body_bytes": response[1] - head,
+        "request_received": ns(received_ms),
+        "response_written": ns(written_ms),
+    }
+
+
+def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
+    """The truth tables of one connection."""
+    import polars as pl
+
+    packets: list[dict[str, Any]] = []
+    limits: list[dict[str, Any]] = []
+    windows: list[dict[str, Any]] = []
+    for line in filter(None, (line.strip() for line in lines.splitlines())):
+        if found := _PACKET.fullmatch(line):
+            packets.append(_packet(len(packets), *found.groups()))
+        elif found := _WINDOW.fullmatch(line):
+            side, time, cwnd, flight = found.groups()
+            own = {"cwnd": int(cwnd), "ssthresh": 1 << 30, "flight_bytes": int(flight)}
+            windows.append({"connection": 0, "side": _SIDES[side], "time": ns(time), **own})
+        else:
+            found = _LIMIT.fullmatch(line)
+            assert found is not None, line
+            limits.append({"connection": 0, "side": _SIDES[found[1]], "time": ns(found[2]), "limit": found[3]})
+    hops = [{"packet": it["packet"], "link": 0 if it["side"] == "client" else 1} for it in packets]
+    connection = {"connection": 0, "client_node": 0, "server_node": 1, "client_port": 1025, "server_port": 80}
+    return {
+        "connections": pl.DataFrame([connection]),
+        "packets": pl.DataFrame(packets, infer_schema_length=None),
+        "limits": pl.DataFrame(limits, schema=["connection", "side", "time", "limit"]),
+        "windows": pl.DataFrame(
+            windows, schema=["connection", "side", "time", "cwnd", "ssthresh", "flight_bytes"]
+        ),
+        "hops": pl.DataFrame(hops),
+        "transactions": pl.DataFrame(list(transactions)),
+    }
+
+
+def _packet(  # noqa: PLR0917 -- the parts of a line
+    number: int, side: str, sent: str, received: str, start: str, payload: str | None, ack: str, reason: str
+) -> dict[str, Any]:
+    is_syn = start == "SYN"
+    length = int(payload or 0)
+    return {
+        "packet": number,
+        "connection": 0,
+        "side": _SIDES[side],
+        "seq": 0 if is_syn else int(start),
+        "ack": int(ack),
+        "payload_bytes": length,
+        "flags": (_SYN if is_syn else _ACK),
+        "packet_bytes": _HEADER_BYTES + length,
+        "reason": reason,
+        "is_retransmission": reason in _AGAIN,
+        "sent": ns(sent),
+        "received": None if received == "-" else ns(received),
+    }
+
+
+def waits_of(found: pl.DataFrame) -> list[str]:
+    """Rows of true waits as ``transaction cause milliseconds``."""
+    return [
+        f"{index} {cause} {(end - start) / 1e6:g}"
+        for index, cause, start, end in found.select("transaction", "cause", "start_ns", "end_ns").iter_rows()
+    ]

@@ -1,0 +1,196 @@
+"""Random scenarios: every strategy and stack, many networks, pages and servers. One seed and number, one scenario.
+
+Sizes are small to moderate, so that thousands run in minutes. What a capture at one end cannot show in principle
+is left out: a server that pauses between its writes does so for longer than the path and a delayed ACK take, or
+not at all (a pause that ends behind a hold of Nagle's algorithm leaves no trace).
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.networks import NETWORKS, path, with_users
+from reference_sim.page import Constant, Exponential, Page, Uniform, objects_of
+from reference_sim.scenario import (
+    Browser,
+    KeepAlive,
+    NodeTap,
+    Record,
+    Scenario,
+    Server,
+    SlowReading,
+    Writes,
+)
+from reference_sim.stack import Heartbeat
+from reference_sim.stacks import PRESETS
+from reference_sim.strategies import STRATEGIES
+from reference_sim.strategy import Place, Protocol
+from reference_sim.topology import DataSegments, GilbertElliott, PacketLoss, PacketQueue, Unlimited
+from reference_sim.workloads import retrieval
+
+if TYPE_CHECKING:
+    from reference_sim.page import Law
+    from reference_sim.stack import Stack
+    from reference_sim.strategy import Strategy
+    from reference_sim.topology import Loss, Network, Queue
+
+__all__ = ["RandomScenario", "random_scenario"]
+
+_MS: Final = 10**6
+_S: Final = 10**9
+_BITS: Final = 8
+#: Bits a second: a modem to a fast LAN.
+_RATES: Final = (56_000, 256_000, 800_000, 1_500_000, 1_536_000, 6_000_000, 10_000_000, 100_000_000)
+#: Below 1.5 Mb/s only one connection at a time: what another one's packets take of a slow link cannot be told
+#: from a server without data by looking at one connection.
+_PARALLEL_RATES: Final = 3
+_HTTP: Final = sorted(name for name, known in STRATEGIES.items() if known.protocol is not Protocol.FTP)
+#: One way in milliseconds, from a LAN to a geostationary satellite.
+_DELAYS_MS: Final = (0.1, 0.5, 2, 5, 10, 25, 50, 75, 140, 280)
+_LOSSY_SHARE: Final = 0.3
+#: A page takes no longer than this on the wire, and has no more than so many bytes.
+_WIRE_SECONDS: Final = 15
+_PAGE_BYTES_MAX: Final = 150_000
+#: Longer than any delayed ACK and any round trip here.
+_GAPS_NS: Final = (1100 * _MS, 1500 * _MS)
+#: Stacks that only talk to their like: no MSS option, or state shared between both ends.
+_ALIKE: Final = ("tahoe-ns", "fulltcp-ns", "reno-ns", "ttcp", "rwbp")
+_KB: Final = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RandomScenario:
+    scenario: Scenario
+    #: What it is, for a reader.
+    words: str
+
+
+def random_scenario(seed: int, number: int) -> RandomScenario:
+    """The scenario of this number."""
+    draw = random.Random(f"{seed}/{number}")
+    strategy = STRATEGIES[draw.choice(_HTTP)]
+    client, server = _stacks(draw)
+    network, about = _network(draw, strategy)
+    rate = min(link.rate for link in network.links if isinstance(link.rate, int))
+    page = _page(draw, rate)
+    made = retrieval(
+        strategy=strategy,
+        page=page,
+        network=network,
+        client_stack=client,
+        server_stack=server,
+        think=Uniform(low=200 * _MS, high=6 * _S),
+        parse=draw.choice((0, 0, 3 * _MS, 20 * _MS)),
+        processing=_processing(draw),
+        seed=draw.randrange(1 << 32),
+    )
+    first, *others = made.servers
+    scenario = replace(
+        made,
+        servers=(_writing(draw, first), *others),
+        browsers=tuple(_asking(draw, browser) for browser in made.browsers),
+        taps=tuple(NodeTap(name=name) for name in (network.clients[0], network.servers[0])),
+        record=Record.everything(),
+    )
+    words = f"{client.name}/{server.name}, {strategy.name}, {about}, {len(page.objects)} objects"
+    return RandomScenario(scenario, words)
+
+
+def _stacks(draw: random.Random) -> tuple[Stack, Stack]:
+    """Of the client and of the server."""
+    name = draw.choice(sorted(PRESETS))
+    server = PRESETS[name].stack
+    is_shared = server.sharing.value != "none"
+    others = [other for other, preset in PRESETS.items() if preset.stack.sharing.value == "none"]
+    if is_shared or name in _ALIKE or draw.random() < 0.6:
+        client = server
+    else:
+        client = PRESETS[draw.choice(sorted(other for other in others if other not in _ALIKE))].stack
+    if draw.random() < 0.1:
+        server = replace(server, send_buffer=draw.choice((4, 6, 8, 16)) * _KB)
+    if draw.random() < 0.1:
+        client = replace(client, receive_buffer=draw.choice((4, 8, 12)) * _KB)
+    return _with_phase(draw, client), _with_phase(draw, server)
+
+
+def _with_phase(draw: random.Random, stack: Stack) -> Stack:
+    """The heartbeat of the host stands anywhere against the run."""
+    delay = stack.acks.delay
+    if not isinstance(delay, Heartbeat):
+        return stack
+    period = delay.period if isinstance(delay.period, int) else 200 * _MS
+    return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=draw.randrange(period))))
+
+
+def _network(draw: random.Random, strategy: Strategy) -> tuple[Network, str]:
+    if strategy.place is Place.HUB:
+        return NETWORKS["satellite-hub"], "satellite-hub"
+    is_parallel = strategy.connections is None or strategy.connections > 1
+    rate = draw.choice(_RATES[_PARALLEL_RATES:] if is_parallel else _RATES)
+    delay_ms = draw.choice(_DELAYS_MS)
+    queue: Queue = draw.choice((Unlimited(), Unlimited(), PacketQueue(limit=50), PacketQueue(limit=15)))
+    loss = _loss(draw) if draw.random() < _LOSSY_SHARE else ()
+    made = path(
+        "random",
+        rate=rate,
+        delay=round(delay_ms * _MS),
+        queue=queue,
+        loss=loss,
+        framing_bytes=draw.choice((0, 14)),
+    )
+    made = with_users(made) if strategy.place is Place.CACHE else made
+    words = f"{rate / 1e6:g} Mb/s {delay_ms} ms"
+    return made, words + (f" {loss[0].kind} lost" if loss else "")
+
+
+def _loss(draw: random.Random) -> tuple[Loss, ...]:
+    return (
+        draw.choice(
+            (
+                DataSegments(segments=(draw.randrange(12),)),
+                DataSegments(segments=(draw.randrange(6), draw.randrange(6, 20))),
+                PacketLoss(rate=draw.choice((0.005, 0.02))),
+                GilbertElliott(good_to_bad=0.01, bad_to_good=0.5),
+            )
+        ),
+    )
+
+
+def _page(draw: random.Random, rate: int) -> Page:
+    most = min(_PAGE_BYTES_MAX, rate // _BITS * _WIRE_SECONDS)
+    count = draw.choice((1, 1, 2, 3, 4, 6, 10))
+    sizes = [min(most // count, int(draw.lognormvariate(8.6, 1.2)) + 40) for _ in range(count)]
+    return Page(name="random", objects=objects_of(sizes[0], *sizes[1:]))
+
+
+def _processing(draw: random.Random) -> Law:
+    return draw.choice(
+        (Constant(value=0), Constant(value=0), Uniform(low=0, high=60 * _MS), Exponential(mean=40.0 * _MS))
+    )
+
+
+def _writing(draw: random.Random, server: Server) -> Server:
+    chunk = draw.choice((None, None, None, 512, 1024, 2048, 4096, 8192))
+    gap = draw.choice(_GAPS_NS) if chunk and chunk > 2 * _KB and draw.random() < 0.3 else 0
+    most = draw.choice((None, None, 5))
+    return replace(
+        server,
+        writes=Writes(head_alone=draw.random() < 0.4, chunk_bytes=chunk, gap=gap),
+        keep_alive=KeepAlive(max_requests=most) if server.keep_alive else None,
+    )
+
+
+def _asking(draw: random.Random, browser: Browser) -> Browser:
+    reading = None
+    if draw.random() < 0.05:
+        reading = SlowReading(
+            after_bytes=draw.choice((0, 4 * _KB, 16 * _KB)), pause=draw.choice((300, 1500)) * _MS
+        )
+    return replace(
+        browser,
+        visits=browser.visits * draw.choice((1, 1, 2, 3)),
+        min_request_bytes=draw.choice((0, 0, 300, 600)),
+        reading=reading,
+    )

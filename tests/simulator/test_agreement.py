@@ -1,0 +1,41 @@
+"""Analyses of simulated captures against what really happened.
+
+The floors are what holds today; what is promised in the end is in :mod:`tests.simulator.agreement`.
+"""
+
+import pytest
+
+from tests.simulator.agreement import agreement_of
+
+SEED = 1
+EVERYDAY = 24
+MANY = 2000
+#: Measured on the many: the share of the time on which causes agree.
+SHARE_FLOOR = 0.75
+
+
+def failures(agreement):
+    return [(outcome.number, outcome.failure) for outcome in agreement.outcomes if outcome.failure]
+
+
+@pytest.fixture(scope="module")
+def few():
+    return agreement_of(SEED, range(EVERYDAY), at="client", jobs=1)
+
+
+def test_transactions_of_random_scenarios_are_exactly_what_happened(few):
+    assert failures(few) == []
+    assert few.sum.transactions > 100
+    assert few.sum.unequal == {}
+
+
+def test_causes_of_random_scenarios_agree_for_most_of_the_time(few):
+    assert few.share >= SHARE_FLOOR
+
+
+@pytest.mark.slow
+def test_transactions_and_causes_of_many_random_scenarios_are_what_happened():
+    many = agreement_of(SEED, range(MANY), at="client")
+    assert failures(many) == []
+    assert many.sum.unequal == {}
+    assert many.share >= SHARE_FLOOR

@@ -1,0 +1,218 @@
+"""The true causes of waits, from truth tables written by hand: the same exchanges as ``tests/waits/cases``."""
+
+import pytest
+
+from reference_sim.true_waits import true_transactions, true_waits
+from tests.simulator.hand_written import scenario, tables, transaction, waits_of
+
+OPENED = """
+    C 0>25 SYN ack 0 new
+    S 25>50 SYN ack 1 new
+    C 50>75 1+0 ack 1 ack
+    C 50>75 1+100 ack 1 new
+    S 0 application
+    C 0 application
+"""
+
+
+def waits(lines, *transactions, one_way_ms=25.0, rate_bps=None, at="client"):
+    document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps)
+    return waits_of(true_waits(tables(OPENED + lines, transactions), document, at=at))
+
+
+def stalls(lines, *transactions, one_way_ms=25.0):
+    document = scenario(one_way_ms=one_way_ms)
+    found = true_transactions(tables(OPENED + lines, transactions), document)
+    return [(it.index, stall.name, stall.lost_ns / 1e6) for it in found for stall in it.stalls]
+
+
+@pytest.mark.parametrize("at", ["client", "server"])
+def test_the_path_and_the_servers_work_take_the_same_time_at_both_ends(at):
+    own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=105)
+    found = waits("S 105>130 1+1000 ack 101 new\nC 130>155 101+0 ack 1001 ack", own, at=at)
+    middle = ["0 network.propagation 50", "0 server.think 30"]
+    assert found == ["0 setup.handshake 50", *(middle if at == "client" else reversed(middle))]
+
+
+def test_a_delayed_last_ack_is_the_clients():
+    own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75)
+    found = waits("S 75>100 1+1000 ack 101 new\nC 140>165 101+0 ack 1001 delayed_ack", own)
+    assert found[-1] == "0 client.delayed_ack 40"
+
+
+def test_flights_of_slow_start_wait_for_acks_after_the_pace_of_the_link():
+    lines = """
+        S 75 slow_start
+        S 75>101 1+1460 ack 101 new
+        S 75>102 1461+1460 ack 101 new
+        C 102>127 101+0 ack 2921 ack
+        S 127>153 2921+1460 ack 101 new
+        S 127>154 4381+1460 ack 101 new
+        S 127 application
+        C 154>179 101+0 ack 5841 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 5840), received_ms=75, written_ms=75)
+    # 1500 bytes a millisecond
+    assert waits(lines, own, rate_bps=12_000_000)[2:] == [
+        "0 send_limited.bottleneck 2.97333",
+        "0 send_limited.slow_start 50",
+        "0 send_limited.bottleneck 1",
+    ]
+
+
+NAGLE = """
+    S 75>100 1+200 ack 101 new
+    S 75 nagle
+    C {ack}>{heard} 101+0 ack 201 {reason}
+    S {heard}>{came} 201+500 ack 101 new
+    S {heard} application
+    C {came}>999 101+0 ack 701 ack
+"""
+
+
+def test_a_hold_that_a_delayed_ack_ended_is_a_stall_of_both_algorithms():
+    own = transaction(0, request=(1, 100), response=(1, 700), received_ms=75, written_ms=75)
+    lines = NAGLE.format(ack=140, heard=165, came=190, reason="delayed_ack")
+    assert waits(lines, own)[2:] == ["0 stall.nagle_delayed_ack 90"]
+    assert stalls(lines, own) == [(0, "short-initial-segment", 90.0)]
+
+
+def test_a_hold_of_an_ordinary_round_trip_is_no_delayed_ack():
+    own = transaction(0, request=(1, 100), response=(1, 700), received_ms=75, written_ms=75)
+    lines = NAGLE.format(ack=100, heard=125, came=150, reason="ack")
+    assert waits(lines, own)[2:] == ["0 stall.nagle_hold 50"]
+
+
+def test_nagles_algorithm_holds_no_full_segment_it_waited_for_room_in_the_buffer():
+    lines = """
+        S 75>100 1+200 ack 101 new
+        S 75 nagle
+        C 100>125 101+0 ack 201 ack
+        S 125>150 201+1460 ack 101 new
+        S 125 application
+        C 150>175 101+0 ack 1661 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1660), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 send_limited.send_buffer 50"]
+
+
+def test_the_last_short_segment_behind_a_full_one_is_the_odd_final_segment():
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        S 75 nagle
+        C 300>325 101+0 ack 1461 delayed_ack
+        S 325>350 1461+40 ack 101 new
+        S 325 application
+        C 350>375 101+0 ack 1501 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1500), received_ms=75, written_ms=75)
+    assert stalls(lines, own) == [(0, "odd-short-final-segment", 250.0)]
+
+
+LOST = """
+    S 75 slow_start
+    S 75>100 1+1460 ack 101 new
+    S 75>- 1461+1460 ack 101 new
+    {behind}
+    S {again}>{came} 1461+1460 ack 101 {reason}
+    C {came}>999 101+0 ack 9999 ack
+"""
+
+
+def test_a_loss_that_duplicate_acks_told_of_holds_up_the_stream_from_what_came_behind_it():
+    lines = LOST.format(behind="S 75>102 2921+1460 ack 101 new", again=127, came=152, reason="fast_retransmit")
+    own = transaction(0, request=(1, 100), response=(1, 4380), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 send_limited.bottleneck 2", "0 stall.fast_recovery 50"]
+
+
+def test_a_timer_that_ran_out_although_acks_told_of_the_hole_is_a_timeout():
+    lines = LOST.format(
+        behind="S 75>102 2921+1460 ack 101 new", again=375, came=400, reason="retransmission_timeout"
+    )
+    own = transaction(0, request=(1, 100), response=(1, 4380), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 send_limited.bottleneck 2", "0 stall.retransmission_timeout 298"]
+
+
+def test_a_timer_that_had_to_run_out_for_a_lost_end_is_a_tail_loss():
+    lines = LOST.format(behind="", again=375, came=400, reason="retransmission_timeout")
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 stall.tail_loss 300"]
+
+
+def test_what_goes_out_again_as_acks_come_after_a_timeout_belongs_to_it():
+    lines = """
+        S 75 slow_start
+        S 75>100 1+1460 ack 101 new
+        S 75>- 1461+1460 ack 101 new
+        S 75>- 2921+1460 ack 101 new
+        S 375>400 1461+1460 ack 101 retransmission_timeout
+        S 375 timeout
+        C 400>425 101+0 ack 2921 ack
+        S 425>450 2921+1460 ack 101 retransmission_timeout
+        C 450>475 101+0 ack 4381 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 4380), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 stall.tail_loss 350"]
+
+
+def test_a_lost_request_is_repaired_before_the_path_begins():
+    opened = OPENED.replace("C 50>75 1+100", "C 50>- 1+100")
+    lines = """
+        C 350>375 1+100 ack 1 retransmission_timeout
+        S 375>400 1+1000 ack 101 new
+        C 400>425 101+0 ack 1001 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1000), received_ms=375, written_ms=375)
+    document = scenario(one_way_ms=25.0)
+    assert waits_of(true_waits(tables(opened + lines, [own]), document)) == [
+        "0 setup.handshake 50",
+        "0 stall.tail_loss 300",
+        "0 network.propagation 50",
+    ]
+
+
+def test_a_pipelined_request_waits_behind_the_response_before():
+    lines = """
+        C 50>75 101+100 ack 1 new
+        S 175>200 1+1000 ack 201 new
+        S 175>200 1001+1000 ack 201 new
+        C 200>225 201+0 ack 2001 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=175),
+        transaction(1, request=(101, 100), response=(1001, 1000), received_ms=75, written_ms=175),
+    ]
+    assert waits(lines, *own)[3:] == ["1 network.propagation 50", "1 client.head_of_line 100"]
+
+
+def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_would_have_held():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025 cwnd 1460 flight 0
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075>2100 2461+1460 ack 201 new
+        S 2075>2100 3921+1460 ack 201 new
+        C 2100>2125 201+0 ack 5381 ack
+        S 2125>2150 5381+1460 ack 201 new
+        S 2125>2150 6841+1460 ack 201 new
+        C 2150>2175 201+0 ack 8301 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 7300), received_ms=2025, written_ms=2025),
+    ]
+    assert waits(lines, *own)[2:] == [
+        "1 network.propagation 50",
+        "1 stall.slow_start_restart 100",
+    ]
+    assert stalls(lines, *own) == [(1, "slow-start-restart", 100.0)]
+
+
+def test_an_observer_elsewhere_is_refused():
+    with pytest.raises(ValueError, match="middle"):
+        waits("", transaction(0, request=(1, 9), response=(1, 9), received_ms=1, written_ms=1), at="middle")
