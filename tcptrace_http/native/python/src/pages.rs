@@ -43,7 +43,7 @@ impl Pages {
 
     /// A table that was gathered: the columns that pages need.
     fn source(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
-        let columns = py.detach(|| self.with(|gathered| gathered.source(name).clone()))?;
+        let columns = py.detach(|| self.with(|gathered| gathered.source(name)))?;
         ArrowTable::new(columns)
     }
 

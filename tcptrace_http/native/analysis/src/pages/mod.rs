@@ -12,7 +12,7 @@ mod requests;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use trace_model::column::{Columns, Values};
+use trace_model::column::{Column, Columns, Values};
 use trace_model::rows::{
     Cause, CriticalPathRow, CriticalPathTable, Membership, RetrievalRow, RetrievalTransactionRow,
     RetrievalTransactionsTable, RetrievalsTable,
@@ -90,7 +90,9 @@ pub type Stalled = (u32, u32, String, i64, i64);
 /// Gathers what pages are made of.
 #[derive(Debug, Default)]
 pub struct Pages {
-    sources: BTreeMap<&'static str, Columns>,
+    /// Of each table the rows of each batch: joined, they would take twice the memory as they grow.
+    sources: BTreeMap<&'static str, Vec<Columns>>,
+    bytes: usize,
     /// The waits of transactions that are not those of the core.
     stalled: HashMap<Place, Vec<Wait>>,
     bytes_max: usize,
@@ -126,7 +128,9 @@ impl Pages {
                 continue;
             };
             let part = columns.part(|column| wanted.contains(&column), None::<fn(usize) -> bool>);
-            self.sources.entry(name).or_default().append(part);
+            let bytes = part.columns.iter().map(Column::bytes);
+            self.bytes = self.bytes.saturating_add(bytes.sum());
+            self.sources.entry(name).or_default().push(part);
         }
         for (flow, transaction, cause, start_ns, end_ns) in stalled {
             let cause = Cause::ALL.iter().find(|it| it.word() == cause);
@@ -139,16 +143,10 @@ impl Pages {
                     end_ns,
                 });
         }
-        let columns = self.sources.values().flat_map(|table| &table.columns);
-        let bytes = columns
-            .map(|column| column.bytes())
-            .fold(0, usize::saturating_add);
-        if self.left_out > 0 || bytes > self.bytes_max {
-            let here = self.source("transactions").rows;
-            self.left_out = self.left_out.saturating_add(here);
-            for table in self.sources.values_mut() {
-                *table = table.part(|_| true, Some(|_| false));
-            }
+        if self.bytes > self.bytes_max {
+            let here = self.parts("transactions").iter().map(|part| part.rows);
+            self.left_out = self.left_out.saturating_add(here.sum());
+            self.sources.clear();
             self.stalled.clear();
         }
     }
@@ -165,26 +163,29 @@ impl Pages {
         })
     }
 
-    /// A table that was gathered; empty where there is none of that name.
+    /// A table that was gathered.
     #[must_use]
-    pub fn source(&self, name: &str) -> &Columns {
-        const NONE: &Columns = &Columns {
-            rows: 0,
-            columns: Vec::new(),
-        };
-        self.sources.get(name).unwrap_or(NONE)
+    pub fn source(&self, name: &str) -> Columns {
+        let mut all = Columns::default();
+        let parts = self.parts(name).iter();
+        parts.for_each(|part| all.append(part.clone()));
+        all
+    }
+
+    fn parts(&self, name: &str) -> &[Columns] {
+        self.sources.get(name).map_or(&[], Vec::as_slice)
     }
 
     /// The tables of pages, of all that was gathered.
     #[must_use]
     pub fn tables(&self) -> PageTables {
         let requests = Requests::of(
-            self.source("transactions"),
-            self.source("flows"),
-            self.source("links"),
+            self.parts("transactions"),
+            self.parts("flows"),
+            self.parts("links"),
         );
         let members = members(&requests);
-        let waits = WaitsOf::of(self.source("waits"), &self.stalled);
+        let waits = WaitsOf::of(self.parts("waits"), &self.stalled);
         let mut made = Making::default();
         for rows in pages(&requests, &members) {
             made.page(&requests, &members, &rows, &waits);
@@ -206,18 +207,10 @@ impl Pages {
         of_flow_min: u32,
         rtt_min_ns: i64,
     ) -> bool {
-        let flows = self.source("flows");
-        let integer = |name, row| flows.column(name).and_then(|it| it.integer(row));
-        let rtt_ns = |row| {
-            let server: Option<i64> = integer("server_path_rtt", row);
-            let both = server.zip(integer("client_path_rtt", row));
-            both.map(|(server, client)| server.saturating_add(client))
-                .or_else(|| integer("initial_rtt", row))
-        };
-        let numbers = flows.numbers("flow").unwrap_or_default().iter().enumerate();
-        let far: HashSet<u32> = numbers
-            .filter(|(row, _)| rtt_ns(*row).is_some_and(|rtt_ns| rtt_ns >= rtt_min_ns))
-            .map(|(_, flow)| *flow)
+        let far: HashSet<u32> = self
+            .parts("flows")
+            .iter()
+            .flat_map(|flows| far_flows(flows, rtt_min_ns))
             .collect();
         let counts = tables
             .retrievals
@@ -237,6 +230,20 @@ impl Pages {
             *count > of_flow_min
         })
     }
+}
+
+/// The flows whose round trip is at least so long.
+fn far_flows(flows: &Columns, rtt_min_ns: i64) -> impl Iterator<Item = u32> + '_ {
+    let rtt_ns = |row| {
+        let integer = |name| flows.column(name)?.integer(row);
+        let both = integer("server_path_rtt").zip(integer("client_path_rtt"));
+        both.map(|(server, client)| server.saturating_add(client))
+            .or_else(|| integer("initial_rtt"))
+    };
+    let numbers = flows.numbers("flow").unwrap_or_default().iter().enumerate();
+    numbers
+        .filter(move |(row, _)| rtt_ns(*row).is_some_and(|rtt_ns| rtt_ns >= rtt_min_ns))
+        .map(|(_, flow)| *flow)
 }
 
 /// The rows of each page, in the order of the pages.
@@ -262,41 +269,39 @@ fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
 
 /// The finished waits by transaction.
 struct WaitsOf<'a> {
-    table: &'a Columns,
-    /// First row and number of rows.
-    rows: HashMap<Place, (usize, usize)>,
+    /// The part that has them, their first row there, and their number.
+    rows: HashMap<Place, (&'a Columns, usize, usize)>,
     stalled: &'a HashMap<Place, Vec<Wait>>,
 }
 
 impl<'a> WaitsOf<'a> {
-    fn of(table: &'a Columns, stalled: &'a HashMap<Place, Vec<Wait>>) -> WaitsOf<'a> {
-        let mut rows: HashMap<Place, (usize, usize)> = HashMap::new();
-        let flows = table.numbers("flow").unwrap_or_default().iter();
-        let transactions = table.numbers("transaction").unwrap_or_default();
-        let places = flows.zip(transactions).enumerate();
-        // No transaction is in two batches, and in each its waits follow each other.
-        for (row, (flow, transaction)) in places {
-            let (_, count) = rows.entry((*flow, *transaction)).or_insert((row, 0));
-            *count = count.saturating_add(1);
+    fn of(parts: &'a [Columns], stalled: &'a HashMap<Place, Vec<Wait>>) -> WaitsOf<'a> {
+        let mut rows: HashMap<Place, (&Columns, usize, usize)> = HashMap::new();
+        for part in parts {
+            let flows = part.numbers("flow").unwrap_or_default().iter();
+            let transactions = part.numbers("transaction").unwrap_or_default();
+            // No transaction is in two parts, and in each its waits follow each other.
+            for (row, (flow, transaction)) in flows.zip(transactions).enumerate() {
+                let (.., count) = rows.entry((*flow, *transaction)).or_insert((part, row, 0));
+                *count = count.saturating_add(1);
+            }
         }
-        WaitsOf {
-            table,
-            rows,
-            stalled,
-        }
+        WaitsOf { rows, stalled }
     }
 
     fn pieces(&self, stretch: &Stretch) -> Vec<Wait> {
         if let Some(waits) = self.stalled.get(&stretch.place) {
             return pieces(stretch, waits.iter().copied());
         }
-        let values = |name| self.table.column(name).map(|column| &column.values);
+        let Some((part, first, count)) = self.rows.get(&stretch.place).copied() else {
+            return pieces(stretch, std::iter::empty());
+        };
+        let values = |name| part.column(name).map(|column| &column.values);
         let (Some(Values::Enum(causes, _)), Some(Values::Time(starts)), Some(Values::Time(ends))) =
             (values("cause"), values("start"), values("end"))
         else {
             return pieces(stretch, std::iter::empty());
         };
-        let (first, count) = self.rows.get(&stretch.place).copied().unwrap_or_default();
         let waits = (first..first.saturating_add(count)).filter_map(|row| {
             Some(Wait {
                 cause: *Cause::ALL.get(usize::from(*causes.get(row)?))?,

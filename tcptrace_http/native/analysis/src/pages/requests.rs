@@ -61,6 +61,10 @@ struct Urls {
 }
 
 impl Urls {
+    fn text(&self, number: usize) -> &str {
+        self.texts.get(number).map_or("", String::as_str)
+    }
+
     fn number(&mut self, url: &str) -> usize {
         if let Some(number) = self.numbers.get(url) {
             return *number;
@@ -73,13 +77,15 @@ impl Urls {
 }
 
 impl Requests {
-    pub(super) fn of(transactions: &Columns, flows: &Columns, links: &Columns) -> Requests {
+    pub(super) fn of(transactions: &[Columns], flows: &[Columns], links: &[Columns]) -> Requests {
         let mut requests = Requests::default();
         let flows = Flows::of(flows, &mut requests.clients);
-        let source = Source::of(transactions);
-        let urls = &mut requests.urls;
-        let rows = (0..transactions.rows).filter_map(|row| source.request(row, &flows, urls));
-        requests.rows = rows.collect();
+        for part in transactions {
+            let source = Source::of(part);
+            let urls = &mut requests.urls;
+            let rows = (0..part.rows).filter_map(|row| source.request(row, &flows, urls));
+            requests.rows.extend(rows);
+        }
         let by_time = |it: &Request| (it.client, it.request_ns, it.flow, it.transaction);
         requests.rows.sort_unstable_by_key(by_time);
         requests.resolve(links);
@@ -87,36 +93,50 @@ impl Requests {
     }
 
     pub(super) fn url(&self, number: usize) -> &str {
-        self.urls.texts.get(number).map_or("", String::as_str)
+        self.urls.text(number)
     }
 
     /// The links with absolute URLs, in the order of the table.
-    fn resolve(&mut self, links: &Columns) {
-        if links.rows == 0 {
+    fn resolve(&mut self, links: &[Columns]) {
+        if links.iter().all(|part| part.rows == 0) {
             return;
         }
         let rows = self.rows.iter().enumerate();
         let by_place: HashMap<(u32, u32), usize> = rows
             .map(|(row, it)| ((it.flow, it.transaction), row))
             .collect();
-        let number = |name, row| u32::try_from(integer(links, name, row)?).ok();
-        for link in 0..links.rows {
-            let place = number("flow", link).zip(number("transaction", link));
-            let Some(row) = place.and_then(|place| by_place.get(&place)).copied() else {
-                continue;
-            };
-            let document = self.rows.get(row).map_or("", |it| self.url(it.url));
-            let base = text(links, "base", link).unwrap_or_default();
-            let url = text(links, "url", link).unwrap_or_default();
-            let url = normal(&resolved(&resolved(document, base), url));
-            let found = Link {
-                row,
-                url: self.urls.number(&url),
-                known_ns: integer(links, "time", link).unwrap_or_default(),
-            };
-            self.links.push(found);
+        for part in links {
+            for link in 0..part.rows {
+                self.links.extend(resolved_link(
+                    part,
+                    link,
+                    &by_place,
+                    &self.rows,
+                    &mut self.urls,
+                ));
+            }
         }
     }
+}
+
+fn resolved_link(
+    links: &Columns,
+    link: usize,
+    by_place: &HashMap<(u32, u32), usize>,
+    rows: &[Request],
+    urls: &mut Urls,
+) -> Option<Link> {
+    let number = |name| u32::try_from(integer(links, name, link)?).ok();
+    let row = *by_place.get(&(number("flow")?, number("transaction")?))?;
+    let document = rows.get(row).map_or("", |it| urls.text(it.url));
+    let base = text(links, "base", link).unwrap_or_default();
+    let url = text(links, "url", link).unwrap_or_default();
+    let url = normal(&resolved(&resolved(document, base), url));
+    Some(Link {
+        row,
+        url: urls.number(&url),
+        known_ns: integer(links, "time", link).unwrap_or_default(),
+    })
 }
 
 fn integer(table: &Columns, name: &str, row: usize) -> Option<i64> {
@@ -140,15 +160,34 @@ struct Flow {
 struct Flows(HashMap<u32, Flow>);
 
 impl Flows {
-    fn of(table: &Columns, clients: &mut Vec<String>) -> Flows {
-        let client = |row| text(table, "client", row).unwrap_or_default();
-        let mut names: Vec<&str> = (0..table.rows).map(client).collect();
+    fn of(parts: &[Columns], clients: &mut Vec<String>) -> Flows {
+        let rows = || {
+            parts
+                .iter()
+                .flat_map(|part| (0..part.rows).map(move |row| (part, row)))
+        };
+        let mut names: Vec<&str> = rows().map(|(part, row)| client(part, row)).collect();
         names.sort_unstable();
         names.dedup();
         *clients = names.iter().map(|name| (*name).to_owned()).collect();
-        let numbers = table.numbers("flow").unwrap_or_default();
-        let flow = |row| Flow {
-            client: names.binary_search(&client(row)).unwrap_or_default(),
+        let flows = rows().filter_map(|(part, row)| {
+            let number = *part.numbers("flow")?.get(row)?;
+            Some((number, Flow::of(part, row, &names)))
+        });
+        Flows(flows.collect())
+    }
+}
+
+fn client(flows: &Columns, row: usize) -> &str {
+    text(flows, "client", row).unwrap_or_default()
+}
+
+impl Flow {
+    fn of(table: &Columns, row: usize, clients: &[&str]) -> Flow {
+        Flow {
+            client: clients
+                .binary_search(&client(table, row))
+                .unwrap_or_default(),
             server: format!(
                 "{}:{}",
                 text(table, "server", row).unwrap_or_default(),
@@ -157,9 +196,7 @@ impl Flows {
             start_ns: integer(table, "start", row).unwrap_or_default(),
             has_syn: table.column("has_syn").is_some_and(|it| it.is_true(row)),
             initial_rtt_ns: integer(table, "initial_rtt", row),
-        };
-        let rows = numbers.iter().enumerate();
-        Flows(rows.map(|(row, number)| (*number, flow(row))).collect())
+        }
     }
 }
 
