@@ -231,9 +231,16 @@ impl Connection {
 
     fn establish(&mut self, segment: &Segment, now: Nanoseconds) {
         self.begin_exchange();
+        let rules = &self.stack.retransmission;
         if self.syn_retries == 0 {
-            let rules = &self.stack.retransmission;
-            self.sender.round_trip.sample(self.syn_sent, now, rules);
+            let start = if rules.times_acks {
+                segment.sent
+            } else {
+                self.syn_sent
+            };
+            self.sender.round_trip.sample(start, now, rules);
+        } else if rules.times_acks {
+            self.sender.round_trip.measure(segment.sent, now, rules);
         }
         self.sender.una = 1;
         self.sender.offer(segment.ack, segment.window);
@@ -304,7 +311,8 @@ impl Connection {
             let ack = selective_ack(segment, is_repeated && !has_new_window);
             self.sender.receive_selective(ack, now, &self.stack);
         } else if !is_repeated {
-            self.sender.acknowledged(segment.ack, now, &self.stack);
+            self.sender
+                .acknowledged(segment.ack, segment.sent, now, &self.stack);
         } else if segment.payload == 0
             && !segment.has(flags::FIN)
             && !has_new_window
@@ -478,6 +486,7 @@ impl Connection {
             flags,
             window,
             options,
+            sent: now,
         };
         Some((self.with_first_data(bare, now), reason))
     }
@@ -538,6 +547,7 @@ impl Connection {
                 flags: flags | flags::SYN,
                 window: self.receiver.acknowledge_unscaled(),
                 options: self.syn_options(true, now),
+                sent: now,
             };
         }
         let window = self.receiver.acknowledge(payload > 0, now);
@@ -558,6 +568,7 @@ impl Connection {
             flags,
             window,
             options,
+            sent: now,
         }
     }
 
