@@ -196,15 +196,14 @@ impl Transfer {
         let start = network.now();
         let client = self.scenario.browsers.len() + self.index;
         let rows = &mut network.truth().retrievals;
-        self.row = Some(rows.len());
-        rows.push(RetrievalRow {
+        self.row = Some(rows.add(RetrievalRow {
             client: client as u32,
             is_transfer: true,
             visit: self.files,
             start,
             end: None,
             bytes,
-        });
+        }));
     }
 
     /// There are no more files.
@@ -275,11 +274,10 @@ impl Transfer {
     }
 
     fn delivered(&mut self, network: &mut dyn Network, now: Nanoseconds) {
-        let row = self
-            .row
-            .and_then(|row| network.truth().retrievals.get_mut(row));
-        if let Some(row) = row {
-            row.end = Some(now);
+        if let Some(row) = self.row {
+            let truth = network.truth();
+            let bytes = truth.retrievals.find(row).map_or(0, |row| row.bytes);
+            truth.retrieved(row, Some(now), bytes);
         }
         self.is_delivered = true;
         self.next_if_done(network);

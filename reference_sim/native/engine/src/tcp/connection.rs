@@ -170,7 +170,9 @@ impl Connection {
             }
             State::SynReceived => self.receive_handshake_ack(segment, now),
             State::Established => self.receive_established(segment, now),
-            State::Listen | State::SynSent | State::Failed => {}
+            // There is no such connection any more (RFC 9293, section 3.10.7.1).
+            State::Failed => self.reset = true,
+            State::Listen | State::SynSent => {}
         }
         self.sender.begin_run();
     }
@@ -375,7 +377,7 @@ impl Connection {
             .is_some_and(|time| time <= now)
             && self.sender.timed_out(now, &self.stack)
         {
-            self.fail();
+            self.give_up();
         }
     }
 
@@ -384,7 +386,7 @@ impl Connection {
         self.syn_retries += 1;
         self.sender.round_trip.timed_out();
         if self.syn_retries > self.stack.retransmission.max_retries {
-            self.fail();
+            self.give_up();
         } else {
             self.syn = Some(SendReason::RetransmissionTimeout);
         }
@@ -600,6 +602,12 @@ impl Connection {
             self.state = State::Failed;
             self.events.push(Event::Failed);
         }
+    }
+
+    /// Too many retransmissions: a peer that was ever heard is told by a reset (4.4BSD's tcp_drop).
+    fn give_up(&mut self) {
+        self.reset = matches!(self.state, State::SynReceived | State::Established);
+        self.fail();
     }
 
     /// Gives the connection up: the peer is told by a reset.
