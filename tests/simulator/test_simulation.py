@@ -230,3 +230,16 @@ def test_a_document_that_cannot_be_is_an_error_that_names_the_field(change, mess
 def test_a_place_without_a_tap_is_an_error_that_says_where_taps_are(simulation):
     with pytest.raises(ScenarioError, match="no tap at 'router': there is 'c1', 's1'; add one"):
         simulation.capture(at="router")
+
+
+def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
+    def run(*, transactions: bool) -> Simulation:
+        record = Record(transactions=transactions)
+        return simulate(thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=_MINUTE, record=record))
+
+    kept, forgotten = run(transactions=True), run(transactions=False)
+    done = kept.truth.retrievals.filter(~pl.col("is_transfer") & pl.col("end").is_not_null())
+    assert kept.totals == forgotten.totals
+    assert (kept.totals.retrievals, kept.totals.retrieved_bytes) == (done.height, done["bytes"].sum())
+    for table in (forgotten.truth.connections, forgotten.truth.transactions, forgotten.truth.retrievals):
+        assert table.height == 0

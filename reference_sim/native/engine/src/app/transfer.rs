@@ -198,15 +198,14 @@ impl Transfer {
         let start = network.now();
         let client = self.scenario.browsers.len() + self.index;
         let rows = &mut network.truth().retrievals;
-        self.row = Some(rows.len());
-        rows.push(RetrievalRow {
+        self.row = Some(rows.add(RetrievalRow {
             client: client as u32,
             is_transfer: true,
             visit: self.files,
             start,
             end: None,
             bytes: 0,
-        });
+        }));
     }
 
     /// There are no more files.
@@ -289,12 +288,9 @@ impl Transfer {
 
     fn delivered(&mut self, network: &mut dyn Network, now: Nanoseconds) {
         let bytes = self.file(self.files.saturating_sub(1));
-        let row = self
-            .row
-            .and_then(|row| network.truth().retrievals.get_mut(row));
-        if let Some(row) = row {
-            row.end = Some(now);
-            row.bytes = bytes.unwrap_or_default();
+        if let Some(row) = self.row {
+            let bytes = bytes.unwrap_or_default();
+            network.truth().retrieved(row, Some(now), bytes);
         }
         self.is_delivered = true;
         self.next_if_done(network);
