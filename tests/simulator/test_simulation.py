@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shutil
-import subprocess
 from dataclasses import replace
 
 import polars as pl
@@ -19,6 +17,8 @@ from reference_sim.simulation import Simulation, simulate
 from reference_sim.topology import PacketLoss
 from reference_sim.workloads import retrieval, thesis
 from tcptrace_http.errors import ScenarioError
+
+from .wireshark import WARNING, complaints, dissect, experts, values
 
 # A request starts 2^32 numbers from here at the latest, as every sequence number does.
 SEEDS = (1, 2, 3)
@@ -98,22 +98,11 @@ def test_tshark_finds_nothing_wrong_with_a_capture(tmp_path, stack):
         strategy="http11-pipelined", page="heidemann", network="thesis", client_stack=stack, server_stack=stack
     )
     simulation = simulate(made)
-    simulation.write_pcap(tmp_path / "x.pcap")
-    unchecked = "tcp.checksum.status != good or ip.checksum.status != good"
-    bad = f"_ws.malformed or _ws.expert.severity >= warning or {unchecked}"
-    complaints = _tshark(tmp_path / "x.pcap", "-Y", bad)
-    assert complaints == ""
-    statuses = _tshark(tmp_path / "x.pcap", "-Y", "http.response", "-T", "fields", "-e", "http.response.code")
-    codes = [int(code) for line in statuses.split() for code in line.split(",")]
+    frames = dissect(simulation, tmp_path)
+    assert list(complaints(frames)) == []
+    assert max(severity for frame in frames for severity, _ in experts(frame)) < WARNING
+    codes = [int(code) for code in values(frames, "http.response.code")]
     assert codes == simulation.truth.transactions["status"].to_list()
-
-
-def _tshark(path, *options) -> str:
-    tshark = shutil.which("tshark")
-    assert tshark is not None, "tshark is not installed: make tools"
-    checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
-    command = [tshark, "-n", *checks, "-r", str(path), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_capture_at_the_server_is_that_at_the_client_by_the_path_later(simulation):
