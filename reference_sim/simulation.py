@@ -161,13 +161,17 @@ def simulate(
     if seed is not None:
         document["seed"] = seed
     try:
-        running = native.Simulation(json.dumps(document))
+        text = json.dumps(document)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"no JSON document: {error}") from None
+    try:
+        running = native.Simulation(text)
     except native.ScenarioFault as fault:
         field, what = fault.args
         raise ScenarioError(what, field=field) from None
     while running.step(_STEP_EVENTS):
         if progress is not None:
-            progress(running.now_ns, document["duration_ns"])
+            progress(running.now_ns, document.get("duration_ns"))
     return Simulation(document, running.finish())
 
 

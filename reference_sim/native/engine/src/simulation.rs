@@ -76,7 +76,7 @@ impl Simulation {
 
     /// Goes on until this time, or the end; whether there is more to come.
     pub fn step_until(&mut self, time: Nanoseconds) -> bool {
-        let end = self.duration.unwrap_or(Nanoseconds::MAX);
+        let end = self.duration.unwrap_or(validate::LAST_TIME);
         let until = time.min(end);
         while self.world.next_time().is_some_and(|next| next <= until) {
             self.world.step();
@@ -93,7 +93,7 @@ impl Simulation {
     /// Goes on for so many events, or to the end; whether there is more to come.
     pub fn step(&mut self, events: u64) -> bool {
         let last = self.events().saturating_add(events);
-        let end = self.duration.unwrap_or(Nanoseconds::MAX);
+        let end = self.duration.unwrap_or(validate::LAST_TIME);
         while self.events() < last {
             if self.world.next_time().is_none_or(|next| next > end) || self.is_done() {
                 self.is_over = true;

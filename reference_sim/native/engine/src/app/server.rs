@@ -147,7 +147,7 @@ impl Server {
         let own: u64 = objects(&self.scenario, exchange)
             .iter()
             .map(|(_, object)| object.processing_ns)
-            .sum();
+            .fold(0, u64::saturating_add);
         drawn.saturating_add(own)
     }
 

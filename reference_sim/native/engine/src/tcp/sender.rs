@@ -736,7 +736,8 @@ impl Sender {
             self.pacing.sent(Some(self.path()), start, now);
         }
         if let Some(selective) = &mut self.selective {
-            selective.sent(start, end, true, now);
+            // The data on a SYN goes out again with it.
+            selective.sent(start, end, start >= self.max, now);
         } else if start < self.max {
             // Karn's rule: what was sent twice is no measure.
             self.timed = None;
