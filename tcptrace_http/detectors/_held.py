@@ -103,8 +103,15 @@ def held(
         & (pl.col("newly_acked_bytes") < 2 * pl.col("segment_bytes").cast(pl.UInt64))
     )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
-    # one ACK opens; on an ordinary round trip that is slow start and no pathology.
-    may_be_hold = ~is_stall & released_is_short & pl.col("short_frame").is_not_null()
+    # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
+    # sender had closed, and nothing more could come to fill it.
+    may_be_hold = (
+        ~is_stall
+        & released_is_short
+        & pl.col("short_frame").is_not_null()
+        & ~pl.col("released_has_fin")
+        & ~_fills_unknown_window()
+    )
     one_sender = ("flow", "direction")
     disproofs = (
         pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
@@ -168,15 +175,38 @@ def held(
     )
 
 
+def _fills_unknown_window() -> pl.Expr:
+    """Whether the congestion window alone may have held data: no larger one was ever shown.
+
+    A window is a whole number of segments. The first one was a single segment, or a few, before SACK (RFC 2001;
+    RFC 2414 and RFC 2018 are of one time), and counted in bytes.
+    """
+    import polars as pl
+
+    outstanding, full = pl.col("outstanding_bytes"), pl.col("segment_bytes").cast(pl.UInt64)
+    shown = -(-outstanding.cast(pl.Int64) // full.cast(pl.Int64)) * full.cast(pl.Int64)
+    return (
+        (pl.col("direction") != FROM_CLIENT)
+        & pl.col("has_syn")
+        & ~pl.col("sender_permits_sack")
+        & (pl.col("largest_flight_bytes") <= outstanding)
+        & (outstanding.cast(pl.Int64) + pl.col("released_bytes").cast(pl.Int64) > shown)
+    )
+
+
 def owner() -> pl.Expr:
     """The one detector whose finding a hold is, by where in its message it happened; null for none."""
     import polars as pl
 
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
     is_response = pl.col("direction") != FROM_CLIENT
+    # What was outstanding reaches back to the message's first segment.
+    waits_for_opening = (pl.col("short_offset") <= 0) & (pl.col("short_offset") + pl.col("short_bytes") > 0) | (
+        pl.col("outstanding_bytes") >= pl.col("released_offset")
+    )
     opens_short = (
-        (pl.col("short_offset") <= 0)
-        & (pl.col("short_offset") + pl.col("short_bytes") > 0)
+        pl.col("short_frame").is_not_null()
+        & waits_for_opening
         & (pl.col("opening_bytes") < pl.col("segment_bytes"))
     ).fill_null(value=False)
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")

@@ -21,6 +21,10 @@ pub struct SegmentSize {
     path_limit: Option<u32>,
     previous: u32,
     equal_run: u32,
+    /// Of timestamps, where the handshake agreed on them.
+    agreed_options: u32,
+    /// Fewest bytes of options on a data segment: what all of them carry.
+    least_options: Option<u32>,
     /// Packets with more payload than a segment may have: merged by offload, before the wire.
     pub super_segments: u64,
     /// Frame of the first of them.
@@ -35,12 +39,19 @@ impl SegmentSize {
             (one, other) => one.or(other),
         };
         let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.agreed_options = options;
         let payload = |mss: Option<u16>| {
             mss.map(|mss| u32::from(mss).saturating_sub(options))
                 .filter(|mss| *mss > 0)
         };
         self.negotiated = payload(least);
         self.accepted = payload(client).max(self.negotiated);
+    }
+
+    /// Notes the options of a data segment behind the handshake. What all segments carry takes room in each of
+    /// them (RFC 6691): connection counts (RFC 1644), signatures (RFC 5925).
+    pub fn options(&mut self, bytes: u32) {
+        self.least_options = Some(self.least_options.map_or(bytes, |least| least.min(bytes)));
     }
 
     /// Notes a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
@@ -88,7 +99,11 @@ impl SegmentSize {
     /// Payload of a full segment; 0 before anything is known.
     #[must_use]
     pub fn full(&self) -> u32 {
-        self.path_limit.or(self.negotiated).unwrap_or(self.largest)
+        let unexpected = self
+            .least_options
+            .map_or(0, |least| least.saturating_sub(self.agreed_options));
+        let negotiated = self.negotiated.map(|most| most.saturating_sub(unexpected));
+        self.path_limit.or(negotiated).unwrap_or(self.largest)
     }
 
     /// Segments that a payload was on the wire.
@@ -114,6 +129,17 @@ mod tests {
         assert_eq!(size.full(), 1448);
         assert_eq!(size.wire_segments(14480), 10);
         assert_eq!(size.wire_segments(100), 1);
+    }
+
+    #[test]
+    fn options_on_every_segment_take_room_in_each() {
+        let mut size = SegmentSize::default();
+        size.negotiated(Some(1460), Some(1460), true);
+        size.options(32);
+        size.options(20);
+        assert_eq!(size.full(), 1440);
+        size.options(12);
+        assert_eq!(size.full(), 1448);
     }
 
     #[test]

@@ -15,6 +15,8 @@ use crate::waits::{Sent, SentAgain};
 
 /// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
 const OUTSTANDING_MAX: usize = 1 << 14;
+/// Bytes of a TCP header without options.
+const HEADER_BYTES: u32 = 20;
 
 impl Flow {
     /// `side` acknowledged the other's data up to `ack`.
@@ -82,7 +84,8 @@ impl Flow {
             self.pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
-            self.flights.acknowledged(newly_acked, path.segment_bytes);
+            self.flights
+                .acknowledged(newly_acked, path.segment_bytes, packet.time_ns);
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
@@ -236,6 +239,10 @@ impl Flow {
         }
         let acked = self.server_half().acked;
         let ends_write = segment.flags & flags::PSH != 0;
+        if !segment.has(flags::SYN) {
+            let options = u32::from(segment.header_bytes).saturating_sub(HEADER_BYTES);
+            self.segment_size.options(options);
+        }
         self.segment_size.data(
             packet.frame,
             segment.payload_bytes,
@@ -261,6 +268,7 @@ impl Flow {
             segments: self.segment_size.wire_segments(segment.payload_bytes),
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
+            server_rtt_ns: path.sender_rtt_ns,
         });
     }
 
@@ -295,6 +303,7 @@ impl Flow {
             receiver_rtt_ns: server.path_rtt_ns,
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
+            sender_permits_sack: server.sack_permitted,
         }
     }
 
@@ -307,6 +316,7 @@ impl Flow {
             receiver_rtt_ns: client.path_rtt_ns,
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
+            sender_permits_sack: client.sack_permitted,
         }
     }
 }
