@@ -16,9 +16,11 @@
 //! each packet has one that let it go, from tcpeval (Barford and Crovella, SIGCOMM 2000).
 
 mod acks;
+mod link;
 mod pace;
 mod partition;
 mod timeline;
+mod window;
 
 use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 
@@ -293,6 +295,7 @@ impl Waits {
     /// at `first`.
     fn give_server(&self, first: Moment, came: Moment, path: Path, partition: &mut Partition) {
         let route = path.of_responses();
+        let way_ns = self.responses.way_ns(route);
         let confidence = if path.to_server_ns.is_some() {
             SEEN
         } else {
@@ -342,12 +345,7 @@ impl Waits {
             INFERRED,
         );
         if route.is_at_sender {
-            partition.at_most(
-                route.to_receiver_ns,
-                came,
-                Cause::NetworkPropagation,
-                confidence,
-            );
+            partition.at_most(way_ns, came, Cause::NetworkPropagation, confidence);
         }
         for piece in repairs() {
             partition.until(piece.end.earlier(came), piece.cause, piece.confidence);

@@ -1,7 +1,7 @@
 //! The pace in which a sender's segments come when nothing holds them, and its flights.
 
 /// Shorter gaps are the pace of a link or a scheduler: a full segment at 6 Mbit/s.
-const BURST_MIN_NS: i64 = 2_000_000;
+pub(super) const BURST_MIN_NS: i64 = 2_000_000;
 /// What two segments take longer than this to come is no pace of any link in use: 60 ms.
 pub(super) const PACE_STRETCHED_MAX_NS: i64 = PACE_MAX_NS * STRETCH;
 /// A first gap between two full segments of up to this is taken for the pace of a link: 0.8 Mbit/s.
@@ -84,7 +84,7 @@ pub(super) struct Flights {
 }
 
 /// Rounds without growth that slow start cannot make: its last one alone may be smaller.
-const STAGNANT_MIN: u32 = 2;
+pub(super) const STAGNANT_MIN: u32 = 2;
 
 /// What limits a sender that waits for ACKs although the receiver's window has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,8 +11,10 @@ use std::collections::VecDeque;
 use trace_model::rows::{Cause, RecoveryKind};
 
 use super::acks::{Acks, Released};
-use super::pace::{Flights, Limit, Pace, PACE_STRETCHED_MAX_NS};
+use super::link::{Least, Link, LinkBurst};
+use super::pace::{Flights, Limit, Pace, BURST_MIN_NS, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
+use super::window::UsedWindow;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;
@@ -87,6 +89,10 @@ struct Pending {
     segments: u32,
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
+    /// Nothing before it is on its way, or it waited for something else.
+    begins_burst: bool,
+    /// How long after the segment before it went by.
+    gap_ns: i64,
     /// From when on the window was open, although the sender learnt it by a probe only.
     persists_from_ns: Option<i64>,
     /// It was lost: how that was noticed, and the frame in which it was sent again.
@@ -134,7 +140,12 @@ pub(super) struct Timeline {
     has_hole: bool,
     settles_by_ack: bool,
     pace: Pace,
+    /// At the sender, where packets leave in another pace than that in which they come.
+    link: Link,
+    burst: LinkBurst,
     flights: Flights,
+    /// At the sender.
+    window: UsedWindow,
     pieces: VecDeque<Piece>,
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
@@ -160,7 +171,10 @@ impl Timeline {
             has_hole: false,
             settles_by_ack: false,
             pace: Pace::default(),
+            link: Link::default(),
+            burst: LinkBurst::default(),
             flights: Flights::default(),
+            window: UsedWindow::default(),
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
             extents: VecDeque::new(),
@@ -175,6 +189,7 @@ impl Timeline {
     /// The other direction has spoken: what comes is another message.
     pub(super) fn begins(&mut self) {
         self.flights.begins();
+        self.window.begins();
         self.is_answer = true;
     }
 
@@ -192,12 +207,15 @@ impl Timeline {
             self.openings.push_back((data.at.time_ns, data.bytes));
         }
         let cause = self.wait_before(data, route, acks);
+        let before = self.sent.map_or(data.at, |(sent, _)| sent);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
+        let begins_burst = self.pending.is_empty() || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
         self.full_bytes = data.full_bytes;
         self.flights.sent(data.segments);
+        self.window.sent(data.end, self.acked, data.full_bytes);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         let sent = Pending {
             at: data.at,
@@ -205,6 +223,8 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             cause,
+            begins_burst,
+            gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
             persists_from_ns: self.persist(data, route, acks),
             stall: None,
         };
@@ -226,7 +246,9 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        if gap <= self.pace.burst_max_ns(data.segments, rtt) {
+        if gap <= self.pace.burst_max_ns(data.segments, rtt)
+            && !(route.is_at_sender && self.was_let_go(gap, data, route, acks))
+        {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
                 self.pace.learn(gap, data.segments);
@@ -248,12 +270,31 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        self.flights.waits();
-        let limit = self.flights.limit();
+        let limit = self.limit_at(data, route);
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.flights.was_idle();
+            self.window.was_idle();
         }
         Some(self.cause_of(released, limit, (data, was_full)))
+    }
+
+    /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
+    /// for it.
+    fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
+        gap > BURST_MIN_NS && !matches!(released(), Released::ByNone | Released::Unknown)
+    }
+
+    /// What limits the sender that has waited until it sent `data`.
+    fn limit_at(&mut self, data: Data, route: Route) -> Limit {
+        self.flights.waits();
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        self.window.waits(start, self.acked);
+        if route.is_at_sender {
+            self.window.limit()
+        } else {
+            self.flights.limit()
+        }
     }
 
     /// The newest gap that was taken for the application's was the pace of a slow link.
@@ -310,6 +351,7 @@ impl Timeline {
     /// if anything is still missing.
     pub(super) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         self.flights.had_loss();
+        self.window.had_loss();
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
         if data.start < self.acked && !self.settles_by_ack {
@@ -356,30 +398,21 @@ impl Timeline {
     fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
-        let may_be_delayed = bytes < self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let at_once = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let may_be_delayed = bytes < at_once;
         let was_repaired = covered().any(|sent| sent.stall.is_some());
-        let segments = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.segments));
-        let is_burst = covered().all(|sent| sent.cause.is_none()) && !was_repaired;
-        if let Some(came) = self.came.filter(|_| is_burst && !may_be_delayed) {
-            let elapsed = at.time_ns.saturating_sub(came.time_ns);
-            self.pace.learn(elapsed, segments);
-        }
+        self.learn_link(at, acked, route);
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
             }
             self.pending.pop_front();
             let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
-            let arrived = data.at.time_ns.saturating_add(route.to_receiver_ns);
-            let expected = self.came.map_or(arrived, |came| {
-                came.time_ns
-                    .saturating_add(self.pace.of(data.segments))
-                    .max(arrived)
-            });
+            let expected = self.expected_ns(data, route);
             let delay = at.time_ns.saturating_sub(expected);
             let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
-            let most = self.pace.burst_max_ns(data.segments, 0).max(jitter);
-            let is_delayed = may_be_delayed && delay > most;
+            let is_delayed =
+                may_be_delayed && delay > self.link.jitter_ns(self.full_bytes).max(jitter);
             let time_ns = if was_repaired || (is_newest && !is_delayed) {
                 at.time_ns
             } else {
@@ -387,6 +420,54 @@ impl Timeline {
             };
             self.append(data, time_ns, route);
         }
+    }
+
+    /// What an ACK tells of the path and its slowest link.
+    fn learn_link(&mut self, at: Moment, acked: i64, route: Route) {
+        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
+        for sent in covered {
+            if sent.begins_burst {
+                self.burst = LinkBurst::from(sent.at.time_ns);
+                let elapsed = at.time_ns.saturating_sub(sent.at.time_ns);
+                if sent.end == acked && sent.stall.is_none() {
+                    self.link.sample(elapsed, sent.bytes);
+                }
+            }
+            if sent.stall.is_some() {
+                self.burst = LinkBurst::default();
+            }
+            self.burst.covers(sent.bytes, sent.segments);
+        }
+        let least = Least {
+            elapsed_ns: route.to_receiver_ns,
+            bytes: self.link.least_bytes(route.to_receiver_ns),
+        };
+        if let Some(bound) = self.burst.acknowledged(at.time_ns, least, self.full_bytes) {
+            self.link.learn(bound, route.to_receiver_ns);
+        }
+    }
+
+    /// The way of the smallest packets to the receiver and back.
+    pub(super) fn way_ns(&self, route: Route) -> i64 {
+        if route.is_at_sender {
+            self.link.way_ns(route.to_receiver_ns)
+        } else {
+            route.to_receiver_ns
+        }
+    }
+
+    /// When data comes that nothing but the path and the data before it holds up.
+    fn expected_ns(&self, data: Pending, route: Route) -> i64 {
+        let way = self
+            .way_ns(route)
+            .saturating_add(self.link.of_payload(data.bytes, data.segments));
+        let arrived = data.at.time_ns.saturating_add(way);
+        self.came.map_or(arrived, |came| {
+            let behind = came
+                .time_ns
+                .saturating_add(self.link.of(data.bytes, data.segments));
+            behind.max(arrived)
+        })
     }
 
     /// The receiver has all data up to `end`.
@@ -441,14 +522,17 @@ impl Timeline {
     /// Time before a segment that was not lost: first the pace, then the wait.
     fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
         let gap = end.time_ns.saturating_sub(start.time_ns);
-        let pace = self.pace.of(data.segments);
-        let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
+        let (pace, most) = self.pace_of(data, route);
         let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
         let wait = data
             .cause
             .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
         let burst_end = match wait {
-            Some(_) => start.time_ns.saturating_add(pace).min(end.time_ns),
+            Some(_) => {
+                let released = end.time_ns.saturating_sub(data.gap_ns);
+                let paced = start.time_ns.saturating_add(pace);
+                paced.max(released).min(end.time_ns)
+            }
             None => end.time_ns,
         };
         // The next packet is the one that was waited for.
@@ -494,6 +578,20 @@ impl Timeline {
             cause: Cause::StallPersist,
             confidence: INFERRED,
         });
+    }
+
+    /// What data takes on the slowest link, and what that with its jitter may be taken for.
+    fn pace_of(&self, data: Pending, route: Route) -> (i64, i64) {
+        if self.settles_by_ack {
+            let pace = self.link.of(data.bytes, data.segments);
+            (
+                pace,
+                self.link.jitter_ns(self.full_bytes).saturating_add(pace),
+            )
+        } else {
+            let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
+            (self.pace.of(data.segments), most)
+        }
     }
 
     fn push(&mut self, piece: Piece) {
@@ -565,7 +663,10 @@ impl Timeline {
 
     /// The longest time that two segments together may take to come.
     pub(super) fn burst_max_ns(&self, route: Route) -> i64 {
-        self.pace.burst_max_ns(DELAYED_ACK_SEGMENTS, route.rtt_ns())
+        let bytes = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let on_link = self.link.of(bytes, DELAYED_ACK_SEGMENTS);
+        let most = self.pace.burst_max_ns(DELAYED_ACK_SEGMENTS, route.rtt_ns());
+        most.max(on_link)
     }
 
     /// The pieces that reach into the time from `start` to `end`.

@@ -1,0 +1,220 @@
+//! The slowest link of the path to the receiver, as ACKs tell a sender of it.
+//!
+//! Data is acknowledged no sooner than the path's least round trip after it was sent, and than all that was
+//! sent with it takes on the slowest link. So every ACK bounds from above what a byte takes there; of a burst
+//! whose ACKs nothing delays it is that.
+
+/// Headers of Ethernet, IP and TCP without options.
+const HEADER_BYTES: i64 = 54;
+const PICOSECONDS: i64 = 1_000;
+/// A handshake with a full segment in it takes a path no longer than so many times as one without.
+const MEASURED_TOO_LONG: i64 = 4;
+/// Scheduling on a host, and shorter than any delayed ACK.
+const JITTER_MIN_NS: i64 = 2_000_000;
+
+/// A segment and the time until its ACK, of which the path has a part and the segment the rest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Least {
+    pub(super) elapsed_ns: i64,
+    pub(super) bytes: u32,
+}
+
+/// What a byte takes on the slowest link, at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Link {
+    byte_ps: Option<i64>,
+    /// The segments that were acknowledged soonest, of the smallest and of the largest payload.
+    smallest: Option<Least>,
+    largest: Option<Least>,
+}
+
+impl Link {
+    /// A byte takes no longer than this. The path's least round trip has room for a packet's headers.
+    pub(super) fn learn(&mut self, bound_ps: i64, path_ns: i64) {
+        let most = path_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES;
+        let bound_ps = bound_ps.min(most);
+        self.byte_ps = Some(self.byte_ps.map_or(bound_ps, |least| least.min(bound_ps)));
+    }
+
+    /// A segment that found nothing before it on its way was acknowledged after this time.
+    pub(super) fn sample(&mut self, elapsed_ns: i64, bytes: u32) {
+        let sample = Least { elapsed_ns, bytes };
+        let is_sooner = |than: Least| (bytes, elapsed_ns) <= (than.bytes, than.elapsed_ns);
+        if self.smallest.is_none_or(is_sooner) {
+            self.smallest = Some(sample);
+        }
+        let is_larger = |than: Least| {
+            bytes > than.bytes || (bytes == than.bytes && elapsed_ns <= than.elapsed_ns)
+        };
+        if self.largest.is_none_or(is_larger) {
+            self.largest = Some(sample);
+        }
+    }
+
+    /// The payload of the segment whose round trip is the path's least; none if that was a bare SYN's.
+    pub(super) fn least_bytes(self, path_ns: i64) -> u32 {
+        let samples = [self.smallest, self.largest].into_iter().flatten();
+        let least = samples.filter(|sample| sample.elapsed_ns <= path_ns);
+        least.map(|sample| sample.bytes).min().unwrap_or(0)
+    }
+
+    /// The path's least round trip, which was measured with a packet that had payload, without that.
+    pub(super) fn way_ns(self, path_ns: i64) -> i64 {
+        let samples = [self.smallest, self.largest].into_iter().flatten();
+        let bare = samples.map(|it| it.elapsed_ns.saturating_sub(self.of(it.bytes, 0)));
+        bare.fold(path_ns, i64::min)
+            .max(path_ns / MEASURED_TOO_LONG)
+    }
+
+    /// Time that packets take on it with their headers.
+    pub(super) fn of(self, bytes: u32, segments: u32) -> i64 {
+        self.byte_ps
+            .unwrap_or(0)
+            .saturating_mul(size(bytes, segments))
+            / PICOSECONDS
+    }
+
+    /// Time that packets take on it longer than one without payload: the path's least round trip has that.
+    pub(super) fn of_payload(self, bytes: u32, segments: u32) -> i64 {
+        self.of(bytes, segments.saturating_sub(1))
+    }
+
+    /// By how much an ACK may come late although nothing delays it: a packet of another flow, or scheduling.
+    pub(super) fn jitter_ns(self, full_bytes: u32) -> i64 {
+        self.of(full_bytes, 1).max(JITTER_MIN_NS)
+    }
+}
+
+/// Data that left at once, and what has come of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkBurst {
+    /// When it began; none where something of it was lost.
+    begun_ns: Option<i64>,
+    bytes: u32,
+    segments: u32,
+    /// The first ACK of it: when, and what it acknowledged with its headers.
+    first: Option<(i64, i64)>,
+}
+
+impl LinkBurst {
+    /// Begins with a segment that was sent at `time_ns`.
+    pub(super) fn from(time_ns: i64) -> Self {
+        LinkBurst {
+            begun_ns: Some(time_ns),
+            ..LinkBurst::default()
+        }
+    }
+
+    /// An ACK covers this segment.
+    pub(super) fn covers(&mut self, bytes: u32, segments: u32) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.segments = self.segments.saturating_add(segments);
+    }
+
+    /// The ACK came: picoseconds that a byte takes at most, if more than a full segment was acknowledged
+    /// since the burst began, which no receiver delays; `least` has the path's least round trip.
+    pub(super) fn acknowledged(
+        &mut self,
+        time_ns: i64,
+        least: Least,
+        full_bytes: u32,
+    ) -> Option<i64> {
+        let begun_ns = self.begun_ns?;
+        if self.bytes == 0 {
+            return None;
+        }
+        let all = size(self.bytes, self.segments);
+        let (first_ns, first_size) = *self.first.get_or_insert((time_ns, all));
+        if self.bytes <= full_bytes {
+            return None;
+        }
+        let payload = size(self.bytes, self.segments.saturating_sub(1));
+        let elapsed = time_ns
+            .saturating_sub(begun_ns)
+            .saturating_sub(least.elapsed_ns);
+        let since_sent = per_byte(elapsed, payload.saturating_sub(i64::from(least.bytes)));
+        // Where the path's round trip was measured too long only the distance of ACKs tells.
+        let between = per_byte(
+            time_ns.saturating_sub(first_ns),
+            all.saturating_sub(first_size),
+        );
+        Some(since_sent.max(between))
+    }
+}
+
+fn size(bytes: u32, segments: u32) -> i64 {
+    i64::from(bytes).saturating_add(i64::from(segments).saturating_mul(HEADER_BYTES))
+}
+
+fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
+    if size <= 0 {
+        return 0;
+    }
+    elapsed_ns
+        .max(0)
+        .saturating_mul(PICOSECONDS)
+        .checked_div(size)
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const PATH: Least = Least {
+        elapsed_ns: 10 * MS,
+        bytes: 0,
+    };
+
+    #[test]
+    fn the_least_of_all_bounds_is_what_a_byte_takes() {
+        let mut link = Link::default();
+        for bound in [2_000_000, 1_000_000, 3_000_000] {
+            link.learn(bound, 100 * MS);
+        }
+        assert_eq!(link.of(946, 1), MS);
+        assert_eq!(link.of_payload(946, 1), 946_000);
+    }
+
+    #[test]
+    fn no_link_is_so_slow_that_the_handshake_had_not_crossed_it() {
+        let mut link = Link::default();
+        link.learn(40_000_000, 54_000);
+        assert_eq!(link.of(946, 1), MS);
+    }
+
+    #[test]
+    fn more_than_a_full_segment_that_left_at_once_tells_the_link() {
+        let mut burst = LinkBurst::from(0);
+        burst.covers(946, 1);
+        burst.covers(500, 1);
+        // 8 Mbit/s: the path's round trip has the headers of one of them.
+        assert_eq!(burst.acknowledged(11_500_000, PATH, 946), Some(1_000_000));
+    }
+
+    #[test]
+    fn a_single_segment_tells_nothing_for_its_ack_may_be_delayed() {
+        let mut burst = LinkBurst::from(0);
+        burst.covers(946, 1);
+        assert_eq!(burst.acknowledged(40 * MS, PATH, 946), None);
+    }
+
+    #[test]
+    fn the_distance_of_two_acks_tells_it_where_the_path_was_measured_too_long() {
+        let mut burst = LinkBurst::from(10 * MS);
+        burst.covers(946, 1);
+        assert_eq!(burst.acknowledged(12 * MS, PATH, 946), None);
+        burst.covers(946, 1);
+        assert_eq!(burst.acknowledged(13 * MS, PATH, 946), Some(1_000_000));
+    }
+
+    #[test]
+    fn a_round_trip_with_payload_is_the_paths_without_what_that_takes() {
+        let mut link = Link::default();
+        link.sample(30 * MS, 500);
+        assert_eq!(link.least_bytes(30 * MS), 500);
+        link.learn(20_000_000, 30 * MS);
+        assert_eq!(link.way_ns(30 * MS), 20 * MS);
+    }
+}
