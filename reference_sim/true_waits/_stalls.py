@@ -25,6 +25,13 @@ _BY_CAUSE: Final = {
     "stall.slow_start_restart": "slow-start-restart",
     "send_limited.send_buffer": "small-send-buffer",
     "stall.delayed_ack_first_segment": "delayed-ack-first-segment",
+    "send_limited.receive_window": "receive-window-limit",
+    "send_limited.zero_window": "zero-window",
+}
+#: ... and that also a request may have.
+_ANYWHERE: Final = {
+    "stall.retransmission_timeout": "retransmission-timeout",
+    "stall.tail_loss": "tail-loss",
 }
 
 
@@ -43,11 +50,13 @@ class Stall:
 
 
 def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observer: Observer) -> list[Stall]:
-    """The stalls of a transaction's response, each name once with its sum."""
+    """The stalls of a transaction, each name and cause once; of its response, but for losses."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for wait in waits:
         if wait.cause in _BY_CAUSE and wait.start >= times.response_first:
             spans[_BY_CAUSE[wait.cause], wait.cause].append((wait.start, wait.end))
+        if wait.cause in _ANYWHERE:
+            spans[_ANYWHERE[wait.cause], wait.cause].append((wait.start, wait.end))
     for packet, wait in _holds_of_nagle(times, observer):
         spans[_name(transaction, packet, wait.cause, observer), wait.cause].append((wait.start, wait.end))
     return [Stall(name, cause, tuple(found)) for (name, cause), found in sorted(spans.items())]

@@ -56,6 +56,9 @@ STEADY_NOISE_NS: Final = 500_000
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
 INITIAL_WINDOW_DOUBT: Final = 0.3
+#: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
+#: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
+INITIAL_WINDOW_NOW: Final = 10
 #: Proofs that the sender does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
 #: pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
@@ -102,6 +105,13 @@ def held(
         & pl.col("ack_covers_all")
         & (pl.col("newly_acked_bytes") < 2 * pl.col("segment_bytes").cast(pl.UInt64))
     )
+    fills_initial_window = (
+        (pl.col("transaction") == 0)
+        & (pl.col("direction") != FROM_CLIENT)
+        & ((pl.col("released_offset") / pl.col("segment_bytes")).ceil() == INITIAL_WINDOW_NOW)
+        & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
+        & (pl.col("previous_bytes") > pl.col("segment_bytes"))
+    )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
     # sender had closed, and nothing more could come to fill it.
@@ -111,6 +121,7 @@ def held(
         & pl.col("short_frame").is_not_null()
         & ~pl.col("released_has_fin")
         & ~_fills_unknown_window()
+        & ~fills_initial_window
     )
     one_sender = ("flow", "direction")
     disproofs = (

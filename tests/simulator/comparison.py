@@ -17,10 +17,20 @@ if TYPE_CHECKING:
     from reference_sim.true_waits import TrueTransaction
     from tcptrace_http import Analysis
 
-__all__ = ["DETECTORS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
+__all__ = ["DETECTORS", "OTHERS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
 
 #: Heidemann's pathologies.
 DETECTORS: Final = ("short-initial-segment", "odd-short-final-segment", "slow-start-restart", "small-send-buffer")
+#: What the truth knows besides; they are reported, and nothing is promised of them.
+OTHERS: Final = (
+    "nagle-delayed-ack",
+    "nagle-hold",
+    "delayed-ack-first-segment",
+    "retransmission-timeout",
+    "tail-loss",
+    "receive-window-limit",
+    "zero-window",
+)
 #: A true loss from which on a finding is asked for, by detector, and what it may be besides: below that a finding
 #: is neither asked for nor wrong. The detectors tell no loss under 2 ms; of a restart or a send buffer the loss is
 #: that of whole round trips, of which a part may hide in the pace of the path.
@@ -220,7 +230,7 @@ def _compare_findings(
     stalls = [(stall.name, *span) for stall in true.stalls for span in stall.spans]
     findings = told.findings.get(key, [])
     waits = [(wait.cause, wait.start, wait.end) for wait in true.waits]
-    for name in DETECTORS:
+    for name in (*DETECTORS, *OTHERS):
         ours = [it for it in stalls if it[0] == name]
         theirs = [it for it in findings if it[0] == name]
         for found in theirs:

@@ -35,6 +35,8 @@ struct Flight {
     ends_full: bool,
     /// Segments in its first round trip: more are clocked by ACKs, and no window.
     window_segments: u32,
+    /// Something was sent again meanwhile: it shows a window that is no more.
+    saw_loss: bool,
 }
 
 /// A flight this much larger than the one before shows a window that opens: slow start doubles it, and
@@ -130,6 +132,7 @@ impl FlightTracker {
         self.largest_window = 0;
         if let Some(current) = self.current.as_mut() {
             current.window_segments = 0;
+            current.saw_loss = true;
         }
         if let Some(after_idle) = self.after_idle.as_mut() {
             if offset < after_idle.first_flight_end {
@@ -245,7 +248,9 @@ impl FlightTracker {
             return;
         };
         self.initial.get_or_insert(flight.segments);
-        self.largest = self.largest.max(flight.segments);
+        if !flight.saw_loss {
+            self.largest = self.largest.max(flight.segments);
+        }
         self.largest_window = self.largest_window.max(flight.window_segments);
         if let Some(after_idle) = self.after_idle.as_mut() {
             after_idle.first_flight_has_ended = true;
@@ -337,6 +342,7 @@ impl Flight {
             bytes: u64::from(data.bytes),
             ends_full: data.ends_full(),
             window_segments: data.rtt_ns.map_or(0, |_| data.segments),
+            saw_loss: false,
         }
     }
 

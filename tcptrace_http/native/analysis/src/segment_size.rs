@@ -1,8 +1,10 @@
 //! How many bytes a full segment of the server carries: what "short" is measured against.
 
-/// Length of the timestamps option with its padding: it is taken off the MSS in every segment
-/// (RFC 7323, appendix A; RFC 6691).
+/// Length of the timestamps option with its padding: as all options it is taken off the MSS in every
+/// segment (RFC 7323, appendix A; RFC 6691).
 const TIMESTAMPS_BYTES: u32 = 12;
+/// A TCP header without options (RFC 9293, section 3.1).
+const HEADER_BYTES: u32 = 20;
 /// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
 /// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
 const EQUAL_RUN_MIN: u32 = 3;
@@ -13,6 +15,10 @@ const LEAST_PATH_PAYLOAD: u32 = 1280 - 40 - 20 - TIMESTAMPS_BYTES;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
     negotiated: Option<u32>,
+    /// The smaller MSS, and the client's, before options are taken off.
+    mss: [Option<u32>; 2],
+    /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
+    option_bytes: Option<u32>,
     /// What the client accepts, which a server with a smaller MSS of its own may use in full.
     accepted: Option<u32>,
     /// Largest payload seen; it stands in where no handshake was.
@@ -21,10 +27,6 @@ pub struct SegmentSize {
     path_limit: Option<u32>,
     previous: u32,
     equal_run: u32,
-    /// Of timestamps, where the handshake agreed on them.
-    agreed_options: u32,
-    /// Fewest bytes of options on a data segment: what all of them carry.
-    least_options: Option<u32>,
     /// Packets with more payload than a segment may have: merged by offload, before the wire.
     pub super_segments: u64,
     /// Frame of the first of them.
@@ -38,20 +40,27 @@ impl SegmentSize {
             (Some(client), Some(server)) => Some(client.min(server)),
             (one, other) => one.or(other),
         };
-        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        self.agreed_options = options;
-        let payload = |mss: Option<u16>| {
-            mss.map(|mss| u32::from(mss).saturating_sub(options))
-                .filter(|mss| *mss > 0)
-        };
-        self.negotiated = payload(least);
-        self.accepted = payload(client).max(self.negotiated);
+        self.mss = [least.map(u32::from), client.map(u32::from)];
+        self.take_off(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     }
 
-    /// Notes the options of a data segment behind the handshake. What all segments carry takes room in each of
-    /// them (RFC 6691): connection counts (RFC 1644), signatures (RFC 5925).
-    pub fn options(&mut self, bytes: u32) {
-        self.least_options = Some(self.least_options.map_or(bytes, |least| least.min(bytes)));
+    /// Each segment carries so many bytes of options, and that much less payload.
+    fn take_off(&mut self, option_bytes: u32) {
+        let [least, accepted] = self.mss.map(|mss| {
+            mss.map(|mss| mss.saturating_sub(option_bytes))
+                .filter(|payload| *payload > 0)
+        });
+        self.negotiated = least;
+        self.accepted = accepted.max(least);
+    }
+
+    /// A new data segment of the server has a TCP header of this length.
+    pub fn header(&mut self, header_bytes: u8) {
+        let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
+        if self.option_bytes.is_none_or(|least| option_bytes < least) {
+            self.option_bytes = Some(option_bytes);
+            self.take_off(option_bytes);
+        }
     }
 
     /// Notes a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
@@ -99,11 +108,17 @@ impl SegmentSize {
     /// Payload of a full segment; 0 before anything is known.
     #[must_use]
     pub fn full(&self) -> u32 {
-        let unexpected = self
-            .least_options
-            .map_or(0, |least| least.saturating_sub(self.agreed_options));
-        let negotiated = self.negotiated.map(|most| most.saturating_sub(unexpected));
-        self.path_limit.or(negotiated).unwrap_or(self.largest)
+        self.path_limit.or(self.negotiated).unwrap_or(self.largest)
+    }
+
+    /// As [`SegmentSize::full`], of a segment with a header of this length: a SYN-ACK has more options.
+    #[must_use]
+    pub fn full_behind(&self, header_bytes: u8) -> u32 {
+        let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
+        let more = self
+            .option_bytes
+            .map_or(0, |least| option_bytes.saturating_sub(least));
+        self.full().saturating_sub(more)
     }
 
     /// Segments that a payload was on the wire.
@@ -132,14 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn options_on_every_segment_take_room_in_each() {
+    fn what_options_every_data_segment_has_is_taken_off_the_mss() {
         let mut size = SegmentSize::default();
-        size.negotiated(Some(1460), Some(1460), true);
-        size.options(32);
-        size.options(20);
-        assert_eq!(size.full(), 1440);
-        size.options(12);
-        assert_eq!(size.full(), 1448);
+        size.negotiated(Some(1460), Some(1460), false);
+        for header_bytes in [40, 28, 32] {
+            size.header(header_bytes);
+        }
+        assert_eq!((size.full(), size.full_behind(32)), (1452, 1448));
     }
 
     #[test]

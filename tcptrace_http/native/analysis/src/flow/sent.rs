@@ -15,8 +15,6 @@ use crate::waits::{Sent, SentAgain};
 
 /// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
 const OUTSTANDING_MAX: usize = 1 << 14;
-/// Bytes of a TCP header without options.
-const HEADER_BYTES: u32 = 20;
 
 impl Flow {
     /// `side` acknowledged the other's data up to `ack`.
@@ -184,8 +182,11 @@ impl Flow {
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         let path = self.waits_path();
+        if side != self.client {
+            self.segment_size.header(segment.header_bytes);
+        }
         // Where no MSS was offered, the first segment is the largest so far.
-        let full = match self.segment_size.full() {
+        let full = match self.segment_size.full_behind(segment.header_bytes) {
             0 => segment.payload_bytes,
             full => full,
         };
@@ -239,10 +240,7 @@ impl Flow {
         }
         let acked = self.server_half().acked;
         let ends_write = segment.flags & flags::PSH != 0;
-        if !segment.has(flags::SYN) {
-            let options = u32::from(segment.header_bytes).saturating_sub(HEADER_BYTES);
-            self.segment_size.options(options);
-        }
+        self.segment_size.header(segment.header_bytes);
         self.segment_size.data(
             packet.frame,
             segment.payload_bytes,
