@@ -82,7 +82,8 @@ impl Flow {
             self.pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
-            self.flights.acknowledged(newly_acked, path.segment_bytes);
+            self.flights
+                .acknowledged(newly_acked, path.segment_bytes, packet.time_ns);
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
@@ -270,6 +271,7 @@ impl Flow {
             segments: self.segment_size.wire_segments(segment.payload_bytes),
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
+            server_rtt_ns: path.sender_rtt_ns,
         });
     }
 
@@ -305,6 +307,7 @@ impl Flow {
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
             takes_ns: 0,
+            sender_permits_sack: server.sack_permitted,
         }
     }
 
@@ -318,6 +321,7 @@ impl Flow {
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
             takes_ns: 0,
+            sender_permits_sack: client.sack_permitted,
         }
     }
 }
