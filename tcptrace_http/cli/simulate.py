@@ -167,8 +167,10 @@ def _write_truth(simulation: Simulation, path: str) -> None:
 
 def _summary(simulation: Simulation) -> str:
     """What was simulated, in a line."""
+    from tcptrace_http.report.quantity import counted
+
     truth = simulation.truth
-    return (
-        f"captured at {simulation.taps[0]}; {truth.connections.height} connections, {truth.transactions.height} "
-        f"transactions in {simulation.end_ns / _NANOSECONDS:.6f} simulated seconds"
-    )
+    connections = counted(truth.connections.height, "connection")
+    transactions = counted(truth.transactions.height, "transaction")
+    seconds = simulation.end_ns / _NANOSECONDS
+    return f"captured at {simulation.taps[0]}; {connections}, {transactions} in {seconds:.6f} simulated seconds"

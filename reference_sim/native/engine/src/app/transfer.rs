@@ -40,10 +40,12 @@ const RETR: u64 = 1 << 4;
 const QUIT: u64 = 1 << 5;
 const COMMANDS: [u64; 6] = [USER, PASS, TYPE, PORT, RETR, QUIT];
 
-/// Replies: to be answered by the next command, not to be answered, the end of a file.
+/// Replies: to be answered by the next command, not to be answered, the end of a file, the end of
+/// one that did not come.
 const READY: u64 = 1;
 const OPENING: u64 = 2;
 const COMPLETE: u64 = 3;
+const ABORTED: u64 = 4;
 
 /// A transfer of the scenario.
 pub struct Transfer {
@@ -74,10 +76,10 @@ enum Role {
     /// A receiver that has its file.
     Served,
     /// Of a file that was ordered on this connection.
+    /// It still owes the reply to its end on this control connection.
     Sender {
         order: u32,
         control: Option<End>,
-        is_written: bool,
     },
 }
 
@@ -263,9 +265,20 @@ impl Transfer {
         match message {
             READY if terms.waits_for_replies => self.command(network, terms, at),
             COMPLETE => self.is_replied = true,
+            ABORTED => self.aborted(),
             _ => {}
         }
         self.next_if_done(network);
+    }
+
+    /// The file will not come: what is left of its connection is not one of the next file.
+    fn aborted(&mut self) {
+        for role in self.roles.values_mut() {
+            if *role == Role::Receiver {
+                *role = Role::Served;
+            }
+        }
+        (self.is_delivered, self.is_replied) = (true, true);
     }
 
     fn next_if_done(&mut self, network: &mut dyn Network) {
@@ -321,7 +334,6 @@ impl Transfer {
         let role = Role::Sender {
             order: control.connection,
             control: Some(control),
-            is_written: false,
         };
         self.roles.insert(at, role);
     }
@@ -347,13 +359,9 @@ impl Transfer {
 
     /// A data connection is open on the server's side.
     fn send(&mut self, network: &mut dyn Network, at: End) {
-        let Some(Role::Sender {
-            order, is_written, ..
-        }) = self.roles.get_mut(&at)
-        else {
+        let Some(Role::Sender { order, .. }) = self.roles.get(&at) else {
             return;
         };
-        *is_written = true;
         if let Some(order) = network.exchanges().ordered(*order) {
             self.write_file(network, at, &order);
         }
@@ -375,7 +383,6 @@ impl Transfer {
             let role = Role::Sender {
                 order: at.connection,
                 control: None,
-                is_written: false,
             };
             self.roles.insert(at, role);
             self.send(network, at);
@@ -398,21 +405,29 @@ impl Transfer {
         }
     }
 
-    /// The server has written all of a file.
-    fn written(&mut self, network: &mut dyn Network, at: End) {
-        if let Some(Role::Sender {
-            control: Some(control),
-            is_written: true,
-            ..
-        }) = self.roles.get(&at)
-        {
-            let reply = text_content("226 Closing data connection.\r\n".into());
-            network.write(*control, vec![reply], Some(COMPLETE), 0);
+    /// The server is done with a data connection: its client has closed it too, having read all
+    /// of the file, or it is broken (RFC 959, section 4.2: 226, 426).
+    fn reply_to_end(&mut self, network: &mut dyn Network, at: End, is_complete: bool) {
+        let Some(Role::Sender { control, .. }) = self.roles.get_mut(&at) else {
+            return;
+        };
+        let Some(control) = control.take() else {
+            return;
+        };
+        if self.roles.get(&control) != Some(&Role::Server) {
+            return;
         }
+        let (text, message) = if is_complete {
+            ("226 Closing data connection.\r\n", COMPLETE)
+        } else {
+            ("426 Connection closed; transfer aborted.\r\n", ABORTED)
+        };
+        network.write(control, vec![text_content(text.into())], Some(message), 0);
     }
 
     /// An end is over; a client whose file can not come any more goes on with the next one.
     fn over(&mut self, network: &mut dyn Network, at: End) {
+        self.reply_to_end(network, at, false);
         let role = self.roles.remove(&at);
         self.closed.remove(&at);
         if at.side == Side::Client
@@ -534,19 +549,19 @@ impl Application for Transfer {
                 _ => {}
             },
             Happening::Message { message } => self.told(network, at, message),
-            Happening::Written => self.written(network, at),
             Happening::PeerClosed => match self.roles.get(&at) {
                 Some(Role::Client) => {
                     self.close(network, at);
                     self.control = None;
                 }
                 Some(_) => {
+                    self.reply_to_end(network, at, true);
                     self.close(network, at);
                 }
                 None => {}
             },
             Happening::Closed | Happening::Failed => self.over(network, at),
-            Happening::Received { .. } => {}
+            Happening::Received { .. } | Happening::Written => {}
         }
     }
 
