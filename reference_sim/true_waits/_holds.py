@@ -21,8 +21,9 @@ _OF_LIMIT: Final = {
     "congestion_avoidance": "send_limited.cwnd",
     "receive_window": "send_limited.receive_window",
     "zero_window": "send_limited.zero_window",
-    "fast_recovery": "stall.fast_recovery",
-    "timeout": "stall.retransmission_timeout",
+    # What the repair itself takes is told by what was sent again; new data waits for the window meanwhile.
+    "fast_recovery": "send_limited.cwnd",
+    "timeout": "send_limited.cwnd",
     "pacing": "send_limited.bottleneck",
     "handshake": "setup.handshake",
 }

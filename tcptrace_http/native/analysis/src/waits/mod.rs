@@ -261,6 +261,7 @@ impl Waits {
             self.give_request(last, &mut partition);
             self.requests.forget_before(last.time_ns);
         }
+        self.responses.settle_waiting(path.of_responses());
         if let Some((first, last)) = spans.response {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));
