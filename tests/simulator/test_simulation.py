@@ -229,7 +229,7 @@ def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
     def run(*, transactions: bool) -> Simulation:
         record = Record(transactions=transactions)
         return simulate(
-            thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=_MINUTE, record=record)
+            thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=60 * 10**9, record=record)
         )
 
     kept, forgotten = run(transactions=True), run(transactions=False)
