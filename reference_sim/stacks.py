@@ -168,7 +168,7 @@ _FULLTCP_NS: Final = Preset(
         "initial_ssthresh_segments": "ns-2, tcp.cc, reset: window_",
         "acks": "segsperack_ 1: at 1460 bytes unacknowledged, else on a 0.1 s grid (interval_)",
         "nagle": "nodelay_: with Nagle the thesis's pipelined rate at 8/0 would lose 25 %",
-        "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 60 s; tcp.cc, rtt_update",
+        "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 60 s; rtt_update: integers",
         "idle_restart": "Gürkan 1998, section 4.5: the window at the end of the idle period is that at its start",
         "upcall_before_ack": "ns-2 calls the application when data comes, and then acknowledges",
         "time_wait": "ns-2: a closed agent is done",

@@ -228,9 +228,8 @@ def test_a_place_without_a_tap_is_an_error_that_says_where_taps_are(simulation):
 def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
     def run(*, transactions: bool) -> Simulation:
         record = Record(transactions=transactions)
-        return simulate(
-            thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=60 * 10**9, record=record)
-        )
+        made = thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=60 * 10**9, record=record)
+        return simulate(made)
 
     kept, forgotten = run(transactions=True), run(transactions=False)
     done = kept.truth.retrievals.filter(~pl.col("is_transfer") & pl.col("end").is_not_null())
