@@ -26,6 +26,7 @@ EXPECTED_WARNINGS = {
     "Previous segment(s) not captured (common at capture start)": "a packet was lost before it came here",
     "ACKed segment that wasn't captured (common at capture start)": "as before, of the other direction",
     "This frame is a (suspected) out-of-order segment": "what was lost comes behind what was not",
+    "D-SACK Sequence": "a segment came twice, which the receiver tells (RFC 2883)",
     "Connection reset (RST)": "a segment came for a connection that is over",
 }
 SENT_AGAIN = (

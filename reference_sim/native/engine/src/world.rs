@@ -11,7 +11,7 @@
 //! it comes and the deadline is later by then, it is planned anew; an event that was overtaken by
 //! an earlier one is told by its time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trace_model::flags;
@@ -732,22 +732,26 @@ impl World {
         }
     }
 
-    /// The next port of a node that none of its connections has.
+    /// The next port of a node that none of its connections has. Where they have all of them, the
+    /// next one: a host would refuse to connect, here connections have numbers of their own.
     fn free_port(&mut self, node: u32) -> u16 {
-        loop {
-            let Some(next) = self.next_ports.get_mut(node as usize) else {
-                return FIRST_DYNAMIC_PORT;
-            };
-            let port = *next;
-            *next = port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
-            let is_taken = |pair: &Pair| {
-                let ([client, _], [client_port, _]) = (pair.flow.nodes, pair.flow.ports);
-                client == node && client_port == port
-            };
-            if !self.pairs.iter().any(is_taken) {
-                return port;
-            }
+        let of_node = |pair: &&Pair| pair.flow.nodes.first() == Some(&node);
+        let pairs = self.pairs.iter().filter(of_node);
+        let taken: BTreeSet<u16> = pairs
+            .map(|pair| pair.flow.ports)
+            .map(|[port, _]| port)
+            .collect();
+        let Some(next) = self.next_ports.get_mut(node as usize) else {
+            return FIRST_DYNAMIC_PORT;
+        };
+        let after = |port: u16| port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
+        let first = *next;
+        let mut port = first;
+        while taken.contains(&port) && after(port) != first {
+            port = after(port);
         }
+        *next = after(port);
+        port
     }
 }
 

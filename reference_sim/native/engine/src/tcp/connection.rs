@@ -563,6 +563,7 @@ impl Connection {
         if self.agreed.counts {
             options.connection_count = self.opening.map(|opening| opening.count);
         }
+        options.drop_blocks_without_room();
         Segment {
             seq,
             ack: self.receiver.next,
