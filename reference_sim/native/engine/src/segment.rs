@@ -2,6 +2,8 @@
 
 pub use trace_model::flags;
 
+use crate::stack::Nanoseconds;
+
 /// Blocks of a SACK option: three fit beside timestamps (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;
 
@@ -18,6 +20,8 @@ pub struct Segment {
     /// The offered window in bytes, as the peer will understand it: a multiple of the scale.
     pub window: u32,
     pub options: Options,
+    /// When it left. Nothing of it is on the wire; packets of ns-2 tell their receivers.
+    pub sent: Nanoseconds,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -60,6 +60,7 @@ pub struct Half {
     pub mss_option: Option<u16>,
     pub window_scale: Option<u8>,
     pub uses_timestamps: bool,
+    pub sack_permitted: bool,
     /// Last acknowledgment this direction sent, as an offset of the peer.
     pub last_ack: Option<i64>,
     pub last_window: u16,
@@ -157,6 +158,7 @@ impl Half {
             .window_scale
             .map(|shift| shift.min(WINDOW_SCALE_MAX));
         self.uses_timestamps = segment.options.timestamps.is_some();
+        self.sack_permitted = segment.options.sack_permitted;
     }
 
     /// Receive window that `segment` announces, in bytes. It is scaled only if both ends sent the

@@ -147,7 +147,7 @@ impl Server {
         let own: u64 = objects(&self.scenario, exchange)
             .iter()
             .map(|(_, object)| object.processing_ns)
-            .sum();
+            .fold(0, u64::saturating_add);
         drawn.saturating_add(own)
     }
 
@@ -296,7 +296,7 @@ pub(super) fn note_response(
     };
     exchange.response = Some(response);
     let row_number = exchange.row;
-    if let Some(row) = network.truth().transactions.get_mut(row_number) {
+    if let Some(row) = network.truth().transactions.find(row_number) {
         row.response_written = Some(now);
         row.response_offset = Some(response.offset);
         row.response_head_bytes = response.head_bytes;

@@ -87,7 +87,8 @@ impl Flow {
             self.pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
-            self.flights.acknowledged(newly_acked, path.segment_bytes);
+            self.flights
+                .acknowledged(newly_acked, path.segment_bytes, packet.time_ns);
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
@@ -205,8 +206,11 @@ impl Flow {
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         let path = self.waits_path();
+        if side != self.client {
+            self.segment_size.header(segment.header_bytes);
+        }
         // Where no MSS was offered, the first segment is the largest so far.
-        let full = match self.segment_size.full() {
+        let full = match self.segment_size.full_behind(segment.header_bytes) {
             0 => segment.payload_bytes,
             full => full,
         };
@@ -227,6 +231,7 @@ impl Flow {
                 full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
+                is_pushed: segment.has(flags::PSH),
             };
             waits.sent(from_server, sent, path);
         } else {
@@ -260,6 +265,7 @@ impl Flow {
         }
         let acked = self.server_half().acked;
         let ends_write = segment.flags & flags::PSH != 0;
+        self.segment_size.header(segment.header_bytes);
         self.segment_size.data(
             packet.frame,
             segment.payload_bytes,
@@ -270,7 +276,11 @@ impl Flow {
         if !self.is_http {
             return;
         }
-        let path = self.path();
+        let waits = self.waits.as_deref();
+        let path = Path {
+            takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
+            ..self.path()
+        };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
         self.pauses.sent(data, &path, flight_bytes);
@@ -285,6 +295,7 @@ impl Flow {
             segments: self.segment_size.wire_segments(segment.payload_bytes),
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
+            server_rtt_ns: path.sender_rtt_ns,
         });
     }
 
@@ -319,6 +330,8 @@ impl Flow {
             receiver_rtt_ns: server.path_rtt_ns,
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
+            takes_ns: 0,
+            sender_permits_sack: server.sack_permitted,
         }
     }
 
@@ -331,6 +344,8 @@ impl Flow {
             receiver_rtt_ns: client.path_rtt_ns,
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
+            takes_ns: 0,
+            sender_permits_sack: client.sack_permitted,
         }
     }
 }
