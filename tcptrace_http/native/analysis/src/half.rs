@@ -79,6 +79,8 @@ pub struct Half {
     pub counts: Counts,
     /// Least round trip from the observation point to the peer of this direction and back.
     pub path_rtt_ns: Option<i64>,
+    /// The round trip of a SYN with payload whose SYN-ACK had some, too: the application's time is in it.
+    pub answered_syn_ns: Option<i64>,
     pub rtt_samples: u64,
     /// Unique payload bytes sent, as far as they were seen.
     pub unique_bytes: u64,
