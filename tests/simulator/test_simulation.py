@@ -225,6 +225,20 @@ def test_a_place_without_a_tap_is_an_error_that_says_where_taps_are(simulation):
         simulation.capture(at="router")
 
 
+def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
+    def run(*, transactions: bool) -> Simulation:
+        record = Record(transactions=transactions)
+        made = thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=60 * 10**9, record=record)
+        return simulate(made)
+
+    kept, forgotten = run(transactions=True), run(transactions=False)
+    done = kept.truth.retrievals.filter(~pl.col("is_transfer") & pl.col("end").is_not_null())
+    assert kept.totals == forgotten.totals
+    assert (kept.totals.retrievals, kept.totals.retrieved_bytes) == (done.height, done["bytes"].sum())
+    for table in (forgotten.truth.connections, forgotten.truth.transactions, forgotten.truth.retrievals):
+        assert table.height == 0
+
+
 def test_data_on_a_syn_ack_that_is_sent_again_is_no_new_data():
     # Its record of what was sent had such data twice, and sent the second stretch again without end.
     network = NETWORKS["thesis"]

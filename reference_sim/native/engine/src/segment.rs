@@ -2,6 +2,8 @@
 
 pub use trace_model::flags;
 
+use crate::stack::Nanoseconds;
+
 /// A header has so many bytes beside its first 20 (RFC 9293, section 3.1: the data offset).
 const MAX_OPTION_BYTES: u32 = 40;
 /// Blocks of a SACK option: three fit beside timestamps (RFC 2018, section 3).
@@ -20,6 +22,8 @@ pub struct Segment {
     /// The offered window in bytes, as the peer will understand it: a multiple of the scale.
     pub window: u32,
     pub options: Options,
+    /// When it left. Nothing of it is on the wire; packets of ns-2 tell their receivers.
+    pub sent: Nanoseconds,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! How many bytes a full segment of the server carries: what "short" is measured against.
 
-/// Length of the timestamps option with its padding: it is taken off the MSS in every segment
-/// (RFC 7323, appendix A; RFC 6691).
+/// Length of the timestamps option with its padding: as all options it is taken off the MSS in every
+/// segment (RFC 7323, appendix A; RFC 6691).
 const TIMESTAMPS_BYTES: u32 = 12;
+/// A TCP header without options (RFC 9293, section 3.1).
+const HEADER_BYTES: u32 = 20;
 /// Equal segments in a row, each sent before the one before was acknowledged, that show a limit of
 /// the path below the announced MSS. A sender without Nagle may send two of one size by chance.
 const EQUAL_RUN_MIN: u32 = 3;
@@ -13,6 +15,10 @@ const LEAST_PATH_PAYLOAD: u32 = 1280 - 40 - 20 - TIMESTAMPS_BYTES;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
     negotiated: Option<u32>,
+    /// The smaller MSS, and the client's, before options are taken off.
+    mss: [Option<u32>; 2],
+    /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
+    option_bytes: Option<u32>,
     /// What the client accepts, which a server with a smaller MSS of its own may use in full.
     accepted: Option<u32>,
     /// Largest payload seen; it stands in where no handshake was.
@@ -34,13 +40,27 @@ impl SegmentSize {
             (Some(client), Some(server)) => Some(client.min(server)),
             (one, other) => one.or(other),
         };
-        let options = if timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let payload = |mss: Option<u16>| {
-            mss.map(|mss| u32::from(mss).saturating_sub(options))
-                .filter(|mss| *mss > 0)
-        };
-        self.negotiated = payload(least);
-        self.accepted = payload(client).max(self.negotiated);
+        self.mss = [least.map(u32::from), client.map(u32::from)];
+        self.take_off(if timestamps { TIMESTAMPS_BYTES } else { 0 });
+    }
+
+    /// Each segment carries so many bytes of options, and that much less payload.
+    fn take_off(&mut self, option_bytes: u32) {
+        let [least, accepted] = self.mss.map(|mss| {
+            mss.map(|mss| mss.saturating_sub(option_bytes))
+                .filter(|payload| *payload > 0)
+        });
+        self.negotiated = least;
+        self.accepted = accepted.max(least);
+    }
+
+    /// A new data segment of the server has a TCP header of this length.
+    pub fn header(&mut self, header_bytes: u8) {
+        let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
+        if self.option_bytes.is_none_or(|least| option_bytes < least) {
+            self.option_bytes = Some(option_bytes);
+            self.take_off(option_bytes);
+        }
     }
 
     /// Notes a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
@@ -91,6 +111,16 @@ impl SegmentSize {
         self.path_limit.or(self.negotiated).unwrap_or(self.largest)
     }
 
+    /// As [`SegmentSize::full`], of a segment with a header of this length: a SYN-ACK has more options.
+    #[must_use]
+    pub fn full_behind(&self, header_bytes: u8) -> u32 {
+        let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
+        let more = self
+            .option_bytes
+            .map_or(0, |least| option_bytes.saturating_sub(least));
+        self.full().saturating_sub(more)
+    }
+
     /// Segments that a payload was on the wire.
     #[must_use]
     pub fn wire_segments(&self, payload_bytes: u32) -> u32 {
@@ -114,6 +144,16 @@ mod tests {
         assert_eq!(size.full(), 1448);
         assert_eq!(size.wire_segments(14480), 10);
         assert_eq!(size.wire_segments(100), 1);
+    }
+
+    #[test]
+    fn what_options_every_data_segment_has_is_taken_off_the_mss() {
+        let mut size = SegmentSize::default();
+        size.negotiated(Some(1460), Some(1460), false);
+        for header_bytes in [40, 28, 32] {
+            size.header(header_bytes);
+        }
+        assert_eq!((size.full(), size.full_behind(32)), (1452, 1448));
     }
 
     #[test]

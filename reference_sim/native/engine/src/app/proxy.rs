@@ -194,7 +194,7 @@ impl Proxy {
         while let Some(id) = self.waiting.front().copied() {
             if !self.fetched.contains_key(&id) {
                 self.waiting.pop_front();
-                network.exchanges().remove(id);
+                forget(network, id);
                 continue;
             }
             let index = match self.pool.place(None, &limits) {
@@ -407,7 +407,7 @@ impl Proxy {
                 }
                 self.waiting.push_front(*id);
             } else {
-                network.exchanges().remove(*id);
+                forget(network, *id);
             }
         }
         self.dispatch(network);
@@ -503,5 +503,12 @@ impl Application for Proxy {
 
     fn is_done(&self) -> bool {
         true
+    }
+}
+
+/// An exchange that nobody waits for any more.
+fn forget(network: &mut dyn Network, id: ExchangeId) {
+    if let Some(exchange) = network.exchanges().remove(id) {
+        network.truth().transactions.over(exchange.row);
     }
 }

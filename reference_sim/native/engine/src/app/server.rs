@@ -260,7 +260,7 @@ pub(super) fn note_response(
     };
     exchange.response = Some(response);
     let row_number = exchange.row;
-    if let Some(row) = network.truth().transactions.get_mut(row_number) {
+    if let Some(row) = network.truth().transactions.find(row_number) {
         row.response_written = Some(now);
         row.response_offset = Some(response.offset);
         row.response_head_bytes = response.head_bytes;

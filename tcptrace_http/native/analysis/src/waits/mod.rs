@@ -74,6 +74,8 @@ pub struct Sent {
     pub opens_hole: bool,
     /// It was lost itself before, as the numbering of its sender's packets shows.
     pub recovery: Option<RecoveryKind>,
+    /// It has the PSH flag.
+    pub is_pushed: bool,
 }
 
 /// Data that was sent before, or fills a hole.
@@ -92,6 +94,8 @@ pub struct SentAgain {
 pub struct Path {
     pub to_server_ns: Option<i64>,
     pub to_client_ns: Option<i64>,
+    /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
+    pub is_undecided: bool,
 }
 
 impl Path {
@@ -100,7 +104,7 @@ impl Path {
         Route {
             to_sender_ns: self.to_server_ns.unwrap_or(0),
             to_receiver_ns: self.to_client_ns.unwrap_or(0),
-            is_at_sender: place == ObservationPoint::Server,
+            is_at_sender: place == ObservationPoint::Server || self.is_undecided,
         }
     }
 
@@ -168,6 +172,7 @@ impl Waits {
             full_bytes: sent.full_bytes,
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
+            is_pushed: sent.is_pushed,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
             self.timeline(from_server).begins();
@@ -194,6 +199,12 @@ impl Waits {
             self.requests
                 .resent(data, sent.hole_start, path.of_requests());
         }
+    }
+
+    /// How long the slowest link takes for a segment of a response, as far as its pace is known.
+    #[must_use]
+    pub fn response_takes_ns(&self, bytes: u32) -> i64 {
+        self.responses.takes_ns(bytes)
     }
 
     /// A probe of a window of zero went by.
@@ -252,6 +263,7 @@ impl Waits {
             self.give_request(last, &mut partition);
             self.requests.forget_before(last.time_ns);
         }
+        self.responses.settle_waiting(path.of_responses());
         if let Some((first, last)) = spans.response {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));

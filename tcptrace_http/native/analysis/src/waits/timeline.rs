@@ -25,8 +25,12 @@ const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 const JITTER_RTT_SHARE: i64 = 10;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
+/// ACKs of data that came too little to tell of the slowest link: of an initial window there are two or three.
+const WAITING_ACKS_MAX: usize = 4;
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const OPENINGS_MAX: usize = 1 << 11;
+/// A segment takes no longer on a link than a full one, by more than this share of it.
+const SAME_PACE_SHARE: i64 = 50;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
 const TIMEOUT_MIN_NS: i64 = 200_000_000;
 /// A segment with payload.
@@ -43,6 +47,8 @@ pub(super) struct Data {
     /// Bytes before it were passed over.
     pub(super) opens_hole: bool,
     pub(super) recovery: Option<RecoveryKind>,
+    /// It was pushed (PSH): its sender had no more to send then.
+    pub(super) is_pushed: bool,
 }
 
 impl Data {
@@ -136,6 +142,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
+    has_more: bool,
     pending: VecDeque<Pending>,
     has_hole: bool,
     settles_by_ack: bool,
@@ -143,6 +151,9 @@ pub(super) struct Timeline {
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
+    learnt_until: i64,
+    /// ACKs that came while the link was not known.
+    waiting_acks: VecDeque<(Moment, i64)>,
     flights: Flights,
     /// At the sender.
     window: UsedWindow,
@@ -167,12 +178,15 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            has_more: false,
             pending: VecDeque::new(),
             has_hole: false,
             settles_by_ack: false,
             pace: Pace::default(),
             link: Link::default(),
             burst: LinkBurst::default(),
+            learnt_until: 0,
+            waiting_acks: VecDeque::new(),
             flights: Flights::default(),
             window: UsedWindow::default(),
             pieces: VecDeque::new(),
@@ -196,9 +210,12 @@ impl Timeline {
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(super) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
         let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
-        let bytes = opening.map_or(0, |opening| i64::from(opening.1));
-        let full = i64::from(self.full_bytes).max(1);
-        self.pace.of(1).saturating_mul(bytes) / full
+        opening.map_or(0, |opening| self.pace.of_bytes(opening.1, self.full_bytes))
+    }
+
+    /// How long the slowest link takes for a segment, as far as its pace is known.
+    pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
+        self.pace.of_bytes(bytes, self.full_bytes)
     }
 
     /// New data was seen.
@@ -211,8 +228,10 @@ impl Timeline {
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
-        let begins_burst = self.pending.is_empty() || cause.is_some();
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let begins_burst = start <= self.acked || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
+        self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
         self.flights.sent(data.segments);
         self.window.sent(data.end, self.acked, data.full_bytes);
@@ -255,13 +274,17 @@ impl Timeline {
             }
             return None;
         }
-        let pace = self.pace.of(data.segments);
+        let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
-        if are_full
-            && released == Released::ByNone
+        let is_of_link = data.is_full()
             && data.segments == 1
-            && self.pace.is_steady_with(gap)
-        {
+            && !data.opens_hole
+            && released == Released::ByNone;
+        // What was in the sender's buffer waited for nothing but the link.
+        let may_be_pace = self.has_more
+            && !route.is_at_sender
+            && self.pace.may_be_slow(gap, rtt, data.full_bytes);
+        if is_of_link && (may_be_pace || self.pace.is_steady_with(gap, rtt, data.full_bytes)) {
             self.pace.begins_with(gap);
             self.was_pace(gap);
             return None;
@@ -297,15 +320,31 @@ impl Timeline {
         }
     }
 
-    /// The newest gap that was taken for the application's was the pace of a slow link.
+    /// Gaps that were taken for the application's were the pace of a slow link, on which a full segment
+    /// takes `gap`. The newest may have had its part of a wait before it.
     fn was_pace(&mut self, gap: i64) {
         let (idle, burst) = (self.words.idle, self.words.burst);
-        let newest = self.pieces.back_mut().filter(|piece| {
+        let most = gap.saturating_add(gap / SAME_PACE_SHARE);
+        let newest = self.pieces.len().saturating_sub(1);
+        for (at, piece) in self.pieces.iter_mut().enumerate() {
             let length = piece.end.time_ns.saturating_sub(piece.start.time_ns);
-            piece.cause == idle && length <= gap.saturating_mul(2)
-        });
-        if let Some(piece) = newest {
-            piece.cause = burst;
+            let longest = if at == newest {
+                gap.saturating_mul(2)
+            } else {
+                most
+            };
+            if piece.cause == idle && length <= longest {
+                piece.cause = burst;
+            }
+        }
+    }
+
+    /// Time that data takes on the slowest link.
+    fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
+        if segments == 1 {
+            self.pace.of_bytes(bytes, full_bytes)
+        } else {
+            self.pace.of(segments)
         }
     }
 
@@ -336,6 +375,12 @@ impl Timeline {
             (Released::ByAck, Limit::SlowStart) if was_full => {
                 (Cause::SendLimitedSlowStart, INFERRED)
             }
+            // Data that lay in the buffer, and of which a full segment waited, waited for the window.
+            (Released::ByAck, Limit::None)
+                if was_full && self.has_more && data.is_full() && !self.settles_by_ack =>
+            {
+                (Cause::SendLimitedSlowStart, INFERRED)
+            }
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
@@ -354,7 +399,7 @@ impl Timeline {
         self.window.had_loss();
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
-        if data.start < self.acked && !self.settles_by_ack {
+        if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
         }
@@ -390,7 +435,19 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
-        self.settle_by_ack(at, acked, route);
+        self.learn_link(at, acked, route);
+        self.hear_of_tails(acked);
+        self.waiting_acks.push_back((at, acked));
+        if self.link.is_known() || self.waiting_acks.len() > WAITING_ACKS_MAX {
+            self.settle_waiting(route);
+        }
+    }
+
+    /// What ACKs of the first data tell, which waited for what later ones tell of the slowest link.
+    pub(super) fn settle_waiting(&mut self, route: Route) {
+        while let Some((at, acked)) = self.waiting_acks.pop_front() {
+            self.settle_by_ack(at, acked, route);
+        }
     }
 
     /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
@@ -401,7 +458,6 @@ impl Timeline {
         let at_once = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
         let may_be_delayed = bytes < at_once;
         let was_repaired = covered().any(|sent| sent.stall.is_some());
-        self.learn_link(at, acked, route);
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
@@ -422,10 +478,30 @@ impl Timeline {
         }
     }
 
+    /// An ACK of what a timer sent again that covers what was sent behind it, and not again, tells that this
+    /// had come: the loss was not the end of a flight, though no duplicate ACK reached the sender.
+    fn hear_of_tails(&mut self, acked: i64) {
+        let covered = self.pending.partition_point(|sent| sent.end <= acked);
+        let mut arrived_frame = None;
+        for sent in self.pending.range_mut(..covered).rev() {
+            match sent.stall.as_mut() {
+                None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
+                Some((cause, resent)) if *cause == Cause::StallTailLoss => {
+                    if arrived_frame.is_some_and(|arrived| arrived < *resent) {
+                        *cause = Cause::StallRetransmissionTimeout;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
     /// What an ACK tells of the path and its slowest link.
     fn learn_link(&mut self, at: Moment, acked: i64, route: Route) {
-        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
-        for sent in covered {
+        let learnt = std::mem::replace(&mut self.learnt_until, acked);
+        let from = self.pending.partition_point(|sent| sent.end <= learnt);
+        let covered = self.pending.range(from..);
+        for sent in covered.take_while(|sent| sent.end <= acked) {
             if sent.begins_burst {
                 self.burst = LinkBurst::from(sent.at.time_ns);
                 let elapsed = at.time_ns.saturating_sub(sent.at.time_ns);
@@ -483,12 +559,12 @@ impl Timeline {
 
     fn append(&mut self, data: Pending, time_ns: i64, route: Route) {
         let frame = data.at.frame;
-        let way = if self.settles_by_ack {
-            route.to_receiver_ns
+        let arrived_ns = if self.settles_by_ack {
+            self.expected_ns(data, route)
         } else {
-            0
+            data.at.time_ns
         };
-        let arrived_ns = data.at.time_ns.saturating_add(way).min(time_ns);
+        let arrived_ns = arrived_ns.min(time_ns);
         let came = self.came.unwrap_or(Moment {
             time_ns: arrived_ns,
             frame,
@@ -590,7 +666,8 @@ impl Timeline {
             )
         } else {
             let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
-            (self.pace.of(data.segments), most)
+            let pace = self.takes(data.bytes, data.segments, self.full_bytes);
+            (pace, most)
         }
     }
 
