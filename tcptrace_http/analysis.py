@@ -1,9 +1,9 @@
 """The analysis of one capture: its tables, made when they are asked for.
 
-The core makes the rows in one pass over the capture. Findings come from ``CANDIDATE_TABLES``, from the
-waits, from several flows of two hosts, and from pages, which are made of transactions: of a capture
-without any of these there are none, and polars need not be imported at all. That import would cost more
-than the analysis of a hundred thousand packets.
+The core makes the rows in one pass over the capture. Findings come from ``CANDIDATE_TABLES``, from long
+waits, from several flows of two hosts, and from pages with a chain of requests: of a capture without any
+of these there are none, and polars need not be imported at all. That import would cost more than the
+analysis of a hundred thousand packets.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tcptrace_http.trace import empty_frame, frame_of
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
 
     import polars as pl
 
@@ -36,12 +37,51 @@ CANDIDATE_TABLES: Final = (
     *("bodies", "redirects", "expectations"),
     "flaws",
 )
-#: Waits that are candidates by themselves if they last so long: less is no finding of any detector.
-CANDIDATE_WAITS_NS: Final = {
-    "server.think": 200_000_000,
-    "send_limited.receive_window": 5_000_000,
+#: Waits of a transaction that are candidates if they are so long together: less is no finding of ``slow-server``
+#: nor of ``receive-window-limit``.
+CANDIDATE_WAITS_NS: Final = {"server.think": 20_000_000, "send_limited.receive_window": 20_000_000}
+#: Of these the detectors that look over several flows want all.
+LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
+#: Candidates whose findings read no waits of their flows, and which most flows of a capture may have.
+_OF_OBJECTS: Final = ("bodies", "redirects")
+#: The columns of the tables of facts that detectors of flows read of flows with candidates: most flows have none,
+#: and most columns are for people.
+JUDGED_COLUMNS: Final = {
+    "flows": frozenset(
+        {
+            *("flow", "client", "server", "server_port", "has_syn", "segment_bytes", "client_window_scale"),
+            *("initial_rtt", "server_path_rtt", "client_path_rtt", "observation_point", "is_http"),
+            *("nagle_disproofs", "client_nagle_disproofs"),
+        }
+    ),
+    "transactions": frozenset(
+        {
+            *("flow", "index", "method", "target", "status", "server_software", "expects_continue", "pipelined"),
+            *("request_frame", "request_last_frame", "response_first_frame", "interim_responses"),
+            *("request_time", "request_last_time", "response_first_time", "response_last_time", "last_ack_time"),
+            *("start_time", "end_time", "request_header_bytes", "request_body_bytes", "response_wire_bytes"),
+        }
+    ),
 }
-_LOOKED_UP_TABLES: Final = ("flows", "transactions")
+#: The same of the detectors that look over several flows, which take them of all flows.
+GATHERED_COLUMNS: Final = {
+    "flows": frozenset(
+        {
+            *("flow", "client", "server", "server_port", "first_frame", "start", "end", "client_packets"),
+            *(
+                "server_packets",
+                "server_retransmissions",
+                "server_gap_bytes",
+                "has_syn",
+                "initial_rtt",
+                "closed_by",
+            ),
+            *("transactions", "first_request_time", "last_response_time", "request_persists", "response_persists"),
+            *("close_time", "close_frame", "largest_window_segments", "server_loss_time"),
+        }
+    ),
+    "transactions": frozenset({"flow", "index", "method", "target", "request_frame", "request_time"}),
+}
 #: By which columns a row of a table belongs to a transaction; only to a flow where it has one name.
 _KEYS: Final = {
     "flows": ("flow",),
@@ -174,9 +214,15 @@ class Analysis:
     def has_candidates(self) -> bool:
         """Whether there is any row that a detector could judge; several flows are judged together."""
         rows = self._decoded.rows
-        is_long = (rows.has_wait(cause, at_least) for cause, at_least in CANDIDATE_WAITS_NS.items())
-        has_rows = any(map(rows.count, CANDIDATE_TABLES)) or any(is_long)
+        has_rows = any(map(rows.count, CANDIDATE_TABLES)) or bool(self._waiting_flows)
         return self._parts is not None or has_rows or rows.has_bundle()
+
+    @cached_property
+    def _waiting_flows(self) -> set[int]:
+        """The flows whose waits may be findings by themselves, or the time in a pipeline."""
+        rows = self._decoded.rows
+        waited = rows.flows_that_waited(CANDIDATE_WAITS_NS | dict.fromkeys(LOSS_WAITS, 0))
+        return waited | rows.flows_of("transactions", "pipelined")
 
     @cached_property
     def findings(self) -> pl.DataFrame:
@@ -201,36 +247,35 @@ class Analysis:
     @cached_property
     def stalled_waits(self) -> pl.DataFrame:
         """The waits of those transactions that have stalls which detectors judge; the core has the others."""
-        import polars as pl
-
         key = ["flow", "transaction"]
-        stalled = self._shaping_findings.select(key).drop_nulls().unique() if self.has_candidates else None
-        if stalled is None:
-            return pl.DataFrame(schema=self.waits.schema)
-        return self.waits.join(stalled, on=key, how="semi", maintain_order="left")
+        if not self.has_candidates:
+            return empty_frame(TABLES["waits"])
+        stalled = self._shaping_findings.select(key).drop_nulls().unique()
+        return self._judged_waits.join(stalled, on=key, how="semi", maintain_order="left")
 
     @cached_property
     def retrievals(self) -> pl.DataFrame:
         """One row a page."""
-        return self._chosen("retrievals", lambda: self._pages.retrievals)
+        return self._chosen("retrievals", lambda: self.pages.table("retrievals"))
 
     @cached_property
     def retrieval_transactions(self) -> pl.DataFrame:
         """One row a transaction of a page."""
-        return self._chosen("retrieval_transactions", lambda: self._pages.retrieval_transactions)
+        return self._chosen("retrieval_transactions", lambda: self.pages.table("retrieval_transactions"))
 
     @cached_property
     def critical_path(self) -> pl.DataFrame:
         """One row an interval of a page's time, with the transaction and the wait that it was spent on."""
-        return self._chosen("critical_path", lambda: self._pages.critical_path)
+        return self._chosen("critical_path", lambda: self.pages.table("critical_path"))
 
     @property
-    def has_transactions(self) -> bool:
-        """Whether there is any transaction, and so a page."""
-        return self._decoded.rows.count("transactions") > 0
+    def may_have_findings(self) -> bool:
+        """Whether there is any row or page that a detector could judge."""
+        return self.has_candidates or self.pages.has_candidates
 
     @cached_property
-    def _pages(self) -> Pages:
+    def pages(self) -> Pages:
+        """The pages of these rows."""
         from tcptrace_http.pages import Pages
 
         pages = Pages(bytes_max=sys.maxsize)
@@ -239,28 +284,32 @@ class Analysis:
 
     def gather_pages(self, pages: Pages) -> None:
         """Add what there is of pages in these rows."""
-        from tcptrace_http.pages import SOURCES
+        pages.add(self._decoded.rows, self._stalled() if self.has_candidates else ())
 
-        pages.add({name: self.table(name) for name in SOURCES})
+    def _stalled(self) -> list[tuple[int, int, str, int, int]]:
+        import polars as pl
+
+        columns = ("flow", "transaction", pl.col("cause").cast(pl.String), pl.col("start", "end").to_physical())
+        return self.stalled_waits.select(*columns).rows()
 
     @cached_property
     def _shaping_findings(self) -> pl.DataFrame:
         """The findings that the waits take their stalls from."""
         from tcptrace_http.detectors import shaping_findings
 
-        return shaping_findings(self._judged_tables())
+        return shaping_findings(self._judged_tables)
 
     @cached_property
     def findings_of_flows(self) -> pl.DataFrame:
         """Those of the findings that are about neither pages nor the capture, which need all of it."""
-        if not self.has_candidates and not self.has_transactions:
+        if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
         from tcptrace_http.detectors import findings_of_waits, findings_over_flows, in_order
 
-        of_waits = findings_of_waits(self._judged_tables() | {"waits": self.waits})
-        of_flows = in_order([self._shaping_findings, of_waits])
-        found = [with_counterfactual(of_flows, self.waits, self.transactions)]
+        tables = self._judged_tables | {"waits": self._judged_waits}
+        of_flows = in_order([self._shaping_findings, findings_of_waits(tables)])
+        found = [with_counterfactual(of_flows, tables["waits"], tables["transactions"])]
         if self._decoded.is_last:
             # Their transactions may have left with an earlier part of the capture.
             found.append(findings_over_flows(self._gathered()))
@@ -277,14 +326,15 @@ class Analysis:
 
     def gather_in(self, gathered: Gathered) -> None:
         """Adds what the detectors of the whole capture keep of these rows."""
-        gathered.add(self._judged_tables() | {"waits": self.waits})
+        facts = {name: self._part(name, GATHERED_COLUMNS[name]) for name in GATHERED_COLUMNS}
+        gathered.add(self._judged_tables | facts | {"waits": self._judged_waits})
 
     def _judge(self) -> pl.DataFrame:
-        if not self.has_candidates and not self.has_transactions:
+        if not self.may_have_findings:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.detectors import findings_of_capture, in_order
 
-        return in_order([self.findings_of_flows, self._pages.findings, findings_of_capture(self.flaws)])
+        return in_order([self.findings_of_flows, self.pages.findings, findings_of_capture(self.flaws)])
 
     def _judge_the_unjudged(self) -> pl.DataFrame:
         if not self.has_candidates or self.flaws.is_empty():
@@ -293,8 +343,36 @@ class Analysis:
 
         return inconclusive(DETECTORS.values(), self.flaws, self.findings)
 
+    @cached_property
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
-        return {name: self.table(name) for name in CANDIDATE_TABLES + _LOOKED_UP_TABLES}
+        """What detectors of flows are given, but the waits: of facts the part that they may read."""
+        rows = self._decoded.rows
+        flows = self._waiting_flows.union(*map(rows.flows_of, CANDIDATE_TABLES))
+        facts = {name: self._part(name, columns, flows) for name, columns in JUDGED_COLUMNS.items()}
+        return {name: self.table(name) for name in CANDIDATE_TABLES} | facts
+
+    @cached_property
+    def _judged_waits(self) -> pl.DataFrame:
+        """The finished waits of the flows that may have findings which read them, or that have findings."""
+        if self._selected is not None:
+            return self.waits
+        from tcptrace_http.waits import with_stalls
+
+        rows = self._decoded.rows
+        held = (rows.flows_of(name) for name in CANDIDATE_TABLES if name not in _OF_OBJECTS)
+        found = set(self._shaping_findings["flow"].drop_nulls())
+        flows = self._waiting_flows.union(*held, found)
+        return with_stalls(self._part("waits", None, flows), self._shaping_findings)
+
+    def _part(
+        self, name: str, only: AbstractSet[str] | None, flows: AbstractSet[int] | None = None
+    ) -> pl.DataFrame:
+        """Some columns of a native table, and the rows of some flows: all those of one that was selected from."""
+        if self._selected is not None:
+            return self.table(name)
+        decoded = self._decoded
+        native = decoded.rows.table(name, only, flows)
+        return frame_of(native, TABLES[name], statistics=decoded.statistics, only=only)
 
     def _native(self, name: str) -> pl.DataFrame:
         if name in ON_REQUEST - self._decoded.on_request:

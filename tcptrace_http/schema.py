@@ -919,7 +919,6 @@ _RETRIEVALS: Final = Table(
         ("how_grouped", "enum:MEMBERSHIPS*", "The weakest evidence that a transaction belongs to it"),
         ("confidence", "f64*", "0 to 1: the mean of that of its transactions"),
     ),
-    native=False,
 )
 
 _RETRIEVAL_TRANSACTIONS: Final = Table(
@@ -942,7 +941,6 @@ _RETRIEVAL_TRANSACTIONS: Final = Table(
         ("request_time", "time", "First byte of its request"),
         ("end", "time", "Last byte of its response, else the last that was seen of it"),
     ),
-    native=False,
 )
 
 _CRITICAL_PATH: Final = Table(
@@ -960,7 +958,6 @@ _CRITICAL_PATH: Final = Table(
         ("end", "time*", "End of the interval"),
         ("share", "f64", "Its part of the page time, 0 to 1"),
     ),
-    native=False,
 )
 
 _FINDINGS: Final = Table(

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from reference_sim.true_waits._deliveries import stream_of
 from reference_sim.true_waits._holds import Holds
+from reference_sim.true_waits._partition import Wait
 from reference_sim.true_waits._records import CLIENT, SERVER, connections_of
 from reference_sim.true_waits._stalls import Stall, stalls_of
 from reference_sim.true_waits._transaction import Observer, Times, partition_of, times_of
@@ -38,10 +39,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from reference_sim.true_waits._partition import Wait
     from reference_sim.true_waits._records import Connection
 
-__all__ = ["Stall", "Times", "TrueTransaction", "true_transactions", "true_waits"]
+__all__ = ["Stall", "Times", "TrueTransaction", "Wait", "true_transactions", "true_waits"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,8 @@ class Hold:
     start: int
     end: int
     cause: str
+    #: An ACK of another connection ended it, with which this one shares its window.
+    ended_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,10 @@ class Holds:
         holds: list[Hold] = []
         for begun, ended, limit in pieces:
             cause = self._cause(limit, packet, begun)
+            is_shared = limit in _CONGESTION or limit == "scheduler"
+            if is_shared and self.connection.shares_window and not self._was_released_here(packet):
+                holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
+                continue
             if limit in _CONGESTION and ended == packet.sent:
                 holds += self._of_window(Hold(begun, ended, cause), packet)
             else:
@@ -121,6 +127,11 @@ class Holds:
         """The ACK that came last when ``packet`` left."""
         at = bisect.bisect_right(self._ack_times, packet.sent) - 1
         return self._acks[at] if at >= 0 else None
+
+    def _was_released_here(self, packet: Packet) -> bool:
+        """Whether ``packet`` left when something of this very connection came."""
+        ack = self.released_by(packet)
+        return ack is not None and ack.received == packet.sent
 
     def _is_delayed(self, ack: Packet | None, packet: Packet) -> bool:
         """Whether the receiver kept back the ACK that released ``packet``, for its timer or for data."""

@@ -17,6 +17,8 @@ class Piece:
 
     end: int
     cause: str
+    #: What ended it came by another connection, whose window this one shares.
+    ended_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Wait:
     cause: str
     start: int
     end: int
+    ended_elsewhere: bool = False
 
 
 @dataclass(slots=True)
@@ -39,15 +42,16 @@ class Partition:
         """How far the time is given away."""
         return self.waits[-1].end if self.waits else self.start
 
-    def until(self, time: int, cause: str) -> None:
+    def until(self, time: int, cause: str, *, ended_elsewhere: bool = False) -> None:
         """Gives the time up to ``time`` to ``cause``; nothing if that has passed."""
         start, time = self.at, min(time, self.end)
         if time <= start:
             return
-        if self.waits and self.waits[-1].cause == cause:
+        last = self.waits[-1] if self.waits else None
+        if last is not None and (last.cause, last.ended_elsewhere) == (cause, ended_elsewhere):
             start = self.waits.pop().start
-        self.waits.append(Wait(cause, start, time))
+        self.waits.append(Wait(cause, start, time, ended_elsewhere))
 
     def pieces(self, pieces: Iterable[Piece]) -> None:
         for piece in pieces:
-            self.until(piece.end, piece.cause)
+            self.until(piece.end, piece.cause, ended_elsewhere=piece.ended_elsewhere)

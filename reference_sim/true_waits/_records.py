@@ -153,6 +153,8 @@ class Connection:
     nagle: str
     #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
     writes_at_once: bool
+    #: The server's connections to one host send within one window: an ACK of one lets data of another go.
+    shares_window: bool
     paths: dict[str, Path]
     packets: dict[str, list[Packet]]
     limits: dict[str, Limits]
@@ -187,6 +189,9 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
             mss=_mss(row, scenario, sent),
             nagle=next((scenario["stacks"][it["stack"]]["nagle"] for it in _servers(row, scenario)), "off"),
             writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
+            shares_window=any(
+                _shares_window(scenario["stacks"][server["stack"]]) for server in _servers(row, scenario)
+            ),
             paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},
             packets=sent,
             limits={side: _limits(limits.get((number, side), [])) for side in sent},
@@ -264,6 +269,11 @@ def _path(packets: list[Packet], links_of_packet: Mapping[int, list[int]], scena
         framing_bytes=scenario["framing_bytes"],
         least_bytes=min((packet.bytes for packet in packets), default=0),
     )
+
+
+def _shares_window(stack: Mapping[str, Any]) -> bool:
+    """Ensemble sharing (RFC 2140, section 4) and E-TCP; temporal sharing only begins from what others learnt."""
+    return stack["sharing"] not in ("none", "temporal")
 
 
 def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -178,7 +178,9 @@ def _give_server(
         return
     if observer.at == CLIENT:
         partition.pieces(chain.repairs_up())
-        partition.until(partition.at + chain.path_up + chain.path_down, "network.propagation")
+        # With data in the SYN-ACK (RFC 1644, RFC 7413) the response is there when the handshake is done.
+        round_trip = partition.at + chain.path_up + chain.path_down
+        partition.until(min(round_trip, times.response_first), "network.propagation")
         if previous_end is not None:
             partition.until(previous_end, "client.head_of_line")
         partition.pieces(chain.ending(times.response_first, with_path=False))
@@ -250,13 +252,13 @@ class _Chain:
         up_excess = max(0, self.received - request.sent - self.path_up) if not with_path else 0
         down_excess = max(0, self.came - brought.sent - self.path_down)
         excess = up_excess + down_excess
-        parts = [(self.written - self.received, "server.think")]
-        parts += [(hold.end - hold.start, hold.cause) for hold in self.holds]
+        parts = [(self.written - self.received, "server.think", False)]
+        parts += [(hold.end - hold.start, hold.cause, hold.ended_elsewhere) for hold in self.holds]
         if with_path:
-            parts.append((self.path_up + self.path_down, "network.propagation"))
-        parts.append((max(0, brought.sent - first.sent), self.repair_down))
+            parts.append((self.path_up + self.path_down, "network.propagation", False))
+        parts.append((max(0, brought.sent - first.sent), self.repair_down, False))
         size = min(self.size_excess, excess)
-        parts += [(excess - size, "network.queueing"), (size, _PACE)]
+        parts += [(excess - size, "network.queueing", False), (size, _PACE, False)]
         return _laid_back(parts, came)
 
 
@@ -275,12 +277,12 @@ def _completing(packets: list[Packet], end: int) -> Packet | None:
     return None
 
 
-def _laid_back(parts: list[tuple[int, str]], end: int) -> list[Piece]:
+def _laid_back(parts: list[tuple[int, str, bool]], end: int) -> list[Piece]:
     """Parts by length as pieces, of which the last one ends at ``end``."""
     pieces: list[Piece] = []
-    for length, cause in reversed(parts):
+    for length, cause, ended_elsewhere in reversed(parts):
         if length > 0:
-            pieces.append(Piece(end, cause))
+            pieces.append(Piece(end, cause, ended_elsewhere))
             end -= length
     pieces.reverse()
     return pieces
@@ -326,5 +328,5 @@ def _plain(
     shift = time - packet.sent
     for hold in holds.before(packet, previous.sent):
         yield Piece(min(time, hold.start + shift), burst)
-        yield Piece(min(time, hold.end + shift), hold.cause)
+        yield Piece(min(time, hold.end + shift), hold.cause, hold.ended_elsewhere)
     yield Piece(time, burst)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["CONNECTIONS", "ENDINGS", "FIRST_REQUESTS", "OPENINGS", "PAIR", "RECOVERIES", "SERVICE"]
+__all__ = ["CONNECTIONS", "ENDINGS", "FIRST_REQUESTS", "LOSS_WAITS", "OPENINGS", "PAIR", "RECOVERIES", "SERVICE"]
 
 #: What is shared by the flows of two hosts; and of a client and a server's port.
 PAIR: Final = ("client", "server")
@@ -29,7 +29,7 @@ FLOWS_OF_A_PAIR_MAX: Final = 1024
 NOTABLE_MAX: Final = 1 << 15
 
 #: Waits that are there because data was lost.
-_OF_LOSS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
+LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
 
 _OF_A_CONNECTION: Final = (
     "flow",
@@ -100,7 +100,7 @@ def _recoveries(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return _summed(
         tables["waits"]
         .lazy()
-        .filter(pl.col("cause").is_in(_OF_LOSS))
+        .filter(pl.col("cause").is_in(LOSS_WAITS))
         .select("flow", recovery=pl.col("end") - pl.col("start"))
     )
 

@@ -30,6 +30,9 @@ __all__ = ["document", "write"]
 #: Rows that are rendered at a time: about half a megabyte.
 ROWS_IN_A_PART = 2048
 
+#: Pages that are rendered at a time: one may have a path of a thousand steps.
+PAGES_IN_A_PART = 64
+
 #: Between two rows, as the core writes them.
 ROW_END = b",\n"
 
@@ -67,30 +70,32 @@ def _handed_over(begun: list[Analysis]) -> Iterator[Analysis]:
 def _of_one(analysis: Analysis) -> Iterator[bytes]:
     decoded = analysis.decoded
     arrays: dict[str, Iterable[bytes]] = {
-        "flows": [_rows("flows", analysis)] if decoded is None else _native_rows("flows", decoded),
+        "flows": _rows("flows", analysis) if decoded is None else _native_rows("flows", decoded),
         "transactions": [_selected_transactions(analysis)]
         if decoded is None
         else _transactions(analysis, decoded),
-        "retrievals": [_array(_retrievals(analysis)) if analysis.has_transactions else b"[]"],
-        "findings": [_rows("findings", analysis) if _may_have_findings(analysis) else b"[]"],
-        "inconclusive": [_rows("inconclusive", analysis) if _may_have_findings(analysis) else b"[]"],
-        "anomalies": [_rows("anomalies", analysis) if decoded is None else _anomalies(decoded)],
+        "retrievals": [_selected_retrievals(analysis)] if decoded is None else _retrievals(analysis.pages),
+        "findings": _rows("findings", analysis) if analysis.may_have_findings else [b"[]"],
+        "inconclusive": _rows("inconclusive", analysis) if analysis.may_have_findings else [b"[]"],
+        "anomalies": _rows("anomalies", analysis) if decoded is None else [_anomalies(decoded)],
     }
     return _object(analysis.capture, arrays)
 
 
-def _may_have_findings(analysis: Analysis) -> bool:
-    return analysis.has_candidates or analysis.has_transactions
+def _retrievals(pages: Pages) -> Iterator[bytes]:
+    """The retrievals, each with its critical path, in parts."""
+    rows = pages.rows
+    parts = (rows.json(first, PAGES_IN_A_PART) for first in range(0, rows.count("retrievals"), PAGES_IN_A_PART))
+    return _array_of(_separated(parts))
 
 
-def _retrievals(pages: Analysis | Pages) -> list[dict[str, Any]]:
-    """The retrievals, each with its critical path."""
-    path = pages.critical_path
+def _selected_retrievals(analysis: Analysis) -> bytes:
+    path = analysis.critical_path
     by_retrieval: dict[int, list[dict[str, Any]]] = {}
     for number, row in zip(path["retrieval"], _objects("critical_path", path), strict=True):
         by_retrieval.setdefault(number, []).append(row)
-    rows = _objects("retrievals", pages.retrievals)
-    return [row | {"critical_path": by_retrieval.get(row["retrieval"], [])} for row in rows]
+    rows = _objects("retrievals", analysis.retrievals)
+    return _array([row | {"critical_path": by_retrieval.get(row["retrieval"], [])} for row in rows])
 
 
 def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
@@ -128,7 +133,7 @@ class _PutBy:
         waits = _encoded_waits(analysis)
         self._flows.add(rows.count("flows"), partial(rows.json, "flows"))
         self._transactions.add(rows.count("transactions"), partial(rows.json, "transactions", waits=waits))
-        if _may_have_findings(analysis):
+        if analysis.has_candidates:
             from tcptrace_http.detectors import grouped
 
             self._found.append(analysis.findings_of_flows)
@@ -141,8 +146,8 @@ class _PutBy:
         return {
             "flows": _array_of(self._flows.merged()),
             "transactions": _array_of(self._transactions.merged()),
-            "retrievals": [_array(_retrievals(self._pages))],
-            "findings": [_findings([*self._found, self._pages.findings], self._flaws)],
+            "retrievals": _retrievals(self._pages),
+            "findings": _findings([*self._found, self._pages.findings], self._flaws),
             "inconclusive": [_inconclusive(self._inconclusive)],
             "anomalies": [b"[", ROW_END.join(part for part in [*self._strange, self._complaint()] if part), b"]"],
         }
@@ -169,15 +174,13 @@ def _array_of(parts: Iterable[bytes]) -> Iterator[bytes]:
     yield b"]"
 
 
-def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> bytes:
+def _findings(found: list[pl.DataFrame], flaws: list[pl.DataFrame]) -> Iterator[bytes]:
     """The findings of all batches, in the order that one batch would have them in."""
-    if not found:
-        return b"[]"
     import polars as pl
 
     from tcptrace_http.detectors import findings_of_capture, in_order
 
-    return _array(_objects("findings", in_order([*found, findings_of_capture(pl.concat(flaws))])))
+    return _frame_rows("findings", in_order([*found, findings_of_capture(pl.concat(flaws))]))
 
 
 def _inconclusive(parts: list[pl.DataFrame]) -> bytes:
@@ -250,8 +253,24 @@ def _anomalies(decoded: Decoded) -> bytes:
     return b"[" + ROW_END.join(part for part in parts if part) + b"]"
 
 
-def _rows(name: str, analysis: Analysis) -> bytes:
-    return _array(_objects(name, analysis.table(name)))
+def _rows(name: str, analysis: Analysis) -> Iterator[bytes]:
+    return _frame_rows(name, analysis.table(name))
+
+
+def _frame_rows(name: str, frame: pl.DataFrame) -> Iterator[bytes]:
+    """The array of a frame's rows, in parts: as objects of Python they take ten times the memory."""
+    parts = (
+        ROW_END.join(map(_encoded, _objects(name, frame.slice(first, ROWS_IN_A_PART))))
+        for first in range(0, frame.height, ROWS_IN_A_PART)
+    )
+    return _array_of(_separated(parts))
+
+
+def _separated(parts: Iterable[bytes]) -> Iterator[bytes]:
+    for number, part in enumerate(parts):
+        if number:
+            yield ROW_END
+        yield part
 
 
 def _objects(name: str, frame: pl.DataFrame) -> list[dict[str, Any]]:

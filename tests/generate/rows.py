@@ -89,6 +89,7 @@ def enums() -> list[str]:
             "}",
             f"impl {name} {{",
             f"pub const WORDS: &'static [&'static str] = &[{quoted}];",
+            f"pub const ALL: &'static [{name}] = &[{', '.join(f'{name}::{camel(word)}' for word in words)}];",
             "#[must_use] pub fn word(self) -> &'static str {",
             'Self::WORDS.get(self as usize).copied().unwrap_or("")',
             "}",

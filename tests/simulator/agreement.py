@@ -56,6 +56,11 @@ class Agreement:
         """The share of all time on which the causes agree."""
         return self.sum.agreeing_ns / max(1, self.sum.total_ns)
 
+    @property
+    def share_of_the_tellable(self) -> float:
+        """As ``share``, where what packets cannot tell apart counts as agreeing."""
+        return (self.sum.agreeing_ns + self.sum.indistinguishable_ns) / max(1, self.sum.total_ns)
+
     def precision(self, detector: str) -> float:
         return self._ratio(detector, is_missed=False)
 
@@ -133,6 +138,7 @@ def _report(agreement: Agreement, options: argparse.Namespace) -> Iterator[str]:
     total = agreement.sum
     yield f"transactions: {total.transactions}, equal: {total.transactions - len(total.unequal)}"
     yield f"causes agree on {agreement.share:.5f} of {total.total_ns / 1e9:.1f} s"
+    yield f"with the causes that packets do not tell apart: {agreement.share_of_the_tellable:.5f}"
     yield ""
     yield "| true cause | cause of the analysis | s | share |"
     yield "|---|---|---|---|"

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.true_waits import true_transactions
 
+from .indistinguishable import is_indistinguishable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -63,6 +65,8 @@ class Comparison:
     unequal: dict[Key, list[str]] = field(default_factory=dict)
     #: Time by true cause and cause of the analysis.
     confusion: dict[tuple[str, str], int] = field(default_factory=lambda: defaultdict(int))
+    #: The part of it that packets do not tell apart (:mod:`tests.simulator.indistinguishable`).
+    indistinguishable_ns: int = 0
     #: Time on which the causes differ, by transaction.
     differs: dict[Key, int] = field(default_factory=lambda: defaultdict(int))
     #: By detector: findings that are right, those that are wrong, and places that were missed.
@@ -80,6 +84,7 @@ class Comparison:
     def add(self, other: Comparison) -> None:
         """Counts another scenario's figures in; what is about single transactions is left out."""
         self.transactions += other.transactions
+        self.indistinguishable_ns += other.indistinguishable_ns
         self.unequal |= other.unequal
         self.verdicts += other.verdicts
         for pair, length in other.confusion.items():
@@ -203,20 +208,26 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
 
 
 def _round_trip(row: Mapping[str, Any]) -> int:
-    """The time from the request to the first byte of the response: no less than a round trip."""
+    """From the request to the first byte of the response, if both are known: no less than a round trip."""
+    if row["response_first_time"] is None or row["request_last_time"] is None:
+        return 0
     return max(0, row["response_first_time"] - row["request_last_time"])
 
 
 def _compare_waits(comparison: Comparison, key: Key, true: TrueTransaction, told: _Waits) -> None:
-    ours = [(wait.cause, wait.start, wait.end) for wait in true.waits]
-    bounds = sorted({bound for _, start, end in (*ours, *told) for bound in (start, end)})
-    for start, end in itertools.pairwise(bounds):
-        pair = (_at(ours, start), _at(told, start))
+    bounds = {bound for wait in true.waits for bound in (wait.start, wait.end)}
+    bounds |= {bound for _, *both in told for bound in both}
+    for start, end in itertools.pairwise(sorted(bounds)):
+        wait = next((wait for wait in true.waits if wait.start <= start < wait.end), None)
+        pair = (wait.cause if wait else "", _at(told, start))
         if pair == ("", ""):
             continue
         comparison.confusion[pair] += end - start
-        if pair[0] != pair[1]:
-            comparison.differs[key] += end - start
+        if pair[0] == pair[1]:
+            continue
+        comparison.differs[key] += end - start
+        if wait is not None and is_indistinguishable(wait, pair[1]):
+            comparison.indistinguishable_ns += end - start
 
 
 def _at(waits: _Waits, time: int) -> str:

@@ -1,16 +1,15 @@
-"""What belongs to a page, by frames made by hand: the evidence, and where it is none."""
+"""What belongs to a page, by rows made by hand: the evidence, and where it is none."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
 
 from tcptrace_http.pages import Pages
-from tcptrace_http.retrieval import Retrievals, requests, retrievals
-from tcptrace_http.schema import TABLES, polars_schema
+from tcptrace_http.trace import native
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 HTML = {"content_type": "text/html; charset=utf-8"}
@@ -20,11 +19,35 @@ def at(ms: float) -> datetime:
     return START + timedelta(milliseconds=ms)
 
 
-def table(name: str, rows: list[dict[str, Any]]) -> pl.DataFrame:
-    """The rows as the table of that name; columns that are not given are null."""
-    schema = polars_schema(TABLES[name], statistics=False)
-    full = [dict.fromkeys(schema) | row for row in rows]
-    return pl.DataFrame(full, schema=schema, orient="row")
+def rows_of(**tables: list[dict[str, Any]]) -> native.Rows:
+    """The rows of these tables as the core has them; columns that are not given are null."""
+    names = {name: {column for row in rows for column in row} for name, rows in tables.items()}
+    return native.Rows.by_hand(
+        {
+            name: {column: [_plain(row.get(column)) for row in rows] for column in names[name]}
+            for name, rows in tables.items()
+        }
+    )
+
+
+def _plain(value: object) -> object:
+    """Times and durations in nanoseconds."""
+    if isinstance(value, datetime):
+        value -= datetime(1970, 1, 1, tzinfo=UTC)
+    return value // timedelta(microseconds=1) * 1000 if isinstance(value, timedelta) else value
+
+
+class Retrievals(NamedTuple):
+    """The tables ``retrievals`` and ``retrieval_transactions``."""
+
+    retrievals: pl.DataFrame
+    transactions: pl.DataFrame
+
+
+def retrievals(**tables: list[dict[str, Any]]) -> Retrievals:
+    pages = Pages()
+    pages.add(rows_of(**tables), ())
+    return Retrievals(pages.table("retrievals"), pages.table("retrieval_transactions"))
 
 
 def got(flow: int, index: int, target: str, begin: float, end: float, **more: Any) -> dict[str, Any]:
@@ -56,7 +79,7 @@ def pages(
         }
         for flow in flows
     ]
-    return retrievals(requests(table("transactions", rows), table("flows", of_flows)), table("links", list(links)))
+    return retrievals(transactions=rows, flows=of_flows, links=list(links))
 
 
 def grouping(found: Retrievals) -> list[list[str]]:
@@ -173,7 +196,6 @@ def test_a_retrieval_lasts_from_the_handshake_to_the_last_byte_of_any_response()
 
 def test_a_connection_kept_ready_before_the_page_is_no_part_of_it():
     spare = got(0, 0, "/", 0, 100, **HTML)
-    frame = table("transactions", [spare])
     flow = {
         "flow": 0,
         "client": "c",
@@ -183,45 +205,43 @@ def test_a_connection_kept_ready_before_the_page_is_no_part_of_it():
         "initial_rtt": timedelta(milliseconds=10),
         "start": at(-1011),
     }
-    found = retrievals(requests(frame, table("flows", [flow])), table("links", []))
+    found = retrievals(transactions=[spare], flows=[flow])
     assert found.retrievals["start"].to_list() == [at(0)]
 
 
 def test_tunnels_and_responses_alone_belong_to_no_page():
     rows = [got(0, 0, "x:443", 0, 10, method="CONNECT"), got(1, 0, "/", 0, 10)]
     lost = {"flow": 2, "index": 0, "status": 200, "response_first_time": at(0), "response_last_time": at(5)}
-    frame = table("transactions", [*rows, lost])
-    flows = table("flows", [{"flow": n, "client": "c", "server": "s", "server_port": 80} for n in range(3)])
-    found = retrievals(requests(frame, flows), table("links", []))
+    flows = [{"flow": n, "client": "c", "server": "s", "server_port": 80} for n in range(3)]
+    found = retrievals(transactions=[*rows, lost], flows=flows)
     assert grouping(found) == [["1.0 base"]]
 
 
 def test_no_transactions_make_no_retrievals():
-    found = retrievals(requests(table("transactions", []), table("flows", [])), table("links", []))
+    found = retrievals(transactions=[], flows=[])
     assert found.retrievals.is_empty()
     assert found.transactions.is_empty()
 
 
-def sources(rows: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
+def sources(rows: list[dict[str, Any]]) -> native.Rows:
     """What pages are made from, of one client."""
     flows = [{"flow": n, "client": "c", "server": "s", "server_port": 80} for n in {row["flow"] for row in rows}]
-    empty = {name: table(name, []) for name in ("links", "waits", "flaws")}
-    return {"transactions": table("transactions", rows), "flows": table("flows", flows)} | empty
+    return rows_of(transactions=rows, flows=flows)
 
 
 def test_a_page_whose_transactions_come_in_two_batches_is_one():
     pages = Pages()
-    pages.add(sources([got(0, 0, "/", 0, 100, **HTML)]))
-    pages.add(sources([got(1, 0, "/x.png", 110, 200, referer="http://h/")]))
-    assert pages.retrievals["transactions"].to_list() == [2]
-    assert pages.critical_path["end"].to_list()[-1] == at(200)
+    pages.add(sources([got(0, 0, "/", 0, 100, **HTML)]), ())
+    pages.add(sources([got(1, 0, "/x.png", 110, 200, referer="http://h/")]), ())
+    assert pages.table("retrievals")["transactions"].to_list() == [2]
+    assert pages.table("critical_path")["end"].to_list()[-1] == at(200)
     assert pages.complaint is None
 
 
 def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_said():
     pages = Pages(bytes_max=400)
     for number in range(4):
-        pages.add(sources([got(number, 0, "/", number * 2000, number * 2000 + 100, **HTML)]))
-    assert pages.retrievals.is_empty()
+        pages.add(sources([got(number, 0, "/", number * 2000, number * 2000 + 100, **HTML)]), ())
+    assert pages.rows.count("retrievals") == 0
     assert pages.findings.is_empty()
     assert "not made of 4 transactions" in str(pages.complaint)

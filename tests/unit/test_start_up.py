@@ -16,10 +16,11 @@ def imported_by(*arguments: str) -> set[str]:
     return {line.rpartition("|")[2].strip() for line in lines}
 
 
-@pytest.fixture
-def capture_without_http(tmp_path):
-    path = tmp_path / "handshake.pcap"
-    path.write_bytes(pcap(clean_exchange()[:3]))
+@pytest.fixture(params=["handshake", "pages"])
+def capture_without_findings(tmp_path, request):
+    records = clean_exchange(3)
+    path = tmp_path / f"{request.param}.pcap"
+    path.write_bytes(pcap(records[:3] if request.param == "handshake" else records))
     return str(path)
 
 
@@ -36,7 +37,7 @@ def test_importing_the_package_imports_none_of_its_modules():
     assert [name for name in modules if name.startswith("tcptrace_http")] == ["tcptrace_http"]
 
 
-def test_json_of_a_capture_without_http_needs_no_polars(capture_without_http):
-    imported = imported_by("analyze", "--format", "json", capture_without_http)
+def test_json_of_a_capture_without_findings_needs_no_polars(capture_without_findings):
+    imported = imported_by("analyze", "--format", "json", capture_without_findings)
     assert "tcptrace_http._native" in imported
     assert not imported & {"polars", "importlib.resources", "tempfile", "tomllib"}

@@ -12,7 +12,7 @@ const FLOWS_MIN: u32 = 3;
 type Pair<'a> = (&'a [u8], &'a [u8]);
 
 /// Whether any two hosts have several flows with HTTP, of which something could be said: two of them
-/// if the server closed one, else three.
+/// if the server closed one or said that it would, else three.
 #[must_use]
 pub fn has_bundle(flows: &Columns) -> bool {
     let texts = |name| flows.column(name).map(|column| &column.values);
@@ -26,6 +26,7 @@ pub fn has_bundle(flows: &Columns) -> bool {
         Some(Values::Enum(codes, _)) => codes,
         _ => &[],
     };
+    let persists = flows.column("response_persists");
     let mut seen: HashMap<Pair<'_>, (u32, bool)> = HashMap::new();
     (0..flows.rows)
         .filter(|row| transactions.get(*row).is_some_and(|count| *count > 0))
@@ -33,7 +34,8 @@ pub fn has_bundle(flows: &Columns) -> bool {
             let pair = (clients.value(row), servers.value(row));
             let (count, server_closed) = seen.entry(pair).or_default();
             *count = count.saturating_add(1);
-            *server_closed |= closed_by.get(row).is_some_and(|code| is_server(*code));
+            *server_closed |= closed_by.get(row).is_some_and(|code| is_server(*code))
+                || !persists.is_some_and(|persists| persists.is_true(row));
             *count >= FLOWS_MIN || (*count > 1 && *server_closed)
         })
 }

@@ -1,5 +1,7 @@
 //! A finished transaction as it is handed on to be judged together with those of all other flows.
 
+use std::sync::Arc;
+
 use trace_model::rows::TransactionRow;
 use trace_model::IpAddress;
 
@@ -45,7 +47,7 @@ pub struct Noted {
     pub body_first: Option<Mark>,
     pub continue_first: Option<Mark>,
     /// The body of the response, if it is short and text.
-    pub text: Option<Vec<u8>>,
+    pub text: Option<Arc<Vec<u8>>>,
     /// Nanoseconds of each pause between two segments of that body.
     pub pauses_ns: Vec<i64>,
 }

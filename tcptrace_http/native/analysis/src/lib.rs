@@ -33,10 +33,12 @@ mod half;
 mod held;
 mod holes;
 pub mod http;
+mod long_waits;
 mod numbering;
 mod objects;
 mod observation;
 mod orientation;
+mod pages;
 mod pauses;
 mod queues;
 /// Public for tests/fuzz only.
@@ -62,7 +64,9 @@ pub use crate::bundles::has_bundle;
 pub use crate::exchange::Exchange;
 use crate::flow_table::FlowTable;
 pub use crate::flow_table::Share;
+pub use crate::long_waits::flows_that_waited;
 pub use crate::objects::Objects;
+pub use crate::pages::{PageTables, Pages, Stalled};
 pub use crate::segments::Segments;
 pub use crate::tables::{AnomaliesGiven, Batch, Tables};
 

@@ -76,6 +76,9 @@ pub struct Path {
     pub in_loss_recovery: bool,
     /// The sender of the data offered SACK on its SYN.
     pub sender_permits_sack: bool,
+    /// How long the slowest link takes for the data at hand, as far as its pace is known. Near the receiver
+    /// that much passes between the data's first bit and its being seen.
+    pub takes_ns: i64,
 }
 
 impl Path {
@@ -444,7 +447,12 @@ impl PauseTracker {
     /// waited for the ACK of a short one, or whatever it was for one that may have been delayed. A
     /// delayed ACK covers less than two full segments (RFC 1122, section 4.2.3.2).
     fn consider(&mut self, previous: SentData, data: SentData, is_short: bool, path: &Path) {
-        let expected = path.sender_rtt_ns.unwrap_or(0);
+        let takes_ns = if path.is_nearer_to_sender() {
+            0
+        } else {
+            path.takes_ns
+        };
+        let expected = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
         let distance = |ack: &PeerAck| {
             data.time_ns
                 .saturating_sub(ack.time_ns)
@@ -500,7 +508,7 @@ impl PauseTracker {
         // found these in a queue, it would have stood there.
         let gap = data.time_ns.saturating_sub(previous.time_ns);
         let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
-        let spacing = if is_pace { self.spacing_ns } else { 0 };
+        let spacing = if is_pace { self.spacing_ns } else { 0 }.max(takes_ns);
         let drained_ns = if path.is_nearer_to_sender() {
             self.link.drained_ns()
         } else {

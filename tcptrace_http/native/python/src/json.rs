@@ -55,6 +55,82 @@ pub fn transactions(
     out
 }
 
+/// Rows of the retrievals as Python's `json` writes them, each with the array `critical_path`: of that table,
+/// which is in the same order.
+#[must_use]
+pub fn retrievals(table: &Columns, range: Range<usize>, path: &Columns) -> Vec<u8> {
+    let range = range.start..range.end.min(table.rows);
+    let mut out = Vec::with_capacity(range.len().saturating_mul(2 * ROW_BYTES_GUESS));
+    let (labels, of_path) = (spaced_labels(table), spaced_labels(path));
+    let retrievals = path.numbers("retrieval").unwrap_or_default();
+    for row in range.clone() {
+        out.extend_from_slice(if row == range.start { b"{" } else { b",\n{" });
+        spaced_object(&labels, row, &mut out);
+        out.extend_from_slice(b", \"critical_path\": [");
+        let first = retrievals.partition_point(|retrieval| (*retrieval as usize) < row);
+        let steps = retrievals.get(first..).unwrap_or_default().iter();
+        let steps = steps
+            .take_while(|retrieval| **retrieval as usize == row)
+            .count();
+        for step in first..first.saturating_add(steps) {
+            out.extend_from_slice(if step == first { b"{" } else { b", {" });
+            spaced_object(&of_path, step, &mut out);
+            out.push(b'}');
+        }
+        out.extend_from_slice(b"]}");
+    }
+    out
+}
+
+fn spaced_labels(table: &Columns) -> Vec<(&Column, Vec<u8>)> {
+    let columns = table.columns.iter();
+    columns
+        .filter_map(|column| {
+            Some((
+                column,
+                format!(", \"{}\": ", column.json_name?).into_bytes(),
+            ))
+        })
+        .collect()
+}
+
+fn spaced_object(labels: &[(&Column, Vec<u8>)], row: usize, out: &mut Vec<u8>) {
+    for (at, (column, label)) in labels.iter().enumerate() {
+        let start = if at == 0 { ", ".len() } else { 0 };
+        out.extend_from_slice(label.get(start..).unwrap_or(label));
+        match (&column.values, column.text(row)) {
+            (Values::Text(_), Some(text)) => ascii_text(text, out),
+            (Values::F64(values), _) => {
+                let value = values.get(row).copied().unwrap_or_default();
+                out.extend_from_slice(format!("{value:?}").as_bytes());
+            }
+            _ => value(column, row, out),
+        }
+    }
+}
+
+/// A string of ASCII letters only: all others are escaped by their UTF-16 code units.
+fn ascii_text(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend_from_slice(&[b'\\', letter as u8]),
+            '\n' => out.extend_from_slice(b"\\n"),
+            '\r' => out.extend_from_slice(b"\\r"),
+            '\t' => out.extend_from_slice(b"\\t"),
+            '\u{8}' => out.extend_from_slice(b"\\b"),
+            '\u{c}' => out.extend_from_slice(b"\\f"),
+            ' '..='~' => out.push(letter as u8),
+            _ => {
+                for unit in letter.encode_utf16(&mut [0; 2]) {
+                    out.extend_from_slice(format!("\\u{unit:04x}").as_bytes());
+                }
+            }
+        }
+    }
+    out.push(b'"');
+}
+
 /// Flow and number of the transaction of each row.
 struct Keys<'a> {
     flows: &'a [u32],

@@ -2,17 +2,19 @@
 
 mod allocator;
 mod arrow;
+mod by_hand;
 mod json;
+mod pages;
 mod shares;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use pyo3::buffer::PyBuffer;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tcptrace_analysis::{has_bundle, Segments};
+use tcptrace_analysis::{flows_that_waited, has_bundle, Segments};
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
@@ -186,6 +188,14 @@ struct Rows {
 
 #[pymethods]
 impl Rows {
+    /// Rows of the tables that pages are made of, given by column as values of Python; of columns that are not
+    /// given they are the defaults.
+    #[staticmethod]
+    fn by_hand(tables: by_hand::Given<'_>) -> PyResult<Rows> {
+        let tables = by_hand::tables(&tables)?;
+        Ok(Rows { tables })
+    }
+
     fn count(&self, table: &str) -> PyResult<usize> {
         Ok(self.columns(table)?.rows)
     }
@@ -195,28 +205,51 @@ impl Rows {
         Ok(has_bundle(self.columns("flows")?))
     }
 
-    /// Whether a transaction waited for this cause for so long at a stretch.
-    fn has_wait(&self, cause: &str, at_least_ns: i64) -> PyResult<bool> {
-        let waits = self.columns("waits")?;
-        let values = |name| waits.column(name).map(|column| &column.values);
-        let (
-            Some(Values::Enum(causes, words)),
-            Some(Values::Time(starts)),
-            Some(Values::Time(ends)),
-        ) = (values("cause"), values("start"), values("end"))
-        else {
-            return Ok(false);
-        };
-        let code = words.iter().position(|word| *word == cause);
-        let is_long = |start: &i64, end: &i64| end.saturating_sub(*start) >= at_least_ns;
-        let mut rows = causes.iter().zip(starts.iter().zip(ends));
-        Ok(rows
-            .any(|(cause, (start, end))| Some(usize::from(*cause)) == code && is_long(start, end)))
+    /// The flows with a transaction that waited for one of these causes for so many nanoseconds in all.
+    fn flows_that_waited(&self, causes: HashMap<String, i64>) -> PyResult<HashSet<u32>> {
+        Ok(flows_that_waited(self.columns("waits")?, &causes))
     }
 
-    /// A table by the Arrow PyCapsule interface. Times are int64 nanoseconds, enums their codes.
-    fn table(&self, name: &str) -> PyResult<ArrowTable> {
-        ArrowTable::new(self.columns(name)?.clone())
+    /// The flows that have rows in a table: all, or those for which a column of truth values is true.
+    #[pyo3(signature = (table, only_where = None))]
+    fn flows_of(&self, table: &str, only_where: Option<&str>) -> PyResult<HashSet<u32>> {
+        let columns = self.columns(table)?;
+        let flows = columns.numbers("flow").unwrap_or_default().iter().copied();
+        let Some(name) = only_where else {
+            return Ok(flows.collect());
+        };
+        match columns.column(name).map(|column| &column.values) {
+            Some(Values::Bool(values)) => {
+                let chosen = flows.zip(values).filter(|(_, is_true)| **is_true);
+                Ok(chosen.map(|(flow, _)| flow).collect())
+            }
+            _ => Err(PyKeyError::new_err(format!(
+                "{table} has no truth values {name}"
+            ))),
+        }
+    }
+
+    /// A table by the Arrow PyCapsule interface, or the columns `only` of it, or its rows of these `flows`.
+    /// Times are int64 nanoseconds, enums their codes.
+    #[pyo3(signature = (name, only = None, flows = None))]
+    fn table(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        only: Option<HashSet<String>>,
+        flows: Option<HashSet<u32>>,
+    ) -> PyResult<ArrowTable> {
+        let columns = self.columns(name)?;
+        let part = py.detach(|| {
+            let numbers = columns.numbers("flow").unwrap_or_default();
+            columns.part(
+                |name| only.as_ref().is_none_or(|only| only.contains(name)),
+                flows.map(|flows| {
+                    move |row| numbers.get(row).is_some_and(|flow| flows.contains(flow))
+                }),
+            )
+        });
+        ArrowTable::new(part)
     }
 
     /// Rows `first` to `first + count` of a table as JSON objects of the contract, comma-separated.
@@ -269,5 +302,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Analyzer>()?;
     module.add_class::<Rows>()?;
     module.add_class::<ArrowTable>()?;
+    module.add_class::<pages::Pages>()?;
+    module.add_class::<pages::PageRows>()?;
     Ok(())
 }

@@ -35,6 +35,11 @@ impl<T: Copy> Lists<T> {
             .push(i64::try_from(self.items.len()).unwrap_or(i64::MAX));
     }
 
+    fn bytes(&self) -> usize {
+        let items = size_of_val(self.items.as_slice());
+        size_of_val(self.ends.as_slice()).saturating_add(items)
+    }
+
     /// Value `row`, empty if there is no such row.
     #[must_use]
     pub fn value(&self, row: usize) -> &[T] {
@@ -149,15 +154,104 @@ impl Columns {
         }
     }
 
+    /// A copy of the columns that `is_wanted` by name, and of the rows for which `is_chosen` is true.
+    #[must_use]
+    pub fn part(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+        is_chosen: Option<impl Fn(usize) -> bool>,
+    ) -> Columns {
+        let rows: Option<Vec<usize>> =
+            is_chosen.map(|is_chosen| (0..self.rows).filter(|row| is_chosen(*row)).collect());
+        let wanted = self.columns.iter().filter(|column| is_wanted(column.name));
+        match rows.filter(|rows| rows.len() < self.rows) {
+            Some(rows) => Columns {
+                columns: wanted.map(|column| column.taken(&rows)).collect(),
+                rows: rows.len(),
+            },
+            None => Columns {
+                columns: wanted.cloned().collect(),
+                rows: self.rows,
+            },
+        }
+    }
+
     fn taken(self, order: &[usize]) -> Columns {
-        let columns = self.columns.into_iter().map(|column| Column {
-            values: column.values.taken(order),
-            validity: column.validity.map(|valid| taken(&valid, order)),
-            ..column
-        });
+        // One after the other, so that memory holds no more than one of them twice.
+        let columns = self.columns.into_iter().map(|column| column.taken(order));
         Columns {
             rows: order.len(),
             columns: columns.collect(),
+        }
+    }
+}
+
+impl Column {
+    fn is_valid(&self, row: usize) -> bool {
+        let valid = self.validity.as_ref();
+        valid.is_none_or(|valid| valid.get(row) == Some(&true))
+    }
+
+    /// The number, time or code of a row; None where there is none.
+    #[must_use]
+    pub fn integer(&self, row: usize) -> Option<i64> {
+        let value = match &self.values {
+            Values::U8(values) | Values::Enum(values, _) => values.get(row).copied().map(i64::from),
+            Values::U16(values) => values.get(row).copied().map(i64::from),
+            Values::U32(values) => values.get(row).copied().map(i64::from),
+            Values::U64(values) => values.get(row).and_then(|value| i64::try_from(*value).ok()),
+            Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
+                values.get(row).copied()
+            }
+            _ => None,
+        };
+        value.filter(|_| self.is_valid(row))
+    }
+
+    /// Whether the truth value of a row is there and true.
+    #[must_use]
+    pub fn is_true(&self, row: usize) -> bool {
+        matches!(&self.values, Values::Bool(values) if values.get(row) == Some(&true))
+            && self.is_valid(row)
+    }
+
+    /// The text of a row; None where there is none.
+    #[must_use]
+    pub fn text(&self, row: usize) -> Option<&str> {
+        match &self.values {
+            Values::Text(texts) if self.is_valid(row) && row < texts.ends.len() => {
+                std::str::from_utf8(texts.value(row)).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// Memory of its values.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let values = match &self.values {
+            Values::U8(values) | Values::Enum(values, _) => values.len(),
+            Values::Bool(values) => values.len(),
+            Values::U16(values) => values.len().saturating_mul(2),
+            Values::U32(values) => values.len().saturating_mul(4),
+            Values::U64(values) => values.len().saturating_mul(8),
+            Values::F64(values) => values.len().saturating_mul(8),
+            Values::I64(values) | Values::Time(values) | Values::Duration(values) => {
+                values.len().saturating_mul(8)
+            }
+            Values::Text(lists) => lists.bytes(),
+            Values::ListU32(lists) => lists.bytes(),
+            Values::ListU64(lists) => lists.bytes(),
+        };
+        values.saturating_add(self.validity.as_ref().map_or(0, Vec::len))
+    }
+
+    fn taken(&self, order: &[usize]) -> Column {
+        Column {
+            name: self.name,
+            json_name: self.json_name,
+            values: self.values.taken(order),
+            validity: self.validity.as_ref().map(|valid| taken(valid, order)),
         }
     }
 }
@@ -183,18 +277,18 @@ impl Values {
         }
     }
 
-    fn taken(self, order: &[usize]) -> Values {
+    fn taken(&self, order: &[usize]) -> Values {
         match self {
-            Values::U8(values) => Values::U8(taken(&values, order)),
-            Values::U16(values) => Values::U16(taken(&values, order)),
-            Values::U32(values) => Values::U32(taken(&values, order)),
-            Values::U64(values) => Values::U64(taken(&values, order)),
-            Values::I64(values) => Values::I64(taken(&values, order)),
-            Values::F64(values) => Values::F64(taken(&values, order)),
-            Values::Bool(values) => Values::Bool(taken(&values, order)),
-            Values::Time(values) => Values::Time(taken(&values, order)),
-            Values::Duration(values) => Values::Duration(taken(&values, order)),
-            Values::Enum(codes, words) => Values::Enum(taken(&codes, order), words),
+            Values::U8(values) => Values::U8(taken(values, order)),
+            Values::U16(values) => Values::U16(taken(values, order)),
+            Values::U32(values) => Values::U32(taken(values, order)),
+            Values::U64(values) => Values::U64(taken(values, order)),
+            Values::I64(values) => Values::I64(taken(values, order)),
+            Values::F64(values) => Values::F64(taken(values, order)),
+            Values::Bool(values) => Values::Bool(taken(values, order)),
+            Values::Time(values) => Values::Time(taken(values, order)),
+            Values::Duration(values) => Values::Duration(taken(values, order)),
+            Values::Enum(codes, words) => Values::Enum(taken(codes, order), words),
             Values::Text(lists) => Values::Text(lists.taken(order)),
             Values::ListU32(lists) => Values::ListU32(lists.taken(order)),
             Values::ListU64(lists) => Values::ListU64(lists.taken(order)),
@@ -265,6 +359,18 @@ mod tests {
         assert_eq!(chosen, table(&[(1, "bb"), (2, ""), (0, "a"), (0, "c")]));
         chosen.renumber("flow", &[7, 8, 9]);
         assert_eq!(chosen, table(&[(8, "bb"), (9, ""), (7, "a"), (7, "c")]));
+    }
+
+    #[test]
+    fn a_part_has_the_rows_and_columns_that_are_asked_for() {
+        let whole = table(&[(0, "a"), (1, "bb"), (0, "c")]);
+        let is_any = None::<fn(usize) -> bool>;
+        assert_eq!(whole.part(|_| true, is_any), whole);
+        let part = whole.part(|_| true, Some(|row| row != 1));
+        assert_eq!(part, table(&[(0, "a"), (0, "c")]));
+        let part = whole.part(|name| name == "flow", Some(|row| row == 1));
+        assert_eq!((part.rows, part.columns.len()), (1, 1));
+        assert_eq!(part.numbers("flow"), Some([1].as_slice()));
     }
 
     #[test]

@@ -63,6 +63,25 @@ impl AnomalyKind {
         "ambiguous_framing",
         "limit_reached",
     ];
+    pub const ALL: &'static [AnomalyKind] = &[
+        AnomalyKind::CaptureCutShort,
+        AnomalyKind::MalformedBlock,
+        AnomalyKind::TruncatedPacket,
+        AnomalyKind::InconsistentLength,
+        AnomalyKind::TimeBackwards,
+        AnomalyKind::AbsurdTime,
+        AnomalyKind::UnsupportedLinkType,
+        AnomalyKind::IncompleteFragments,
+        AnomalyKind::TooDeeplyNested,
+        AnomalyKind::MalformedTcpOption,
+        AnomalyKind::MidStreamStart,
+        AnomalyKind::CaptureGap,
+        AnomalyKind::OverlappingDataDiffers,
+        AnomalyKind::MissingData,
+        AnomalyKind::MalformedHttp,
+        AnomalyKind::AmbiguousFraming,
+        AnomalyKind::LimitReached,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -166,6 +185,38 @@ impl Cause {
         "unexplained",
         "unobserved",
     ];
+    pub const ALL: &'static [Cause] = &[
+        Cause::SetupHandshake,
+        Cause::SetupSynRetransmission,
+        Cause::RequestSend,
+        Cause::ServerThink,
+        Cause::ServerDataUnavailable,
+        Cause::ClientThink,
+        Cause::ClientNotReading,
+        Cause::ClientHeadOfLine,
+        Cause::ClientDelayedAck,
+        Cause::SendLimitedSlowStart,
+        Cause::SendLimitedCwnd,
+        Cause::SendLimitedReceiveWindow,
+        Cause::SendLimitedZeroWindow,
+        Cause::SendLimitedSendBuffer,
+        Cause::SendLimitedBottleneck,
+        Cause::StallNagleDelayedAck,
+        Cause::StallNagleHold,
+        Cause::StallDelayedAckFirstSegment,
+        Cause::StallCorkTimeout,
+        Cause::StallSlowStartRestart,
+        Cause::StallRetransmissionTimeout,
+        Cause::StallTailLoss,
+        Cause::StallFastRecovery,
+        Cause::StallPersist,
+        Cause::NetworkPropagation,
+        Cause::NetworkQueueing,
+        Cause::NetworkReordering,
+        Cause::Close,
+        Cause::Unexplained,
+        Cause::Unobserved,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -184,6 +235,13 @@ pub enum ClosedBy {
 impl ClosedBy {
     pub const WORDS: &'static [&'static str] =
         &["open", "client", "server", "client_reset", "server_reset"];
+    pub const ALL: &'static [ClosedBy] = &[
+        ClosedBy::Open,
+        ClosedBy::Client,
+        ClosedBy::Server,
+        ClosedBy::ClientReset,
+        ClosedBy::ServerReset,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -198,6 +256,7 @@ pub enum Direction {
 }
 impl Direction {
     pub const WORDS: &'static [&'static str] = &["client_to_server", "server_to_client"];
+    pub const ALL: &'static [Direction] = &[Direction::ClientToServer, Direction::ServerToClient];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -222,6 +281,12 @@ impl Ending {
         "unanswered",
         "reset_in_response",
         "truncated_response",
+    ];
+    pub const ALL: &'static [Ending] = &[
+        Ending::Refused,
+        Ending::Unanswered,
+        Ending::ResetInResponse,
+        Ending::TruncatedResponse,
     ];
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -251,6 +316,13 @@ impl Flaw {
         "truncated_payload",
         "segmentation_offload",
     ];
+    pub const ALL: &'static [Flaw] = &[
+        Flaw::OneSidedCapture,
+        Flaw::MidStreamStart,
+        Flaw::CaptureGap,
+        Flaw::TruncatedPayload,
+        Flaw::SegmentationOffload,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -276,6 +348,14 @@ impl Framing {
         "tunnel",
         "unknown",
     ];
+    pub const ALL: &'static [Framing] = &[
+        Framing::None,
+        Framing::ContentLength,
+        Framing::Chunked,
+        Framing::UntilClose,
+        Framing::Tunnel,
+        Framing::Unknown,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -290,6 +370,36 @@ pub enum HttpVersion {
 }
 impl HttpVersion {
     pub const WORDS: &'static [&'static str] = &["HTTP/1.0", "HTTP/1.1"];
+    pub const ALL: &'static [HttpVersion] = &[HttpVersion::Http10, HttpVersion::Http11];
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::WORDS.get(self as usize).copied().unwrap_or("")
+    }
+}
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Membership {
+    /// It is the first of the retrieval: the base document, or what stands for it.
+    #[default]
+    Base,
+    /// A response of the retrieval sent the client on to it (Location).
+    Redirect,
+    /// Its Referer is the URL of a document or style sheet of the retrieval.
+    Referer,
+    /// A document of the retrieval that the client had fetched before refers to it.
+    Link,
+    /// No response names it, but it came without a silence before it.
+    Time,
+}
+impl Membership {
+    pub const WORDS: &'static [&'static str] = &["base", "redirect", "referer", "link", "time"];
+    pub const ALL: &'static [Membership] = &[
+        Membership::Base,
+        Membership::Redirect,
+        Membership::Referer,
+        Membership::Link,
+        Membership::Time,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -306,6 +416,12 @@ pub enum ObservationPoint {
 }
 impl ObservationPoint {
     pub const WORDS: &'static [&'static str] = &["unknown", "client", "server", "middle"];
+    pub const ALL: &'static [ObservationPoint] = &[
+        ObservationPoint::Unknown,
+        ObservationPoint::Client,
+        ObservationPoint::Server,
+        ObservationPoint::Middle,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -322,6 +438,7 @@ pub enum QueueMeasure {
 }
 impl QueueMeasure {
     pub const WORDS: &'static [&'static str] = &["one_way", "round_trip"];
+    pub const ALL: &'static [QueueMeasure] = &[QueueMeasure::OneWay, QueueMeasure::RoundTrip];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -362,6 +479,17 @@ impl RecoveryKind {
         "zero_window",
         "persist",
     ];
+    pub const ALL: &'static [RecoveryKind] = &[
+        RecoveryKind::Unknown,
+        RecoveryKind::SynRetransmission,
+        RecoveryKind::Timeout,
+        RecoveryKind::FastRecovery,
+        RecoveryKind::TailLossProbe,
+        RecoveryKind::TailLoss,
+        RecoveryKind::Reordering,
+        RecoveryKind::ZeroWindow,
+        RecoveryKind::Persist,
+    ];
     #[must_use]
     pub fn word(self) -> &'static str {
         Self::WORDS.get(self as usize).copied().unwrap_or("")
@@ -392,6 +520,14 @@ impl SpuriousEvidence {
         "timestamps",
         "original_arrived",
         "early_ack",
+    ];
+    pub const ALL: &'static [SpuriousEvidence] = &[
+        SpuriousEvidence::None,
+        SpuriousEvidence::Acknowledged,
+        SpuriousEvidence::Dsack,
+        SpuriousEvidence::Timestamps,
+        SpuriousEvidence::OriginalArrived,
+        SpuriousEvidence::EarlyAck,
     ];
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -7321,6 +7457,416 @@ impl WaitsTable {
                     name: "confidence",
                     json_name: None,
                     values: Values::F64(self.confidence),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a retrieval: a page, as its base document and the transactions that it causes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RetrievalRow {
+    /// Number of the retrieval, from 0, by its start.
+    pub retrieval: u32,
+    /// Address of the client.
+    pub client: String,
+    /// Flow of the base document.
+    pub flow: u32,
+    /// Transaction of the base document on that flow.
+    pub transaction: u32,
+    /// URL of the base document.
+    pub url: String,
+    /// The SYN of its connection if that was opened for it, else its request.
+    pub start: i64,
+    /// Last byte of the last response.
+    pub end: i64,
+    /// From start to end: the page time.
+    pub elapsed: i64,
+    /// Transactions of the retrieval.
+    pub transactions: u32,
+    /// Connections that they ran on.
+    pub flows: u32,
+    /// Response bytes, heads and framing included.
+    pub bytes: u64,
+    /// The weakest evidence that a transaction belongs to it.
+    pub how_grouped: Membership,
+    /// 0 to 1: the mean of that of its transactions.
+    pub confidence: f64,
+}
+/// Gathers [`RetrievalRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RetrievalsTable {
+    rows: usize,
+    retrieval: Vec<u32>,
+    client: Lists<u8>,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    url: Lists<u8>,
+    start: Vec<i64>,
+    end: Vec<i64>,
+    elapsed: Vec<i64>,
+    transactions: Vec<u32>,
+    flows: Vec<u32>,
+    bytes: Vec<u64>,
+    how_grouped: Vec<u8>,
+    confidence: Vec<f64>,
+}
+impl RetrievalsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &RetrievalRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.retrieval.push(row.retrieval);
+        self.client.push(row.client.as_bytes());
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.url.push(row.url.as_bytes());
+        self.start.push(row.start);
+        self.end.push(row.end);
+        self.elapsed.push(row.elapsed);
+        self.transactions.push(row.transactions);
+        self.flows.push(row.flows);
+        self.bytes.push(row.bytes);
+        self.how_grouped.push(row.how_grouped as u8);
+        self.confidence.push(row.confidence);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "retrieval",
+                    json_name: Some("retrieval"),
+                    values: Values::U32(self.retrieval),
+                    validity: None,
+                },
+                Column {
+                    name: "client",
+                    json_name: Some("client"),
+                    values: Values::Text(self.client),
+                    validity: None,
+                },
+                Column {
+                    name: "flow",
+                    json_name: Some("flow"),
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: Some("transaction"),
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "url",
+                    json_name: Some("url"),
+                    values: Values::Text(self.url),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: Some("start_ns"),
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "end",
+                    json_name: Some("end_ns"),
+                    values: Values::Time(self.end),
+                    validity: None,
+                },
+                Column {
+                    name: "elapsed",
+                    json_name: Some("elapsed_ns"),
+                    values: Values::Duration(self.elapsed),
+                    validity: None,
+                },
+                Column {
+                    name: "transactions",
+                    json_name: Some("transactions"),
+                    values: Values::U32(self.transactions),
+                    validity: None,
+                },
+                Column {
+                    name: "flows",
+                    json_name: Some("flows"),
+                    values: Values::U32(self.flows),
+                    validity: None,
+                },
+                Column {
+                    name: "bytes",
+                    json_name: Some("bytes"),
+                    values: Values::U64(self.bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "how_grouped",
+                    json_name: Some("how_grouped"),
+                    values: Values::Enum(self.how_grouped, Membership::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "confidence",
+                    json_name: Some("confidence"),
+                    values: Values::F64(self.confidence),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row a transaction of a retrieval, by the start of the request. Transactions whose request was not captured belong to none, and neither do tunnels (CONNECT).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RetrievalTransactionRow {
+    /// Number of the retrieval.
+    pub retrieval: u32,
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction number on the flow.
+    pub transaction: u32,
+    /// Why it belongs to the retrieval.
+    pub how: Membership,
+    /// Flow of the transaction that caused it, if that is known.
+    pub initiator_flow: Option<u32>,
+    /// Number of that transaction on its flow.
+    pub initiator_transaction: Option<u32>,
+    /// When the client could know of it: by then the initiator's link had come, else all of it.
+    pub known: Option<i64>,
+    /// The SYN of its connection if that was opened for it, else its request.
+    pub start: i64,
+    /// First byte of its request.
+    pub request_time: i64,
+    /// Last byte of its response, else the last that was seen of it.
+    pub end: i64,
+}
+/// Gathers [`RetrievalTransactionRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RetrievalTransactionsTable {
+    rows: usize,
+    retrieval: Vec<u32>,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    how: Vec<u8>,
+    initiator_flow: Vec<u32>,
+    initiator_flow_validity: Vec<bool>,
+    initiator_transaction: Vec<u32>,
+    initiator_transaction_validity: Vec<bool>,
+    known: Vec<i64>,
+    known_validity: Vec<bool>,
+    start: Vec<i64>,
+    request_time: Vec<i64>,
+    end: Vec<i64>,
+}
+impl RetrievalTransactionsTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &RetrievalTransactionRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.retrieval.push(row.retrieval);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.how.push(row.how as u8);
+        self.initiator_flow
+            .push(row.initiator_flow.unwrap_or_default());
+        self.initiator_flow_validity
+            .push(row.initiator_flow.is_some());
+        self.initiator_transaction
+            .push(row.initiator_transaction.unwrap_or_default());
+        self.initiator_transaction_validity
+            .push(row.initiator_transaction.is_some());
+        self.known.push(row.known.unwrap_or_default());
+        self.known_validity.push(row.known.is_some());
+        self.start.push(row.start);
+        self.request_time.push(row.request_time);
+        self.end.push(row.end);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "retrieval",
+                    json_name: None,
+                    values: Values::U32(self.retrieval),
+                    validity: None,
+                },
+                Column {
+                    name: "flow",
+                    json_name: None,
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: None,
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "how",
+                    json_name: None,
+                    values: Values::Enum(self.how, Membership::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "initiator_flow",
+                    json_name: None,
+                    values: Values::U32(self.initiator_flow),
+                    validity: Some(self.initiator_flow_validity),
+                },
+                Column {
+                    name: "initiator_transaction",
+                    json_name: None,
+                    values: Values::U32(self.initiator_transaction),
+                    validity: Some(self.initiator_transaction_validity),
+                },
+                Column {
+                    name: "known",
+                    json_name: None,
+                    values: Values::Time(self.known),
+                    validity: Some(self.known_validity),
+                },
+                Column {
+                    name: "start",
+                    json_name: None,
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "request_time",
+                    json_name: None,
+                    values: Values::Time(self.request_time),
+                    validity: None,
+                },
+                Column {
+                    name: "end",
+                    json_name: None,
+                    values: Values::Time(self.end),
+                    validity: None,
+                },
+            ],
+        }
+    }
+}
+/// One row an interval of a retrieval with the transaction and the wait that it was spent on: the chain of transactions that bounds the page time. The rows of a retrieval follow each other without a gap from its start to its end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CriticalPathRow {
+    /// Number of the retrieval.
+    pub retrieval: u32,
+    /// Number of the interval, from 0, by time.
+    pub step: u32,
+    /// Flow number.
+    pub flow: u32,
+    /// Transaction number on the flow.
+    pub transaction: u32,
+    /// What the time was spent on.
+    pub cause: Cause,
+    /// Start of the interval.
+    pub start: i64,
+    /// End of the interval.
+    pub end: i64,
+    /// Its part of the page time, 0 to 1.
+    pub share: f64,
+}
+/// Gathers [`CriticalPathRow`]s by column.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CriticalPathTable {
+    rows: usize,
+    retrieval: Vec<u32>,
+    step: Vec<u32>,
+    flow: Vec<u32>,
+    transaction: Vec<u32>,
+    cause: Vec<u8>,
+    start: Vec<i64>,
+    end: Vec<i64>,
+    share: Vec<f64>,
+}
+impl CriticalPathTable {
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+    pub fn push(&mut self, row: &CriticalPathRow) {
+        self.rows = self.rows.saturating_add(1);
+        self.retrieval.push(row.retrieval);
+        self.step.push(row.step);
+        self.flow.push(row.flow);
+        self.transaction.push(row.transaction);
+        self.cause.push(row.cause as u8);
+        self.start.push(row.start);
+        self.end.push(row.end);
+        self.share.push(row.share);
+    }
+    #[must_use]
+    pub fn into_columns(self) -> Columns {
+        Columns {
+            rows: self.rows,
+            columns: vec![
+                Column {
+                    name: "retrieval",
+                    json_name: None,
+                    values: Values::U32(self.retrieval),
+                    validity: None,
+                },
+                Column {
+                    name: "step",
+                    json_name: None,
+                    values: Values::U32(self.step),
+                    validity: None,
+                },
+                Column {
+                    name: "flow",
+                    json_name: Some("flow"),
+                    values: Values::U32(self.flow),
+                    validity: None,
+                },
+                Column {
+                    name: "transaction",
+                    json_name: Some("transaction"),
+                    values: Values::U32(self.transaction),
+                    validity: None,
+                },
+                Column {
+                    name: "cause",
+                    json_name: Some("cause"),
+                    values: Values::Enum(self.cause, Cause::WORDS),
+                    validity: None,
+                },
+                Column {
+                    name: "start",
+                    json_name: Some("start_ns"),
+                    values: Values::Time(self.start),
+                    validity: None,
+                },
+                Column {
+                    name: "end",
+                    json_name: Some("end_ns"),
+                    values: Values::Time(self.end),
+                    validity: None,
+                },
+                Column {
+                    name: "share",
+                    json_name: None,
+                    values: Values::F64(self.share),
                     validity: None,
                 },
             ],

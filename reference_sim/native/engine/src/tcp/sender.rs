@@ -469,6 +469,10 @@ impl Sender {
         }
         let room = self.edge.saturating_sub(self.next);
         let by_stack = self.stack_edge(stack).saturating_sub(self.next);
+        // Only whole segments go (sender's SWS avoidance), so windows are equal that have room for as many;
+        // and then it is the receiver's that shows on the wire.
+        let mss = self.mss.max(1);
+        let [room, by_congestion, by_stack] = [room, by_congestion, by_stack].map(|it| it / mss);
         if self.offered == 0 {
             Limit::ZeroWindow
         } else if room <= by_congestion && room <= by_stack {

@@ -168,7 +168,9 @@ impl Flow {
                 (true, self.client_half(), self.server_half()),
                 (false, self.server_half(), self.client_half()),
             ] {
-                if half.counts.packets > 0 {
+                // A SYN acknowledges nothing: its sender's window is not known by it here.
+                let has_acked = data.acked > 0 || half.last_window_bytes > 0;
+                if half.counts.packets > 0 && has_acked {
                     let window = half.last_window_bytes;
                     waits.acknowledged(by_client, at, data.acked, window, path);
                 }

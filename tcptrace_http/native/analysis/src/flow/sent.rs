@@ -207,6 +207,7 @@ impl Flow {
                 full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
+                is_pushed: segment.has(flags::PSH),
             };
             waits.sent(from_server, sent, path);
         } else {
@@ -251,7 +252,11 @@ impl Flow {
         if !self.is_http {
             return;
         }
-        let path = self.path();
+        let waits = self.waits.as_deref();
+        let path = Path {
+            takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
+            ..self.path()
+        };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
         self.pauses.sent(data, &path, flight_bytes);
@@ -302,6 +307,7 @@ impl Flow {
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
             sender_permits_sack: server.sack_permitted,
+            takes_ns: 0,
         }
     }
 
@@ -315,6 +321,7 @@ impl Flow {
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
             sender_permits_sack: client.sack_permitted,
+            takes_ns: 0,
         }
     }
 }

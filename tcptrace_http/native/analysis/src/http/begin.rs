@@ -45,7 +45,7 @@ impl Connection {
             wants_tunnel: kind == MethodKind::Connect || message.fields.has_upgrade,
         };
         let answer = self.pairing.request(facts, self.responses.next, out);
-        if !self.requests.begin_body(message) {
+        if !self.requests.begin_body(message, &out.known) {
             self.finish(Role::Request, framing != Framing::Unknown, mark, out);
         }
         if framing == Framing::Unknown {
@@ -109,7 +109,7 @@ impl Connection {
         self.doubt(doubt, mark, out);
         let has_body = self
             .responses
-            .begin_body(Message::from_head(head, origin, framing));
+            .begin_body(Message::from_head(head, origin, framing), &out.known);
         self.responses.is_guess = kind.is_none() && has_body;
         if !has_body {
             self.finish(Role::Response, true, mark, out);

@@ -3,8 +3,11 @@
 //! The digest is XXH3: it takes a fraction of the time that a packet costs, its result is the same
 //! on every machine, and `xxhsum -H3` prints it. It tells bodies apart that were not made to collide.
 
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 
+use super::known_texts::{Known, KnownTexts};
 use super::message::Message;
 use super::Mark;
 
@@ -36,7 +39,7 @@ pub struct Body {
     /// XXH3, 64 bit.
     pub digest: u64,
     /// The body itself, if it is short and text, maybe packed.
-    pub text: Option<Vec<u8>>,
+    pub text: Option<Arc<Vec<u8>>>,
     /// Nanoseconds of each pause between two segments of it.
     pub pauses_ns: Vec<i64>,
 }
@@ -61,6 +64,8 @@ pub(super) struct Keeper {
 enum Kept {
     /// And how long it will be, if that is announced.
     Text(Vec<u8>, usize),
+    /// So many bytes as this one begins with, and then as before.
+    Same(Known, usize, usize),
     Digest(Box<Xxh3>),
 }
 
@@ -68,6 +73,7 @@ impl std::fmt::Debug for Kept {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Kept::Text(text, _) => write!(formatter, "Text of {} bytes", text.len()),
+            Kept::Same(_, bytes, _) => write!(formatter, "Known text of {bytes} bytes"),
             Kept::Digest(_) => formatter.write_str("Digest"),
         }
     }
@@ -75,7 +81,7 @@ impl std::fmt::Debug for Kept {
 
 impl Keeper {
     /// None for a response whose body nobody asks about: any but the final answer to a plain GET.
-    pub(super) fn for_body_of(message: &Message) -> Option<Box<Keeper>> {
+    pub(super) fn for_body_of(message: &Message, known: &KnownTexts) -> Option<Box<Keeper>> {
         if message.status != Some(200) {
             return None;
         }
@@ -89,7 +95,10 @@ impl Keeper {
         let is_text = fields.content_type.as_deref().is_some_and(is_text);
         let kept = if fits && may_be_read && is_text {
             let room = announced.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(0));
-            Kept::Text(Vec::with_capacity(room.min(ROOM_BYTES_MAX)), room)
+            match known.announced(announced) {
+                Some(known) => Kept::Same(known, 0, room),
+                None => Kept::Text(Vec::with_capacity(room.min(ROOM_BYTES_MAX)), room),
+            }
         } else {
             Kept::Digest(Box::new(Xxh3::new()))
         };
@@ -116,6 +125,18 @@ impl Keeper {
     pub(super) fn data(&mut self, bytes: &[u8]) {
         match &mut self.kept {
             Kept::Digest(digest) => digest.update(bytes),
+            Kept::Same(known, so_far, room) => {
+                let end = so_far.saturating_add(bytes.len());
+                if known.text.get(*so_far..end) == Some(bytes) {
+                    *so_far = end;
+                    return;
+                }
+                let same = known.text.get(..*so_far).unwrap_or_default();
+                let mut text = Vec::with_capacity((*room).min(ROOM_BYTES_MAX).max(same.len()));
+                text.extend_from_slice(same);
+                self.kept = Kept::Text(text, *room);
+                self.data(bytes);
+            }
             Kept::Text(text, announced)
                 if text.len().saturating_add(bytes.len()) <= TEXT_BYTES_MAX =>
             {
@@ -135,9 +156,19 @@ impl Keeper {
     }
 
     pub(super) fn into_body(self) -> Body {
+        let whole = |mut text: Vec<u8>| {
+            text.shrink_to_fit();
+            (xxh3_64(&text), Some(Arc::new(text)))
+        };
         let (digest, text) = match self.kept {
             Kept::Digest(digest) => (digest.digest(), None),
-            Kept::Text(text, _) => (xxh3_64(&text), Some(text)),
+            Kept::Same(known, bytes, _) if bytes == known.text.len() => {
+                (known.digest, Some(known.text))
+            }
+            Kept::Same(known, bytes, _) => {
+                whole(known.text.get(..bytes).unwrap_or_default().to_vec())
+            }
+            Kept::Text(text, _) => whole(text),
         };
         Body {
             digest,
@@ -151,6 +182,7 @@ impl Keeper {
             Kept::Digest(_) => size_of::<Xxh3>(),
             // Room that was announced takes no memory before the bytes come.
             Kept::Text(text, _) => text.len(),
+            Kept::Same(_, bytes, _) => *bytes,
         };
         bytes as u64
     }
@@ -205,6 +237,31 @@ mod tests {
         }
         let body = keeper.into_body();
         assert_eq!((body.digest, body.text), (xxh3_64(&bytes), None));
+    }
+
+    #[test]
+    fn test_a_body_is_the_same_whatever_text_it_is_compared_with() {
+        let before: Vec<u8> = (0..5000_u32).map(|at| at.to_le_bytes()[0]).collect();
+        let known = Known {
+            digest: xxh3_64(&before),
+            text: Arc::new(before.clone()),
+        };
+        let mut other = before.clone();
+        if let Some(byte) = other.get_mut(3000) {
+            *byte ^= 1;
+        }
+        let longer = [before.as_slice(), b"more"].concat();
+        let shorter = before.get(..2000).unwrap_or_default().to_vec();
+        for text in [before, other, longer, shorter, Vec::new()] {
+            let mut keeper = Keeper::new(Kept::Same(known.clone(), 0, text.len()));
+            text.chunks(1448).for_each(|part| keeper.data(part));
+            assert_eq!(keeper.held_bytes(), text.len() as u64);
+            let body = keeper.into_body();
+            assert_eq!(
+                (body.digest, body.text),
+                (xxh3_64(&text), Some(Arc::new(text)))
+            );
+        }
     }
 
     #[test]

@@ -350,6 +350,11 @@ impl Connection {
         let Some(message) = self.reader_of(role).finish(complete) else {
             return;
         };
+        if let Some(body) = &message.body {
+            if let Some(text) = &body.text {
+                out.known.put(message.content_length, text, body.digest);
+            }
+        }
         if message.missing_bytes > 0 {
             let detail = format!("{} bytes of the message are missing", message.missing_bytes);
             out.notice(AnomalyKind::MissingData, message.last.later(mark), detail);

@@ -96,7 +96,7 @@ impl Connection {
                     .response(facts, interim, self.requests.next, out);
             }
         }
-        let _ = self.reader_of(role).begin_body(message);
+        let _ = self.reader_of(role).begin_body(message, &out.known);
         self.finish(role, false, mark, out);
     }
 

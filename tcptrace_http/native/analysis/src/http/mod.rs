@@ -32,6 +32,7 @@ mod fields;
 mod framing;
 mod head;
 mod html_links;
+mod known_texts;
 mod loss;
 mod message;
 mod pairing;
@@ -58,6 +59,7 @@ pub use fields::Fields;
 pub use framing::Framing;
 pub use message::{Interim, Link, Links, Message, Transaction};
 
+use known_texts::KnownTexts;
 pub use trace_model::rows::Direction;
 use trace_model::{Anomaly, AnomalyKind};
 
@@ -95,6 +97,8 @@ pub struct Output {
     pub transactions: Vec<Transaction>,
     /// What was odd; `flow` is left for the caller, who knows it.
     pub anomalies: Vec<Anomaly>,
+    /// Of all connections that hand out here.
+    known: KnownTexts,
 }
 
 impl Output {

@@ -5,6 +5,7 @@ use super::chunked::{ChunkedBody, Progress};
 use super::document::Document;
 use super::framing::Framing;
 use super::head::{self, Head, Parsed};
+use super::known_texts::KnownTexts;
 use super::message::{Message, Origin};
 use super::role::Role;
 use super::start_line::StartLine;
@@ -223,7 +224,7 @@ impl Reader {
     }
 
     /// Goes on to the body of the message whose head was just read; false if there is none.
-    pub(super) fn begin_body(&mut self, message: Box<Message>) -> bool {
+    pub(super) fn begin_body(&mut self, message: Box<Message>, known: &KnownTexts) -> bool {
         let body = match message.framing {
             Framing::ContentLength(remaining) => Some(Body::Length { remaining }),
             Framing::Chunked => Some(Body::Chunked(ChunkedBody::new())),
@@ -235,7 +236,7 @@ impl Reader {
             .flatten();
         self.message_bytes = message.held_bytes();
         self.kept = (self.looks_at_bodies && body.is_some())
-            .then(|| Keeper::for_body_of(&message))
+            .then(|| Keeper::for_body_of(&message, known))
             .flatten();
         self.message = Some(message);
         self.state = body.map_or(State::Idle, State::Body);

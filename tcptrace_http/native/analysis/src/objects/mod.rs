@@ -190,7 +190,7 @@ impl Objects {
         let Some(mut found) = body(exchange, url, &details) else {
             return;
         };
-        let text = details.noted.text.as_deref();
+        let text = details.noted.text.as_deref().map(Vec::as_slice);
         let coding = found.content_encoding.as_deref().unwrap_or_default();
         let by_url = key(exchange, format!("{}\0{coding}", url.text()).as_bytes());
         let digest = found.body_digest.to_le_bytes();

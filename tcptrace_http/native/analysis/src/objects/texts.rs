@@ -1,5 +1,7 @@
 //! Texts that are kept to be compared with what the same URL gives later.
 
+use std::sync::Arc;
+
 use lru::LruCache;
 
 /// A few hundred pages and scripts. Those that were not asked for longest go first.
@@ -7,7 +9,7 @@ const TEXTS_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug)]
 pub(super) struct Texts {
-    by_url: LruCache<u64, Vec<u8>>,
+    by_url: LruCache<u64, Arc<Vec<u8>>>,
     bytes: usize,
 }
 
@@ -22,12 +24,11 @@ impl Default for Texts {
 
 impl Texts {
     pub(super) fn get(&self, url: u64) -> Option<&[u8]> {
-        self.by_url.peek(&url).map(Vec::as_slice)
+        self.by_url.peek(&url).map(|text| text.as_slice())
     }
 
     /// Keeps a text in place of the one that the URL gave before.
-    pub(super) fn put(&mut self, url: u64, mut text: Vec<u8>) {
-        text.shrink_to_fit();
+    pub(super) fn put(&mut self, url: u64, text: Arc<Vec<u8>>) {
         self.bytes = self.bytes.saturating_add(text.len());
         let before = self.by_url.put(url, text);
         self.forget(before);
@@ -39,7 +40,7 @@ impl Texts {
         }
     }
 
-    fn forget(&mut self, text: Option<Vec<u8>>) {
+    fn forget(&mut self, text: Option<Arc<Vec<u8>>>) {
         let bytes = text.map_or(0, |text| text.len());
         self.bytes = self.bytes.saturating_sub(bytes);
     }
@@ -53,12 +54,12 @@ mod tests {
     fn test_the_texts_put_longest_ago_go_first_and_a_new_one_replaces_the_old() {
         let mut texts = Texts::default();
         let half = TEXTS_BYTES_MAX / 2;
-        texts.put(1, vec![1; half]);
-        texts.put(2, vec![2; half]);
-        texts.put(1, vec![3; half]);
+        texts.put(1, Arc::new(vec![1; half]));
+        texts.put(2, Arc::new(vec![2; half]));
+        texts.put(1, Arc::new(vec![3; half]));
         assert_eq!(texts.get(1), Some(vec![3; half].as_slice()));
         assert!(texts.get(2).is_some());
-        texts.put(3, vec![4; 1]);
+        texts.put(3, Arc::new(vec![4; 1]));
         assert!(texts.get(2).is_none());
         assert!(texts.get(1).is_some() && texts.get(3).is_some());
     }

@@ -84,6 +84,7 @@ impl Acks {
         let before = self.ring.partition_point(|ack| ack.time_ns <= target);
         let nearest = before
             .checked_sub(1)
+            .or_else(|| self.first_of_an_accelerated_open(time_ns, path_ns))
             .and_then(|at| Some((at, self.ring.get(at)?)));
         let Some((at, ack)) = nearest else {
             return Released::Unknown;
@@ -114,6 +115,13 @@ impl Acks {
             (false, true) => Released::ByAck,
             (false, false) => Released::ByNone,
         }
+    }
+
+    /// The first ACK, if it went more than half a round trip before: the path was measured by a SYN-ACK with
+    /// data (RFC 1644, RFC 7413) then, and seemed longer by the time that took.
+    fn first_of_an_accelerated_open(&self, time_ns: i64, path_ns: i64) -> Option<usize> {
+        let first = self.ring.front()?;
+        (time_ns.saturating_sub(first.time_ns) > path_ns / 2).then_some(0)
     }
 
     /// When a window of zero was opened last.

@@ -74,6 +74,8 @@ pub struct Sent {
     pub opens_hole: bool,
     /// It was lost itself before, as the numbering of its sender's packets shows.
     pub recovery: Option<RecoveryKind>,
+    /// It has the PSH flag.
+    pub is_pushed: bool,
 }
 
 /// Data that was sent before, or fills a hole.
@@ -168,6 +170,7 @@ impl Waits {
             full_bytes: sent.full_bytes,
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
+            is_pushed: sent.is_pushed,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
             self.timeline(from_server).begins();
@@ -194,6 +197,12 @@ impl Waits {
             self.requests
                 .resent(data, sent.hole_start, path.of_requests());
         }
+    }
+
+    /// How long the slowest link takes for a segment of a response, as far as its pace is known.
+    #[must_use]
+    pub fn response_takes_ns(&self, bytes: u32) -> i64 {
+        self.responses.takes_ns(bytes)
     }
 
     /// A probe of a window of zero went by.

@@ -10,6 +10,12 @@ const PACE_MAX_NS: i64 = 15_000_000;
 const STRETCH: i64 = 4;
 /// ... and by this part of the round trip: a paced sender spreads its window over it.
 const RTT_SHARE: i64 = 10;
+/// On a slower link jitter is no larger share of what a segment takes.
+const JITTER_MAX_NS: i64 = PACE_MAX_NS * (STRETCH - 1);
+/// A segment of 1460 bytes at 28.8 kbit/s, the slowest modem that HTTP was measured over.
+const SLOWEST_NS: i64 = 420_000_000;
+/// Headers of IP and TCP, which a link carries besides the payload.
+const HEADER_BYTES: i64 = 40;
 /// The share of a new gap in the mean: what is slower shows within a few.
 const GAIN: i64 = 4;
 
@@ -28,8 +34,8 @@ const STEADY_SHARE: i64 = 50;
 impl Pace {
     /// The longest gap before so many segments that is no wait.
     pub(super) fn burst_max_ns(self, segments: u32, rtt_ns: i64) -> i64 {
-        self.of(segments)
-            .saturating_mul(STRETCH)
+        let pace = self.of(segments);
+        pace.saturating_add(pace.saturating_mul(STRETCH - 1).min(JITTER_MAX_NS))
             .max(BURST_MIN_NS)
             .max(rtt_ns / RTT_SHARE)
     }
@@ -41,10 +47,25 @@ impl Pace {
 
     /// Whether a gap that is too long to begin with is as long as the one before, and so shows the pace of
     /// a slow link.
-    pub(super) fn is_steady_with(&mut self, gap_ns: i64) -> bool {
+    /// `rtt_ns` and `full_bytes` bound it: the headers of a round trip alone take their time on that link.
+    pub(super) fn is_steady_with(&mut self, gap_ns: i64, rtt_ns: i64, full_bytes: u32) -> bool {
+        if gap_ns > Pace::slowest_ns(rtt_ns, full_bytes) {
+            return false;
+        }
         let before = std::mem::replace(&mut self.doubtful_ns, gap_ns);
         let difference = gap_ns.saturating_sub(before).saturating_abs();
         self.mean_ns <= gap_ns / STRETCH && difference <= gap_ns / STEADY_SHARE
+    }
+
+    /// Whether a single gap may be the pace of a slow link, none being known.
+    pub(super) fn may_be_slow(self, gap_ns: i64, rtt_ns: i64, full_bytes: u32) -> bool {
+        self.mean_ns == 0 && gap_ns <= Pace::slowest_ns(rtt_ns, full_bytes)
+    }
+
+    /// The longest that a full segment may take: bare headers cross the link in a round trip.
+    fn slowest_ns(rtt_ns: i64, full_bytes: u32) -> i64 {
+        let full = i64::from(full_bytes).saturating_add(HEADER_BYTES);
+        SLOWEST_NS.min(rtt_ns.saturating_mul(full) / HEADER_BYTES)
     }
 
     /// Forgets what it was for a slow link's.
@@ -56,6 +77,13 @@ impl Pace {
     /// Time that so many segments take.
     pub(super) fn of(self, segments: u32) -> i64 {
         self.mean_ns.saturating_mul(i64::from(segments))
+    }
+
+    /// Time that a segment of so many bytes takes, of which a full one has `full_bytes`.
+    pub(super) fn of_bytes(self, bytes: u32, full_bytes: u32) -> i64 {
+        let full = i64::from(full_bytes).saturating_add(HEADER_BYTES);
+        let bytes = i64::from(bytes.min(full_bytes)).saturating_add(HEADER_BYTES);
+        self.mean_ns.saturating_mul(bytes) / full
     }
 
     /// A gap between two full segments that was no wait.
@@ -141,10 +169,11 @@ impl Flights {
     pub(super) fn limit(self) -> Limit {
         if self.stagnant >= STAGNANT_MIN && !self.had_loss {
             Limit::SendBuffer
+        } else if self.had_loss {
+            // The window shrinks with each loss, so that it was larger before says nothing.
+            Limit::CongestionAvoidance
         } else if self.previous < self.largest {
             Limit::None
-        } else if self.had_loss {
-            Limit::CongestionAvoidance
         } else {
             Limit::SlowStart
         }

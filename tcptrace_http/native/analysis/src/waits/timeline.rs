@@ -27,6 +27,8 @@ const JITTER_RTT_SHARE: i64 = 10;
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const OPENINGS_MAX: usize = 1 << 11;
+/// A segment takes no longer on a link than a full one, by more than this share of it.
+const SAME_PACE_SHARE: i64 = 50;
 /// The least retransmission timeout of stacks in use: an idle sender restarts after it.
 const TIMEOUT_MIN_NS: i64 = 200_000_000;
 /// A segment with payload.
@@ -43,6 +45,8 @@ pub(super) struct Data {
     /// Bytes before it were passed over.
     pub(super) opens_hole: bool,
     pub(super) recovery: Option<RecoveryKind>,
+    /// It was pushed (PSH): its sender had no more to send then.
+    pub(super) is_pushed: bool,
 }
 
 impl Data {
@@ -136,6 +140,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
+    has_more: bool,
     pending: VecDeque<Pending>,
     has_hole: bool,
     settles_by_ack: bool,
@@ -167,6 +173,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            has_more: false,
             pending: VecDeque::new(),
             has_hole: false,
             settles_by_ack: false,
@@ -196,9 +203,12 @@ impl Timeline {
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(super) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
         let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
-        let bytes = opening.map_or(0, |opening| i64::from(opening.1));
-        let full = i64::from(self.full_bytes).max(1);
-        self.pace.of(1).saturating_mul(bytes) / full
+        opening.map_or(0, |opening| self.pace.of_bytes(opening.1, self.full_bytes))
+    }
+
+    /// How long the slowest link takes for a segment, as far as its pace is known.
+    pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
+        self.pace.of_bytes(bytes, self.full_bytes)
     }
 
     /// New data was seen.
@@ -213,6 +223,7 @@ impl Timeline {
         }
         let begins_burst = self.pending.is_empty() || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
+        self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
         self.flights.sent(data.segments);
         self.window.sent(data.end, self.acked, data.full_bytes);
@@ -255,13 +266,17 @@ impl Timeline {
             }
             return None;
         }
-        let pace = self.pace.of(data.segments);
+        let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
-        if are_full
-            && released == Released::ByNone
+        let is_of_link = data.is_full()
             && data.segments == 1
-            && self.pace.is_steady_with(gap)
-        {
+            && !data.opens_hole
+            && released == Released::ByNone;
+        // What was in the sender's buffer waited for nothing but the link.
+        let may_be_pace = self.has_more
+            && !route.is_at_sender
+            && self.pace.may_be_slow(gap, rtt, data.full_bytes);
+        if is_of_link && (may_be_pace || self.pace.is_steady_with(gap, rtt, data.full_bytes)) {
             self.pace.begins_with(gap);
             self.was_pace(gap);
             return None;
@@ -297,15 +312,31 @@ impl Timeline {
         }
     }
 
-    /// The newest gap that was taken for the application's was the pace of a slow link.
+    /// Gaps that were taken for the application's were the pace of a slow link, on which a full segment
+    /// takes `gap`. The newest may have had its part of a wait before it.
     fn was_pace(&mut self, gap: i64) {
         let (idle, burst) = (self.words.idle, self.words.burst);
-        let newest = self.pieces.back_mut().filter(|piece| {
+        let most = gap.saturating_add(gap / SAME_PACE_SHARE);
+        let newest = self.pieces.len().saturating_sub(1);
+        for (at, piece) in self.pieces.iter_mut().enumerate() {
             let length = piece.end.time_ns.saturating_sub(piece.start.time_ns);
-            piece.cause == idle && length <= gap.saturating_mul(2)
-        });
-        if let Some(piece) = newest {
-            piece.cause = burst;
+            let longest = if at == newest {
+                gap.saturating_mul(2)
+            } else {
+                most
+            };
+            if piece.cause == idle && length <= longest {
+                piece.cause = burst;
+            }
+        }
+    }
+
+    /// Time that data takes on the slowest link.
+    fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
+        if segments == 1 {
+            self.pace.of_bytes(bytes, full_bytes)
+        } else {
+            self.pace.of(segments)
         }
     }
 
@@ -334,6 +365,12 @@ impl Timeline {
             (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
             // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).
             (Released::ByAck, Limit::SlowStart) if was_full => {
+                (Cause::SendLimitedSlowStart, INFERRED)
+            }
+            // Data that lay in the buffer, and of which a full segment waited, waited for the window.
+            (Released::ByAck, Limit::None)
+                if was_full && self.has_more && data.is_full() && !self.settles_by_ack =>
+            {
                 (Cause::SendLimitedSlowStart, INFERRED)
             }
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
@@ -590,7 +627,8 @@ impl Timeline {
             )
         } else {
             let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
-            (self.pace.of(data.segments), most)
+            let pace = self.takes(data.bytes, data.segments, self.full_bytes);
+            (pace, most)
         }
     }
 

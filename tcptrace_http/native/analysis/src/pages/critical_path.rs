@@ -1,0 +1,276 @@
+//! The critical path of a retrieval: which wait of which transaction bounded its page time.
+//!
+//! From the last byte of the page backward: the transaction that ended last, back to what released its
+//! request; then the one that did; and so on to the start. A request is released by the latest of three: the
+//! bytes of its initiator that name it had come; the transaction before it on its connection was over; or a
+//! connection became free where the client had as many open as it ever did. What is between is the client's.
+//! The response to a pipelined request is released by the end of the one before it on the connection.
+//!
+//! P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
+//! transaction; X. S. Wang et al., Demystifying Page Load Performance with WProf (NSDI 2013), for the page.
+
+use std::collections::{HashMap, HashSet};
+
+use trace_model::rows::Cause;
+
+/// Flow and number of a transaction.
+pub(super) type Place = (u32, u32);
+
+/// A transaction of a retrieval.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub place: Place,
+    pub initiator: Option<Place>,
+    pub known_ns: Option<i64>,
+    pub start_ns: i64,
+    pub request_ns: i64,
+    pub end_ns: i64,
+}
+
+impl Step {
+    fn by_end(&self) -> (i64, i64, Place) {
+        (self.end_ns, self.request_ns, self.place)
+    }
+}
+
+/// A part of the critical path that is of one transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    pub place: Place,
+    /// When the transaction begins.
+    pub begins_ns: i64,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
+/// When a request could be sent, and the transaction that it had waited for.
+#[derive(Clone, Copy)]
+struct Release {
+    time_ns: i64,
+    step: Step,
+}
+
+/// The critical path of one retrieval, from its end backward: the stretches cover it without a gap.
+///
+/// The first of `steps` by request is the base document. It starts the retrieval, the last byte of any
+/// ends it. A retrieval that took no time has none.
+pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
+    let mut path = Vec::new();
+    let first = steps.iter().min_by_key(|it| (it.request_ns, it.place));
+    let last = steps.iter().max_by_key(|it| it.by_end());
+    let (Some(first), Some(last)) = (first.copied(), last.copied()) else {
+        return path;
+    };
+    let page = Page::of(steps);
+    let (mut current, mut cursor) = (last, last.end_ns);
+    let mut visited: HashSet<Place> = HashSet::new();
+    while cursor > first.start_ns {
+        visited.insert(current.place);
+        let release = page.release(&current, cursor, &visited);
+        let since = release.map_or(first.start_ns, |it| it.time_ns.max(first.start_ns));
+        if since < cursor {
+            path.push(Stretch {
+                place: current.place,
+                begins_ns: current.start_ns,
+                start_ns: since,
+                end_ns: cursor,
+            });
+        }
+        let Some(release) = release else { break };
+        (current, cursor) = (release.step, since);
+    }
+    path
+}
+
+/// The transactions of a retrieval, to be looked up by what had ended when.
+struct Page {
+    by_place: HashMap<Place, Step>,
+    all: Vec<Step>,
+    of_flow: HashMap<u32, Vec<Step>>,
+    requests: Vec<i64>,
+    busy_max: usize,
+}
+
+impl Page {
+    fn of(mut steps: Vec<Step>) -> Page {
+        steps.sort_unstable_by_key(Step::by_end);
+        let mut of_flow: HashMap<u32, Vec<Step>> = HashMap::new();
+        for step in &steps {
+            of_flow.entry(step.place.0).or_default().push(*step);
+        }
+        let mut requests: Vec<i64> = steps.iter().map(|it| it.request_ns).collect();
+        requests.sort_unstable();
+        let mut page = Page {
+            by_place: steps.iter().map(|it| (it.place, *it)).collect(),
+            all: steps,
+            of_flow,
+            requests,
+            busy_max: 0,
+        };
+        let busy = page.all.iter().map(|it| page.busy_before(it.end_ns));
+        page.busy_max = busy.max().unwrap_or(0);
+        page
+    }
+
+    /// What released the request of `step`, of what is no later than `cursor` and was not `visited`.
+    fn release(&self, step: &Step, cursor: i64, visited: &HashSet<Place>) -> Option<Release> {
+        let until = step.request_ns.min(cursor);
+        let before = step
+            .place
+            .1
+            .checked_sub(1)
+            .map(|before| (step.place.0, before));
+        let queued_behind = before
+            .and_then(|before| self.by_place.get(&before))
+            .filter(|it| step.request_ns < it.end_ns && it.end_ns < cursor)
+            .map(|it| Release {
+                time_ns: it.end_ns,
+                step: *it,
+            });
+        let initiator = step.initiator.and_then(|it| self.by_place.get(&it));
+        let named = initiator
+            .zip(step.known_ns)
+            .filter(|(_, known_ns)| *known_ns <= until)
+            .map(|(it, known_ns)| Release {
+                time_ns: known_ns,
+                step: *it,
+            });
+        let of_flow = self.of_flow.get(&step.place.0);
+        let over = of_flow.and_then(|steps| latest(steps, until, step));
+        let free = latest(&self.all, until, step)
+            .filter(|free| initiator.is_none() || self.busy_before(free.time_ns) == self.busy_max);
+        let mut found: Option<Release> = None;
+        for release in [queued_behind, named, over, free].into_iter().flatten() {
+            let is_later = found.is_none_or(|found| release.time_ns > found.time_ns);
+            if is_later && !visited.contains(&release.step.place) {
+                found = Some(release);
+            }
+        }
+        found
+    }
+
+    /// Transactions in progress just before that time.
+    fn busy_before(&self, end_ns: i64) -> usize {
+        let begun = self.requests.partition_point(|request| *request < end_ns);
+        let ended = self.all.partition_point(|it| it.end_ns < end_ns);
+        begun.saturating_sub(ended)
+    }
+}
+
+/// The last that had ended by then, of transactions by their end.
+fn latest(steps: &[Step], until: i64, other_than: &Step) -> Option<Release> {
+    let count = steps.partition_point(|it| it.end_ns <= until);
+    let ended = steps.get(..count)?.iter().rev();
+    let step = ended.copied().find(|it| it.place != other_than.place)?;
+    Some(Release {
+        time_ns: step.end_ns,
+        step,
+    })
+}
+
+/// A wait of a transaction.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub cause: Cause,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
+/// The stretch cut by the waits of its transaction, which are in order, and what no wait covers: time before the
+/// transaction has begun is `client.think`, other time `unexplained`.
+pub(super) fn pieces(stretch: &Stretch, waits: impl Iterator<Item = Wait>) -> Vec<Wait> {
+    let mut pieces = Vec::new();
+    let mut cursor = stretch.start_ns;
+    for wait in waits {
+        let start_ns = wait.start_ns.max(cursor);
+        let end_ns = wait.end_ns.min(stretch.end_ns);
+        if start_ns < end_ns {
+            uncovered(stretch, cursor, start_ns, &mut pieces);
+            // Where two waits claim a time, the first has it.
+            pieces.push(Wait {
+                start_ns,
+                end_ns,
+                ..wait
+            });
+            cursor = end_ns;
+        }
+    }
+    uncovered(stretch, cursor, stretch.end_ns, &mut pieces);
+    pieces
+}
+
+fn uncovered(stretch: &Stretch, start_ns: i64, end_ns: i64, pieces: &mut Vec<Wait>) {
+    let begins_ns = stretch.begins_ns.clamp(start_ns, end_ns);
+    for (cause, start_ns, end_ns) in [
+        (Cause::ClientThink, start_ns, begins_ns),
+        (Cause::Unexplained, begins_ns, end_ns),
+    ] {
+        if start_ns < end_ns {
+            pieces.push(Wait {
+                cause,
+                start_ns,
+                end_ns,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(place: Place, begun: (i64, i64), end_ns: i64, named: Option<(Place, i64)>) -> Step {
+        Step {
+            place,
+            initiator: named.map(|(initiator, _)| initiator),
+            known_ns: named.map(|(_, known_ns)| known_ns),
+            start_ns: begun.0,
+            request_ns: begun.1,
+            end_ns,
+        }
+    }
+
+    fn path(steps: Vec<Step>) -> Vec<(Place, i64, i64)> {
+        let path = stretches(steps);
+        path.iter()
+            .map(|it| (it.place, it.start_ns, it.end_ns))
+            .collect()
+    }
+
+    #[test]
+    fn a_request_is_released_by_the_link_that_names_it_and_not_by_the_end_of_its_document() {
+        let document = step((0, 0), (0, 10), 200, None);
+        let image = step((1, 0), (50, 60), 300, Some(((0, 0), 50)));
+        let expected = [((1, 0), 50, 300), ((0, 0), 0, 50)];
+        assert_eq!(path(vec![document, image]), expected);
+    }
+
+    #[test]
+    fn with_all_connections_in_use_a_request_waits_for_the_one_that_ends() {
+        let document = ((0, 0), 100);
+        let steps = vec![
+            step((0, 0), (0, 0), 100, None),
+            step((1, 0), (100, 100), 180, Some(document)),
+            step((2, 0), (100, 100), 240, Some(document)),
+            step((3, 0), (181, 182), 300, Some(document)),
+        ];
+        let expected = [((3, 0), 180, 300), ((1, 0), 100, 180), ((0, 0), 0, 100)];
+        assert_eq!(path(steps), expected);
+    }
+
+    #[test]
+    fn a_pipelined_response_waits_for_the_one_before_it() {
+        let steps = vec![
+            step((0, 0), (0, 0), 100, None),
+            step((0, 1), (101, 101), 300, None),
+            step((0, 2), (101, 101), 310, None),
+        ];
+        let expected = [((0, 2), 300, 310), ((0, 1), 100, 300), ((0, 0), 0, 100)];
+        assert_eq!(path(steps), expected);
+    }
+
+    #[test]
+    fn a_retrieval_that_took_no_time_has_no_path() {
+        assert_eq!(path(vec![step((0, 0), (5, 5), 5, None)]), []);
+    }
+}

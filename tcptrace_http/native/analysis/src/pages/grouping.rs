@@ -1,0 +1,256 @@
+//! Which transactions of a client made up one page.
+//!
+//! The evidence, the strongest first: a response sends the client on to the target (`Location`); the
+//! request says where its target was found (`Referer`); a document fetched before refers to it; and where
+//! nothing does, time: a transaction belongs to the page before it unless the client was silent for a second.
+
+use std::collections::{HashMap, HashSet};
+
+use trace_model::rows::Membership;
+
+use super::requests::{Request, Requests};
+use super::SILENCE_MIN_NS;
+
+/// After a silence this long it was the user or a timer, whatever Referer says: a page that stands open goes
+/// on asking. Google's Time to Interactive takes a page as loaded when the network was quiet for 5 s.
+const LOADED_SILENCE_MIN_NS: i64 = 5_000_000_000;
+const SUCCESS_MAX: i64 = 299;
+const REDIRECT_MAX: i64 = 399;
+
+/// What caused a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caused {
+    pub initiator: usize,
+    pub how: Membership,
+    pub known_ns: i64,
+}
+
+/// A request and the page that it belongs to.
+#[derive(Clone, Debug)]
+pub(super) struct Member {
+    pub cause: Option<Caused>,
+    /// Number of the page, in the order of the requests that began one; the latest that had begun.
+    pub group: usize,
+    newest: usize,
+    pub how: Membership,
+}
+
+/// What is known of a request before the pages are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Evidence {
+    cause: Option<Caused>,
+    /// None for the first request of a client.
+    silence_ns: Option<i64>,
+}
+
+impl Evidence {
+    fn follows_silence(self) -> bool {
+        self.silence_ns
+            .is_none_or(|silence| silence >= SILENCE_MIN_NS)
+    }
+}
+
+/// The page of each request.
+pub(super) fn members(requests: &Requests) -> Vec<Member> {
+    let mut evidence = evidence(requests);
+    let members = grouped(requests, &evidence);
+    let kept = kept_style_sheets(requests, &members);
+    if kept.is_empty() {
+        return members;
+    }
+    for row in kept {
+        if let Some(evidence) = evidence.get_mut(row) {
+            evidence.cause = None;
+        }
+    }
+    grouped(requests, &evidence)
+}
+
+/// Rows by client and URL, in the order of a time.
+type ByUrl = HashMap<(usize, usize), Vec<(i64, usize)>>;
+
+fn by_url(rows: impl Iterator<Item = (usize, usize, i64, usize)>) -> ByUrl {
+    let mut by_url = ByUrl::new();
+    for (client, url, at, row) in rows {
+        by_url.entry((client, url)).or_default().push((at, row));
+    }
+    for rows in by_url.values_mut() {
+        // Stable: of two at one time the later counts.
+        rows.sort_by_key(|(at, _)| *at);
+    }
+    by_url
+}
+
+/// The latest that was there at that time.
+fn latest(by_url: &ByUrl, client: usize, url: usize, until: i64) -> Option<(i64, usize)> {
+    let rows = by_url.get(&(client, url))?;
+    let count = rows.partition_point(|(at, _)| *at <= until);
+    rows.get(count.checked_sub(1)?).copied()
+}
+
+fn evidence(requests: &Requests) -> Vec<Evidence> {
+    let rows = || requests.rows.iter().enumerate();
+    let answered = || rows().filter_map(|(row, it)| Some((row, it, it.answer_ns?)));
+    let redirects =
+        by_url(answered().filter_map(|(row, it, at)| Some((it.client, it.leads_to?, at, row))));
+    // Of documents only those are looked up that a Referer names.
+    let named: HashSet<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
+    let documents = by_url(
+        answered()
+            .filter(|(_, it, _)| named.contains(&it.url))
+            .map(|(row, it, at)| (it.client, it.url, at, row)),
+    );
+    let links = by_url(requests.links.iter().filter_map(|link| {
+        let client = requests.rows.get(link.row)?.client;
+        Some((client, link.url, link.known_ns, link.row))
+    }));
+    let mut last: Option<(usize, i64)> = None;
+    let each = rows().map(|(row, it)| {
+        let end_before = last
+            .filter(|(client, _)| *client == it.client)
+            .map(|(_, end)| end);
+        last = Some((
+            it.client,
+            end_before.map_or(it.end_ns, |end| end.max(it.end_ns)),
+        ));
+        let silence_ns = end_before.map(|end| it.request_ns.saturating_sub(end));
+        let redirect = latest(&redirects, it.client, it.url, it.request_ns)
+            .filter(|(at, _)| it.request_ns.saturating_sub(*at) <= SILENCE_MIN_NS);
+        let document = it
+            .referer
+            .and_then(|referer| latest(&documents, it.client, referer, it.request_ns));
+        let link = latest(&links, it.client, it.url, it.request_ns);
+        let cause = cause(requests, it, redirect, document, link);
+        let is_caused = cause.is_some_and(|cause| {
+            let is_clicked =
+                cause.how == Membership::Referer && link.is_none() && is_navigation(it, silence_ns);
+            !is_clicked
+                && silence_ns.is_some_and(|silence| silence < LOADED_SILENCE_MIN_NS)
+                && cause.initiator < row
+        });
+        Evidence {
+            cause: cause.filter(|_| is_caused),
+            silence_ns,
+        }
+    });
+    each.collect()
+}
+
+fn cause(
+    requests: &Requests,
+    request: &Request,
+    redirect: Option<(i64, usize)>,
+    document: Option<(i64, usize)>,
+    link: Option<(i64, usize)>,
+) -> Option<Caused> {
+    let by = [
+        (redirect, Membership::Redirect),
+        (document, Membership::Referer),
+        (link, Membership::Link),
+    ];
+    let (initiator, how) = by
+        .into_iter()
+        .find_map(|(found, how)| Some((found?.1, how)))?;
+    let known_ns = match link {
+        Some((known_ns, row)) if row == initiator => known_ns,
+        _ => requests.rows.get(initiator)?.end_ns,
+    };
+    Some(Caused {
+        initiator,
+        how,
+        known_ns: known_ns.min(request.request_ns),
+    })
+}
+
+/// Whether it is what the user asked for: a page that the one before had a link to click on.
+fn is_navigation(request: &Request, silence_ns: Option<i64>) -> bool {
+    (request.is_html || request.is_redirect())
+        && silence_ns.is_some_and(|silence| silence >= SILENCE_MIN_NS)
+        && request.status.is_some_and(|status| status <= REDIRECT_MAX)
+}
+
+/// What a style sheet of an earlier page refers to, if a newer page has begun: the client has kept the style
+/// sheet, and the newer page is what needs it now.
+fn kept_style_sheets(requests: &Requests, members: &[Member]) -> Vec<usize> {
+    let mut ends: HashMap<usize, i64> = HashMap::new();
+    let mut kept = Vec::new();
+    for (row, (it, member)) in requests.rows.iter().zip(members).enumerate() {
+        let before = ends.get(&member.group).copied();
+        let is_silent =
+            before.is_some_and(|end| it.request_ns.saturating_sub(end) >= SILENCE_MIN_NS);
+        let initiator = member.cause.and_then(|it| requests.rows.get(it.initiator));
+        let is_of_object = initiator.is_some_and(|initiator| !initiator.is_html);
+        if is_of_object && member.newest != member.group && is_silent {
+            kept.push(row);
+        }
+        ends.insert(
+            member.group,
+            before.map_or(it.end_ns, |end| end.max(it.end_ns)),
+        );
+    }
+    kept
+}
+
+fn grouped(requests: &Requests, evidence: &[Evidence]) -> Vec<Member> {
+    let begins = beginnings(requests, evidence);
+    let mut newest = 0_usize;
+    let mut members: Vec<Member> = Vec::with_capacity(requests.rows.len());
+    for (evidence, begins) in evidence.iter().zip(begins) {
+        newest = newest.saturating_add(usize::from(begins));
+        // What caused it comes before it.
+        let root = evidence
+            .cause
+            .and_then(|cause| members.get(cause.initiator));
+        let group = root.map_or(newest, |root| root.group);
+        let how = evidence.cause.map_or(Membership::Time, |cause| cause.how);
+        members.push(Member {
+            cause: evidence.cause,
+            group,
+            newest,
+            how: if begins { Membership::Base } else { how },
+        });
+    }
+    members
+}
+
+/// Which requests begin a page.
+fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
+    let causes = || {
+        evidence
+            .iter()
+            .zip(&requests.rows)
+            .filter_map(|(it, row)| Some((it.cause?, row)))
+    };
+    let initiators: HashSet<usize> = causes().map(|(cause, _)| cause.initiator).collect();
+    let to_page: HashSet<usize> = causes()
+        .filter(|(cause, row)| cause.how == Membership::Redirect && row.is_html)
+        .map(|(cause, _)| cause.initiator)
+        .collect();
+    // A client that sends Referer leaves it out where the user named the page.
+    let names: HashSet<usize> = requests
+        .rows
+        .iter()
+        .filter_map(|it| it.referer.map(|_| it.client))
+        .collect();
+    // Of the page that began last: its URL, and when each of its URLs was fetched last.
+    let mut page = None;
+    let mut ends: HashMap<usize, i64> = HashMap::new();
+    let each = evidence.iter().zip(&requests.rows).enumerate();
+    each.map(|(row, (evidence, it))| {
+        let is_root = evidence.cause.is_none();
+        let is_document = it.is_html
+            && it.status.is_some_and(|status| status <= SUCCESS_MAX)
+            && (initiators.contains(&row) || names.contains(&it.client));
+        let is_page = is_document || to_page.contains(&row);
+        let begins = is_root && (evidence.follows_silence() || is_page);
+        if begins {
+            page = Some(it.url);
+            ends.clear();
+        }
+        let before = ends.insert(it.url, it.end_ns);
+        // A page does not ask for its own document again.
+        let is_again = page == Some(it.url) && before.is_some_and(|end| end <= it.request_ns);
+        begins || (is_root && is_again)
+    })
+    .collect()
+}

@@ -1,0 +1,436 @@
+//! The pages of a capture, gathered from all its batches: a page may have transactions in any of them.
+//!
+//! Theory of operation. [`Pages`] takes the rows that pages are made of, batch by batch, and makes the tables
+//! `retrievals`, `retrieval_transactions` and `critical_path` when all is there: the [`requests`] by client and
+//! time, then [`grouping`] by evidence, then the [`critical_path`] of each page through the waits of its
+//! transactions.
+
+mod critical_path;
+mod grouping;
+mod reference;
+mod requests;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use trace_model::column::{Column, Columns, Values};
+use trace_model::rows::{
+    Cause, CriticalPathRow, CriticalPathTable, Membership, RetrievalRow, RetrievalTransactionRow,
+    RetrievalTransactionsTable, RetrievalsTable,
+};
+
+use critical_path::{pieces, stretches, Place, Step, Stretch, Wait};
+use grouping::{members, Member};
+use requests::{Request, Requests};
+
+/// A silence of the client from which on a transaction that nothing else explains begins a new page.
+/// B. Mah, An Empirical Model of HTTP Network Traffic (INFOCOM 1997) divides pages at one second, and
+/// P. Barford and M. Crovella (SIGMETRICS 1998) the off times of the browser from those of the user.
+const SILENCE_MIN_NS: i64 = 1_000_000_000;
+
+/// What pages are made from, and the columns that are kept of each. Detectors of pages have no others.
+const SOURCES: [(&str, &[&str]); 5] = [
+    (
+        "flows",
+        &[
+            "flow",
+            "client",
+            "server",
+            "server_port",
+            "start",
+            "has_syn",
+            "initial_rtt",
+            "server_path_rtt",
+            "client_path_rtt",
+            "initial_window_segments",
+            "segment_bytes",
+        ],
+    ),
+    (
+        "transactions",
+        &[
+            "flow",
+            "index",
+            "method",
+            "target",
+            "host",
+            "referer",
+            "status",
+            "request_frame",
+            "response_first_frame",
+            "request_time",
+            "request_last_time",
+            "response_first_time",
+            "response_last_time",
+            "response_wire_bytes",
+            "last_ack_time",
+            "content_type",
+            "location",
+        ],
+    ),
+    ("links", &["flow", "transaction", "time", "url", "base"]),
+    ("waits", &["flow", "transaction", "cause", "start", "end"]),
+    ("flaws", &["flow", "flaw"]),
+];
+
+/// How sure it is that a transaction belongs to the retrieval, by its evidence. A Location and a Referer
+/// are what the peers themselves say; a link may be followed again by a later page; and time is a guess
+/// of which Mah found no better.
+fn confidence(how: Membership) -> f64 {
+    match how {
+        Membership::Base => 1.0,
+        Membership::Redirect | Membership::Referer => 0.95,
+        Membership::Link => 0.9,
+        Membership::Time => 0.6,
+    }
+}
+
+/// A wait that a detector has put in place of those of the core: its transaction, cause, start and end.
+pub type Stalled = (u32, u32, String, i64, i64);
+
+/// Gathers what pages are made of.
+#[derive(Debug, Default)]
+pub struct Pages {
+    /// Of each table the rows of each batch: joined, they would take twice the memory as they grow.
+    sources: BTreeMap<&'static str, Vec<Columns>>,
+    bytes: usize,
+    /// The waits of transactions that are not those of the core.
+    stalled: HashMap<Place, Vec<Wait>>,
+    bytes_max: usize,
+    /// Transactions that were left out because all of them take too much.
+    left_out: usize,
+}
+
+/// The tables of pages.
+#[derive(Debug)]
+pub struct PageTables {
+    pub retrievals: Columns,
+    pub retrieval_transactions: Columns,
+    pub critical_path: Columns,
+}
+
+impl Pages {
+    /// Of rows that take no more than so much memory.
+    #[must_use]
+    pub fn new(bytes_max: usize) -> Self {
+        Pages {
+            bytes_max,
+            ..Pages::default()
+        }
+    }
+
+    /// Adds the rows of a batch. `stalled` are all waits of those transactions whose waits are others than
+    /// the core's, in order.
+    ///
+    /// Where all rows take too much, there are no pages: those of a part of a capture would be wrong.
+    pub fn add(&mut self, tables: &BTreeMap<&'static str, Columns>, stalled: Vec<Stalled>) {
+        for (name, wanted) in SOURCES {
+            let Some(columns) = tables.get(name) else {
+                continue;
+            };
+            let part = columns.part(|column| wanted.contains(&column), None::<fn(usize) -> bool>);
+            let bytes = part.columns.iter().map(Column::bytes);
+            self.bytes = self.bytes.saturating_add(bytes.sum());
+            self.sources.entry(name).or_default().push(part);
+        }
+        for (flow, transaction, cause, start_ns, end_ns) in stalled {
+            let cause = Cause::ALL.iter().find(|it| it.word() == cause);
+            self.stalled
+                .entry((flow, transaction))
+                .or_default()
+                .push(Wait {
+                    cause: cause.copied().unwrap_or(Cause::Unexplained),
+                    start_ns,
+                    end_ns,
+                });
+        }
+        if self.bytes > self.bytes_max {
+            let here = self.parts("transactions").iter().map(|part| part.rows);
+            self.left_out = self.left_out.saturating_add(here.sum());
+            self.sources.clear();
+            self.stalled.clear();
+        }
+    }
+
+    /// What to say where there are no pages because there were too many.
+    #[must_use]
+    pub fn complaint(&self) -> Option<String> {
+        (self.left_out > 0).then(|| {
+            format!(
+                "pages are not made of {} transactions: what is needed of them has reached {} MiB",
+                self.left_out,
+                self.bytes_max >> 20
+            )
+        })
+    }
+
+    /// A table that was gathered.
+    #[must_use]
+    pub fn source(&self, name: &str) -> Columns {
+        let mut all = Columns::default();
+        let parts = self.parts(name).iter();
+        parts.for_each(|part| all.append(part.clone()));
+        all
+    }
+
+    fn parts(&self, name: &str) -> &[Columns] {
+        self.sources.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// The tables of pages, of all that was gathered.
+    #[must_use]
+    pub fn tables(&self) -> PageTables {
+        let requests = Requests::of(
+            self.parts("transactions"),
+            self.parts("flows"),
+            self.parts("links"),
+        );
+        let members = members(&requests);
+        let waits = WaitsOf::of(self.parts("waits"), &self.stalled);
+        let mut made = Making::default();
+        for rows in pages(&requests, &members) {
+            made.page(&requests, &members, &rows, &waits);
+        }
+        PageTables {
+            retrievals: made.retrievals.into_columns(),
+            retrieval_transactions: made.transactions.into_columns(),
+            critical_path: made.path.into_columns(),
+        }
+    }
+
+    /// Whether a page of `tables` has so many transactions, and more than `of_flow_min` of them on a flow whose
+    /// round trip is at least `rtt_min_ns`.
+    #[must_use]
+    pub fn has_chain(
+        &self,
+        tables: &PageTables,
+        transactions_min: u32,
+        of_flow_min: u32,
+        rtt_min_ns: i64,
+    ) -> bool {
+        let far: HashSet<u32> = self
+            .parts("flows")
+            .iter()
+            .flat_map(|flows| far_flows(flows, rtt_min_ns))
+            .collect();
+        let counts = tables
+            .retrievals
+            .numbers("transactions")
+            .unwrap_or_default();
+        let of_pages = &tables.retrieval_transactions;
+        let retrievals = of_pages.numbers("retrieval").unwrap_or_default();
+        let flows = of_pages.numbers("flow").unwrap_or_default();
+        let mut of_flow: HashMap<(u32, u32), u32> = HashMap::new();
+        retrievals.iter().zip(flows).any(|(retrieval, flow)| {
+            let count = counts.get(usize::try_from(*retrieval).unwrap_or(usize::MAX));
+            if !far.contains(flow) || count < Some(&transactions_min) {
+                return false;
+            }
+            let count = of_flow.entry((*retrieval, *flow)).or_default();
+            *count = count.saturating_add(1);
+            *count > of_flow_min
+        })
+    }
+}
+
+/// The flows whose round trip is at least so long.
+fn far_flows(flows: &Columns, rtt_min_ns: i64) -> impl Iterator<Item = u32> + '_ {
+    let rtt_ns = |row| {
+        let integer = |name| flows.column(name)?.integer(row);
+        let both = integer("server_path_rtt").zip(integer("client_path_rtt"));
+        both.map(|(server, client)| server.saturating_add(client))
+            .or_else(|| integer("initial_rtt"))
+    };
+    let numbers = flows.numbers("flow").unwrap_or_default().iter().enumerate();
+    numbers
+        .filter(move |(row, _)| rtt_ns(*row).is_some_and(|rtt_ns| rtt_ns >= rtt_min_ns))
+        .map(|(_, flow)| *flow)
+}
+
+/// The rows of each page, in the order of the pages.
+fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
+    let mut numbers: HashMap<usize, usize> = HashMap::new();
+    let mut pages: Vec<Vec<usize>> = Vec::new();
+    for (row, member) in members.iter().enumerate() {
+        let number = *numbers.entry(member.group).or_insert_with(|| {
+            pages.push(Vec::new());
+            pages.len().saturating_sub(1)
+        });
+        if let Some(page) = pages.get_mut(number) {
+            page.push(row);
+        }
+    }
+    let by_start = |rows: &Vec<usize>| {
+        let first = rows.first().and_then(|row| requests.rows.get(*row));
+        first.map(|it| (it.start_ns, it.flow, it.transaction))
+    };
+    pages.sort_by_key(by_start);
+    pages
+}
+
+/// The finished waits by transaction.
+struct WaitsOf<'a> {
+    /// The part that has them, their first row there, and their number.
+    rows: HashMap<Place, (&'a Columns, usize, usize)>,
+    stalled: &'a HashMap<Place, Vec<Wait>>,
+}
+
+impl<'a> WaitsOf<'a> {
+    fn of(parts: &'a [Columns], stalled: &'a HashMap<Place, Vec<Wait>>) -> WaitsOf<'a> {
+        let mut rows: HashMap<Place, (&Columns, usize, usize)> = HashMap::new();
+        for part in parts {
+            let flows = part.numbers("flow").unwrap_or_default().iter();
+            let transactions = part.numbers("transaction").unwrap_or_default();
+            // No transaction is in two parts, and in each its waits follow each other.
+            for (row, (flow, transaction)) in flows.zip(transactions).enumerate() {
+                let (.., count) = rows.entry((*flow, *transaction)).or_insert((part, row, 0));
+                *count = count.saturating_add(1);
+            }
+        }
+        WaitsOf { rows, stalled }
+    }
+
+    fn pieces(&self, stretch: &Stretch) -> Vec<Wait> {
+        if let Some(waits) = self.stalled.get(&stretch.place) {
+            return pieces(stretch, waits.iter().copied());
+        }
+        let Some((part, first, count)) = self.rows.get(&stretch.place).copied() else {
+            return pieces(stretch, std::iter::empty());
+        };
+        let values = |name| part.column(name).map(|column| &column.values);
+        let (Some(Values::Enum(causes, _)), Some(Values::Time(starts)), Some(Values::Time(ends))) =
+            (values("cause"), values("start"), values("end"))
+        else {
+            return pieces(stretch, std::iter::empty());
+        };
+        let waits = (first..first.saturating_add(count)).filter_map(|row| {
+            Some(Wait {
+                cause: *Cause::ALL.get(usize::from(*causes.get(row)?))?,
+                start_ns: *starts.get(row)?,
+                end_ns: *ends.get(row)?,
+            })
+        });
+        pieces(stretch, waits)
+    }
+}
+
+#[derive(Default)]
+struct Making {
+    count: u32,
+    retrievals: RetrievalsTable,
+    transactions: RetrievalTransactionsTable,
+    path: CriticalPathTable,
+}
+
+impl Making {
+    fn page(
+        &mut self,
+        requests: &Requests,
+        members: &[Member],
+        rows: &[usize],
+        waits: &WaitsOf<'_>,
+    ) {
+        let all = || {
+            let rows = rows.iter();
+            rows.filter_map(|row| Some((requests.rows.get(*row)?, members.get(*row)?)))
+        };
+        let Some((base, _)) = all().next() else {
+            return;
+        };
+        let retrieval = self.count;
+        self.count = retrieval.saturating_add(1);
+        let steps: Vec<Step> = all()
+            .map(|(it, member)| step(requests, it, member))
+            .collect();
+        for ((_, member), step) in all().zip(&steps) {
+            self.transactions.push(&RetrievalTransactionRow {
+                retrieval,
+                flow: step.place.0,
+                transaction: step.place.1,
+                how: member.how,
+                initiator_flow: step.initiator.map(|it| it.0),
+                initiator_transaction: step.initiator.map(|it| it.1),
+                known: step.known_ns,
+                start: step.start_ns,
+                request_time: step.request_ns,
+                end: step.end_ns,
+            });
+        }
+        let end = all().map(|(it, _)| it.end_ns).max().unwrap_or(base.end_ns);
+        let elapsed = end.saturating_sub(base.start_ns);
+        let flows: HashSet<u32> = all().map(|(it, _)| it.flow).collect();
+        self.retrievals.push(&RetrievalRow {
+            retrieval,
+            client: requests
+                .clients
+                .get(base.client)
+                .cloned()
+                .unwrap_or_default(),
+            flow: base.flow,
+            transaction: base.transaction,
+            url: requests.url(base.url).to_owned(),
+            start: base.start_ns,
+            end,
+            elapsed,
+            transactions: u32::try_from(steps.len()).unwrap_or(u32::MAX),
+            flows: u32::try_from(flows.len()).unwrap_or(u32::MAX),
+            bytes: all().map(|(it, _)| it.bytes).fold(0, u64::saturating_add),
+            how_grouped: all()
+                .map(|(_, member)| member.how)
+                .max()
+                .unwrap_or_default(),
+            confidence: mean(all().map(|(_, member)| confidence(member.how))),
+        });
+        self.path(retrieval, elapsed, stretches(steps), waits);
+    }
+
+    fn path(
+        &mut self,
+        retrieval: u32,
+        elapsed: i64,
+        mut stretches: Vec<Stretch>,
+        waits: &WaitsOf<'_>,
+    ) {
+        stretches.reverse();
+        let pieces = stretches.iter().flat_map(|stretch| {
+            let pieces = waits.pieces(stretch);
+            pieces.into_iter().map(|piece| (stretch.place, piece))
+        });
+        for (step, ((flow, transaction), piece)) in (0_u32..).zip(pieces) {
+            self.path.push(&CriticalPathRow {
+                retrieval,
+                step,
+                flow,
+                transaction,
+                cause: piece.cause,
+                start: piece.start_ns,
+                end: piece.end_ns,
+                share: piece.end_ns.saturating_sub(piece.start_ns) as f64 / elapsed as f64,
+            });
+        }
+    }
+}
+
+fn step(requests: &Requests, request: &Request, member: &Member) -> Step {
+    let initiator = member.cause.and_then(|it| requests.rows.get(it.initiator));
+    Step {
+        place: (request.flow, request.transaction),
+        initiator: initiator.map(|it| (it.flow, it.transaction)),
+        known_ns: member.cause.map(|it| it.known_ns),
+        start_ns: request.start_ns,
+        request_ns: request.request_ns,
+        end_ns: request.end_ns,
+    }
+}
+
+/// The mean of numbers whose sum is compensated (Kahan), so that many of them lose no digits.
+fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut lost, mut count) = (0.0, 0.0, 0.0);
+    for number in numbers {
+        let more: f64 = number - lost;
+        let next: f64 = sum + more;
+        lost = (next - sum) - more;
+        sum = next;
+        count += 1.0;
+    }
+    sum / count
+}

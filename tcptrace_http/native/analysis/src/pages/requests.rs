@@ -1,0 +1,309 @@
+//! What is read of each transaction to make pages: its place, times, URL, and what it refers to.
+
+use std::collections::HashMap;
+
+use trace_model::column::{Column, Columns};
+
+use super::reference::{normal, resolved};
+use super::SILENCE_MIN_NS;
+
+/// Status codes that send the client elsewhere (RFC 9110, section 15.4).
+const REDIRECTS: [i64; 5] = [301, 302, 303, 307, 308];
+
+/// A transaction whose request was captured. URLs are numbers: the same one is the same number.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    /// Numbers of clients are in the order of their addresses as text.
+    pub client: usize,
+    pub flow: u32,
+    pub transaction: u32,
+    pub request_ns: i64,
+    pub start_ns: i64,
+    pub answer_ns: Option<i64>,
+    pub end_ns: i64,
+    pub status: Option<i64>,
+    pub url: usize,
+    pub referer: Option<usize>,
+    /// Where a redirect leads to.
+    pub leads_to: Option<usize>,
+    pub is_html: bool,
+    pub bytes: u64,
+}
+
+impl Request {
+    pub(super) fn is_redirect(&self) -> bool {
+        self.status
+            .is_some_and(|status| REDIRECTS.contains(&status))
+    }
+}
+
+/// A link of a document, by the row of its request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    pub row: usize,
+    pub url: usize,
+    pub known_ns: i64,
+}
+
+/// All requests by client and time.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    pub clients: Vec<String>,
+    pub rows: Vec<Request>,
+    pub links: Vec<Link>,
+    urls: Urls,
+}
+
+#[derive(Debug, Default)]
+struct Urls {
+    numbers: HashMap<String, usize>,
+    texts: Vec<String>,
+}
+
+impl Urls {
+    fn text(&self, number: usize) -> &str {
+        self.texts.get(number).map_or("", String::as_str)
+    }
+
+    fn number(&mut self, url: &str) -> usize {
+        if let Some(number) = self.numbers.get(url) {
+            return *number;
+        }
+        let number = self.texts.len();
+        self.numbers.insert(url.to_owned(), number);
+        self.texts.push(url.to_owned());
+        number
+    }
+}
+
+impl Requests {
+    pub(super) fn of(transactions: &[Columns], flows: &[Columns], links: &[Columns]) -> Requests {
+        let mut requests = Requests::default();
+        let flows = Flows::of(flows, &mut requests.clients);
+        for part in transactions {
+            let source = Source::of(part);
+            let urls = &mut requests.urls;
+            let rows = (0..part.rows).filter_map(|row| source.request(row, &flows, urls));
+            requests.rows.extend(rows);
+        }
+        let by_time = |it: &Request| (it.client, it.request_ns, it.flow, it.transaction);
+        requests.rows.sort_unstable_by_key(by_time);
+        requests.resolve(links);
+        requests
+    }
+
+    pub(super) fn url(&self, number: usize) -> &str {
+        self.urls.text(number)
+    }
+
+    /// The links with absolute URLs, in the order of the table.
+    fn resolve(&mut self, links: &[Columns]) {
+        if links.iter().all(|part| part.rows == 0) {
+            return;
+        }
+        let rows = self.rows.iter().enumerate();
+        let by_place: HashMap<(u32, u32), usize> = rows
+            .map(|(row, it)| ((it.flow, it.transaction), row))
+            .collect();
+        for part in links {
+            for link in 0..part.rows {
+                self.links.extend(resolved_link(
+                    part,
+                    link,
+                    &by_place,
+                    &self.rows,
+                    &mut self.urls,
+                ));
+            }
+        }
+    }
+}
+
+fn resolved_link(
+    links: &Columns,
+    link: usize,
+    by_place: &HashMap<(u32, u32), usize>,
+    rows: &[Request],
+    urls: &mut Urls,
+) -> Option<Link> {
+    let number = |name| u32::try_from(integer(links, name, link)?).ok();
+    let row = *by_place.get(&(number("flow")?, number("transaction")?))?;
+    let document = rows.get(row).map_or("", |it| urls.text(it.url));
+    let base = text(links, "base", link).unwrap_or_default();
+    let url = text(links, "url", link).unwrap_or_default();
+    let url = normal(&resolved(&resolved(document, base), url));
+    Some(Link {
+        row,
+        url: urls.number(&url),
+        known_ns: integer(links, "time", link).unwrap_or_default(),
+    })
+}
+
+fn integer(table: &Columns, name: &str, row: usize) -> Option<i64> {
+    table.column(name)?.integer(row)
+}
+
+fn text<'a>(table: &'a Columns, name: &str, row: usize) -> Option<&'a str> {
+    table.column(name)?.text(row)
+}
+
+/// What transactions need of their flows.
+struct Flow {
+    client: usize,
+    /// As it stands in a URL where no Host does.
+    server: String,
+    start_ns: i64,
+    has_syn: bool,
+    initial_rtt_ns: Option<i64>,
+}
+
+struct Flows(HashMap<u32, Flow>);
+
+impl Flows {
+    fn of(parts: &[Columns], clients: &mut Vec<String>) -> Flows {
+        let rows = || {
+            parts
+                .iter()
+                .flat_map(|part| (0..part.rows).map(move |row| (part, row)))
+        };
+        let mut names: Vec<&str> = rows().map(|(part, row)| client(part, row)).collect();
+        names.sort_unstable();
+        names.dedup();
+        *clients = names.iter().map(|name| (*name).to_owned()).collect();
+        let flows = rows().filter_map(|(part, row)| {
+            let number = *part.numbers("flow")?.get(row)?;
+            Some((number, Flow::of(part, row, &names)))
+        });
+        Flows(flows.collect())
+    }
+}
+
+fn client(flows: &Columns, row: usize) -> &str {
+    text(flows, "client", row).unwrap_or_default()
+}
+
+impl Flow {
+    fn of(table: &Columns, row: usize, clients: &[&str]) -> Flow {
+        Flow {
+            client: clients
+                .binary_search(&client(table, row))
+                .unwrap_or_default(),
+            server: format!(
+                "{}:{}",
+                text(table, "server", row).unwrap_or_default(),
+                integer(table, "server_port", row).unwrap_or_default()
+            ),
+            start_ns: integer(table, "start", row).unwrap_or_default(),
+            has_syn: table.column("has_syn").is_some_and(|it| it.is_true(row)),
+            initial_rtt_ns: integer(table, "initial_rtt", row),
+        }
+    }
+}
+
+/// The columns of the transactions that are read, found once.
+struct Source<'a> {
+    flows: &'a [u32],
+    numbers: &'a [u32],
+    method: Option<&'a Column>,
+    target: Option<&'a Column>,
+    host: Option<&'a Column>,
+    referer: Option<&'a Column>,
+    location: Option<&'a Column>,
+    content_type: Option<&'a Column>,
+    status: Option<&'a Column>,
+    bytes: Option<&'a Column>,
+    request: Option<&'a Column>,
+    /// What was seen of it last, the best first.
+    ends: [Option<&'a Column>; 3],
+}
+
+impl<'a> Source<'a> {
+    fn of(table: &'a Columns) -> Source<'a> {
+        let column = |name| table.column(name);
+        Source {
+            flows: table.numbers("flow").unwrap_or_default(),
+            numbers: table.numbers("index").unwrap_or_default(),
+            method: column("method"),
+            target: column("target"),
+            host: column("host"),
+            referer: column("referer"),
+            location: column("location"),
+            content_type: column("content_type"),
+            status: column("status"),
+            bytes: column("response_wire_bytes"),
+            request: column("request_time"),
+            ends: [
+                "response_last_time",
+                "response_first_time",
+                "request_last_time",
+            ]
+            .map(column),
+        }
+    }
+
+    fn request(&self, row: usize, flows: &Flows, urls: &mut Urls) -> Option<Request> {
+        let integer = |column: Option<&Column>| column.and_then(|it| it.integer(row));
+        let text = |column: Option<&'a Column>| column.and_then(|it| it.text(row));
+        let request_ns = integer(self.request)?;
+        text(self.method).filter(|method| *method != "CONNECT")?;
+        let (flow, transaction) = (*self.flows.get(row)?, *self.numbers.get(row)?);
+        let of_flow = flows.0.get(&flow)?;
+        let target = text(self.target).unwrap_or_default();
+        let authority = text(self.host).unwrap_or(&of_flow.server);
+        let url = if target.contains("://") {
+            normal(target)
+        } else {
+            normal(&format!("http://{authority}{target}"))
+        };
+        let status = integer(self.status);
+        let [_, answer, _] = self.ends;
+        let seen_last = self.ends.into_iter().find_map(integer);
+        let mut request = Request {
+            client: of_flow.client,
+            flow,
+            transaction,
+            request_ns,
+            start_ns: start(request_ns, transaction, of_flow),
+            answer_ns: integer(answer),
+            end_ns: seen_last.map_or(request_ns, |end| end.max(request_ns)),
+            status,
+            url: 0,
+            referer: text(self.referer).map(|referer| urls.number(&normal(referer))),
+            leads_to: None,
+            is_html: text(self.content_type).is_some_and(is_html),
+            bytes: integer(self.bytes)
+                .and_then(|it| u64::try_from(it).ok())
+                .unwrap_or(0),
+        };
+        if request.is_redirect() {
+            let location = text(self.location).map(|it| normal(&resolved(&url, it)));
+            request.leads_to = location.map(|it| urls.number(&it));
+        }
+        request.url = urls.number(&url);
+        Some(request)
+    }
+}
+
+/// The SYN of a connection that was opened for the transaction; a spare one waited longer for a request.
+fn start(request_ns: i64, transaction: u32, flow: &Flow) -> i64 {
+    let waited = request_ns.saturating_sub(flow.start_ns);
+    let spare = flow.initial_rtt_ns.map(|rtt| waited.saturating_sub(rtt));
+    let is_opened =
+        transaction == 0 && flow.has_syn && spare.is_some_and(|spare| spare < SILENCE_MIN_NS);
+    if is_opened {
+        flow.start_ns
+    } else {
+        request_ns
+    }
+}
+
+fn is_html(content_type: &str) -> bool {
+    let name = content_type.trim_start();
+    ["text/html", "application/xhtml+xml"].iter().any(|html| {
+        let (Some(start), Some(rest)) = (name.get(..html.len()), name.get(html.len()..)) else {
+            return false;
+        };
+        let is_word = |it: char| it.is_alphanumeric() || it == '_';
+        start.eq_ignore_ascii_case(html) && !rest.starts_with(is_word)
+    })
+}

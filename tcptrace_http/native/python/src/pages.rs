@@ -1,0 +1,110 @@
+//! The pages of a capture for Python.
+
+use std::sync::Mutex;
+
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
+use pyo3::prelude::*;
+use tcptrace_analysis::{PageTables, Stalled};
+use trace_model::column::Columns;
+
+use crate::arrow::ArrowTable;
+use crate::json;
+use crate::Rows;
+
+/// What pages are made of, gathered from all batches.
+#[pyclass(frozen, module = "tcptrace_http._native")]
+pub struct Pages {
+    gathered: Mutex<tcptrace_analysis::Pages>,
+}
+
+/// The tables of pages.
+#[pyclass(frozen, module = "tcptrace_http._native")]
+pub struct PageRows {
+    tables: PageTables,
+}
+
+#[pymethods]
+impl Pages {
+    #[new]
+    fn new(bytes_max: usize) -> Self {
+        Pages {
+            gathered: Mutex::new(tcptrace_analysis::Pages::new(bytes_max)),
+        }
+    }
+
+    /// Adds a batch, with all waits of those transactions whose waits are others than the core's.
+    fn add(&self, py: Python<'_>, rows: &Rows, stalled: Vec<Stalled>) -> PyResult<()> {
+        py.detach(|| self.with(|gathered| gathered.add(&rows.tables, stalled)))
+    }
+
+    fn complaint(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        py.detach(|| self.with(|gathered| gathered.complaint()))
+    }
+
+    /// A table that was gathered: the columns that pages need.
+    fn source(&self, py: Python<'_>, name: &str) -> PyResult<ArrowTable> {
+        let columns = py.detach(|| self.with(|gathered| gathered.source(name)))?;
+        ArrowTable::new(columns)
+    }
+
+    fn tables(&self, py: Python<'_>) -> PyResult<PageRows> {
+        let tables = py.detach(|| self.with(|gathered| gathered.tables()))?;
+        Ok(PageRows { tables })
+    }
+
+    /// Whether a page has so many transactions, and more than `of_flow_min` of them on one flow with so long a
+    /// round trip.
+    fn has_chain(
+        &self,
+        py: Python<'_>,
+        made: &PageRows,
+        transactions_min: u32,
+        of_flow_min: u32,
+        rtt_min_ns: i64,
+    ) -> PyResult<bool> {
+        py.detach(|| {
+            self.with(|gathered| {
+                gathered.has_chain(&made.tables, transactions_min, of_flow_min, rtt_min_ns)
+            })
+        })
+    }
+}
+
+impl Pages {
+    fn with<T>(&self, work: impl FnOnce(&mut tcptrace_analysis::Pages) -> T) -> PyResult<T> {
+        let mut gathered = self
+            .gathered
+            .lock()
+            .map_err(|_| PyRuntimeError::new_err("the pages were left half made"))?;
+        Ok(work(&mut gathered))
+    }
+}
+
+#[pymethods]
+impl PageRows {
+    fn count(&self, table: &str) -> PyResult<usize> {
+        Ok(self.columns(table)?.rows)
+    }
+
+    fn table(&self, name: &str) -> PyResult<ArrowTable> {
+        ArrowTable::new(self.columns(name)?.clone())
+    }
+
+    /// Some retrievals as JSON objects of the contract, comma-separated, each with its critical path.
+    fn json(&self, py: Python<'_>, first: usize, count: usize) -> Vec<u8> {
+        let range = first..first.saturating_add(count);
+        let tables = &self.tables;
+        py.detach(|| json::retrievals(&tables.retrievals, range, &tables.critical_path))
+    }
+}
+
+impl PageRows {
+    fn columns(&self, name: &str) -> PyResult<&Columns> {
+        match name {
+            "retrievals" => Ok(&self.tables.retrievals),
+            "retrieval_transactions" => Ok(&self.tables.retrieval_transactions),
+            "critical_path" => Ok(&self.tables.critical_path),
+            _ => Err(PyKeyError::new_err(format!("no table {name} of pages"))),
+        }
+    }
+}

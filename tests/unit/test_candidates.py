@@ -1,0 +1,65 @@
+"""What the core leaves out before detectors run is nothing that they could find, or read."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tcptrace_http import analysis, pages
+from tcptrace_http.detectors import DETECTORS, _host_pairs, receive_window_limit, request_lull, slow_server
+from tcptrace_http.detectors._detector import as_findings
+from tcptrace_http.schema import TABLES, polars_schema
+from tcptrace_http.trace import native
+
+OF_FLOWS = [each for each in DETECTORS.values() if not (each.spans_flows or each.reads_pages)]
+
+
+def empty(only: dict[str, frozenset[str]]) -> dict[str, pl.DataFrame]:
+    """The native tables without rows; of those that ``only`` names these columns."""
+    names = (*analysis.CANDIDATE_TABLES, *only, "waits")
+    schemas = {name: polars_schema(TABLES[name], statistics=False) for name in names}
+    return {
+        name: pl.DataFrame(
+            schema={column: dtype for column, dtype in schema.items() if column in only.get(name, schema)}
+        )
+        for name, schema in schemas.items()
+    }
+
+
+@pytest.mark.parametrize("detector", OF_FLOWS, ids=lambda it: it.name)
+def test_a_detector_of_flows_reads_no_other_columns_than_those_that_it_is_given(detector):
+    assert as_findings(detector, empty(analysis.JUDGED_COLUMNS)).collect().is_empty()
+
+
+def test_what_is_gathered_of_all_flows_reads_no_other_columns_than_those_given():
+    tables = empty(analysis.GATHERED_COLUMNS)
+    gathers = {gather.name: gather for each in DETECTORS.values() for gather in each.gathers}
+    assert all(each.rows(tables).collect().is_empty() for each in gathers.values())
+
+
+def test_waits_and_pages_are_candidates_where_a_detector_may_find_something():
+    least = analysis.CANDIDATE_WAITS_NS
+    assert least["server.think"] * 1e-9 <= slow_server.THINK_MIN.total_seconds()
+    assert least["send_limited.receive_window"] * 1e-9 <= receive_window_limit.LOST_MIN.total_seconds()
+    assert set(analysis.LOSS_WAITS) == set(_host_pairs.LOSS_WAITS)
+    assert pages.CHAIN_LULLS_MIN <= request_lull.LULLS_MIN
+    assert pages.CHAIN_RTT_MIN_NS <= request_lull.RTT_MIN_NS
+
+
+@pytest.mark.parametrize(
+    ("count", "rtt", "has_candidates"), [(4, 5_000_000, True), (3, 5_000_000, False), (4, 4_999_999, False)]
+)
+def test_a_chain_of_requests_over_a_far_path_is_a_candidate(count, rtt, has_candidates):
+    numbers = list(range(count))
+    transactions = {
+        "flow": [0] * count,
+        "index": numbers,
+        "method": ["GET"] * count,
+        "target": [f"/{number}" for number in numbers],
+        "request_time": [number * 1000 for number in numbers],
+    }
+    flows = {"flow": [0], "client": ["c"], "server": ["s"], "initial_rtt": [rtt]}
+    made = pages.Pages()
+    made.add(native.Rows.by_hand({"transactions": transactions, "flows": flows}), ())
+    assert made.rows.count("retrievals") == 1
+    assert made.has_candidates == has_candidates
