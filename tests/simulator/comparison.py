@@ -194,7 +194,7 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
 
 
 def _round_trip(row: Mapping[str, Any]) -> int:
-    """The time from the request to the first byte of the response: no less than a round trip, if both are known."""
+    """The time from the request to the first byte of the response, if known: no less than a round trip."""
     if row["response_first_time"] is None or row["request_last_time"] is None:
         return 0
     return max(0, row["response_first_time"] - row["request_last_time"])
