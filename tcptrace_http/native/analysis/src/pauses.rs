@@ -447,7 +447,9 @@ impl PauseTracker {
     /// waited for the ACK of a short one, or whatever it was for one that may have been delayed. A
     /// delayed ACK covers less than two full segments (RFC 1122, section 4.2.3.2).
     fn consider(&mut self, previous: SentData, data: SentData, is_short: bool, path: &Path) {
-        let takes_ns = if path.is_nearer_to_sender() {
+        // A pace as long as the pause is the rhythm of delayed ACKs, and no link's.
+        let gap_ns = data.time_ns.saturating_sub(previous.time_ns);
+        let takes_ns = if path.is_nearer_to_sender() || path.takes_ns > gap_ns / 2 {
             0
         } else {
             path.takes_ns

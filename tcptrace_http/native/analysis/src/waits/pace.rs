@@ -25,6 +25,8 @@ pub(super) struct Pace {
     mean_ns: i64,
     /// A gap that was too long to be taken for the pace of a link at once.
     doubtful_ns: i64,
+    /// It was taken from a single long gap: a proxy that passes on what it gets pauses without a push, too.
+    is_guess: bool,
 }
 
 /// Two long gaps between full segments that differ by no more than this share of them are the pace of a
@@ -72,6 +74,18 @@ impl Pace {
     pub(super) fn begins_with(&mut self, gap_ns: i64) {
         self.mean_ns = gap_ns;
         self.doubtful_ns = 0;
+        self.is_guess = false;
+    }
+
+    /// As before, of a single gap: the next ones confirm it, or a much shorter one disproves it.
+    pub(super) fn guess(&mut self, gap_ns: i64) {
+        self.begins_with(gap_ns);
+        self.is_guess = true;
+    }
+
+    /// Whether more than one gap has shown it.
+    pub(super) fn is_sure(self) -> bool {
+        !self.is_guess
     }
 
     /// Time that so many segments take.
@@ -89,7 +103,8 @@ impl Pace {
     /// A gap between two full segments that was no wait.
     pub(super) fn learn(&mut self, gap_ns: i64, segments: u32) {
         let gap = gap_ns / i64::from(segments.max(1));
-        self.mean_ns = if self.mean_ns == 0 {
+        let was_guess = std::mem::take(&mut self.is_guess);
+        self.mean_ns = if self.mean_ns == 0 || (was_guess && gap < self.mean_ns / STRETCH) {
             gap
         } else {
             let change = gap.saturating_sub(self.mean_ns) / GAIN;

@@ -215,7 +215,8 @@ impl Timeline {
 
     /// How long the slowest link takes for a segment, as far as its pace is known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
-        self.pace.of_bytes(bytes, self.full_bytes)
+        let sure = Some(self.pace).filter(|pace| pace.is_sure());
+        sure.map_or(0, |pace| pace.of_bytes(bytes, self.full_bytes))
     }
 
     /// New data was seen.
@@ -284,9 +285,13 @@ impl Timeline {
         let may_be_pace = self.has_more
             && !route.is_at_sender
             && self.pace.may_be_slow(gap, rtt, data.full_bytes);
-        if is_of_link && (may_be_pace || self.pace.is_steady_with(gap, rtt, data.full_bytes)) {
+        if is_of_link && was_full && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
             self.pace.begins_with(gap);
             self.was_pace(gap);
+            return None;
+        }
+        if is_of_link && may_be_pace {
+            self.pace.guess(gap);
             return None;
         }
         if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
