@@ -1,21 +1,20 @@
 //! The state of one end: handshake, the two halves, close (RFC 9293, section 3.10).
 
+mod handshake;
+mod sharing;
+
 use std::sync::Arc;
 
 use crate::segment::{flags, Options, Segment, SACK_BLOCKS};
 use crate::sharing::accelerated_open::Opening;
-use crate::sharing::{Grant, Path};
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::receiver::{Due, Receiver};
-use crate::tcp::round_trip::deadline;
 use crate::tcp::sack_blocks::is_duplicate_report;
 use crate::tcp::selective::Ack;
 use crate::tcp::sender::{Sender, Stretch};
 use crate::tcp::Event;
 use crate::truth::{Limit, SendReason};
 
-/// The largest shift of a window scale option (RFC 7323, section 2.3).
-const MAX_SCALE: u8 = 14;
 /// Timestamps count milliseconds (RFC 7323, section 5.4 allows 1 ms to 1 s).
 const TIMESTAMP_CLOCK_NS: Nanoseconds = 1_000_000;
 
@@ -113,33 +112,6 @@ impl Connection {
         }
     }
 
-    /// T/TCP, before anything else: the connection has a count, and if the peers know each other
-    /// data may go, or be taken, before the handshake is done. A client's application is told at
-    /// once that it may write (a socket's `sendto` without `connect`).
-    pub fn open_with(&mut self, opening: Opening, now: Nanoseconds) {
-        self.opening = Some(opening);
-        if opening.is_accelerated && self.is_active {
-            self.syn_waits_until = Some(now);
-            self.tell_connected();
-        }
-    }
-
-    /// Whether the peer has told a count of its own.
-    #[must_use]
-    pub fn has_counts(&self) -> bool {
-        self.agreed.counts
-    }
-
-    fn is_accelerated(&self) -> bool {
-        self.opening.is_some_and(|opening| opening.is_accelerated)
-    }
-
-    fn tell_connected(&mut self) {
-        if !std::mem::replace(&mut self.told_connected, true) {
-            self.events.push(Event::Connected);
-        }
-    }
-
     /// Whether the application is to be told what has come before anything is sent: its answer
     /// then carries the ACK.
     #[must_use]
@@ -175,106 +147,6 @@ impl Connection {
             State::Listen | State::SynSent => {}
         }
         self.sender.begin_run();
-    }
-
-    fn receive_syn(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.agree(&segment.options);
-        self.receiver.next = 1;
-        self.sender.offer(0, segment.window);
-        if self.is_accelerated() {
-            return self.receive_valid_syn(segment, now);
-        }
-        self.state = State::SynReceived;
-        self.syn = Some(SendReason::New);
-    }
-
-    /// T/TCP's test has passed: data on the SYN is taken, and the answer to both may wait for the
-    /// application's (RFC 1644, section 3.4; 4.4BSD's TF_DELACK | TF_SENDSYN).
-    fn receive_valid_syn(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.begin_exchange();
-        // Until the SYN is acknowledged its options are on what is sent first.
-        let options = self.syn_options(true, now).bytes();
-        self.sender.mss = u64::from(self.stack.mss.min(self.mss + options) - options);
-        self.tell_connected();
-        self.syn_rides = true;
-        // The client did not wait for an offer: there is room as in the first one.
-        self.receiver.acknowledge_unscaled();
-        if segment.payload == 0 {
-            self.receiver.due = Due::Now(SendReason::New);
-        }
-        self.receive_data(&behind_syn(segment), now);
-    }
-
-    fn receive_syn_ack(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.agree(&segment.options);
-        self.receiver.next = 1;
-        self.receiver.due = Due::Now(SendReason::New);
-        self.establish(segment, now);
-        if self.is_accelerated() {
-            let segment = behind_syn(segment);
-            if segment.ack == 1 {
-                self.sender.send_first_again();
-            } else {
-                self.receive_ack(&segment, now);
-            }
-            self.receive_data(&segment, now);
-            self.tell_of_close();
-        }
-    }
-
-    fn receive_handshake_ack(&mut self, segment: &Segment, now: Nanoseconds) {
-        if segment.has(flags::SYN) {
-            self.syn = Some(SendReason::Ack);
-        } else if segment.has(flags::ACK) && segment.ack >= 1 {
-            self.establish(segment, now);
-            self.receive_established(segment, now);
-        }
-    }
-
-    fn establish(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.begin_exchange();
-        let rules = &self.stack.retransmission;
-        if self.syn_retries == 0 {
-            let start = if rules.times_acks {
-                segment.sent
-            } else {
-                self.syn_sent
-            };
-            self.sender.round_trip.sample(start, now, rules);
-        } else if rules.times_acks {
-            self.sender.round_trip.measure(segment.sent, now, rules);
-        }
-        self.sender.una = 1;
-        self.sender.offer(segment.ack, segment.window);
-        self.tell_connected();
-    }
-
-    fn begin_exchange(&mut self) {
-        self.state = State::Established;
-        self.syn_timer = None;
-        self.sender
-            .established(&self.stack, self.mss, !self.is_active, self.agreed.sack);
-        self.receiver.set_mss(self.mss);
-    }
-
-    /// What both SYNs offer holds (RFC 7323, sections 2.2 and 3.2; RFC 2018, section 2).
-    fn agree(&mut self, options: &Options) {
-        let stack = &self.stack;
-        let peer_mss = options.mss.map_or(stack.mss, u32::from);
-        self.agreed.timestamps = stack.timestamps && options.timestamps.is_some();
-        self.agreed.sack = stack.sack && options.sack_permitted;
-        if let (Some(own), Some(peer)) = (stack.window_scale, options.window_scale) {
-            self.receiver.scale = own.min(MAX_SCALE);
-            self.agreed.peer_scale = peer.min(MAX_SCALE);
-        }
-        self.agreed.counts = self.opening.is_some() && options.connection_count.is_some();
-        // Options that every segment has take their bytes of it (RFC 6691, section 2).
-        let every = Options {
-            timestamps: self.agreed.timestamps.then_some((0, 0)),
-            connection_count: self.agreed.counts.then_some(0),
-            ..Options::default()
-        };
-        self.mss = peer_mss.min(stack.mss).saturating_sub(every.bytes()).max(1);
     }
 
     fn receive_established(&mut self, segment: &Segment, now: Nanoseconds) {
@@ -381,17 +253,6 @@ impl Connection {
         }
     }
 
-    fn syn_timed_out(&mut self) {
-        self.syn_timer = None;
-        self.syn_retries += 1;
-        self.sender.round_trip.timed_out();
-        if self.syn_retries > self.stack.retransmission.max_retries {
-            self.give_up();
-        } else {
-            self.syn = Some(SendReason::RetransmissionTimeout);
-        }
-    }
-
     #[must_use]
     pub fn deadline(&self) -> Option<Nanoseconds> {
         if self.state == State::Failed {
@@ -461,77 +322,6 @@ impl Connection {
         match self.receiver.due {
             Due::Now(reason) => Some((self.segment(self.sender.max, 0, flags::ACK, now), reason)),
             _ => None,
-        }
-    }
-
-    fn transmit_syn(&mut self, now: Nanoseconds) -> Option<(Segment, SendReason)> {
-        if self.syn_waits_until.is_some() && !self.sender.has_unsent() {
-            return None;
-        }
-        self.syn_waits_until = None;
-        let reason = self.syn.take()?;
-        let timeout = self
-            .sender
-            .round_trip
-            .syn_timeout(&self.stack.retransmission);
-        self.syn_timer = Some(deadline(now, timeout, &self.stack.retransmission));
-        self.syn_sent = now;
-        let is_answer = self.state == State::SynReceived;
-        let window = self.receiver.acknowledge_unscaled();
-        let options = self.syn_options(is_answer, now);
-        let flags = flags::SYN | if is_answer { flags::ACK } else { 0 };
-        let ack = if is_answer { 1 } else { 0 };
-        let bare = Segment {
-            seq: 0,
-            ack,
-            payload: 0,
-            flags,
-            window,
-            options,
-            sent: now,
-        };
-        Some((self.with_first_data(bare, now), reason))
-    }
-
-    /// A client's SYN with its first data, if it is accelerated.
-    fn with_first_data(&mut self, syn: Segment, now: Nanoseconds) -> Segment {
-        if !self.is_accelerated() || !self.is_active {
-            return syn;
-        }
-        let mss = self.stack.mss.saturating_sub(syn.options.bytes()).max(1);
-        match self.sender.on_syn(mss, now, &self.stack) {
-            None => syn,
-            Some(stretch) => Segment {
-                payload: u32::try_from(stretch.payload).unwrap_or(u32::MAX),
-                flags: syn.flags | flags_of(stretch),
-                ..syn
-            },
-        }
-    }
-
-    fn syn_options(&self, is_answer: bool, now: Nanoseconds) -> Options {
-        let stack = &self.stack;
-        let offers = |offered: bool, agreed: bool| offered && (!is_answer || agreed);
-        let scale = stack
-            .window_scale
-            .filter(|_| !is_answer || self.agreed.peer_scale > 0 || self.receiver.scale > 0);
-        Options {
-            mss: stack
-                .mss_option
-                .then(|| u16::try_from(stack.mss).unwrap_or(u16::MAX)),
-            window_scale: scale.map(|scale| scale.min(MAX_SCALE)),
-            sack_permitted: offers(stack.sack, self.agreed.sack),
-            timestamps: offers(stack.timestamps, self.agreed.timestamps).then(|| {
-                (
-                    timestamp(now),
-                    if is_answer { self.recent_timestamp } else { 0 },
-                )
-            }),
-            connection_count: self
-                .opening
-                .filter(|_| !is_answer || self.agreed.counts)
-                .map(|opening| opening.count),
-            ..Options::default()
         }
     }
 
@@ -615,45 +405,6 @@ impl Connection {
     pub fn abort(&mut self) {
         self.reset = self.state != State::Failed && self.state != State::Listen;
         self.state = State::Failed;
-    }
-
-    /// What the sender knows of its path, once the handshake is done.
-    #[must_use]
-    pub fn path(&self) -> Option<Path> {
-        (self.state == State::Established).then(|| self.sender.path())
-    }
-
-    /// The same after it was closed; none if the handshake was never done.
-    #[must_use]
-    pub fn last_path(&self) -> Option<Path> {
-        (self.sender.una > 0).then(|| self.sender.path())
-    }
-
-    /// What comes next is a run of sending of its own.
-    pub fn begin_run(&mut self) {
-        self.sender.begin_run();
-    }
-
-    /// The sender goes on with what is known of its path.
-    pub fn adopt(&mut self, path: &Path) {
-        self.sender.adopt(path);
-    }
-
-    /// The first flight of a window that was adopted, not grown, is like one after idle time.
-    pub fn pace(&mut self) {
-        self.sender.pace(&self.stack);
-    }
-
-    /// New data goes as far as this, whatever the own window says; until the next grant.
-    pub fn grant(&mut self, grant: Grant) {
-        self.sender.grant = Some(grant);
-    }
-
-    /// An ACK of another connection skipped this one's data: it counts as a duplicate ACK.
-    pub fn skip_ack(&mut self, now: Nanoseconds) {
-        if self.state == State::Established && self.sender.una < self.sender.max {
-            self.sender.count_duplicate(now, &self.stack);
-        }
     }
 
     /// What held the sender back when it last had nothing (more) to send.

@@ -47,7 +47,10 @@ impl UsedWindow {
             self.stagnant = 0;
             self.round_end = end;
         } else if acked >= self.round_end {
-            self.stagnant = self.stagnant.saturating_add(1);
+            // Much less than before fills no buffer: something else held it.
+            let fills_as_much =
+                self.outstanding.saturating_add(self.slack) >= self.largest_of_message;
+            self.stagnant = self.stagnant.saturating_add(u32::from(fills_as_much));
             self.round_end = end;
         }
         self.largest = self.largest.max(self.outstanding);

@@ -1,0 +1,223 @@
+//! What an ACK, a duplicate ACK and the retransmission timer do: windows grow or are halved, and
+//! what was lost goes out again.
+
+use crate::stack::{Congestion, Nanoseconds, Stack};
+use crate::tcp::cubic::Acked;
+use crate::tcp::sender::{counts_bytes, is_bay, Recovery, Sender};
+use crate::truth::SendReason;
+
+/// Limited transmit lets so many segments go beyond the window (RFC 3042, section 2).
+const LIMITED_SEGMENTS: u32 = 2;
+
+impl Sender {
+    /// An ACK of something new.
+    pub fn acknowledged(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
+        let acked = ack - self.una;
+        self.end_pacing(ack);
+        if stack.retransmission.times_acks {
+            self.time_ack(ack, sent, now, stack);
+        } else {
+            self.sample(ack, now, stack);
+        }
+        self.una = ack;
+        self.next = self.next.max(ack);
+        self.max = self.max.max(ack);
+        self.retries = 0;
+        self.limited = 0;
+        self.duplicates = 0;
+        self.is_held = false;
+        match self.recovery {
+            Recovery::Fast { until } if ack < until && !is_left_by_any_ack(stack) => {
+                self.window.deflate(acked);
+                self.again = Some((ack, SendReason::Recovery));
+            }
+            Recovery::Fast { .. } if is_bay(stack) => {
+                self.window.recovered_to(self.highest() - ack);
+                self.recovery = Recovery::None;
+                self.grow(acked, now, stack);
+            }
+            Recovery::Fast { .. } => {
+                self.window.recovered();
+                self.recovery = Recovery::None;
+            }
+            Recovery::Timeout { until } => {
+                self.grow(acked, now, stack);
+                if ack > until || ack == until && !is_bay(stack) {
+                    self.recovery = Recovery::None;
+                }
+            }
+            Recovery::None => self.grow(acked, now, stack),
+        }
+        self.retransmission_timer = None;
+        self.arm(now, stack);
+    }
+
+    /// The window grows by what was acknowledged; CUBIC's and Linux's only if it is used.
+    pub(in crate::tcp) fn grow(&mut self, acked: u64, now: Nanoseconds, stack: &Stack) {
+        if !counts_bytes(stack) {
+            self.window.acknowledged();
+        } else if self
+            .usage
+            .may_grow(self.window.cwnd, self.window.is_in_slow_start())
+        {
+            self.window.acknowledged_bytes(Acked {
+                bytes: acked,
+                mss: self.mss,
+                now,
+                smoothed_rtt: self.round_trip.smoothed().unwrap_or(0),
+            });
+        }
+    }
+
+    /// An ACK that repeats the last one, while data is in flight (RFC 5681, section 2).
+    pub fn duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
+        if let Recovery::Fast { .. } = self.recovery {
+            self.window.inflate();
+            self.is_held = false;
+            return;
+        }
+        self.count_duplicate(now, stack);
+    }
+
+    /// A sign of a loss that is no segment's leaving the network: it inflates no window.
+    pub fn count_duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
+        if let Recovery::Fast { .. } = self.recovery {
+            return;
+        }
+        if is_bay(stack)
+            && matches!(self.recovery, Recovery::Timeout { until } if self.una == until)
+        {
+            return;
+        }
+        self.duplicates += 1;
+        self.limited = 0;
+        if self.duplicates != stack.retransmission.duplicate_ack_threshold {
+            if stack.limited_transmit && self.recovery == Recovery::None {
+                self.limited = u64::from(self.duplicates.min(LIMITED_SEGMENTS)) * self.mss;
+            }
+            return;
+        }
+        // What a timeout sends again brings duplicates of its own (RFC 6582, section 4.1).
+        if !is_bay(stack)
+            && matches!(self.recovery, Recovery::Timeout { until } if self.una < until)
+        {
+            return;
+        }
+        self.window.lost(self.used_window(stack));
+        if stack.retransmission.fast_retransmit_backs_off {
+            self.timed = None;
+            self.round_trip.timed_out();
+        }
+        if stack.congestion == Congestion::Tahoe {
+            self.recovery = Recovery::Timeout { until: self.max };
+            self.go_back();
+            self.again = Some((self.una, SendReason::FastRetransmit));
+        } else {
+            self.recovery = Recovery::Fast {
+                until: self.highest(),
+            };
+            self.is_held = is_bay(stack);
+            self.again = Some((self.una, SendReason::FastRetransmit));
+        }
+        self.retransmission_timer = None;
+        self.arm(now, stack);
+    }
+
+    /// The retransmission timer went off: whether there were too many.
+    pub fn timed_out(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
+        // BayFullTcp's timer may run while nothing is in flight.
+        self.retries += u32::from(self.una < self.max);
+        self.window
+            .timed_out(self.used_window(stack), self.retries == 1);
+        self.round_trip.timed_out();
+        if let Some(selective) = &mut self.selective {
+            selective.timed_out(self.max, &mut self.window, now);
+            self.retransmission_timer = None;
+            self.arm(now, stack);
+            return self.retries > stack.retransmission.max_retries;
+        }
+        self.recovery = Recovery::Timeout {
+            until: self.highest(),
+        };
+        self.limited = 0;
+        self.duplicates = 0;
+        self.is_held = false;
+        self.go_back();
+        self.again = Some((self.una, SendReason::RetransmissionTimeout));
+        self.retransmission_timer = None;
+        self.arm(now, stack);
+        self.retries > stack.retransmission.max_retries
+    }
+
+    /// Up to where ACKs are waited for.
+    pub(super) fn highest(&self) -> u64 {
+        self.max.max(self.counted)
+    }
+
+    /// What a loss halves: what is in flight, or (ns-2's slowdown) what the windows let be.
+    pub(super) fn used_window(&self, stack: &Stack) -> u64 {
+        match stack.max_window_segments {
+            Some(count) if is_bay(stack) => u64::from(count) * self.mss,
+            None if is_bay(stack) => u64::MAX,
+            _ => self.max - self.una,
+        }
+    }
+
+    /// All that is in flight is taken for lost.
+    pub(super) fn go_back(&mut self) {
+        self.next = self.una.max(1);
+        if self.fin_sent && self.una <= self.written {
+            self.fin_sent = false;
+        }
+        self.timed = None;
+        for flying in &mut self.flying {
+            flying.is_retransmission = true;
+        }
+    }
+
+    /// With timestamps the round trip of the newest segment that this ACK covers and that was sent
+    /// once; without, that of the one segment that is timed.
+    pub(super) fn sample(&mut self, ack: u64, now: Nanoseconds, stack: &Stack) {
+        let mut newest = None;
+        while let Some(flying) = self.flying.front().copied() {
+            if flying.end > ack {
+                break;
+            }
+            self.flying.pop_front();
+            if !flying.is_retransmission {
+                newest = Some(flying.sent);
+            }
+        }
+        if let Some((end, sent)) = self.timed {
+            if end <= ack {
+                self.timed = None;
+                newest = Some(sent);
+            }
+        }
+        if let Some(sent) = newest {
+            self.round_trip.sample(sent, now, &stack.retransmission);
+        }
+    }
+
+    /// The way of this ACK is the round trip; back-off ends with an ACK that reaches the segment
+    /// that is timed, even if only its beginning (BayFullTcp's `ackno >= rtt_seq_`).
+    pub(super) fn time_ack(
+        &mut self,
+        ack: u64,
+        sent: Nanoseconds,
+        now: Nanoseconds,
+        stack: &Stack,
+    ) {
+        let rules = &stack.retransmission;
+        if self.timed.is_some_and(|(start, _)| ack >= start) {
+            self.timed = None;
+            self.round_trip.end_backoff();
+        }
+        self.round_trip.measure(sent, now, rules);
+    }
+}
+
+/// Fast recovery ends with the first ACK of something new, even if not of all.
+fn is_left_by_any_ack(stack: &Stack) -> bool {
+    matches!(stack.congestion, Congestion::Reno | Congestion::BayReno)
+}

@@ -1,0 +1,155 @@
+//! How much may go now, and what holds the rest back.
+
+use crate::stack::{IdleRestart, Nanoseconds, Stack};
+use crate::tcp::nagle::ShortSegment;
+use crate::tcp::selective::Selective;
+use crate::tcp::sender::{Recovery, Sender};
+use crate::tcp::window_usage::Sending;
+use crate::truth::Limit;
+
+impl Sender {
+    /// What holds the sender back, once [`Sender::poll`] gives nothing.
+    #[must_use]
+    pub fn limit(&self, stack: &Stack) -> Limit {
+        if self.next >= self.written {
+            return if self.is_refusing {
+                Limit::SendBuffer
+            } else {
+                Limit::Application
+            };
+        }
+        if let Some(limit) = self.selective.as_ref().and_then(Selective::limit) {
+            return limit;
+        }
+        match self.recovery {
+            _ if self.next < self.max => return Limit::Timeout,
+            Recovery::Fast { .. } => return Limit::FastRecovery,
+            _ => {}
+        }
+        let by_congestion = self.own_room();
+        let is_granted = self
+            .grant
+            .is_none_or(|grant| self.sendable(grant.bytes, stack) > 0);
+        if self.paced_until.is_some() {
+            return Limit::Pacing;
+        }
+        if self.sendable(by_congestion, stack) > 0 {
+            return if is_granted {
+                Limit::Nagle
+            } else {
+                Limit::Scheduler
+            };
+        }
+        let room = self.edge.saturating_sub(self.next);
+        let by_stack = self.stack_edge(stack).saturating_sub(self.next);
+        // Only whole segments go (sender's SWS avoidance), so windows are equal that have room for as many;
+        // and then it is the receiver's that shows on the wire.
+        let mss = self.mss.max(1);
+        let [room, by_congestion, by_stack] = [room, by_congestion, by_stack].map(|it| it / mss);
+        if self.offered == 0 {
+            Limit::ZeroWindow
+        } else if room <= by_congestion && room <= by_stack {
+            Limit::ReceiveWindow
+        } else if by_stack < by_congestion {
+            Limit::MaxWindow
+        } else if self.window.is_in_slow_start() {
+            Limit::SlowStart
+        } else {
+            Limit::CongestionAvoidance
+        }
+    }
+
+    /// Bytes that the windows let go as the next segment; a part of the window below a segment
+    /// is left alone unless the data ends there (sender's SWS avoidance, RFC 1122, 4.2.3.4).
+    pub(super) fn sendable(&self, granted: u64, stack: &Stack) -> u64 {
+        let congestion_edge = self.next.saturating_add(granted);
+        let edge = self.edge.min(congestion_edge).min(self.stack_edge(stack));
+        let unsent = self.written.saturating_sub(self.next);
+        let payload = edge.saturating_sub(self.next).min(self.mss).min(unsent);
+        let is_whole = payload == self.mss || payload == unsent;
+        if is_whole || payload >= (self.largest_window / 2).max(1) && edge == self.edge {
+            payload
+        } else {
+            0
+        }
+    }
+
+    /// How far the congestion window lets the sender go.
+    pub(super) fn congestion_edge(&self) -> u64 {
+        match &self.selective {
+            // A SYN that T/TCP has not seen acknowledged is no data.
+            None => self.una.max(1) + self.window.cwnd + self.limited,
+            Some(selective) => self.next + self.window.cwnd.saturating_sub(selective.pipe()),
+        }
+    }
+
+    /// Whether the window is full, or not even half used: after each run of sending.
+    pub(super) fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
+        let room = self.congestion_edge().saturating_sub(self.next);
+        let sending = Sending {
+            una: self.una,
+            next: self.next,
+            flight: self.window.cwnd.saturating_sub(room),
+            is_limited: room < self.mss,
+        };
+        if !self.has_sent_more && !sending.is_limited {
+            return;
+        }
+        self.has_sent_more = false;
+        let (cwnd, is_slow_start) = (self.window.cwnd, self.window.is_in_slow_start());
+        self.usage.record(sending, cwnd, is_slow_start, now);
+        if stack.idle_restart != IdleRestart::Decay || self.usage.may_grow(cwnd, is_slow_start) {
+            return;
+        }
+        let timeout = self.round_trip.timeout(&stack.retransmission);
+        if let Some(cwnd) = self.usage.shrunk(cwnd, self.window.initial(), timeout, now) {
+            self.window.shrink(cwnd);
+        }
+    }
+
+    /// What the own congestion window leaves.
+    pub(super) fn own_room(&self) -> u64 {
+        self.congestion_edge().saturating_sub(self.next)
+    }
+
+    pub(super) fn stack_edge(&self, stack: &Stack) -> u64 {
+        match stack.max_window_segments {
+            Some(count) => self.una.max(1) + u64::from(count) * self.mss,
+            None => u64::MAX,
+        }
+    }
+
+    pub(super) fn short_segment(&self, payload: u64) -> ShortSegment {
+        ShortSegment {
+            payload,
+            is_last: self.next + payload == self.written,
+            has_fin: self.is_closing && self.next + payload == self.written,
+            was_idle: self.was_idle,
+            last_short_end: self.last_short_end,
+            una: self.una,
+            largest_window: self.largest_window,
+        }
+    }
+
+    /// What the stack makes of a window that was not used for a timeout (RFC 5681, section 4.1).
+    pub(super) fn restart_after_idle(&mut self, now: Nanoseconds, stack: &Stack) {
+        let timeout = self.round_trip.timeout(&stack.retransmission);
+        let idle = now.saturating_sub(self.last_sent);
+        let is_idle = self.una == self.max && self.max > 1 && self.next < self.written;
+        if is_idle {
+            self.window.resumed(idle);
+        }
+        // An ensemble's window may be in use while this member is idle.
+        if !is_idle || idle <= timeout || self.grant.is_some() {
+            return;
+        }
+        self.usage.restarted(now);
+        match stack.idle_restart {
+            IdleRestart::Keep => {}
+            IdleRestart::Pace => self.pace(stack),
+            IdleRestart::Reset => self.window.restart(),
+            IdleRestart::Decay => self.window.decay(idle, timeout),
+        }
+        self.last_sent = now;
+    }
+}

@@ -1,0 +1,82 @@
+//! What connections share, as their sender sees it: the path's state, an ensemble's grant, pacing,
+//! and data on a SYN.
+
+use crate::sharing::pacing::Pacing;
+use crate::sharing::{Estimate, Grant, Path};
+use crate::stack::{IdleRestart, Nanoseconds, Stack};
+use crate::tcp::sender::{Sender, Stretch};
+use crate::truth::SendReason;
+
+impl Sender {
+    pub(super) fn granted(&self, now: Nanoseconds) -> Grant {
+        let own = || self.pacing.grant(self.own_room(), self.mss, now);
+        self.grant.unwrap_or_else(own)
+    }
+
+    pub(in crate::tcp) fn end_pacing(&mut self, ack: u64) {
+        let flight = self.max - self.una;
+        if self.pacing.acknowledged(ack) && self.paced_until.take().is_some() {
+            self.window.cwnd = self.window.cwnd.min(flight.max(self.mss));
+        }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> Path {
+        let estimate = |smoothed| Estimate {
+            smoothed,
+            variation: self.round_trip.variation(),
+        };
+        Path {
+            cwnd: self.window.cwnd,
+            ssthresh: self.window.ssthresh,
+            mss: u32::try_from(self.mss).unwrap_or(u32::MAX),
+            round_trip: self.round_trip.smoothed().map(estimate),
+        }
+    }
+
+    /// Goes on with what is known of the path.
+    pub fn adopt(&mut self, path: &Path) {
+        self.window.cwnd = path.cwnd;
+        self.window.ssthresh = path.ssthresh;
+        if let Some(estimate) = path.round_trip {
+            self.round_trip.learn(estimate.smoothed, estimate.variation);
+        }
+    }
+
+    /// The next flight is spread, if the stack does that with a window that is not in use.
+    pub fn pace(&mut self, stack: &Stack) {
+        if stack.idle_restart == IdleRestart::Pace {
+            self.pacing = Pacing::Armed;
+        }
+    }
+
+    /// Whether lost data waits to be sent again.
+    #[must_use]
+    pub fn is_sending_again(&self) -> bool {
+        self.again.is_some() || self.next < self.max && self.next < self.written
+    }
+
+    #[must_use]
+    pub fn has_unsent_data(&self) -> bool {
+        self.next < self.written
+    }
+
+    /// The first data, and a FIN behind it, as far as it fits on a SYN (RFC 1644, section 3.3). Its
+    /// timer, and its round trip, are those of the SYN.
+    pub fn on_syn(&mut self, mss: u32, now: Nanoseconds, stack: &Stack) -> Option<Stretch> {
+        let payload = (self.written - 1).min(u64::from(mss));
+        if payload == 0 && !self.is_closing {
+            return None;
+        }
+        let stretch = self.send(1, payload, SendReason::New, now, stack);
+        self.retransmission_timer = None;
+        self.timed = None;
+        self.flying.clear();
+        Some(stretch)
+    }
+
+    /// The peer took the SYN, but not the data on it.
+    pub fn send_first_again(&mut self) {
+        self.again = (self.max > 1).then_some((1, SendReason::New));
+    }
+}
