@@ -1,7 +1,92 @@
-"""Modelled traces: what a connection sends when its rules are known, in place of a capture.
+"""A simulator of HTTP over TCP: captures of what never happened, with the truth beside them.
 
-Shares only the trace model with ``tcptrace_http`` (its ``trace``, ``schema`` and ``errors``),
-never an estimator or a classifier: otherwise one bug would hide in both.
+::
 
-- :mod:`reference_sim.papers`: traces that papers print, as captures.
+    import reference_sim
+
+    scenario = reference_sim.retrieval(strategy="http11-pipelined", page="heidemann", network="lan")
+    simulation = reference_sim.simulate(scenario, seed=7)
+    simulation.truth.transactions  # what really happened (polars frames)
+    simulation.capture(at="client").packets  # the trace that reading the capture gives
+    simulation.write_pcap("page.pcap", at="client")
+
+Every packet is simulated, by an engine in Rust; the same scenario with the same seed gives the same
+bytes on any machine. Strategies, pages, networks and stacks have names (:data:`STRATEGIES`,
+:data:`PAGES`, :data:`NETWORKS`, :data:`STACKS`), and are small objects that :func:`dataclasses.replace`
+changes; :func:`register` adds a strategy to the table, as the decorator of :mod:`reference_sim.strategy` does.
+
+Only the trace model is shared with ``tcptrace_http`` (its ``trace``, ``schema`` and ``errors``), never
+an estimator or a classifier: otherwise one bug would hide in both.
+
+The names in ``__all__`` are the public ones. They are imported when they are first used: importing
+the package costs nothing.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from reference_sim.networks import NETWORKS
+    from reference_sim.page import Page
+    from reference_sim.pages import PAGES
+    from reference_sim.scenario import Scenario
+    from reference_sim.simulation import Simulation, simulate
+    from reference_sim.stacks import PRESETS as STACKS
+    from reference_sim.strategies import STRATEGIES
+    from reference_sim.strategy import Strategy, register
+    from reference_sim.topology import Network
+    from reference_sim.truth import Truth
+    from reference_sim.workloads import heidemann, retrieval, thesis
+    from tcptrace_http.errors import ScenarioError
+
+__all__ = [
+    "NETWORKS",
+    "PAGES",
+    "STACKS",
+    "STRATEGIES",
+    "Network",
+    "Page",
+    "Scenario",
+    "ScenarioError",
+    "Simulation",
+    "Strategy",
+    "Truth",
+    "heidemann",
+    "register",
+    "retrieval",
+    "simulate",
+    "thesis",
+]
+
+_HOME_OF: Final = {
+    "NETWORKS": ("reference_sim.networks", "NETWORKS"),
+    "PAGES": ("reference_sim.pages", "PAGES"),
+    "STACKS": ("reference_sim.stacks", "PRESETS"),
+    "STRATEGIES": ("reference_sim.strategies", "STRATEGIES"),
+    "Network": ("reference_sim.topology", "Network"),
+    "Page": ("reference_sim.page", "Page"),
+    "Scenario": ("reference_sim.scenario", "Scenario"),
+    "ScenarioError": ("tcptrace_http.errors", "ScenarioError"),
+    "Simulation": ("reference_sim.simulation", "Simulation"),
+    "Strategy": ("reference_sim.strategy", "Strategy"),
+    "Truth": ("reference_sim.truth", "Truth"),
+    "heidemann": ("reference_sim.workloads", "heidemann"),
+    "register": ("reference_sim.strategy", "register"),
+    "retrieval": ("reference_sim.workloads", "retrieval"),
+    "simulate": ("reference_sim.simulation", "simulate"),
+    "thesis": ("reference_sim.workloads", "thesis"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from the module that holds it (PEP 562)."""
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _HOME_OF[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

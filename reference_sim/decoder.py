@@ -5,6 +5,7 @@ An error names its field: it gains a part of that wherever it passes on its way 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from datetime import datetime
@@ -25,6 +26,8 @@ __all__ = ["LAWS_OF_TIME", "Decoder", "check_keys", "listed", "within"]
 
 #: Fields in which a law counts nanoseconds: there, text is a duration.
 LAWS_OF_TIME: Final = frozenset({"processing", "think"})
+#: A count has no more digits: Python does not convert thousands of them.
+_COUNT: Final = re.compile(r"[0-9]{1,18}")
 _NAMES_OF_TYPES: Final[Mapping[Any, str]] = {
     str: "text",
     int: "a whole number",
@@ -137,7 +140,7 @@ def _queue(value: Any) -> Any:
     if value == "unlimited":
         return Unlimited()
     number, _, unit = str(value).partition(" ")
-    if unit in {"packet", "packets"} and number.isdecimal():
+    if unit in {"packet", "packets"} and _COUNT.fullmatch(number):
         return PacketQueue(limit=int(number))
     try:
         return ByteQueue(limit=bytes_of(str(value)))
@@ -148,10 +151,10 @@ def _queue(value: Any) -> Any:
 def _initial_window(value: Any) -> Any:
     """``3 segments``, ``rfc3390`` or ``rfc6928``."""
     formulas = {"rfc3390": Rfc3390(), "rfc6928": Rfc6928()}
-    if value in formulas:
+    if isinstance(value, str) and value in formulas:
         return formulas[value]
     number, _, unit = str(value).partition(" ")
-    if unit in {"", "segment", "segments"} and number.isdecimal() and int(number) > 0:
+    if unit in {"", "segment", "segments"} and _COUNT.fullmatch(number) and int(number) > 0:
         return Segments(segments=int(number))
     raise ScenarioError(f"{value!r} is not '3 segments', 'rfc3390' or 'rfc6928'")
 

@@ -19,7 +19,8 @@ __all__ = ["bits_per_second", "bytes_of", "nanoseconds", "rate_text", "size_text
 _NANOSECONDS: Final = {"ns": 1, "us": 1000, "µs": 1000, "ms": 10**6, "s": 10**9, "min": 60 * 10**9}
 _BITS_PER_SECOND: Final = {"b/s": 1, "kb/s": 1000, "Mb/s": 10**6, "Gb/s": 10**9}
 _BYTES: Final = {"B": 1, "kB": 1000, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20}
-_NUMBER_AND_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s.]\S*)")
+# No quantity that makes sense has more digits, and Python does not convert thousands of them.
+_NUMBER_AND_UNIT: Final = re.compile(r"(\d{1,30}(?:\.\d{1,30})?)\s*([^\d\s.]\S*)")
 
 
 def nanoseconds(duration: int | timedelta | str) -> int:

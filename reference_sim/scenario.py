@@ -184,6 +184,9 @@ Tap = NodeTap | LinkTap
 class Record:
     """What is kept beside the results; nothing of it is needed to simulate."""
 
+    #: Every connection, transaction and retrieval. Without them the memory of a simulation does not
+    #: grow with its time; the totals (:class:`reference_sim.simulation.Totals`) are kept always.
+    transactions: bool = True
     #: Every packet: sent, queued, received or dropped.
     packets: bool = False
     #: Every change of a sender's windows.

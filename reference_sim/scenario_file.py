@@ -81,6 +81,7 @@ _SHORT: Final = (
     "at",
     "seed",
 )
+_BITS: Final = 64
 _OF_A_SIZED_PAGE: Final = ("name", "base", "images", "host")
 
 
@@ -104,11 +105,24 @@ def parse(text: str, *, path: str = "") -> Scenario:
     :raises ScenarioError: the text is no scenario: field and what to do.
     """
     try:
-        return _Reader(tomllib.loads(text)).scenario()
-    except tomllib.TOMLDecodeError as error:
+        document = tomllib.loads(text)
+    # Numbers of thousands of digits and thousands of brackets are TOML, but not to tomllib.
+    except (ValueError, RecursionError) as error:
         raise ScenarioError(f"not TOML: {error}", path=path) from None
+    try:
+        _check_integers(document)
+        return _Reader(document).scenario()
     except ScenarioError as error:
         raise error.within("", path=path) from None
+
+
+def _check_integers(value: Any) -> None:
+    """Raise a :class:`ScenarioError` if an integer has more than the 64 bits of TOML's (TOML 1.0, Integer)."""
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        if isinstance(part, int) and part.bit_length() > _BITS:
+            raise ScenarioError(f"an integer has {_BITS} bits at most", field=str(key))
+        within(str(key) if isinstance(value, dict) else f"[{key}]", _check_integers, part)
 
 
 class _Reader:

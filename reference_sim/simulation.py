@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
-__all__ = ["Simulation", "simulate"]
+__all__ = ["Simulation", "Totals", "simulate"]
 
 # Some hundredths of a second of work: between two steps Python can show progress, or be interrupted.
 _STEP_EVENTS: Final = 100_000
@@ -33,6 +34,19 @@ class _Describes(Protocol):
     """A scenario that can write the document that the engine reads."""
 
     def document(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Totals:
+    """What was retrieved in all, whatever was recorded."""
+
+    #: Visits of browsers of which all came, their bytes, and the nanoseconds that they took together.
+    retrievals: int
+    retrieved_bytes: int
+    retrieval_ns: int
+    #: Files of transfers that came, and their bytes.
+    files: int
+    file_bytes: int
 
 
 class Simulation:
@@ -46,6 +60,11 @@ class Simulation:
     def truth(self) -> Truth:
         """What really happened."""
         return truth_of(self._outcome)
+
+    @property
+    def totals(self) -> Totals:
+        """What was retrieved in all, also where the scenario's ``record`` leaves transactions out."""
+        return Totals(**self._outcome.totals())
 
     @property
     def events(self) -> int:
@@ -142,13 +161,17 @@ def simulate(
     if seed is not None:
         document["seed"] = seed
     try:
-        running = native.Simulation(json.dumps(document))
+        text = json.dumps(document)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ScenarioError(f"no JSON document: {error}") from None
+    try:
+        running = native.Simulation(text)
     except native.ScenarioFault as fault:
         field, what = fault.args
         raise ScenarioError(what, field=field) from None
     while running.step(_STEP_EVENTS):
         if progress is not None:
-            progress(running.now_ns, document["duration_ns"])
+            progress(running.now_ns, document.get("duration_ns"))
     return Simulation(document, running.finish())
 
 

@@ -38,6 +38,9 @@ class Congestion(StrEnum):
     TAHOE = "tahoe"
     #: Fast recovery, left by any new ACK (RFC 2001).
     RENO = "reno"
+    #: Reno as ns-2's BayFullTcp has it: duplicate ACKs count during a timeout's repetitions, too;
+    #: recovery ends with two segments more than are in flight; each timeout in a row halves anew.
+    BAY_RENO = "bay-reno"
     #: Fast recovery that partial ACKs go on with (RFC 6582).
     NEWRENO = "newreno"
     #: RFC 9438, with HyStart off.
@@ -161,6 +164,8 @@ class AckPolicy:
     delay: AckDelay
     #: The first bytes of a connection are acknowledged at once.
     at_once_bytes: Size = 0
+    #: As many bytes are again after each segment that came out of order (ns-2's BayFullTcp).
+    at_once_after_loss: bool = False
     quick_acks: QuickAcks | None = None
     #: A segment with PSH is acknowledged at once.
     on_push: bool = False
@@ -182,6 +187,13 @@ class Retransmission:
     #: Timeouts come at whole ticks of the host's clock, as BSD's slow timer does.
     on_ticks: bool = False
     duplicate_ack_threshold: int = 3
+    #: The way of each ACK is taken for the round trip, not that of the segment (ns-2's BayFullTcp).
+    times_acks: bool = False
+    #: The estimate is kept in integers of ticks: eighths, and quarters for the deviation
+    #: (Jacobson 1988, appendix A; ns-2).
+    fixed_point: bool = False
+    #: A fast retransmit doubles the timeout (ns-2's BayFullTcp).
+    fast_retransmit_backs_off: bool = False
     #: A timeout of a SYN.
     syn_initial: Duration
     max_retries: int

@@ -138,10 +138,17 @@ _FULLTCP_NS: Final = Preset(
         max_window_segments=14,
         congestion=Congestion.TAHOE,
         initial_window=Segments(segments=1),
+        initial_ssthresh_segments=14,
         acks=AckPolicy(every=1, counts_segments=False, delay=Heartbeat(period=100 * _MS)),
         nagle=Nagle.OFF,
         retransmission=Retransmission(
-            initial=6 * _S, min=200 * _MS, max=64 * _S, tick=100 * _MS, syn_initial=6 * _S, max_retries=12
+            initial=6 * _S,
+            min=200 * _MS,
+            max=60 * _S,
+            tick=100 * _MS,
+            fixed_point=True,
+            syn_initial=6 * _S,
+            max_retries=12,
         ),
         idle_restart=IdleRestart.KEEP,
         upcall_before_ack=True,
@@ -158,9 +165,10 @@ _FULLTCP_NS: Final = Preset(
         "max_window_segments": "window_; 14 fitted to the thesis's tables (13 to 15 tie), not printed in it",
         "congestion": 'Gürkan 1998, section 4.1: "a dropped packet causes the window size to shrink back to 1"',
         "initial_window": "Gürkan 1998, section 4.1: 1 packet (2 and 3 in section 4.7)",
+        "initial_ssthresh_segments": "ns-2, tcp.cc, reset: window_",
         "acks": "segsperack_ 1: at 1460 bytes unacknowledged, else on a 0.1 s grid (interval_)",
         "nagle": "nodelay_: with Nagle the thesis's pipelined rate at 8/0 would lose 25 %",
-        "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 64 s",
+        "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 60 s; rtt_update: integers",
         "idle_restart": "Gürkan 1998, section 4.5: the window at the end of the idle period is that at its start",
         "upcall_before_ack": "ns-2 calls the application when data comes, and then acknowledges",
         "time_wait": "ns-2: a closed agent is done",
@@ -169,13 +177,26 @@ _FULLTCP_NS: Final = Preset(
 
 _TAHOE_NS: Final = _FULLTCP_NS.but(
     "tahoe-ns",
-    "The TCP of the thesis: BayFullTcp of ns (the contributed code that it names as its base), Tahoe",
+    "The TCP of the thesis: BayFullTcp of ns (the contributed code that it names as its base)",
     {
-        "acks": "BayFullTcp: at once for the first 16 kB of a connection, then every second segment",
+        "congestion": "ns-2.35, tcp-full-bay.cc: Reno alone, one segment after a timeout; Gürkan 1998, "
+        'section 4.1: "a dropped packet causes the window size to shrink back to 1"',
+        "acks": "tcp-full-bay.cc, need_send: at once for the first 16 kB of a connection and after each "
+        "segment out of order, then at two segments' bytes",
+        "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 60 s; tcp-full-bay.cc, "
+        "newack: the way of the ACK is the round trip; fast_retransmit: the timeout doubles",
         "data_on_handshake_ack": "BayFullTcp: the request rides on the third packet of the handshake",
         "fin_with_data": "BayFullTcp: the FIN rides on the last data segment",
     },
-    acks=AckPolicy(every=2, counts_segments=True, delay=Heartbeat(period=100 * _MS), at_once_bytes=16 * _KIB),
+    congestion=Congestion.BAY_RENO,
+    acks=AckPolicy(
+        every=2,
+        counts_segments=False,
+        delay=Heartbeat(period=100 * _MS),
+        at_once_bytes=16 * _KIB,
+        at_once_after_loss=True,
+    ),
+    retransmission=replace(_FULLTCP_NS.stack.retransmission, times_acks=True, fast_retransmit_backs_off=True),
     data_on_handshake_ack=True,
     fin_with_data=True,
 )
@@ -420,7 +441,9 @@ _RENO_NS: Final = _RENO.but(
     acks=AckPolicy(every=1, counts_segments=True, delay=DelayTimer(delay=200 * _MS)),
     nagle=Nagle.OFF,
     max_window_segments=20,
-    retransmission=_FULLTCP_NS.stack.retransmission,
+    retransmission=Retransmission(
+        initial=6 * _S, min=200 * _MS, max=64 * _S, tick=100 * _MS, syn_initial=6 * _S, max_retries=12
+    ),
     upcall_before_ack=True,
     idle_restart=IdleRestart.KEEP,
 )

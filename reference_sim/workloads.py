@@ -293,7 +293,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     waits_for_close: int | timedelta | None = 100 * _MS,
     starts_over: int | timedelta = 1 * _S,
     ftp_file_bytes: int = _THESIS_FILE,
-    ftp_one_connection: bool = True,
+    ftp_one_connection: bool = False,
     record: Record | None = None,
 ) -> Scenario:
     """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
@@ -302,14 +302,16 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     ``max_window_segments`` and ``waits_for_close`` (how often the browser looks whether the previous
     connections are closed; None: it does not). Inferred: ``inline_cap``; ``think`` in seconds, though
     the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
-    the server of the same index, FTP clients alike; ``ftp_one_connection``, without which slow start
-    begins anew with each file; the starts of the clients, spread evenly over ``starts_over``.
+    the server of the same index, FTP clients alike; not ``ftp_one_connection``: a connection for each
+    file, as ns's agents make it; the starts of the clients, spread evenly over ``starts_over``.
 
     :raises ScenarioError: no client, or an unknown name.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     named = stack_named(stack) if isinstance(stack, str) else stack
     tcp = replace(named, initial_window=Segments(segments=initial_window), max_window_segments=max_window_segments)
+    if named.initial_ssthresh_segments == named.max_window_segments:
+        tcp = replace(tcp, initial_ssthresh_segments=max_window_segments)
     where = network_named("thesis")
     visits = chosen.visits(thesis_page(primary_cap=primary_cap, inline_cap=inline_cap))
     if chosen.connections == 1 and not chosen.persistent and serial_thinks_per_file:

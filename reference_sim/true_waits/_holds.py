@@ -21,8 +21,9 @@ _OF_LIMIT: Final = {
     "congestion_avoidance": "send_limited.cwnd",
     "receive_window": "send_limited.receive_window",
     "zero_window": "send_limited.zero_window",
-    "fast_recovery": "stall.fast_recovery",
-    "timeout": "stall.retransmission_timeout",
+    # What the repair itself takes is told by what was sent again; new data waits for the window meanwhile.
+    "fast_recovery": "send_limited.cwnd",
+    "timeout": "send_limited.cwnd",
     "pacing": "send_limited.bottleneck",
     "handshake": "setup.handshake",
 }
@@ -31,6 +32,8 @@ _CONGESTION: Final = ("slow_start", "congestion_avoidance")
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
 #: Segments' bytes that a receiver acknowledges at once (RFC 1122, 4.2.3.2).
 _ACKED_AT_ONCE: Final = 2
+#: An ACK that rode on data was delayed if it had waited so long for it; less a browser takes to read what came.
+_RODE_LATE_NS: Final = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,10 @@ class Holds:
         if limit == "application":
             return _APPLICATION[self.side]
         if limit == "nagle":
-            return _NAGLE[self._is_delayed(self.released_by(packet))]
+            return _NAGLE[self._is_delayed(self.released_by(packet), packet)]
         if limit == "scheduler":
             limit = self._phase(begun)
-        if limit == "slow_start" and self._is_restarted(packet):
+        if limit == "slow_start" and self._is_restarted(packet) and not self._nagle_holds(packet):
             return "stall.slow_start_restart"
         if limit == "receive_window":
             ack = self.released_by(packet)
@@ -109,7 +112,7 @@ class Holds:
         outstanding = self.outstanding(packet)
         full = self.connection.mss
         at_once = _ACKED_AT_ONCE * full
-        if ack is None or not self._is_delayed(ack) or sum(it.payload for it in outstanding) >= at_once:
+        if ack is None or not self._is_delayed(ack, packet) or sum(it.payload for it in outstanding) >= at_once:
             yield hold
         elif any(it.payload < full for it in outstanding):
             yield Hold(hold.start, hold.end, _NAGLE[True])
@@ -131,12 +134,15 @@ class Holds:
         ack = self.released_by(packet)
         return ack is not None and ack.received == packet.sent
 
-    @staticmethod
-    def _is_delayed(ack: Packet | None) -> bool:
-        return ack is not None and ack.reason == "delayed_ack"
+    def _is_delayed(self, ack: Packet | None, packet: Packet) -> bool:
+        """Whether the receiver kept back the ACK that released ``packet``, for its timer or for data."""
+        if ack is None or ack.reason == "delayed_ack":
+            return ack is not None
+        came = [each.received for each in self.outstanding(packet) if each.received and each.end <= ack.ack]
+        return ack.payload > 0 and bool(came) and ack.sent - max(came) >= _RODE_LATE_NS
 
     def outstanding(self, packet: Packet) -> list[Packet]:
-        """The segments that the last ACK before ``packet`` newly acknowledged, or that are in flight still."""
+        """What came or will of the segments that the last ACK newly acknowledged, or that are in flight still."""
         ack = self.released_by(packet)
         if ack is None:
             return []
@@ -145,7 +151,7 @@ class Holds:
         return [
             each
             for each in self.connection.packets[self.side]
-            if each.payload and each.end > acked and each.sent < packet.sent and not each.is_retransmission
+            if each.payload and each.end > acked and each.sent < packet.sent and each.received is not None
         ]
 
     def _phase(self, time: int) -> str:
@@ -161,13 +167,27 @@ class Holds:
         last = [restart for restart in self._restarts if restart.time <= packet.sent]
         return bool(last) and packet.end <= last[-1].edge
 
+    def _nagle_holds(self, packet: Packet) -> bool:
+        """Whether Nagle's algorithm would have held it, had the window not: then the window cost nothing."""
+        full, nagle = self.connection.mss, self.connection.nagle
+        if nagle == "off" or packet.payload >= full or packet.has_fin:
+            return False
+        return any(nagle == "bsd" or it.payload < full for it in self.outstanding(packet))
+
     def _idle_restarts(self) -> Iterator[_Restart]:
-        """Where the window shrank with nothing in flight and no timeout."""
+        """Where the window shrank with nothing in flight, after a timeout's length in which nothing was sent.
+
+        It is thrown away when something is to be sent again; what other connections of an ensemble take of its
+        window is no restart.
+        """
+        if "scheduler" in self.connection.limits[self.side].names:
+            return
         sent = [packet for packet in self.connection.packets[self.side] if packet.payload]
-        repairs = {packet.sent for packet in sent if packet.is_retransmission}
+        news = {packet.sent for packet in sent if not packet.is_retransmission}
         windows = self.connection.windows[self.side]
         for before, after in itertools.pairwise(windows):
-            if after.cwnd >= before.cwnd or before.flight or after.time in repairs:
+            if after.cwnd >= before.cwnd or before.flight or after.time not in news:
                 continue
-            edge = max((each.end for each in sent if each.sent < after.time), default=1)
-            yield _Restart(after.time, edge + before.cwnd)
+            earlier = [each for each in sent if each.sent < after.time]
+            if earlier and after.time - earlier[-1].sent >= before.timeout:
+                yield _Restart(after.time, max(each.end for each in earlier) + before.cwnd)

@@ -16,10 +16,11 @@ __all__ = ["CLIENT", "SERVER", "Connection", "Limits", "Packet", "Path", "Transa
 
 CLIENT: Final = "client"
 SERVER: Final = "server"
-#: Bytes of the timestamps option in every segment (RFC 7323, appendix A).
-_TIMESTAMPS_BYTES: Final = 12
+#: Bytes of the headers of IPv4 and TCP without options.
+_HEADERS_BYTES: Final = 40
 _NANOSECONDS: Final = 10**9
 _BITS: Final = 8
+_FIN: Final = 0x01
 _SYN: Final = 0x02
 _TABLES: Final = ("connections", "transactions", "packets", "hops", "windows", "limits")
 
@@ -54,6 +55,10 @@ class Packet:
     def is_syn(self) -> bool:
         return bool(self.flags & _SYN)
 
+    @property
+    def has_fin(self) -> bool:
+        return bool(self.flags & _FIN)
+
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
@@ -86,6 +91,8 @@ class Window:
     cwnd: int
     ssthresh: int
     flight: int
+    #: The retransmission timeout.
+    timeout: int
 
 
 @dataclass(slots=True)
@@ -142,6 +149,8 @@ class Connection:
 
     number: int
     mss: int
+    #: Which of Nagle's algorithms the server runs: "off", "bsd" or "minshall".
+    nagle: str
     #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
     writes_at_once: bool
     #: The server's connections to one host send within one window: an ACK of one lets data of another go.
@@ -178,6 +187,7 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
         yield Connection(
             number=number,
             mss=_mss(row, scenario, sent),
+            nagle=next((scenario["stacks"][it["stack"]]["nagle"] for it in _servers(row, scenario)), "off"),
             writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
             shares_window=any(
                 _shares_window(scenario["stacks"][server["stack"]]) for server in _servers(row, scenario)
@@ -194,8 +204,8 @@ def _in_nanoseconds(table: pl.DataFrame, epoch_ns: int) -> pl.DataFrame:
     """The table with times as integers from the start of the simulation, and words as strings."""
     import polars as pl
 
-    times, words = pl.selectors.datetime(), pl.selectors.enum()
-    return table.with_columns(times.cast(pl.Int64) - epoch_ns, words.cast(pl.String))
+    times, lengths, words = pl.selectors.datetime(), pl.selectors.duration(), pl.selectors.enum()
+    return table.with_columns(times.cast(pl.Int64) - epoch_ns, lengths.cast(pl.Int64), words.cast(pl.String))
 
 
 def _by_connection(table: pl.DataFrame, make: Any) -> dict[tuple[int, str], list[Any]]:
@@ -222,7 +232,7 @@ def _packet(row: Mapping[str, Any]) -> Packet:
 
 
 def _window(row: Mapping[str, Any]) -> Window:
-    return Window(row["time"], row["cwnd"], row["ssthresh"], row["flight_bytes"])
+    return Window(row["time"], row["cwnd"], row["ssthresh"], row["flight_bytes"], row["retransmission_timeout"])
 
 
 def _transaction(row: Mapping[str, Any]) -> Transaction:
@@ -276,7 +286,10 @@ def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mappin
 
 
 def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[str, list[Packet]]) -> int:
-    """The largest payload of the server's segments, as the stacks of both ends have agreed on it."""
+    """The largest payload of the server's segments, as the stacks of both ends have agreed on it.
+
+    What all of them carry of options (timestamps, connection counts) is not for data.
+    """
     servers = [scenario["stacks"][server["stack"]] for server in _servers(row, scenario)]
     clients = [
         scenario["stacks"][browser["stack"]]
@@ -287,4 +300,5 @@ def _mss(row: Mapping[str, Any], scenario: Mapping[str, Any], packets: Mapping[s
         return max((packet.payload for packet in packets[SERVER]), default=0)
     server, client = servers[0], clients[0]
     mss = int(min(server["mss"], client["mss"]) if client["mss_option"] else server["mss"])
-    return mss - (_TIMESTAMPS_BYTES if server["timestamps"] and client["timestamps"] else 0)
+    options = (it.bytes - it.payload - _HEADERS_BYTES for it in packets[SERVER] if it.payload and not it.is_syn)
+    return mss - min(options, default=0)

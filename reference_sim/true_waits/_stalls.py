@@ -25,6 +25,13 @@ _BY_CAUSE: Final = {
     "stall.slow_start_restart": "slow-start-restart",
     "send_limited.send_buffer": "small-send-buffer",
     "stall.delayed_ack_first_segment": "delayed-ack-first-segment",
+    "send_limited.receive_window": "receive-window-limit",
+    "send_limited.zero_window": "zero-window",
+}
+#: ... and that also a request may have.
+_ANYWHERE: Final = {
+    "stall.retransmission_timeout": "retransmission-timeout",
+    "stall.tail_loss": "tail-loss",
 }
 
 
@@ -34,40 +41,54 @@ class Stall:
 
     name: str
     cause: str
-    lost_ns: int
+    #: When it cost something: starts and ends, in order.
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def lost_ns(self) -> int:
+        return sum(end - start for start, end in self.spans)
 
 
 def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observer: Observer) -> list[Stall]:
-    """The stalls of a transaction's response, each name once with its sum."""
-    lost: dict[tuple[str, str], int] = defaultdict(int)
+    """The stalls of a transaction, each name and cause once; of its response, but for losses."""
+    spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for wait in waits:
         if wait.cause in _BY_CAUSE and wait.start >= times.response_first:
-            lost[_BY_CAUSE[wait.cause], wait.cause] += wait.end - wait.start
-    for packet, cause, length in _holds_of_nagle(times, observer):
-        lost[_name(transaction, packet, cause, observer), cause] += length
-    return [Stall(name, cause, length) for (name, cause), length in sorted(lost.items())]
+            spans[_BY_CAUSE[wait.cause], wait.cause].append((wait.start, wait.end))
+        if wait.cause in _ANYWHERE:
+            spans[_ANYWHERE[wait.cause], wait.cause].append((wait.start, wait.end))
+    for packet, wait in _holds_of_nagle(times, observer):
+        spans[_name(transaction, packet, wait.cause, observer), wait.cause].append((wait.start, wait.end))
+    return [Stall(name, cause, tuple(found)) for (name, cause), found in sorted(spans.items())]
 
 
-def _holds_of_nagle(times: Times, observer: Observer) -> Iterator[tuple[Packet, str, int]]:
+def _holds_of_nagle(times: Times, observer: Observer) -> Iterator[tuple[Packet, Wait]]:
     for gap in gaps_of(times, observer):
         partition = Partition(gap.start, gap.delivery.time)
         partition.pieces(gap.pieces)
         for wait in partition.waits:
             if wait.cause in (_DELAYED, _HELD):
-                yield gap.delivery.packet, wait.cause, wait.end - wait.start
+                yield gap.delivery.packet, wait
 
 
 def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer) -> str:
-    """The pathology that a hold belongs to: where in its response it happened, and behind what."""
+    """The pathology that a hold belongs to: where in its response it happened, and behind what.
+
+    The odd, short final segment is Heidemann's: the ACK is delayed, or a second short segment waits for the
+    first. A tail that the original algorithm held behind full segments for an ordinary round trip has no such
+    name: it is a hold by Nagle's algorithm.
+    """
     full = observer.connection.mss
-    opening = observer.responses.first_copy(transaction.response_offset)
-    outstanding = [packet.packet for packet in observer.server.outstanding(held)]
-    waits_for_opening = opening is not None and opening.packet in outstanding
+    outstanding = observer.server.outstanding(held)
+    start = transaction.response_offset
+    opening = next((it for it in outstanding if it.start <= start < it.end), None)
+    waits_for_opening = opening is not None
     opens_short = waits_for_opening and opening is not None and opening.payload < full
     head_alone = opening is not None and opening.payload <= transaction.response_head_bytes
     is_last = held.end >= transaction.response_end
     if opens_short and (head_alone or not is_last):
         return "short-initial-segment"
-    if is_last and held.payload < full:
+    is_behind_short = any(it.payload < full for it in outstanding)
+    if is_last and held.payload < full and (cause == _DELAYED or is_behind_short):
         return "odd-short-final-segment"
     return "nagle-delayed-ack" if cause == _DELAYED else "nagle-hold"

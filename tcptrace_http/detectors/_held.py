@@ -56,6 +56,9 @@ STEADY_NOISE_NS: Final = 500_000
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
 INITIAL_WINDOW_DOUBT: Final = 0.3
+#: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
+#: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
+INITIAL_WINDOW_NOW: Final = 10
 #: Proofs that the sender does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
 #: pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
@@ -102,9 +105,24 @@ def held(
         & pl.col("ack_covers_all")
         & (pl.col("newly_acked_bytes") < 2 * pl.col("segment_bytes").cast(pl.UInt64))
     )
+    fills_initial_window = (
+        (pl.col("transaction") == 0)
+        & (pl.col("direction") != FROM_CLIENT)
+        & ((pl.col("released_offset") / pl.col("segment_bytes")).ceil() == INITIAL_WINDOW_NOW)
+        & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
+        & (pl.col("previous_bytes") > pl.col("segment_bytes"))
+    )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
-    # one ACK opens; on an ordinary round trip that is slow start and no pathology.
-    may_be_hold = ~is_stall & released_is_short & pl.col("short_frame").is_not_null()
+    # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
+    # sender had closed, and nothing more could come to fill it.
+    may_be_hold = (
+        ~is_stall
+        & released_is_short
+        & pl.col("short_frame").is_not_null()
+        & ~pl.col("released_has_fin")
+        & ~_fills_unknown_window()
+        & ~fills_initial_window
+    )
     one_sender = ("flow", "direction")
     disproofs = (
         pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
@@ -168,15 +186,38 @@ def held(
     )
 
 
+def _fills_unknown_window() -> pl.Expr:
+    """Whether the congestion window alone may have held data: no larger one was ever shown.
+
+    A window is a whole number of segments. The first one was a single segment, or a few, before SACK (RFC 2001;
+    RFC 2414 and RFC 2018 are of one time), and counted in bytes.
+    """
+    import polars as pl
+
+    outstanding, full = pl.col("outstanding_bytes"), pl.col("segment_bytes").cast(pl.UInt64)
+    shown = -(-outstanding.cast(pl.Int64) // full.cast(pl.Int64)) * full.cast(pl.Int64)
+    return (
+        (pl.col("direction") != FROM_CLIENT)
+        & pl.col("has_syn")
+        & ~pl.col("sender_permits_sack")
+        & (pl.col("largest_flight_bytes") <= outstanding)
+        & (outstanding.cast(pl.Int64) + pl.col("released_bytes").cast(pl.Int64) > shown)
+    )
+
+
 def owner() -> pl.Expr:
     """The one detector whose finding a hold is, by where in its message it happened; null for none."""
     import polars as pl
 
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
     is_response = pl.col("direction") != FROM_CLIENT
+    # What was outstanding reaches back to the message's first segment.
+    waits_for_opening = (pl.col("short_offset") <= 0) & (pl.col("short_offset") + pl.col("short_bytes") > 0) | (
+        pl.col("outstanding_bytes") >= pl.col("released_offset")
+    )
     opens_short = (
-        (pl.col("short_offset") <= 0)
-        & (pl.col("short_offset") + pl.col("short_bytes") > 0)
+        pl.col("short_frame").is_not_null()
+        & waits_for_opening
         & (pl.col("opening_bytes") < pl.col("segment_bytes"))
     ).fill_null(value=False)
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")

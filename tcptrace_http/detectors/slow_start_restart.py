@@ -51,6 +51,10 @@ IDLE_MIN_NS: Final = 300_000_000
 FIRST_FLIGHT_SHARE_MAX: Final = 0.7
 #: The second flight is larger than the first by this factor: slow start doubles, a window does not.
 GROWTH_MIN: Final = 1.4
+#: Windows that a sender restarts with: those of RFC 2001, 2581 and 3390, and of RFC 6928 and more. A first flight
+#: between them is what the application had, if there is one other flight only.
+OLD_WINDOW_MAX: Final = 4
+WINDOW_NOW_MIN: Final = 10
 #: A first flight that takes this share of the round trip has gone through the bottleneck.
 PACE_RTT_SHARE: Final = 0.02
 #: A flight more costs one round trip, and as much over it as round trips vary; what its sender waited
@@ -87,6 +91,7 @@ def find(
     # the writes of an application as well.
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
     grows = (second >= first * growth_min) | (ends_at_second & (first > 1))
+    is_window = ~ends_at_second | (first <= OLD_WINDOW_MAX) | (first >= WINDOW_NOW_MIN)
     window_is_open = pl.col("receive_window_segments") > first
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
@@ -113,7 +118,7 @@ def find(
         tables["flights"]
         .lazy()
         .join(timed.select("flow", "transaction"), on=["flow", "transaction"], how="anti", maintain_order="left")
-        .filter(was_idle, starts_small, grows, window_is_open, is_undisturbed)
+        .filter(was_idle, starts_small, grows, is_window, window_is_open, is_undisturbed)
         .with_columns(surplus=surplus)
         .filter(pl.col("surplus") > 0, lost > 0)
         .with_columns(

@@ -103,6 +103,7 @@ def find(
         .agg(
             steady_flights=pl.len(),
             largest=flight.max(),
+            first_steady_ns=pl.col("flight_start_ns").first(),
             least=flight.min(),
             growth=flight.tail(later).max() / flight.head(pl.len() - later).max(),
             round=pl.col("round").median(),
@@ -133,6 +134,7 @@ def find(
         )
         .with_columns(
             lost=(surplus * pl.col("round")).cast(pl.Int64).cast(pl.Duration("ns")),
+            start=pl.col("start") + pl.col("first_steady_ns").cast(pl.Int64).cast(pl.Duration("ns")),
             first_frame=pl.col("flight_first_frames").list.first(),
             last_frame=pl.col("flight_first_frames").list.last(),
             confidence=pl.lit(CONFIDENCE),

@@ -1,5 +1,6 @@
 """``simulate``: captures that others read, and usage errors in a line."""
 
+import itertools
 import json
 
 import polars as pl
@@ -55,6 +56,14 @@ def test_a_scenario_comes_from_a_file(cli, tmp_path):
         (CHOICES, "-o OUT.pcapng"),
         ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),
         ((*CHOICES[:-1], "lam", "-o", "x"), "no network 'lam'; did you mean 'lan'?"),
+        ((*CHOICES, "--strategy", "http12", "-o", "x"), "no strategy 'http12'; did you mean 'http11'"),
+        ((*CHOICES, "--page", "heideman", "-o", "x"), "no page 'heideman'; did you mean 'heidemann'?"),
+        ((*CHOICES, "--stack", "linux-5", "-o", "x"), "no stack 'linux-5'; did you mean 'linux-6'?"),
+        ((*CHOICES, "--server-stack", "reno2", "-o", "x"), "no stack 'reno2'; did you mean 'reno'?"),
+        ((*CHOICES, "--seed", "-1", "-o", "x"), "--seed"),
+        ((*CHOICES, "-o", "nowhere/x.pcapng"), "nowhere/x.pcapng: No such file or directory"),
+        ((*CHOICES, "-o", "."), "Is a directory"),
+        ((*CHOICES, "-o", "-", "--truth", "nowhere/x.json"), "nowhere/x.json: No such file or directory"),
         ((*CHOICES, "--at", "moon", "-o", "x"), "no link 'moon'"),
         (("--scenario", "nothing.toml", "-o", "x"), "nothing.toml: No such file or directory"),
     ],
@@ -64,6 +73,56 @@ def test_a_mistake_is_a_line_and_exit_code_2(cli, arguments, message):
     assert result.code == 2
     assert message in result.err
     assert "Traceback" not in result.err
+
+
+ENDLESS = """
+network = "thesis"
+[[servers]]
+node = "s1"
+stack = "reno"
+[[browsers]]
+node = "c1"
+stack = "reno"
+page = "one-large"
+plan = "http11"
+forever = true
+"""
+SENSELESS = {
+    "no TOML": ("strategy = ", "not TOML"),
+    "an unknown field": ('network = "lan"\ncolour = 1', "colour: unknown"),
+    "a link from nowhere": ('network = { duplex = [{ rate = "0 b/s" }] }', "network.duplex[0].between"),
+    "nobody to talk to": ('network = "lan"', "browsers: nothing happens"),
+    "more than fits": (
+        'strategy = "http11"\nnetwork = "lan"\npage = { base = "1000000000000000 B" }',
+        "pages[0].objects[0].size.value: 1000000000000000 is above the most of",
+    ),
+    "no end": (ENDLESS, "duration: a client goes on forever; say when to stop"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), SENSELESS.values(), ids=SENSELESS)
+def test_a_senseless_file_is_a_line_that_names_the_field(process, tmp_path, text, message):
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    result = process("simulate", "--scenario", path, "-o", tmp_path / "x.pcapng")
+    assert (result.code, result.out) == (2, b"")
+    assert message in result.err
+    assert len(result.err.splitlines()) == 1
+    assert not (tmp_path / "x.pcapng").exists()
+
+
+def test_progress_is_shown_on_a_terminal_only(cli, monkeypatch, tmp_path):
+    path = tmp_path / "long.toml"
+    path.write_text(f'duration = "60 s"{ENDLESS}')
+    command = ("simulate", "--scenario", path, "-o", tmp_path / "x.pcapng")
+    monkeypatch.setattr("reference_sim.simulation._STEP_EVENTS", 1000)
+    assert "times as fast" not in cli(*command).err
+    # A line is due each second: here a second passes whenever the clock is asked.
+    seconds = itertools.count(0, 10**9)
+    monkeypatch.setattr("time.monotonic_ns", lambda: next(seconds))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert "times as fast as the clock" in cli(*command).err
+    assert "times as fast" not in cli(*command, "--quiet").err
 
 
 def test_the_list_names_everything_as_text_and_json(cli):

@@ -19,7 +19,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from .comparison import DETECTORS, Comparison
+from .comparison import DETECTORS, OTHERS, Comparison
 from .runs import compared_run
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def _report(agreement: Agreement, options: argparse.Namespace) -> Iterator[str]:
     yield ""
     yield "| detector | right | wrong | missed | precision | recall |"
     yield "|---|---|---|---|---|---|"
-    for name in DETECTORS:
+    for name in (*DETECTORS, *OTHERS):
         missed = [it.is_missed for it in total.verdicts if it.detector == name]
         yield (
             f"| {name} | {total.right[name]} | {missed.count(False)} | {missed.count(True)}"
@@ -172,10 +172,11 @@ def _worst(agreement: Agreement, options: argparse.Namespace) -> Iterator[str]:
         key, what = next(iter(outcome.comparison.unequal.items()))
         yield f"  {key}: {'; '.join(what)}  {_command(outcome, options)}"
     yield "findings that are wrong or missing:"
-    bad = [(outcome, verdict) for outcome in agreement.outcomes for verdict in outcome.comparison.verdicts]
+    verdicts = [(outcome, verdict) for outcome in agreement.outcomes for verdict in outcome.comparison.verdicts]
+    bad = [(outcome, verdict) for outcome, verdict in verdicts if verdict.detector in DETECTORS]
     for outcome, verdict in sorted(bad, key=lambda it: -it[1].lost_ns)[: 2 * options.worst]:
         word = "missed" if verdict.is_missed else "wrong"
-        what = f"{verdict.detector} {word} ({verdict.lost_ns / 1e6:.1f} ms) {verdict.key}"
+        what = f"{verdict.detector} {word} ({verdict.lost_ns / 1e6:.1f} ms, {verdict.instead}) {verdict.key}"
         yield f"  {what}  {_command(outcome, options)}"
 
 

@@ -19,10 +19,20 @@ if TYPE_CHECKING:
     from reference_sim.true_waits import TrueTransaction
     from tcptrace_http import Analysis
 
-__all__ = ["DETECTORS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
+__all__ = ["DETECTORS", "OTHERS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
 
 #: Heidemann's pathologies.
 DETECTORS: Final = ("short-initial-segment", "odd-short-final-segment", "slow-start-restart", "small-send-buffer")
+#: What the truth knows besides; they are reported, and nothing is promised of them.
+OTHERS: Final = (
+    "nagle-delayed-ack",
+    "nagle-hold",
+    "delayed-ack-first-segment",
+    "retransmission-timeout",
+    "tail-loss",
+    "receive-window-limit",
+    "zero-window",
+)
 #: A true loss from which on a finding is asked for, by detector, and what it may be besides: below that a finding
 #: is neither asked for nor wrong. The detectors tell no loss under 2 ms; of a restart or a send buffer the loss is
 #: that of whole round trips, of which a part may hide in the pace of the path.
@@ -42,6 +52,8 @@ class Verdict:
     key: Key
     is_missed: bool
     lost_ns: int
+    #: The cause that the other side gives to most of that time.
+    instead: str
 
 
 @dataclass(slots=True)
@@ -81,16 +93,17 @@ class Comparison:
             self.right[name] += count
 
 
+#: A cause, or a detector, and the start and the end of its time.
 _Waits = list[tuple[str, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The analysis by transaction: its row, its waits and what findings say was lost; from simulated time 0."""
+    """The analysis by transaction: its row, its waits and its findings that tell a loss; from simulated time 0."""
 
     rows: dict[Key, dict[str, Any]]
     waits: dict[Key, _Waits]
-    lost: dict[Key, dict[str, int]]
+    findings: dict[Key, _Waits]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +150,12 @@ class Run:
         columns = ("flow", "transaction", "cause", "start", "end")
         for flow, index, *wait in self.analysis.waits.with_columns(times).select(columns).iter_rows():
             waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
-        lost: dict[Key, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-        findings = self.analysis.findings.drop_nulls(["transaction", "lost"]).with_columns(spans)
-        for flow, index, name, length in findings.select("flow", "transaction", "detector", "lost").iter_rows():
-            lost[*flows[flow], index][name] += length
-        return Told(rows, waits, lost)
+        findings: dict[Key, _Waits] = defaultdict(list)
+        lossy = self.analysis.findings.drop_nulls(["transaction", "start"]).filter(pl.col("lost") > pl.duration())
+        columns = ("flow", "transaction", "detector", "start", "lost")
+        for flow, index, name, start, lost in lossy.with_columns(times, spans).select(columns).iter_rows():
+            findings[*flows[flow], index].append((name, start, start + lost))
+        return Told(rows, waits, findings)
 
 
 def compared(run: Run) -> Comparison:
@@ -163,7 +177,7 @@ def compared(run: Run) -> Comparison:
         if unequal:
             comparison.unequal[key] = unequal
         _compare_waits(comparison, key, true, told.waits.get(key, []))
-        _compare_findings(comparison, key, true, told.lost.get(key, {}), _round_trip(told.rows[key]))
+        _compare_findings(comparison, key, true, told, _round_trip(told.rows[key]))
     known = {(*keys[connection], index) for connection, index in facts if connection in keys}
     for key in told.rows.keys() - complete:
         if told.rows[key]["complete"]:
@@ -194,7 +208,7 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
 
 
 def _round_trip(row: Mapping[str, Any]) -> int:
-    """The time from the request to the first byte of the response, if known: no less than a round trip."""
+    """From the request to the first byte of the response: no less than a round trip, if both are known."""
     if row["response_first_time"] is None or row["request_last_time"] is None:
         return 0
     return max(0, row["response_first_time"] - row["request_last_time"])
@@ -221,16 +235,36 @@ def _at(waits: _Waits, time: int) -> str:
 
 
 def _compare_findings(
-    comparison: Comparison, key: Key, true: TrueTransaction, told: Mapping[str, int], round_trip: int
+    comparison: Comparison, key: Key, true: TrueTransaction, told: Told, round_trip: int
 ) -> None:
-    lost: dict[str, int] = defaultdict(int)
-    for stall in true.stalls:
-        lost[stall.name] += stall.lost_ns
-    for name in DETECTORS:
+    """A finding is right if it overlaps a stall of its name, a stall is found if a finding of its name does."""
+    stalls = [(stall.name, *span) for stall in true.stalls for span in stall.spans]
+    findings = told.findings.get(key, [])
+    waits = [(wait.cause, wait.start, wait.end) for wait in true.waits]
+    for name in (*DETECTORS, *OTHERS):
+        ours = [it for it in stalls if it[0] == name]
+        theirs = [it for it in findings if it[0] == name]
+        for found in theirs:
+            if any(_overlap(found, stall) for stall in ours):
+                comparison.right[name] += 1
+            else:
+                lost, instead = found[2] - found[1], _most_of(waits, [found])
+                comparison.verdicts.append(Verdict(name, key, False, lost, instead))
         must = max(MUST_NS, MUST_ROUND_TRIPS.get(name, 0.0) * round_trip)
-        if name in told and lost[name]:
-            comparison.right[name] += 1
-        elif name in told:
-            comparison.verdicts.append(Verdict(name, key, False, told[name]))
-        elif lost[name] >= must:
-            comparison.verdicts.append(Verdict(name, key, True, lost[name]))
+        missed = [stall for stall in ours if not any(_overlap(found, stall) for found in theirs)]
+        lost = sum(stall[2] - stall[1] for stall in missed)
+        if lost >= must:
+            instead = _most_of(told.waits.get(key, []), missed)
+            comparison.verdicts.append(Verdict(name, key, True, lost, instead))
+
+
+def _overlap(one: tuple[str, int, int], other: tuple[str, int, int]) -> int:
+    return max(0, min(one[2], other[2]) - max(one[1], other[1]))
+
+
+def _most_of(waits: _Waits, spans: _Waits) -> str:
+    """The cause that most of these spans have."""
+    length: dict[str, int] = defaultdict(int)
+    for wait in waits:
+        length[wait[0]] += sum(_overlap(wait, span) for span in spans)
+    return max(length, key=lambda cause: length[cause], default="")

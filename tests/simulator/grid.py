@@ -70,9 +70,14 @@ class Comparison:
     standard_error: float
 
     @property
+    def difference(self) -> float:
+        """How far apart the means are: relative for the rate, absolute for the others."""
+        return abs(self.ours - self.theirs) / (self.theirs if self.metric == "rate" else 1)
+
+    @property
     def is_within(self) -> bool:
-        floor = FLOORS[self.metric] * (self.theirs if self.metric == "rate" else 1)
-        return abs(self.ours - self.theirs) <= max(SPREAD * self.standard_error, floor)
+        scale = self.theirs if self.metric == "rate" else 1
+        return self.difference <= max(SPREAD * self.standard_error / scale, FLOORS[self.metric])
 
 
 def of_ns2() -> Mapping[Cell, list[Run]]:
@@ -148,7 +153,7 @@ def report(comparisons: Sequence[Comparison]) -> str:
     lines += ["", "Within the spread (others have a *):", ""]
     for metric, share in shares(comparisons).items():
         of_metric = [one for one in comparisons if one.metric == metric]
-        errors = [abs(one.ours - one.theirs) / (one.theirs if metric == "rate" else 1) for one in of_metric]
+        errors = [one.difference for one in of_metric]
         away = [
             abs(one.ours - getattr(published[one.cell], metric))
             / (getattr(published[one.cell], metric) if metric == "rate" else 1)

@@ -27,6 +27,15 @@ _WINDOW: Final = re.compile(r"([CS]) ([\d.]+) cwnd (\d+) flight (\d+)")
 _WINDOWS: Final = ("connection", "side", "time", "cwnd", "ssthresh", "flight_bytes")
 _HEADER_BYTES: Final = 40
 _SYN, _ACK = 0x02, 0x10
+_WINDOW_COLUMNS: Final = (
+    "connection",
+    "side",
+    "time",
+    "cwnd",
+    "ssthresh",
+    "flight_bytes",
+    "retransmission_timeout",
+)
 _AGAIN: Final = ("retransmission_timeout", "fast_retransmit", "recovery", "tail_loss_probe")
 MSS: Final = 1460
 
@@ -37,7 +46,7 @@ def ns(ms: str | float) -> int:
 
 def scenario(*, one_way_ms: float, rate_bps: int | None = None, sharing: str = "none") -> dict[str, Any]:
     """Two hosts, a link each way of which the server's has a rate; as much as the truth reads of it."""
-    stack = {"mss": MSS, "mss_option": True, "timestamps": False, "sharing": sharing}
+    stack = {"mss": MSS, "mss_option": True, "timestamps": False, "nagle": "bsd", "sharing": sharing}
     return {
         "epoch_ns": 0,
         "framing_bytes": 0,
@@ -87,6 +96,7 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
         elif found := _WINDOW.fullmatch(line):
             side, time, cwnd, flight = found.groups()
             own = {"cwnd": int(cwnd), "ssthresh": 1 << 30, "flight_bytes": int(flight)}
+            own["retransmission_timeout"] = ns(1000)
             windows.append({"connection": 0, "side": _SIDES[side], "time": ns(time), **own})
         else:
             found = _LIMIT.fullmatch(line)
@@ -98,9 +108,7 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
         "connections": pl.DataFrame([connection]),
         "packets": pl.DataFrame(packets, infer_schema_length=None),
         "limits": pl.DataFrame(limits, schema=["connection", "side", "time", "limit"]),
-        "windows": pl.DataFrame(
-            windows, schema=["connection", "side", "time", "cwnd", "ssthresh", "flight_bytes"]
-        ),
+        "windows": pl.DataFrame(windows, schema=_WINDOW_COLUMNS),
         "hops": pl.DataFrame(hops),
         "transactions": pl.DataFrame(list(transactions)),
     }

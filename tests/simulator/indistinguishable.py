@@ -30,7 +30,7 @@ INDISTINGUISHABLE: Final = (
         true=("send_limited.slow_start", "send_limited.cwnd", "stall.slow_start_restart"),
         told=("server.data_unavailable", "server.think", "send_limited.bottleneck", "unexplained"),
         ended_elsewhere=True,
-        reason="Connections with an ensemble control block (RFC 2140, section 4; E-TCP) share a congestion window."
+        reason="Connections with an ensemble control block (RFC 2140, section 4; E-TCP) share one window."
         " An ACK of another connection let the data go: on its own connection it comes out of a silence that"
         " nothing ended, as it does from a server that had no data until then, or from a slow link.",
     ),

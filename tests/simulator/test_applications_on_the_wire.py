@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections import Counter
 from dataclasses import replace
 
@@ -17,67 +16,11 @@ from reference_sim.strategies import STRATEGIES
 from reference_sim.strategy import Protocol
 from reference_sim.workloads import retrieval
 
-# Wireshark's epan/proto.h: PI_ERROR, and PI_UNDECODED, PI_MALFORMED among the groups.
-ERROR = 8 << 20
-COMPLAINTS = {5 << 24, 7 << 24}
-FIELDS = (
-    "tcp.stream",
-    "http.request.method",
-    "http.request.uri",
-    "http.response.code",
-    "http.content_length",
-    "ftp.request.command",
-    "ftp.response.code",
-    "_ws.expert.severity",
-    "_ws.expert.group",
-    "_ws.expert.message",
-    "_ws.malformed",
-    "image-gif.version",
-)
+from .wireshark import complaints, dissect, values
+
 # One of each kind of choice; all strategies are in the test of all.
 EVERYDAY = ("http10-parallel", "http11-pipelined", "segment-filled")
 HTTP = sorted(name for name, strategy in STRATEGIES.items() if strategy.protocol is Protocol.HTTP)
-
-
-def dissect(simulation, tmp_path, *, at="client"):
-    """The frames' fields, each a list of values, as tshark shows them."""
-    path = tmp_path / "x.pcap"
-    simulation.write_pcap(path, at=at)
-    wanted = [word for field in FIELDS for word in ("-e", field)]
-    # Lost segments come out of order: tshark waits for them only if it is asked to.
-    command = [
-        "tshark",
-        "-r",
-        path,
-        "-o",
-        "tcp.reassemble_out_of_order:TRUE",
-        "-T",
-        "fields",
-        "-E",
-        "separator=/t",
-        "-E",
-        "aggregator=|",
-        *wanted,
-    ]
-    output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
-    rows = (line.split("\t") for line in output.split("\n") if line)
-    return [
-        {field: value.split("|") if value else [] for field, value in zip(FIELDS, row, strict=True)}
-        for row in rows
-    ]
-
-
-def values(frames, field):
-    return [value for frame in frames for value in frame[field]]
-
-
-def complaints(frames):
-    """Messages of what is malformed, or an error, or could not be decoded."""
-    for frame in frames:
-        severities = {int(severity) for severity in frame["_ws.expert.severity"]}
-        groups = {int(group) for group in frame["_ws.expert.group"]}
-        if frame["_ws.malformed"] or ERROR in severities or groups & COMPLAINTS:
-            yield frame["_ws.expert.message"]
 
 
 def at_client(simulation):

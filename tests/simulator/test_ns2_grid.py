@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import statistics
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from . import grid
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 pytestmark = pytest.mark.slow
 
+#: As many as ns-2 has of each cell.
+SEEDS: Final = 2
+#: Mean difference from ns-2: of the rate relative, of the others absolute.
+MEANS: Final = {"rate": 0.035, "utilisation": 0.004, "drops": 0.005}
+#: The least share of cells within three combined standard errors, or within the floors of ``grid``.
+SHARES: Final = {"rate": 0.65, "utilisation": 0.90, "drops": 0.60}
 
-def test_the_grid_is_as_near_to_ns_2_as_ns_2_is_to_the_thesis() -> None:
-    compared = grid.compare(grid.of_ns2(), seeds=2)
-    away = {
-        metric: statistics.mean(
-            abs(one.ours - one.theirs) / (one.theirs if metric == "rate" else 1)
-            for one in compared
-            if one.metric == metric
-        )
-        for metric in grid.METRICS
-    }
+
+@pytest.fixture(scope="module")
+def compared() -> list[grid.Comparison]:
+    return grid.compare(grid.of_ns2(), seeds=SEEDS)
+
+
+def test_cells_are_as_in_ns_2_within_the_spread_of_seeds(compared: list[grid.Comparison]) -> None:
+    # Those that are not are above all 64 clients on persistent connections.
+    assert below(grid.shares(compared), SHARES) == {}
+
+
+def test_the_grid_is_nearer_to_ns_2_than_ns_2_is_to_the_thesis(compared: list[grid.Comparison]) -> None:
     # ns-2 is 6.0 % from the thesis's rates on average, 2.9 points from its utilisation, 0.6 from its drops.
-    # BayFullTcp takes the way of an ACK for the round trip (tcp-full-bay.cc, newack), so that its timers go
-    # off too early on a full queue: its drops are higher than ours.
-    assert away["rate"] < 0.06
-    assert away["utilisation"] < 0.01
-    assert away["drops"] < 0.009
+    differences = {
+        metric: statistics.mean(one.difference for one in compared if one.metric == metric) for metric in MEANS
+    }
+    assert below(MEANS, differences) == {}
+
+
+def below(values: Mapping[str, float], floors: Mapping[str, float]) -> dict[str, float]:
+    return {name: values[name] for name in floors if values[name] < floors[name]}

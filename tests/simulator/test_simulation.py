@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import copy
-import shutil
-import subprocess
 from dataclasses import replace
 
 import polars as pl
@@ -13,14 +11,20 @@ from polars.testing import assert_frame_equal
 
 import tcptrace_http
 from reference_sim import _native, schema
+from reference_sim.networks import NETWORKS
 from reference_sim.scenario import NodeTap, Record
 from reference_sim.simulation import Simulation, simulate
+from reference_sim.topology import PacketLoss
 from reference_sim.workloads import retrieval, thesis
 from tcptrace_http.errors import ScenarioError
+
+from .wireshark import WARNING, complaints, dissect, experts, values
 
 # A request starts 2^32 numbers from here at the latest, as every sequence number does.
 SEEDS = (1, 2, 3)
 STACKS = ("reno", "bsd-4.4", "linux-6")
+# The flag in a TCP header (RFC 9293, section 3.1).
+SYN = 0x02
 
 
 def scenario(*, page="heidemann", network="thesis", **changes):
@@ -94,22 +98,11 @@ def test_tshark_finds_nothing_wrong_with_a_capture(tmp_path, stack):
         strategy="http11-pipelined", page="heidemann", network="thesis", client_stack=stack, server_stack=stack
     )
     simulation = simulate(made)
-    simulation.write_pcap(tmp_path / "x.pcap")
-    unchecked = "tcp.checksum.status != good or ip.checksum.status != good"
-    bad = f"_ws.malformed or _ws.expert.severity >= warning or {unchecked}"
-    complaints = _tshark(tmp_path / "x.pcap", "-Y", bad)
-    assert complaints == ""
-    statuses = _tshark(tmp_path / "x.pcap", "-Y", "http.response", "-T", "fields", "-e", "http.response.code")
-    codes = [int(code) for line in statuses.split() for code in line.split(",")]
+    frames = dissect(simulation, tmp_path)
+    assert list(complaints(frames)) == []
+    assert max(severity for frame in frames for severity, _ in experts(frame)) < WARNING
+    codes = [int(code) for code in values(frames, "http.response.code")]
     assert codes == simulation.truth.transactions["status"].to_list()
-
-
-def _tshark(path, *options) -> str:
-    tshark = shutil.which("tshark")
-    assert tshark is not None, "tshark is not installed: make tools"
-    checks = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"]
-    command = [tshark, "-n", *checks, "-r", str(path), *options]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_capture_at_the_server_is_that_at_the_client_by_the_path_later(simulation):
@@ -210,7 +203,7 @@ def test_progress_tells_how_far_it_is_and_changes_nothing():
             lambda it: it["links"][0].update(rate_bps=-1),
             "links[0].rate_bps: invalid value: integer `-1`, expected u64",
         ),
-        (lambda it: it["stacks"][0].update(mss=0), "stacks[0].mss: 0 is below the least of 1"),
+        (lambda it: it["stacks"][0].update(mss=0), "stacks[0].mss: 0 is below the least of 88"),
         (lambda it: it.update(colour="red"), "colour: unknown field `colour`, expected one of"),
         (
             lambda it: it["taps"].append({"kind": "link", "index": 99}),
@@ -230,3 +223,36 @@ def test_a_document_that_cannot_be_is_an_error_that_names_the_field(change, mess
 def test_a_place_without_a_tap_is_an_error_that_says_where_taps_are(simulation):
     with pytest.raises(ScenarioError, match="no tap at 'router': there is 'c1', 's1'; add one"):
         simulation.capture(at="router")
+
+
+def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
+    def run(*, transactions: bool) -> Simulation:
+        record = Record(transactions=transactions)
+        made = thesis(strategy="http10-serial", web_clients=4, ftp_clients=1, duration=60 * 10**9, record=record)
+        return simulate(made)
+
+    kept, forgotten = run(transactions=True), run(transactions=False)
+    done = kept.truth.retrievals.filter(~pl.col("is_transfer") & pl.col("end").is_not_null())
+    assert kept.totals == forgotten.totals
+    assert (kept.totals.retrievals, kept.totals.retrieved_bytes) == (done.height, done["bytes"].sum())
+    for table in (forgotten.truth.connections, forgotten.truth.transactions, forgotten.truth.retrievals):
+        assert table.height == 0
+
+
+def test_data_on_a_syn_ack_that_is_sent_again_is_no_new_data():
+    # Its record of what was sent had such data twice, and sent the second stretch again without end.
+    network = NETWORKS["thesis"]
+    lossy_links = tuple(replace(link, loss=(PacketLoss(rate=0.03),)) for link in network.links)
+    made = retrieval(
+        strategy="http10-etcp-content-dependent-again",
+        page="bhalekar-5-large",
+        network=replace(network, links=lossy_links),
+        client_stack="linux-6",
+        seed=3,
+    )
+    truth = simulate(made).truth
+    again = truth.packets.filter(
+        pl.col("is_retransmission"), pl.col("flags") & SYN > 0, pl.col("payload_bytes") > 0
+    )
+    assert again.height > 0
+    assert truth.retrievals["end"].null_count() == 0

@@ -94,6 +94,7 @@ def test_ftp_goes_on_to_the_next_file_where_a_data_connection_breaks():
     path = lossy(network("wan"), PacketLoss(rate=0.7), link="server-client")
     made = simulate(retrieval(strategy="ftp", page="heidemann", network=path, seed=3))
     assert made.truth.retrievals["end"].is_null().to_list() == [True, False, False]
+    assert made.truth.retrievals["bytes"].to_list() == [0, 3883, 1866]
     assert b"426 Connection closed" in made.pcap("client")
 
 

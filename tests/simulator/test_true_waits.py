@@ -238,3 +238,69 @@ def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_wou
 def test_an_observer_elsewhere_is_refused():
     with pytest.raises(ValueError, match="middle"):
         waits("", transaction(0, request=(1, 9), response=(1, 9), received_ms=1, written_ms=1), at="middle")
+
+
+TAIL_BEHIND_TWO = """
+    S 75>100 1+1460 ack 101 new
+    S 75>100 1461+1460 ack 101 new
+    S 75 nagle
+    C 100>125 {request} {ack}
+    S 125>150 2921+100 ack 201 new
+    C 150>175 201+0 ack 3021 ack
+"""
+
+
+def tail_behind_two(request, ack):
+    own = transaction(0, request=(1, 100), response=(1, 3020), received_ms=75, written_ms=75)
+    return stalls(TAIL_BEHIND_TWO.format(request=request, ack=ack), own)
+
+
+def test_a_tail_held_for_a_round_trip_behind_full_segments_is_no_odd_final_segment():
+    assert tail_behind_two("101+0 ack 2921", "ack") == [(0, "nagle-hold", 50.0)]
+
+
+def test_an_ack_that_waited_for_a_request_to_ride_on_was_delayed():
+    lines = TAIL_BEHIND_TWO.replace("C 100>125", "C 120>145").replace("S 125>150", "S 145>170")
+    lines = lines.replace("C 150>175", "C 170>195").format(request="101+100 ack 2921", ack="new")
+    own = transaction(0, request=(1, 100), response=(1, 3020), received_ms=75, written_ms=75)
+    assert stalls(lines, own) == [(0, "odd-short-final-segment", 70.0)]
+
+
+def test_what_nagles_algorithm_would_have_held_a_restart_did_not_cost():
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        C 100>125 101+0 ack 1461 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1461 new
+        S 2025 cwnd 1460 flight 0
+        S 2025>2050 1461+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2921 ack
+        S 2075>2100 2921+100 ack 201 new
+        C 2100>2125 201+0 ack 3021 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1460), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1461, 1560), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == []
+
+
+def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 200>225 101+100 ack 1001 new
+        S 225 cwnd 1460 flight 0
+        S 225>250 1001+1460 ack 201 new
+        S 225 slow_start
+        C 250>275 201+0 ack 2461 ack
+        S 275>300 2461+1460 ack 201 new
+        C 300>325 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
+    ]
+    assert stalls(lines, *own) == []

@@ -31,10 +31,17 @@ def test_help_imports_neither_libraries_nor_the_core():
     assert not imported & (libraries | {"importlib.resources", "tomllib"})
 
 
-def test_importing_the_package_imports_none_of_its_modules():
-    command = [sys.executable, "-c", "import sys, tcptrace_http; print(*sys.modules, sep='\\n')"]
+def test_help_of_simulate_imports_no_simulator():
+    imported = imported_by("simulate", "--help")
+    assert "tcptrace_http.cli.simulate" in imported
+    assert not [name for name in imported if name.startswith(("reference_sim", "polars"))]
+
+
+@pytest.mark.parametrize("package", ["tcptrace_http", "reference_sim"])
+def test_importing_a_package_imports_none_of_its_modules(package):
+    command = [sys.executable, "-c", f"import sys, {package}; print(*sys.modules, sep='\\n')"]
     modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
-    assert [name for name in modules if name.startswith("tcptrace_http")] == ["tcptrace_http"]
+    assert [name for name in modules if name.startswith(("tcptrace_http", "reference_sim"))] == [package]
 
 
 def test_json_of_a_capture_without_findings_needs_no_polars(capture_without_findings):

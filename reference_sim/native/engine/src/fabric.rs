@@ -144,7 +144,7 @@ impl Fabric {
         Fabric {
             now: 0,
             events: EventQueue::default(),
-            truth: Truth::default(),
+            truth: Truth::new(scenario.record),
             record: scenario.record,
             taps: scenario
                 .taps

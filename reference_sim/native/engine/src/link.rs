@@ -84,8 +84,9 @@ impl Link {
             changed(now, self.waiting.len() as u32, self.waiting_bytes);
         }
         let service = self.service_time(packet.bytes);
-        self.free_at = start + service;
-        self.totals.busy += service;
+        // At a bit a second, what waits may take centuries.
+        self.free_at = start.saturating_add(service);
+        self.totals.busy = self.totals.busy.saturating_add(service);
         // All causes see the packet, so that what one of them does is nothing to the others.
         let mut lost = None;
         for cause in &mut self.losses {
@@ -94,7 +95,7 @@ impl Link {
         self.totals.drops += u64::from(lost.is_some());
         Passage {
             dequeued: Some(start),
-            arrival: lost.map_or(Ok(self.free_at + self.delay), Err),
+            arrival: lost.map_or(Ok(self.free_at.saturating_add(self.delay)), Err),
         }
     }
 
@@ -143,7 +144,10 @@ impl Link {
     #[must_use]
     pub fn totals(&self, now: Nanoseconds) -> LinkTotals {
         LinkTotals {
-            busy: self.totals.busy - self.free_at.saturating_sub(now),
+            busy: self
+                .totals
+                .busy
+                .saturating_sub(self.free_at.saturating_sub(now)),
             ..self.totals
         }
     }

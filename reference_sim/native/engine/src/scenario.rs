@@ -325,9 +325,12 @@ pub enum Tap {
 }
 
 /// What is kept beside the results; nothing of it is needed to simulate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
+    /// Every connection, transaction and retrieval; else only those that are not over.
+    #[serde(default = "yes")]
+    pub transactions: bool,
     /// Every packet: sent, queued, received or dropped.
     pub packets: bool,
     /// Every change of a sender's windows.
@@ -336,4 +339,20 @@ pub struct Record {
     pub queues: bool,
     /// What every sender waited for.
     pub limits: bool,
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Record {
+            transactions: true,
+            packets: false,
+            windows: false,
+            queues: false,
+            limits: false,
+        }
+    }
+}
+
+fn yes() -> bool {
+    true
 }

@@ -2,6 +2,10 @@
 
 pub use trace_model::flags;
 
+use crate::stack::Nanoseconds;
+
+/// A header has so many bytes beside its first 20 (RFC 9293, section 3.1: the data offset).
+const MAX_OPTION_BYTES: u32 = 40;
 /// Blocks of a SACK option: three fit beside timestamps (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;
 
@@ -18,6 +22,8 @@ pub struct Segment {
     /// The offered window in bytes, as the peer will understand it: a multiple of the scale.
     pub window: u32,
     pub options: Options,
+    /// When it left. Nothing of it is on the wire; packets of ns-2 tell their receivers.
+    pub sent: Nanoseconds,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,5 +83,37 @@ impl Options {
             }
             + 2 * word(self.connection_count.is_some())
             + if blocks > 0 { 4 + 8 * blocks } else { 0 }
+    }
+
+    /// The last SACK blocks are left out where other options take their room (RFC 2018, section 3).
+    pub fn drop_blocks_without_room(&mut self) {
+        while self.bytes() > MAX_OPTION_BYTES {
+            let mut blocks = self.sack.iter_mut().rev();
+            match blocks.find(|block| **block != (0, 0)) {
+                Some(last) => *last = (0, 0),
+                None => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_the_room_that_other_options_leave() {
+        let blocks = [(7, 8), (5, 6), (3, 4)];
+        let mut options = Options {
+            sack: blocks,
+            timestamps: Some((1, 1)),
+            ..Options::default()
+        };
+        options.drop_blocks_without_room();
+        assert_eq!((options.sack, options.bytes()), (blocks, 40));
+        options.connection_count = Some(1);
+        options.drop_blocks_without_room();
+        assert_eq!(options.sack, [(7, 8), (5, 6), (0, 0)]);
+        assert_eq!(options.bytes(), 40);
     }
 }

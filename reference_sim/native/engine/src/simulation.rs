@@ -76,7 +76,7 @@ impl Simulation {
 
     /// Goes on until this time, or the end; whether there is more to come.
     pub fn step_until(&mut self, time: Nanoseconds) -> bool {
-        let end = self.duration.unwrap_or(Nanoseconds::MAX);
+        let end = self.duration.unwrap_or(validate::LAST_TIME);
         let until = time.min(end);
         while self.world.next_time().is_some_and(|next| next <= until) {
             self.world.step();
@@ -93,7 +93,7 @@ impl Simulation {
     /// Goes on for so many events, or to the end; whether there is more to come.
     pub fn step(&mut self, events: u64) -> bool {
         let last = self.events().saturating_add(events);
-        let end = self.duration.unwrap_or(Nanoseconds::MAX);
+        let end = self.duration.unwrap_or(validate::LAST_TIME);
         while self.events() < last {
             if self.world.next_time().is_none_or(|next| next > end) || self.is_done() {
                 self.is_over = true;
@@ -315,34 +315,51 @@ mod tests {
         assert_eq!(row.response_last_received, last.unwrap().received);
     }
 
-    /// Memory, as the most that there ever was of each thing at once.
-    fn most(document: &Value, seconds: u64) -> (usize, usize, usize) {
+    /// Memory, as the most that there ever was of each thing at once, or what is left of it.
+    fn most(document: &Value, seconds: u64) -> [usize; 5] {
         let mut document = document.clone();
         document["duration_ns"] = json!(seconds * 1_000_000_000);
         document["browsers"][0]["forever"] = json!(true);
-        document["record"] =
-            json!({"packets": false, "windows": false, "queues": false, "limits": false});
+        document["record"] = json!({"transactions": false, "packets": false, "windows": false,
+            "queues": false, "limits": false});
         let scenario = Arc::new(testing::scenario(document));
         let mut simulation = Simulation::new(&scenario).unwrap();
         simulation.step_until(u64::MAX);
         let world = simulation.world();
-        let fabric = world.fabric();
-        assert!(fabric.truth.transactions.len() as u64 > seconds / 4);
-        (
+        let truth = &world.fabric().truth;
+        assert!(truth.totals.retrievals > seconds / 8);
+        // Timers of connections that are over go off for a minute at most.
+        assert!(world.fabric().events.len() < 100);
+        [
             world.most_connections(),
-            fabric.most_in_flight(),
-            fabric.events.len(),
-        )
+            world.fabric().most_in_flight(),
+            truth.connections.held().min(2),
+            truth.transactions.held().min(3),
+            truth.retrievals.held().min(2),
+        ]
     }
 
     #[test]
     fn memory_is_flat_in_simulated_time() {
         let document = testing::document();
-        let (connections, packets, _) = most(&document, 60);
-        let (later_connections, later_packets, events) = most(&document, 3600);
-        assert_eq!((later_connections, later_packets), (connections, packets));
-        // Timers of connections that are over go off for a minute at most.
-        assert!(events < 100, "{events}");
+        let later = most(&document, 3000);
+        assert_eq!(later[..2], most(&document, 300)[..2]);
+        // One visit is on its way, or none.
+        assert!(later[2] < 2 && later[3] < 3 && later[4] < 2, "{later:?}");
+    }
+
+    #[test]
+    fn totals_are_those_of_the_rows() {
+        let truth = run_document(testing::document()).truth;
+        let mut document = testing::document();
+        document["record"] = json!({"transactions": false, "packets": false, "windows": false,
+            "queues": false, "limits": false});
+        let few = run_document(document).truth;
+        assert_eq!((few.totals, few.events), (truth.totals, truth.events));
+        assert_eq!(few.retrievals.held(), 0);
+        let row = &truth.retrievals[0];
+        assert_eq!(truth.totals.retrieved_bytes, row.bytes);
+        assert_eq!(truth.totals.retrieval_time, row.end.unwrap() - row.start);
     }
 
     #[test]

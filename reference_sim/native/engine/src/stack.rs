@@ -73,6 +73,11 @@ pub enum Congestion {
     Tahoe,
     /// Fast recovery, left by any new ACK (RFC 2001).
     Reno,
+    /// Reno as ns-2's BayFullTcp has it (ns-2.35, tcp-full-bay.cc): duplicate ACKs count while a
+    /// timeout's repetitions go on, too; the third one lets only the retransmission go, which
+    /// counts as new data would; recovery ends with two segments more than what is in flight, not
+    /// with the threshold; each timeout in a row halves the window anew, down to two segments.
+    BayReno,
     /// Fast recovery that partial ACKs go on with (RFC 6582).
     Newreno,
     /// RFC 9438, with HyStart off.
@@ -116,6 +121,9 @@ pub struct AckPolicy {
     pub delay: AckDelay,
     /// The first bytes of a connection are acknowledged at once: 16 kB in ns-2's BayFullTcp.
     pub at_once_bytes: u64,
+    /// As many bytes are again after each segment that came out of order (BayFullTcp).
+    #[serde(default)]
+    pub at_once_after_loss: bool,
     /// Linux: so many segments at once at a connection's start and after a pause without
     /// data of its own; afterwards delayed only in "ping-pong" mode.
     pub quick_acks: Option<QuickAcks>,
@@ -171,6 +179,17 @@ pub struct Retransmission {
     pub tick_ns: Nanoseconds,
     pub on_ticks: bool,
     pub duplicate_ack_threshold: u32,
+    /// The way of each ACK is taken for the round trip, from the time at which the ACK was sent,
+    /// not that of the segment that it acknowledges (BayFullTcp, newack).
+    #[serde(default)]
+    pub times_acks: bool,
+    /// The estimate is kept in eighths of ticks, and the deviation in quarters, as integers, and
+    /// is begun anew after four timeouts in a row (Jacobson 1988, appendix A; ns-2, rtt_update).
+    #[serde(default)]
+    pub fixed_point: bool,
+    /// A fast retransmit doubles the timeout as a timeout does (BayFullTcp, fast_retransmit).
+    #[serde(default)]
+    pub fast_retransmit_backs_off: bool,
     /// A timeout of a SYN, where it differs from `initial_ns`.
     pub syn_initial_ns: Nanoseconds,
     pub max_retries: u32,

@@ -1,5 +1,7 @@
 //! What really happened: the rows of a simulation's truth, in the order of their times.
 
+use crate::rows::Rows;
+use crate::scenario::Record;
 use crate::stack::Nanoseconds;
 
 /// One of the two ends of a connection.
@@ -172,6 +174,18 @@ pub struct RetrievalRow {
     pub bytes: u64,
 }
 
+/// Totals of what browsers retrieved, kept always.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Visits of which all came, and the bytes and the times of these.
+    pub retrievals: u64,
+    pub retrieved_bytes: u64,
+    pub retrieval_time: Nanoseconds,
+    /// Files of transfers that came, and their bytes.
+    pub files: u64,
+    pub file_bytes: u64,
+}
+
 /// Totals of one link, kept always.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkTotals {
@@ -199,9 +213,10 @@ pub struct ConnectionRow {
 /// Everything that was recorded, in tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    pub connections: Vec<ConnectionRow>,
-    pub transactions: Vec<TransactionRow>,
-    pub retrievals: Vec<RetrievalRow>,
+    pub connections: Rows<ConnectionRow>,
+    pub transactions: Rows<TransactionRow>,
+    pub retrievals: Rows<RetrievalRow>,
+    pub totals: Totals,
     pub packets: Vec<PacketRow>,
     pub hops: Vec<HopRow>,
     pub windows: Vec<WindowRow>,
@@ -212,4 +227,40 @@ pub struct Truth {
     pub events: u64,
     /// Where simulated time stopped.
     pub end: Nanoseconds,
+}
+
+impl Truth {
+    /// With the rows that are to be kept.
+    #[must_use]
+    pub fn new(record: Record) -> Self {
+        if record.transactions {
+            return Truth::default();
+        }
+        Truth {
+            connections: Rows::forgetful(),
+            transactions: Rows::forgetful(),
+            retrievals: Rows::forgetful(),
+            ..Truth::default()
+        }
+    }
+
+    /// A retrieval has all it wanted, or (no time) will not get it.
+    pub fn retrieved(&mut self, number: usize, end: Option<Nanoseconds>, bytes: u64) {
+        let Some(row) = self.retrievals.find(number) else {
+            return;
+        };
+        row.end = end;
+        row.bytes = bytes;
+        if let Some(end) = end {
+            if row.is_transfer {
+                self.totals.files += 1;
+                self.totals.file_bytes += bytes;
+            } else {
+                self.totals.retrievals += 1;
+                self.totals.retrieved_bytes += bytes;
+                self.totals.retrieval_time += end.saturating_sub(row.start);
+            }
+        }
+        self.retrievals.over(number);
+    }
 }

@@ -11,7 +11,7 @@
 //! it comes and the deadline is later by then, it is planned anew; an event that was overtaken by
 //! an earlier one is told by its time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use trace_model::flags;
@@ -22,6 +22,7 @@ use crate::endpoint::{Endpoint, PendingWrite};
 use crate::event_queue::Event;
 use crate::fabric::{of, of_mut, peer, Arrived, Fabric, Flow};
 use crate::packet::Packet;
+use crate::places::Places;
 use crate::random::{element, Random};
 use crate::route::Routes;
 use crate::scenario::{Record, Scenario};
@@ -65,8 +66,7 @@ pub struct World {
     fabric: Fabric,
     stacks: Vec<Arc<Stack>>,
     pairs: Slab<Pair>,
-    /// The place of each connection, by its number; none once it is over.
-    places: Vec<Option<u32>>,
+    places: Places,
     next_ports: Vec<u16>,
     listeners: BTreeMap<(u32, u16), Listener>,
     wakes: Slab<(AppId, u64)>,
@@ -89,12 +89,12 @@ pub struct World {
 /// How what is shared reaches the connections.
 struct Reach<'world> {
     pairs: &'world mut Slab<Pair>,
-    places: &'world [Option<u32>],
+    places: &'world Places,
 }
 
 impl Ends for Reach<'_> {
     fn tcp(&mut self, at: End) -> Option<&mut Connection> {
-        let place = self.places.get(at.connection as usize).copied().flatten()?;
+        let place = self.places.get(at.connection)?;
         let pair = self.pairs.get_mut(place)?;
         of_mut(&mut pair.ends, at.side)
             .as_mut()
@@ -112,7 +112,7 @@ impl World {
             fabric: Fabric::new(scenario, routes, random),
             stacks: scenario.stacks.iter().cloned().map(Arc::new).collect(),
             pairs: Slab::default(),
-            places: Vec::new(),
+            places: Places::default(),
             next_ports: vec![FIRST_DYNAMIC_PORT; scenario.nodes.len()],
             listeners: BTreeMap::new(),
             wakes: Slab::default(),
@@ -218,7 +218,7 @@ impl World {
     }
 
     fn pair(&mut self, connection: u32) -> Option<(u32, &mut Pair)> {
-        let place = self.places.get(connection as usize).copied().flatten()?;
+        let place = self.places.get(connection)?;
         Some((place, self.pairs.get_mut(place)?))
     }
 
@@ -228,7 +228,7 @@ impl World {
     }
 
     fn endpoint(&self, at: End) -> Option<&Endpoint> {
-        let place = self.places.get(at.connection as usize).copied().flatten()?;
+        let place = self.places.get(at.connection)?;
         of(&self.pairs.get(place)?.ends, at.side).as_ref()
     }
 
@@ -411,7 +411,7 @@ impl World {
             return self.transmit_of_group(at);
         }
         let now = self.fabric.now;
-        let Some(place) = self.places.get(at.connection as usize).copied().flatten() else {
+        let Some(place) = self.places.get(at.connection) else {
             return;
         };
         let Some(pair) = self.pairs.get_mut(place) else {
@@ -447,7 +447,7 @@ impl World {
             let Some((from, segment, reason)) = self.hosts.transmit(at, now, &mut ends) else {
                 return;
             };
-            let place = self.places.get(from.connection as usize).copied().flatten();
+            let place = self.places.get(from.connection);
             let Some((place, pair)) = place.zip(place.and_then(|it| self.pairs.get_mut(it))) else {
                 return;
             };
@@ -507,7 +507,7 @@ impl World {
 
     /// Data up to this offset is there to be read.
     fn came(&mut self, at: End, to: u64) {
-        let Some(place) = self.places.get(at.connection as usize).copied().flatten() else {
+        let Some(place) = self.places.get(at.connection) else {
             return;
         };
         let Some(pair) = self.pairs.get_mut(place) else {
@@ -540,7 +540,7 @@ impl World {
     }
 
     fn connection_row(&mut self, connection: u32) -> Option<&mut ConnectionRow> {
-        self.fabric.truth.connections.get_mut(connection as usize)
+        self.fabric.truth.connections.find(connection as usize)
     }
 
     /// The application reads what is there, unless it has stopped reading.
@@ -669,7 +669,7 @@ impl World {
             return;
         }
         let time = self.fabric.now;
-        let Some(place) = self.places.get(at.connection as usize).copied().flatten() else {
+        let Some(place) = self.places.get(at.connection) else {
             return;
         };
         let Some(pair) = self.pairs.get_mut(place) else {
@@ -714,9 +714,8 @@ impl World {
         }
         if in_flight == 0 {
             self.pairs.remove(place);
-            if let Some(slot) = self.places.get_mut(connection as usize) {
-                *slot = None;
-            }
+            self.places.close(connection);
+            self.fabric.truth.connections.over(connection as usize);
             self.fabric.forget(connection);
         }
     }
@@ -733,22 +732,26 @@ impl World {
         }
     }
 
-    /// The next port of a node that none of its connections has.
+    /// The next port of a node that none of its connections has. Where they have all of them, the
+    /// next one: a host would refuse to connect, here connections have numbers of their own.
     fn free_port(&mut self, node: u32) -> u16 {
-        loop {
-            let Some(next) = self.next_ports.get_mut(node as usize) else {
-                return FIRST_DYNAMIC_PORT;
-            };
-            let port = *next;
-            *next = port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
-            let is_taken = |pair: &Pair| {
-                let ([client, _], [client_port, _]) = (pair.flow.nodes, pair.flow.ports);
-                client == node && client_port == port
-            };
-            if !self.pairs.iter().any(is_taken) {
-                return port;
-            }
+        let of_node = |pair: &&Pair| pair.flow.nodes.first() == Some(&node);
+        let pairs = self.pairs.iter().filter(of_node);
+        let taken: BTreeSet<u16> = pairs
+            .map(|pair| pair.flow.ports)
+            .map(|[port, _]| port)
+            .collect();
+        let Some(next) = self.next_ports.get_mut(node as usize) else {
+            return FIRST_DYNAMIC_PORT;
+        };
+        let after = |port: u16| port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
+        let first = *next;
+        let mut port = first;
+        while taken.contains(&port) && after(port) != first {
+            port = after(port);
         }
+        *next = after(port);
+        port
     }
 }
 
@@ -758,7 +761,7 @@ impl Network for World {
     }
 
     fn connect(&mut self, app: AppId, node: u32, stack: u32, to_node: u32, to_port: u16) -> u32 {
-        let connection = self.places.len() as u32;
+        let connection = self.places.next_number();
         let stack = self.stacks.get(stack as usize).cloned();
         debug_assert!(stack.is_some(), "no stack");
         let buffer = stack.as_ref().map_or(0, |stack| stack.send_buffer);
@@ -775,7 +778,7 @@ impl Network for World {
             in_flight: 0,
         };
         let [client_port, server_port] = flow.ports;
-        self.fabric.truth.connections.push(ConnectionRow {
+        self.fabric.truth.connections.add(ConnectionRow {
             connection,
             client_node: node,
             server_node: to_node,
@@ -792,7 +795,7 @@ impl Network for World {
             timeline: Timeline::default(),
             messages: Default::default(),
         });
-        self.places.push(Some(place));
+        self.places.open(place);
         let at = End {
             connection,
             side: Side::Client,
@@ -881,7 +884,7 @@ impl Network for World {
     }
 
     fn timeline(&mut self, connection: u32) -> &mut Timeline {
-        let place = self.places.get(connection as usize).copied().flatten();
+        let place = self.places.get(connection);
         match place.and_then(|place| self.pairs.get_mut(place)) {
             Some(pair) => &mut pair.timeline,
             None => &mut self.spare_timeline,

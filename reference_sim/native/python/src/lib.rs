@@ -4,6 +4,7 @@ mod allocator;
 mod arrow;
 mod tables;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pyo3::create_exception;
@@ -133,6 +134,18 @@ impl Outcome {
         let tap = self.tap(tap)?;
         let file = py.detach(|| tap.pcapng());
         Ok(PyBytes::new(py, &file))
+    }
+
+    /// Totals of what was retrieved, by name; kept whatever is recorded.
+    fn totals(&self) -> BTreeMap<&'static str, u64> {
+        let totals = &self.outcome.truth.totals;
+        BTreeMap::from([
+            ("retrievals", totals.retrievals),
+            ("retrieved_bytes", totals.retrieved_bytes),
+            ("retrieval_ns", totals.retrieval_time),
+            ("files", totals.files),
+            ("file_bytes", totals.file_bytes),
+        ])
     }
 
     /// How many frames a tap saw.

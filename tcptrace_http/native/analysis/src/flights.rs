@@ -16,6 +16,8 @@ const IDLE_MIN_NS: i64 = 200_000_000;
 /// A wait of this part of the round trip ends a flight: ACK clocking fills less, a window more.
 const FLIGHT_GAP_NUMERATOR: i64 = 35;
 const FLIGHT_GAP_DENOMINATOR: i64 = 100;
+/// Data that follows an ACK by no more than this beyond what the path takes may have been released by it.
+const RELEASE_MAX_NS: i64 = 10_000_000;
 /// Below this round trip the gaps between flights drown in scheduling noise.
 const RTT_MIN_NS: i64 = 2_000_000;
 /// Flights of a response that are recorded; by then slow start has long ended.
@@ -33,6 +35,8 @@ struct Flight {
     ends_full: bool,
     /// Segments in its first round trip: more are clocked by ACKs, and no window.
     window_segments: u32,
+    /// Something was sent again meanwhile: it shows a window that is no more.
+    saw_loss: bool,
 }
 
 /// A flight this much larger than the one before shows a window that opens: slow start doubles it, and
@@ -73,6 +77,8 @@ pub struct FlightData {
     pub begins_whole: bool,
     pub rtt_ns: Option<i64>,
     pub receive_window_segments: u32,
+    /// From the observation point to the server and back.
+    pub server_rtt_ns: Option<i64>,
 }
 
 impl FlightData {
@@ -98,6 +104,10 @@ pub struct FlightTracker {
     segment_bytes: u32,
     retransmissions: u32,
     after_idle: Option<Box<AfterIdle>>,
+    /// When the client last acknowledged something new.
+    acknowledged_ns: Option<i64>,
+    /// Where the last complete response ended.
+    response_end: u64,
 }
 
 impl FlightTracker {
@@ -122,6 +132,7 @@ impl FlightTracker {
         self.largest_window = 0;
         if let Some(current) = self.current.as_mut() {
             current.window_segments = 0;
+            current.saw_loss = true;
         }
         if let Some(after_idle) = self.after_idle.as_mut() {
             if offset < after_idle.first_flight_end {
@@ -147,7 +158,7 @@ impl FlightTracker {
             current.add(data);
         } else {
             self.end_flight();
-            if gap >= IDLE_MIN_NS {
+            if gap >= IDLE_MIN_NS && !self.was_held(data) {
                 self.begin_after(gap, data);
             }
             self.current = Some(Flight::opened_by(data));
@@ -155,6 +166,16 @@ impl FlightTracker {
         if let Some(after_idle) = self.after_idle.as_mut() {
             after_idle.go_on(data);
         }
+    }
+
+    /// Whether data inside a response came as soon as an ACK could release it: its sender was not idle, the ACK
+    /// was delayed.
+    fn was_held(&self, data: FlightData) -> bool {
+        let (Some(acked_ns), Some(path_ns)) = (self.acknowledged_ns, data.server_rtt_ns) else {
+            return false;
+        };
+        let since_ack = data.time_ns.saturating_sub(acked_ns);
+        data.offset > self.response_end && since_ack <= path_ns.saturating_add(RELEASE_MAX_NS)
     }
 
     fn begin_after(&mut self, idle_ns: i64, data: FlightData) {
@@ -172,7 +193,8 @@ impl FlightTracker {
     }
 
     /// The client acknowledged so many new bytes at once.
-    pub fn acknowledged(&mut self, bytes: u64, segment_bytes: u32) {
+    pub fn acknowledged(&mut self, bytes: u64, segment_bytes: u32, time_ns: i64) {
+        self.acknowledged_ns = Some(time_ns);
         self.acks = self.acks.saturating_add(1);
         if bytes > u64::from(segment_bytes).saturating_mul(ACKED_SEGMENTS_USUAL) {
             self.stretch_acks = self.stretch_acks.saturating_add(1);
@@ -194,6 +216,7 @@ impl FlightTracker {
         rtt_ns: Option<i64>,
         rows: &mut Bounded<FlightsTable>,
     ) {
+        self.response_end = response.end;
         let inside = |after: &AfterIdle| (response.start..response.end).contains(&after.offset);
         let after_idle = self.after_idle.take_if(|after| inside(after));
         let start = after_idle
@@ -225,7 +248,9 @@ impl FlightTracker {
             return;
         };
         self.initial.get_or_insert(flight.segments);
-        self.largest = self.largest.max(flight.segments);
+        if !flight.saw_loss {
+            self.largest = self.largest.max(flight.segments);
+        }
         self.largest_window = self.largest_window.max(flight.window_segments);
         if let Some(after_idle) = self.after_idle.as_mut() {
             after_idle.first_flight_has_ended = true;
@@ -317,6 +342,7 @@ impl Flight {
             bytes: u64::from(data.bytes),
             ends_full: data.ends_full(),
             window_segments: data.rtt_ns.map_or(0, |_| data.segments),
+            saw_loss: false,
         }
     }
 

@@ -60,6 +60,7 @@ pub struct Half {
     pub mss_option: Option<u16>,
     pub window_scale: Option<u8>,
     pub uses_timestamps: bool,
+    pub sack_permitted: bool,
     /// Last acknowledgment this direction sent, as an offset of the peer.
     pub last_ack: Option<i64>,
     pub last_window: u16,
@@ -78,6 +79,8 @@ pub struct Half {
     pub counts: Counts,
     /// Least round trip from the observation point to the peer of this direction and back.
     pub path_rtt_ns: Option<i64>,
+    /// The round trip of a SYN with payload whose SYN-ACK had some, too: the application's time is in it.
+    pub answered_syn_ns: Option<i64>,
     pub rtt_samples: u64,
     /// Unique payload bytes sent, as far as they were seen.
     pub unique_bytes: u64,
@@ -155,6 +158,7 @@ impl Half {
             .window_scale
             .map(|shift| shift.min(WINDOW_SCALE_MAX));
         self.uses_timestamps = segment.options.timestamps.is_some();
+        self.sack_permitted = segment.options.sack_permitted;
     }
 
     /// Receive window that `segment` announces, in bytes. It is scaled only if both ends sent the

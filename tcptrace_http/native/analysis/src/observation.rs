@@ -12,7 +12,7 @@ use trace_model::rows::ObservationPoint;
 const NEAR_RATIO: i64 = 4;
 /// A half that is shorter than this may be a slow kernel as well as a path: then only a half that is
 /// much longer than the other tells.
-const PATH_MIN_NS: i64 = 300_000;
+pub const PATH_MIN_NS: i64 = 300_000;
 /// Two halves that are both shorter than this are a loopback or one machine: no place to tell.
 const SAME_HOST_MAX_NS: i64 = 100_000;
 

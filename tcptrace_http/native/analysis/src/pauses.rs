@@ -77,6 +77,8 @@ pub struct Path {
     /// How long the slowest link takes for the data at hand, as far as its pace is known. Near the receiver
     /// that much passes between the data's first bit and its being seen.
     pub takes_ns: i64,
+    /// The sender of the data offered SACK on its SYN.
+    pub sender_permits_sack: bool,
 }
 
 impl Path {
@@ -103,6 +105,9 @@ struct PeerAck {
     covered_ns: i64,
     outstanding_segments: u32,
     outstanding_bytes: u64,
+    /// Data that came on the SYN-ACK: until this ACK the connection was not open, and what follows it may have
+    /// waited for that (RFC 7413, section 4.2; RFC 1644).
+    opens_connection: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -142,6 +147,10 @@ struct Suspicion {
     end: u64,
     time_ns: i64,
 }
+
+/// No sender that restarts does so sooner: the retransmission timeout is at least this long in any stack in use
+/// (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
+const IDLE_MIN_NS: i64 = 200_000_000;
 
 /// Follows the data of one direction of a flow.
 #[derive(Debug, Default)]
@@ -239,12 +248,14 @@ impl PauseTracker {
             covered_ns: ack.covered_ns,
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
+            opens_connection: ack.acknowledged.before < 1 && after > 0,
         });
     }
 
     /// Data was sent again.
     pub fn retransmission(&mut self) {
         self.was_disturbed = true;
+        self.largest_flight_bytes = 0;
     }
 
     /// New data was sent.
@@ -267,11 +278,14 @@ impl PauseTracker {
             if gap >= PAUSE_MIN_NS {
                 self.note_lull(previous, data, path);
             }
+            if gap >= IDLE_MIN_NS && self.was_idle(previous, data, path) {
+                self.largest_flight_bytes = 0;
+            }
             self.spacing_ns = gap.max(0);
             self.was_disturbed = false;
         }
         if is_short && !data.has_fin {
-            self.note_short(data);
+            self.note_short(data, path.sender_rtt_ns.unwrap_or(0));
         }
         self.previous = Some(data);
         let is_alone = flight_bytes <= u64::from(data.bytes);
@@ -369,7 +383,19 @@ impl PauseTracker {
         });
     }
 
-    fn note_short(&mut self, data: SentData) {
+    /// Whether all had been acknowledged for longer than an ACK takes to release data: the sender may have thrown
+    /// its window away (RFC 5681, section 4.1).
+    fn was_idle(&self, previous: SentData, data: SentData, path: &Path) -> bool {
+        let released_by = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(RELEASE_MAX_NS);
+        self.acks.back().is_some_and(|ack| {
+            ack.after >= previous.end && data.time_ns.saturating_sub(ack.time_ns) > released_by
+        })
+    }
+
+    fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
         let last_end = self.shorts.back().map(|last| last.end);
         let acked = self.acks.back().map_or(0, |ack| ack.after);
         if let Some(end) = last_end.filter(|end| *end > acked) {
@@ -378,6 +404,12 @@ impl PauseTracker {
                     end,
                     time_ns: data.time_ns,
                 });
+            }
+        } else if let Some(end) = last_end {
+            // The ACK went by before this segment, but could not have come to its sender yet.
+            let acks = self.acks.iter().rev().take_while(|ack| ack.after >= end);
+            if let Some(ack_ns) = acks.last().map(|ack| ack.time_ns) {
+                self.judge(ack_ns, data.time_ns, sender_rtt_ns);
             }
         }
         if self.shorts.len() >= SHORT_SEGMENTS_MAX {
@@ -399,12 +431,15 @@ impl PauseTracker {
                 return;
             }
             self.suspicions.pop_front();
-            let too_late_by = ack_ns
-                .saturating_sub(suspicion.time_ns)
-                .saturating_add(sender_rtt_ns);
-            if too_late_by >= DISPROOF_MARGIN_NS.max(sender_rtt_ns / 2) {
-                self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
-            }
+            self.judge(ack_ns, suspicion.time_ns, sender_rtt_ns);
+        }
+    }
+
+    /// Whether a short segment seen at `sent_ns` had left before the ACK seen at `ack_ns` could release it.
+    fn judge(&mut self, ack_ns: i64, sent_ns: i64, sender_rtt_ns: i64) {
+        let too_late_by = ack_ns.saturating_sub(sent_ns).saturating_add(sender_rtt_ns);
+        if too_late_by >= DISPROOF_MARGIN_NS.max(sender_rtt_ns / 2) {
+            self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
         }
     }
 
@@ -463,7 +498,12 @@ impl PauseTracker {
         let is_alone = ack.outstanding_segments == 1;
         let is_candidate =
             may_be_held || (may_be_delayed && (is_short || short.is_some() || is_alone));
-        if !follows || !is_candidate || path.in_loss_recovery || self.was_disturbed {
+        if !follows
+            || !is_candidate
+            || ack.opens_connection
+            || path.in_loss_recovery
+            || self.was_disturbed
+        {
             return;
         }
         // Had it not been held, it would have followed at the pace of the segments before; and had it
@@ -483,6 +523,7 @@ impl PauseTracker {
             released_frame: data.frame,
             released_time: data.time_ns,
             released_bytes: data.bytes,
+            released_has_fin: data.has_fin,
             ack_frame: ack.frame,
             ack_time: ack.time_ns,
             ack_delay,
@@ -500,6 +541,7 @@ impl PauseTracker {
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
             receive_window: path.receive_window,
+            sender_permits_sack: path.sender_permits_sack,
             largest_flight_bytes: self.largest_flight_bytes,
             server_path_rtt: path.sender_rtt_ns,
             client_path_rtt: path.receiver_rtt_ns,

@@ -4807,6 +4807,8 @@ pub struct PauseRow {
     pub released_bytes: u32,
     /// Where in the message it starts.
     pub released_offset: u64,
+    /// It carries the sender's FIN.
+    pub released_has_fin: bool,
     /// It carries the message's last byte.
     pub ends_message: bool,
     /// ACK that released it: the one whose distance is nearest to the path's.
@@ -4843,7 +4845,9 @@ pub struct PauseRow {
     pub outstanding_bytes: u64,
     /// Window the receiver offered at the end of the pause.
     pub receive_window: u64,
-    /// Most bytes of that direction in flight before the pause.
+    /// Its sender offered SACK on its SYN.
+    pub sender_permits_sack: bool,
+    /// Most bytes in flight before the pause, since it sent again or was idle.
     pub largest_flight_bytes: u64,
     /// As in flows, known at that time.
     pub server_path_rtt: Option<i64>,
@@ -4864,6 +4868,7 @@ pub struct PausesTable {
     released_time: Vec<i64>,
     released_bytes: Vec<u32>,
     released_offset: Vec<u64>,
+    released_has_fin: Vec<bool>,
     ends_message: Vec<bool>,
     ack_frame: Vec<u64>,
     ack_time: Vec<i64>,
@@ -4885,6 +4890,7 @@ pub struct PausesTable {
     outstanding_segments: Vec<u32>,
     outstanding_bytes: Vec<u64>,
     receive_window: Vec<u64>,
+    sender_permits_sack: Vec<bool>,
     largest_flight_bytes: Vec<u64>,
     server_path_rtt: Vec<i64>,
     server_path_rtt_validity: Vec<bool>,
@@ -4912,6 +4918,7 @@ impl PausesTable {
         self.released_time.push(row.released_time);
         self.released_bytes.push(row.released_bytes);
         self.released_offset.push(row.released_offset);
+        self.released_has_fin.push(row.released_has_fin);
         self.ends_message.push(row.ends_message);
         self.ack_frame.push(row.ack_frame);
         self.ack_time.push(row.ack_time);
@@ -4933,6 +4940,7 @@ impl PausesTable {
         self.outstanding_segments.push(row.outstanding_segments);
         self.outstanding_bytes.push(row.outstanding_bytes);
         self.receive_window.push(row.receive_window);
+        self.sender_permits_sack.push(row.sender_permits_sack);
         self.largest_flight_bytes.push(row.largest_flight_bytes);
         self.server_path_rtt
             .push(row.server_path_rtt.unwrap_or_default());
@@ -5006,6 +5014,12 @@ impl PausesTable {
                     name: "released_offset",
                     json_name: None,
                     values: Values::U64(self.released_offset),
+                    validity: None,
+                },
+                Column {
+                    name: "released_has_fin",
+                    json_name: None,
+                    values: Values::Bool(self.released_has_fin),
                     validity: None,
                 },
                 Column {
@@ -5114,6 +5128,12 @@ impl PausesTable {
                     name: "receive_window",
                     json_name: None,
                     values: Values::U64(self.receive_window),
+                    validity: None,
+                },
+                Column {
+                    name: "sender_permits_sack",
+                    json_name: None,
+                    values: Values::Bool(self.sender_permits_sack),
                     validity: None,
                 },
                 Column {

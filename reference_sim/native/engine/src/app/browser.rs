@@ -331,10 +331,12 @@ impl Browser {
         let response = exchange.response;
         current.bytes += response.map_or(0, |response| response.head_bytes + response.body_bytes);
         let now = network.now();
-        let row = network.truth().transactions.get(exchange.row);
-        let came = row
+        let rows = &mut network.truth().transactions;
+        let came = rows
+            .find(exchange.row)
             .and_then(|row| row.response_last_received)
             .unwrap_or(now);
+        rows.over(exchange.row);
         current.end = current.end.max(came);
         self.completed(network, &scenario, exchange.fetch);
     }
@@ -363,12 +365,9 @@ impl Browser {
         else {
             return;
         };
-        let row = current
-            .row
-            .and_then(|row| network.truth().retrievals.get_mut(row));
-        if let Some(row) = row {
-            row.end = (!current.has_failed).then_some(current.end);
-            row.bytes = current.bytes;
+        if let Some(row) = current.row {
+            let end = (!current.has_failed).then_some(current.end);
+            network.truth().retrieved(row, end, current.bytes);
         }
         let plan = scenario.plans.get(current.progress.plan as usize);
         if !plan.is_some_and(|plan| plan.keeps_connections) {
@@ -397,6 +396,7 @@ impl Browser {
             else {
                 continue;
             };
+            network.truth().transactions.over(exchange.row);
             let tries = current.tries.entry(exchange.fetch).or_insert(0);
             *tries += u32::from(channel.answered == 0);
             if *tries < MAX_TRIES {
@@ -484,15 +484,14 @@ fn note_start(network: &mut dyn Network, browser: usize, current: &mut Current) 
     }
     let start = network.now();
     let retrievals = &mut network.truth().retrievals;
-    current.row = Some(retrievals.len());
-    retrievals.push(RetrievalRow {
+    current.row = Some(retrievals.add(RetrievalRow {
         client: browser as u32,
         is_transfer: false,
         visit: current.progress.visit,
         start,
         end: None,
         bytes: 0,
-    });
+    }));
 }
 
 /// What is known of a transaction before its request is written; it is of a browser, a visit

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::rows::Rows;
 use crate::scenario::HttpVersion;
 use crate::stack::Nanoseconds;
 use crate::truth::{Side, TransactionRow};
@@ -198,7 +199,7 @@ impl Timeline {
         side: Side,
         end: u64,
         now: Nanoseconds,
-        transactions: &mut [TransactionRow],
+        transactions: &mut Rows<TransactionRow>,
     ) {
         if side == Side::Client {
             self.reach(&[Moment::RequestSent], end, now, transactions);
@@ -211,7 +212,7 @@ impl Timeline {
         side: Side,
         end: u64,
         now: Nanoseconds,
-        transactions: &mut [TransactionRow],
+        transactions: &mut Rows<TransactionRow>,
     ) {
         let moments: &[Moment] = match side {
             Side::Server => &[Moment::RequestReceived],
@@ -225,12 +226,12 @@ impl Timeline {
         moments: &[Moment],
         end: u64,
         now: Nanoseconds,
-        transactions: &mut [TransactionRow],
+        transactions: &mut Rows<TransactionRow>,
     ) {
         self.marks.retain(|mark| {
             let is_reached = mark.offset < end && moments.contains(&mark.moment);
             if is_reached {
-                if let Some(row) = transactions.get_mut(mark.row) {
+                if let Some(row) = transactions.find(mark.row) {
                     *time_of(row, mark.moment) = Some(now);
                 }
             }

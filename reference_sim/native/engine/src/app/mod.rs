@@ -5,6 +5,7 @@
 //! ([`Content`]), for taps to make frames of it, and the reader is told when it has all of a
 //! message. Which message stands for which request is in the table of [`exchange`].
 
+mod answer;
 pub mod body;
 pub mod browser;
 pub mod exchange;

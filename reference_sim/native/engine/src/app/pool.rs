@@ -314,9 +314,7 @@ fn note_request(
     row.request_bytes = bytes;
     row.request_offset = from;
     row.written = network.now();
-    let transactions = &mut network.truth().transactions;
-    let number = transactions.len();
-    transactions.push(row);
+    let number = network.truth().transactions.add(row);
     network
         .timeline(at.connection)
         .request(from, from + bytes, number);

@@ -7,11 +7,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use super::answer::{self, Answer};
 use super::browser::{connection_field, transaction};
 use super::exchange::{Exchange, ExchangeId, Response};
 use super::http_text::{clock, Head, Template, Terms};
 use super::pool::{self, Limits, Outgoing, Place, Pool};
-use super::server::{self, Answer};
+use super::server;
 use super::{AppId, Application, Content, End, Happening, Network};
 use crate::scenario::{self, HttpVersion, Scenario};
 use crate::truth::Side;
@@ -102,7 +103,7 @@ impl Proxy {
         let Some(exchange) = network.exchanges().get(id).cloned() else {
             return;
         };
-        let objects = server::fetch(&scenario, &exchange).map_or(&[][..], |fetch| &fetch.objects);
+        let objects = answer::fetch(&scenario, &exchange).map_or(&[][..], |fetch| &fetch.objects);
         if objects.contains(&0) {
             self.prefetch(network, &exchange);
         }
@@ -193,7 +194,7 @@ impl Proxy {
         while let Some(id) = self.waiting.front().copied() {
             if !self.fetched.contains_key(&id) {
                 self.waiting.pop_front();
-                network.exchanges().remove(id);
+                forget(network, id);
                 continue;
             }
             let index = match self.pool.place(None, &limits) {
@@ -213,7 +214,7 @@ impl Proxy {
         let fetched = self.fetched.get(&id)?;
         let exchange = &fetched.exchange;
         let page = scenario.pages.get(exchange.page as usize)?;
-        let fetch = server::fetch(&scenario, exchange)?;
+        let fetch = answer::fetch(&scenario, exchange)?;
         let key = (exchange.page, exchange.plan, exchange.fetch);
         let template = self
             .requests
@@ -352,7 +353,7 @@ impl Proxy {
         let exchange = &fetched.exchange;
         let key = (exchange.page, exchange.plan, exchange.fetch);
         let answer = self.answers.entry(key).or_insert_with(|| {
-            let objects = server::objects(&scenario, exchange);
+            let objects = answer::objects(&scenario, exchange);
             Answer::new(&objects, &product, scenario.epoch_ns, Some(VIA))
         });
         fetched.body = answer.contents(&scenario, exchange, body_bytes);
@@ -406,7 +407,7 @@ impl Proxy {
                 }
                 self.waiting.push_front(*id);
             } else {
-                network.exchanges().remove(*id);
+                forget(network, *id);
             }
         }
         self.dispatch(network);
@@ -502,5 +503,12 @@ impl Application for Proxy {
 
     fn is_done(&self) -> bool {
         true
+    }
+}
+
+/// An exchange that nobody waits for any more.
+fn forget(network: &mut dyn Network, id: ExchangeId) {
+    if let Some(exchange) = network.exchanges().remove(id) {
+        network.truth().transactions.over(exchange.row);
     }
 }

@@ -3,13 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::body::Body;
+use super::answer::{fetch, objects, sizes, whole_segments, Answer};
 use super::exchange::{Exchange, ExchangeId, Response};
-use super::http_text::{
-    body_kind, clock, has_body, whole, ConnectionField, Head, Parts, Template, Terms,
-};
+use super::http_text::{clock, ConnectionField, Head, Terms};
 use super::{AppId, Application, Content, End, Happening, Network, Token};
-use crate::scenario::{self, Fetch, HttpVersion, Object, Scenario};
+use crate::scenario::{self, HttpVersion, Scenario};
 use crate::truth::Side;
 
 /// A server of the scenario.
@@ -46,14 +44,6 @@ enum State {
 /// Kinds of timers.
 const PROCESSED: u8 = 0;
 const IDLE: u8 = 1;
-
-/// What all responses to one fetch share.
-pub(super) struct Answer {
-    template: Arc<Template>,
-    /// The delimiters of a bundle.
-    parts: Option<Parts>,
-    has_body: bool,
-}
 
 impl Server {
     #[must_use]
@@ -147,7 +137,7 @@ impl Server {
         let own: u64 = objects(&self.scenario, exchange)
             .iter()
             .map(|(_, object)| object.processing_ns)
-            .sum();
+            .fold(0, u64::saturating_add);
         drawn.saturating_add(own)
     }
 
@@ -240,11 +230,6 @@ fn is_now(count: u32, generation: u32) -> bool {
     count == generation % (1 << Token::COUNT_BITS)
 }
 
-/// The segment size that the response fills, if it is to.
-fn whole_segments(fetch: &Fetch, mss: u32) -> Option<u64> {
-    fetch.whole_segments.then_some(u64::from(mss))
-}
-
 /// What a response says of its connection: HTTP/1.1 is persistent without a word.
 pub(super) fn connection_field(version: HttpVersion, keeps: bool) -> ConnectionField {
     match (version, keeps) {
@@ -252,27 +237,6 @@ pub(super) fn connection_field(version: HttpVersion, keeps: bool) -> ConnectionF
         (HttpVersion::Http10, true) => ConnectionField::KeepAlive,
         (_, false) => ConnectionField::Close,
     }
-}
-
-pub(super) fn fetch<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Option<&'a Fetch> {
-    let plan = scenario.plans.get(exchange.plan as usize)?;
-    plan.fetches.get(exchange.fetch as usize)
-}
-
-/// The objects that an exchange is about, with their numbers on the page.
-pub(super) fn objects<'a>(scenario: &'a Scenario, exchange: &Exchange) -> Vec<(u32, &'a Object)> {
-    let page = scenario.pages.get(exchange.page as usize);
-    let numbers = fetch(scenario, exchange).map_or(&[][..], |fetch| &fetch.objects);
-    numbers
-        .iter()
-        .filter_map(|number| Some((*number, page?.objects.get(*number as usize)?)))
-        .collect()
-}
-
-fn sizes(exchange: &Exchange, objects: &[(u32, &Object)]) -> Vec<u64> {
-    let size = |number: u32| exchange.sizes.get(number as usize).copied();
-    let sizes = objects.iter().map(|(number, _)| size(*number).unwrap_or(0));
-    sizes.collect()
 }
 
 fn close(network: &mut dyn Network, connection: u32, serving: &mut Serving) {
@@ -296,7 +260,7 @@ pub(super) fn note_response(
     };
     exchange.response = Some(response);
     let row_number = exchange.row;
-    if let Some(row) = network.truth().transactions.get_mut(row_number) {
+    if let Some(row) = network.truth().transactions.find(row_number) {
         row.response_written = Some(now);
         row.response_offset = Some(response.offset);
         row.response_head_bytes = response.head_bytes;
@@ -372,113 +336,6 @@ pub(super) fn stretch(contents: &[Content], from: u64, to: u64) -> Vec<Content> 
         start += bytes;
     }
     parts
-}
-
-impl Answer {
-    /// From a server that names itself `product`, with one more line of the head.
-    pub(super) fn new(
-        objects: &[(u32, &Object)],
-        product: &str,
-        epoch: i64,
-        line: Option<&str>,
-    ) -> Answer {
-        let objects: Vec<&Object> = objects.iter().map(|(_, object)| *object).collect();
-        let template = Template::response(&objects, product, epoch, line);
-        Answer {
-            template: Arc::new(template),
-            parts: (objects.len() > 1).then(|| Parts::new(&objects)),
-            has_body: objects
-                .first()
-                .is_some_and(|object| has_body(object.status)),
-        }
-    }
-
-    fn head(&self, sizes: &[u64], with_head: bool, segment: Option<u64>, terms: &Terms) -> Head {
-        let delimiters = self.parts.as_ref().map_or(0, Parts::bytes);
-        let asked: u64 = sizes.iter().sum();
-        if with_head || segment.is_some() {
-            let total = if with_head {
-                asked
-            } else {
-                let body = asked + delimiters;
-                Head::new(&self.template, body, terms).bytes() + body
-            };
-            let total = segment.map_or(total, |segment| nearest_multiple(total, segment));
-            let head = Head::within(&self.template, total, terms);
-            if !self.has_body || head.content_length() >= delimiters {
-                return head;
-            }
-        }
-        let body = if with_head {
-            delimiters
-        } else {
-            asked + delimiters
-        };
-        Head::new(&self.template, body, terms)
-    }
-
-    /// The head of a body of so many bytes.
-    pub(super) fn plain_head(&self, body: u64, terms: &Terms) -> Head {
-        Head::new(&self.template, body, terms)
-    }
-
-    /// The body of the response to an exchange, which has so many bytes.
-    pub(super) fn contents(
-        &self,
-        scenario: &Scenario,
-        exchange: &Exchange,
-        bytes: u64,
-    ) -> Vec<Content> {
-        let objects = objects(scenario, exchange);
-        let sizes = sizes(exchange, &objects);
-        if bytes == 0 {
-            return Vec::new();
-        }
-        self.body(exchange, &objects, &sizes, bytes)
-    }
-
-    fn body(
-        &self,
-        exchange: &Exchange,
-        objects: &[(u32, &Object)],
-        sizes: &[u64],
-        bytes: u64,
-    ) -> Vec<Content> {
-        let body = |(number, object): &(u32, &Object), total: u64| Body {
-            seed: u64::from(exchange.page) << 32 | u64::from(*number),
-            kind: body_kind(object),
-            total,
-        };
-        let Some(parts) = &self.parts else {
-            let bodies = objects.iter().map(|object| whole(body(object, bytes)));
-            return bodies.filter(|body| body.bytes() > 0).collect();
-        };
-        let shares = shares(sizes, bytes.saturating_sub(parts.bytes()));
-        let bodies: Vec<Body> = objects
-            .iter()
-            .zip(shares)
-            .map(|(object, share)| body(object, share))
-            .collect();
-        parts.content(&bodies)
-    }
-}
-
-/// The multiple of `segment` nearest to `total`, and at least one.
-fn nearest_multiple(total: u64, segment: u64) -> u64 {
-    let segment = segment.max(1);
-    ((total + segment / 2) / segment).max(1) * segment
-}
-
-/// `total` in parts that are to each other as the sizes are.
-fn shares(sizes: &[u64], total: u64) -> Vec<u64> {
-    let (mut left, mut sizes_left) = (total, sizes.iter().sum::<u64>());
-    let share = |size: &u64| {
-        let part = u128::from(left) * u128::from(*size) / u128::from(sizes_left.max(1));
-        left -= part as u64;
-        sizes_left -= size;
-        part as u64
-    };
-    sizes.iter().map(share).collect()
 }
 
 impl Application for Server {

@@ -106,10 +106,10 @@ impl Transfer {
         self.scenario.transfers.get(self.index)
     }
 
-    /// The next file's size, if there is a next one.
-    fn next_file(&self) -> Option<u64> {
+    /// The size of the file of this number, if there are so many.
+    fn file(&self, number: u32) -> Option<u64> {
         let terms = self.terms()?;
-        let (number, count) = (self.files as usize, terms.files.len());
+        let (number, count) = (number as usize, terms.files.len());
         if count == 0 || (number >= count && !terms.forever) {
             return None;
         }
@@ -126,12 +126,12 @@ impl Transfer {
         let Some(terms) = scenario.transfers.get(self.index) else {
             return;
         };
-        let Some(bytes) = self.next_file() else {
+        let Some(bytes) = self.file(self.files) else {
             return self.finish(network);
         };
         self.is_delivered = false;
         self.is_replied = !terms.control;
-        self.begin_row(network, bytes);
+        self.begin_row(network);
         let order = Order {
             bytes,
             number: self.files,
@@ -194,19 +194,18 @@ impl Transfer {
         at
     }
 
-    fn begin_row(&mut self, network: &mut dyn Network, bytes: u64) {
+    fn begin_row(&mut self, network: &mut dyn Network) {
         let start = network.now();
         let client = self.scenario.browsers.len() + self.index;
         let rows = &mut network.truth().retrievals;
-        self.row = Some(rows.len());
-        rows.push(RetrievalRow {
+        self.row = Some(rows.add(RetrievalRow {
             client: client as u32,
             is_transfer: true,
             visit: self.files,
             start,
             end: None,
-            bytes,
-        });
+            bytes: 0,
+        }));
     }
 
     /// There are no more files.
@@ -288,11 +287,10 @@ impl Transfer {
     }
 
     fn delivered(&mut self, network: &mut dyn Network, now: Nanoseconds) {
-        let row = self
-            .row
-            .and_then(|row| network.truth().retrievals.get_mut(row));
-        if let Some(row) = row {
-            row.end = Some(now);
+        let bytes = self.file(self.files.saturating_sub(1));
+        if let Some(row) = self.row {
+            let bytes = bytes.unwrap_or_default();
+            network.truth().retrieved(row, Some(now), bytes);
         }
         self.is_delivered = true;
         self.next_if_done(network);

@@ -231,7 +231,7 @@ fn an_accelerated_open_survives_the_loss_of_any_packet() {
             document["links"][direction]["loss"] = loss;
             let outcome = run(document);
             assert_eq!(outcome.truth.transactions.len(), 8);
-            for row in &outcome.truth.transactions {
+            for row in outcome.truth.transactions.iter() {
                 assert!(row.response_last_received.is_some(), "{lost} {direction}");
             }
         }

@@ -142,10 +142,17 @@ impl Window {
         }
     }
 
+    /// The end of BayFullTcp's fast recovery: no more than two segments go out for this ACK.
+    pub fn recovered_to(&mut self, flight: u64) {
+        if self.cwnd > self.ssthresh {
+            self.cwnd = (flight.div_ceil(self.mss) + 2) * self.mss;
+        }
+    }
+
     /// A retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
     pub fn timed_out(&mut self, flight: u64, is_first: bool) {
         self.timeouts += 1;
-        if is_first {
+        if is_first || self.kind == Congestion::BayReno {
             self.reduce(flight);
         }
         self.cubic.timed_out();

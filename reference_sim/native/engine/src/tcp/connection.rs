@@ -170,7 +170,9 @@ impl Connection {
             }
             State::SynReceived => self.receive_handshake_ack(segment, now),
             State::Established => self.receive_established(segment, now),
-            State::Listen | State::SynSent | State::Failed => {}
+            // There is no such connection any more (RFC 9293, section 3.10.7.1).
+            State::Failed => self.reset = true,
+            State::Listen | State::SynSent => {}
         }
         self.sender.begin_run();
     }
@@ -231,9 +233,16 @@ impl Connection {
 
     fn establish(&mut self, segment: &Segment, now: Nanoseconds) {
         self.begin_exchange();
+        let rules = &self.stack.retransmission;
         if self.syn_retries == 0 {
-            let rules = &self.stack.retransmission;
-            self.sender.round_trip.sample(self.syn_sent, now, rules);
+            let start = if rules.times_acks {
+                segment.sent
+            } else {
+                self.syn_sent
+            };
+            self.sender.round_trip.sample(start, now, rules);
+        } else if rules.times_acks {
+            self.sender.round_trip.measure(segment.sent, now, rules);
         }
         self.sender.una = 1;
         self.sender.offer(segment.ack, segment.window);
@@ -304,7 +313,8 @@ impl Connection {
             let ack = selective_ack(segment, is_repeated && !has_new_window);
             self.sender.receive_selective(ack, now, &self.stack);
         } else if !is_repeated {
-            self.sender.acknowledged(segment.ack, now, &self.stack);
+            self.sender
+                .acknowledged(segment.ack, segment.sent, now, &self.stack);
         } else if segment.payload == 0
             && !segment.has(flags::FIN)
             && !has_new_window
@@ -367,7 +377,7 @@ impl Connection {
             .is_some_and(|time| time <= now)
             && self.sender.timed_out(now, &self.stack)
         {
-            self.fail();
+            self.give_up();
         }
     }
 
@@ -376,7 +386,7 @@ impl Connection {
         self.syn_retries += 1;
         self.sender.round_trip.timed_out();
         if self.syn_retries > self.stack.retransmission.max_retries {
-            self.fail();
+            self.give_up();
         } else {
             self.syn = Some(SendReason::RetransmissionTimeout);
         }
@@ -478,6 +488,7 @@ impl Connection {
             flags,
             window,
             options,
+            sent: now,
         };
         Some((self.with_first_data(bare, now), reason))
     }
@@ -538,6 +549,7 @@ impl Connection {
                 flags: flags | flags::SYN,
                 window: self.receiver.acknowledge_unscaled(),
                 options: self.syn_options(true, now),
+                sent: now,
             };
         }
         let window = self.receiver.acknowledge(payload > 0, now);
@@ -551,6 +563,7 @@ impl Connection {
         if self.agreed.counts {
             options.connection_count = self.opening.map(|opening| opening.count);
         }
+        options.drop_blocks_without_room();
         Segment {
             seq,
             ack: self.receiver.next,
@@ -558,6 +571,7 @@ impl Connection {
             flags,
             window,
             options,
+            sent: now,
         }
     }
 
@@ -589,6 +603,12 @@ impl Connection {
             self.state = State::Failed;
             self.events.push(Event::Failed);
         }
+    }
+
+    /// Too many retransmissions: a peer that was ever heard is told by a reset (4.4BSD's tcp_drop).
+    fn give_up(&mut self) {
+        self.reset = matches!(self.state, State::SynReceived | State::Established);
+        self.fail();
     }
 
     /// Gives the connection up: the peer is told by a reset.

@@ -18,6 +18,7 @@
 mod congestion;
 mod connection;
 mod cubic;
+mod fixed_point;
 mod linux_spread;
 mod nagle;
 mod quick_acks;

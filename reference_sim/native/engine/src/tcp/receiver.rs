@@ -38,6 +38,8 @@ pub struct Receiver {
     /// What the last ACK said.
     pub acknowledged: u64,
     segments: u32,
+    /// What is acknowledged at once ends here.
+    at_once_end: u64,
     pub due: Due,
     linux: Option<LinuxAcks>,
     /// A peer that paused for longer than this is in slow start (Linux).
@@ -61,6 +63,7 @@ impl Receiver {
             scale: 0,
             acknowledged: 0,
             segments: 0,
+            at_once_end: stack.acks.at_once_bytes,
             due: Due::Nothing,
             linux: stack.acks.quick_acks.map(LinuxAcks::new),
             pause_ns: stack.retransmission.initial_ns,
@@ -82,10 +85,10 @@ impl Receiver {
         if start > self.next {
             self.beyond.insert(start, end);
             self.due = Due::Now(SendReason::Ack);
+            self.came_out_of_order();
             return false;
         }
         let filled_a_hole = self.beyond.has_hole();
-        let new_bytes = end - self.next;
         self.next = self.beyond.fill(end);
         let window = self.edge.saturating_sub(self.next);
         if let Some(linux) = &mut self.linux {
@@ -93,10 +96,17 @@ impl Receiver {
         }
         if filled_a_hole {
             self.due = Due::Now(SendReason::Ack);
+            self.came_out_of_order();
         } else {
-            self.schedule(new_bytes, has_push, now);
+            self.schedule(has_push, now);
         }
         true
+    }
+
+    fn came_out_of_order(&mut self) {
+        if self.policy.at_once_after_loss {
+            self.at_once_end = self.next + self.policy.at_once_bytes - 1;
+        }
     }
 
     /// All has come that the peer sends.
@@ -148,7 +158,7 @@ impl Receiver {
     }
 
     /// Data came in order: acknowledge now or later (RFC 5681, section 4.2).
-    fn schedule(&mut self, new_bytes: u64, has_push: bool, now: Nanoseconds) {
+    fn schedule(&mut self, has_push: bool, now: Nanoseconds) {
         if self.linux.is_some() {
             self.schedule_linux(now);
             return;
@@ -161,9 +171,7 @@ impl Receiver {
         } else {
             unacknowledged >= u64::from(policy.every) * self.mss
         };
-        let is_at_once = is_enough
-            || self.next - new_bytes <= policy.at_once_bytes && policy.at_once_bytes > 0
-            || policy.on_push && has_push;
+        let is_at_once = is_enough || self.next <= self.at_once_end || policy.on_push && has_push;
         if is_at_once {
             self.due = Due::Now(SendReason::Ack);
         } else if self.due == Due::Nothing {

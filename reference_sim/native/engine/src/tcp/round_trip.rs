@@ -1,10 +1,14 @@
 //! Round-trip estimation and the retransmission timeout (Jacobson 1988; RFC 6298).
 
 use crate::stack::{Nanoseconds, Retransmission};
+use crate::tcp::fixed_point::FixedPoint;
 use crate::tcp::linux_spread::LinuxSpread;
 
 /// Back-off doubles the timeout at most so many times: 2^12 times the least one is hours.
 const MAX_DOUBLINGS: u32 = 12;
+/// A timeout doubled more often than this makes an integer estimate begin anew (ns-2's
+/// rtt_backoff: above 8 times; BSD: more than a quarter of TCP_MAXRXTSHIFT).
+const FORGETTING_DOUBLINGS: u32 = 3;
 
 /// What a sender knows of its path's round trip.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,6 +18,7 @@ pub struct RoundTrip {
     /// Timeouts in a row (RFC 6298, rule 5.5).
     backoff: u32,
     spread: LinuxSpread,
+    fixed_point: FixedPoint,
 }
 
 impl RoundTrip {
@@ -42,8 +47,24 @@ impl RoundTrip {
 
     /// A segment that was sent once was acknowledged (Karn's rule keeps the others away).
     pub fn sample(&mut self, sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) {
-        let elapsed = measured(sent, now, rules);
         self.backoff = 0;
+        self.measure(sent, now, rules);
+    }
+
+    /// A segment that was sent for the first time was acknowledged: the timeout is as estimated.
+    pub fn end_backoff(&mut self) {
+        self.backoff = 0;
+    }
+
+    /// A round trip was measured, whatever it says about back-off.
+    pub fn measure(&mut self, sent: Nanoseconds, now: Nanoseconds, rules: &Retransmission) {
+        if rules.fixed_point && rules.tick_ns > 0 {
+            self.fixed_point.sample(sent, now, rules.tick_ns);
+            self.smoothed = Some(self.fixed_point.smoothed(rules.tick_ns));
+            self.variation = self.fixed_point.variation(rules.tick_ns);
+            return;
+        }
+        let elapsed = measured(sent, now, rules);
         let Some(smoothed) = self.smoothed else {
             self.smoothed = Some(elapsed);
             self.variation = elapsed / 2;
@@ -64,6 +85,9 @@ impl RoundTrip {
 
     pub fn timed_out(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_DOUBLINGS);
+        if self.backoff > FORGETTING_DOUBLINGS {
+            self.fixed_point.forget();
+        }
     }
 
     /// The timeout in force, back-off included.
@@ -72,6 +96,9 @@ impl RoundTrip {
         let base = match self.smoothed {
             None => rules.initial_ns,
             Some(smoothed) if rules.min_is_spread => smoothed + self.spread.value(),
+            Some(_) if rules.fixed_point && rules.tick_ns > 0 => {
+                self.fixed_point.timeout(rules.tick_ns).max(rules.min_ns)
+            }
             Some(smoothed) => {
                 let spread = (4 * self.variation).max(rules.tick_ns);
                 in_ticks(smoothed + spread, rules).max(rules.min_ns)
@@ -135,6 +162,9 @@ mod tests {
             tick_ns,
             on_ticks: false,
             duplicate_ack_threshold: 3,
+            times_acks: false,
+            fixed_point: false,
+            fast_retransmit_backs_off: false,
             syn_initial_ns: 6000 * MS,
             max_retries: 12,
         }

@@ -55,6 +55,8 @@ pub struct Sender {
     pub una: u64,
     pub(super) next: u64,
     pub max: u64,
+    /// The same as BayFullTcp counts it: a fast retransmit moves it on as if it were new data.
+    counted: u64,
     /// End of what was written, and whether the application has closed behind it.
     pub written: u64,
     is_closing: bool,
@@ -66,6 +68,8 @@ pub struct Sender {
     offered: u64,
     largest_window: u64,
     recovery: Recovery,
+    /// The ACK that began recovery lets nothing else go: BayFullTcp, as BSD, drops it then.
+    is_held: bool,
     duplicates: u32,
     /// What the first duplicates let go beyond the congestion window (RFC 3042, section 2).
     limited: u64,
@@ -87,7 +91,8 @@ pub struct Sender {
     paced_until: Option<Nanoseconds>,
     /// A window probe reached up to here: the peer may acknowledge it.
     probed: u64,
-    /// The segment whose round trip is being timed, where there are no timestamps (BSD's t_rtt).
+    /// The segment whose round trip is being timed, where there are no timestamps (BSD's t_rtt), by
+    /// the offset whose ACK ends it.
     timed: Option<(u64, Nanoseconds)>,
     /// Recovery by SACK blocks, where both ends agreed to it.
     pub(super) selective: Option<Selective>,
@@ -113,6 +118,7 @@ impl Sender {
             una: 0,
             next: 1,
             max: 1,
+            counted: 0,
             written: 1,
             is_closing: false,
             fin_sent: false,
@@ -121,6 +127,7 @@ impl Sender {
             offered: 0,
             largest_window: 0,
             recovery: Recovery::None,
+            is_held: false,
             duplicates: 0,
             limited: 0,
             again: None,
@@ -227,20 +234,30 @@ impl Sender {
     }
 
     /// An ACK of something new.
-    pub fn acknowledged(&mut self, ack: u64, now: Nanoseconds, stack: &Stack) {
+    pub fn acknowledged(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
         let acked = ack - self.una;
         self.end_pacing(ack);
-        self.sample(ack, now, stack);
+        if stack.retransmission.times_acks {
+            self.time_ack(ack, sent, now, stack);
+        } else {
+            self.sample(ack, now, stack);
+        }
         self.una = ack;
         self.next = self.next.max(ack);
         self.max = self.max.max(ack);
         self.retries = 0;
         self.limited = 0;
         self.duplicates = 0;
+        self.is_held = false;
         match self.recovery {
-            Recovery::Fast { until } if ack < until && stack.congestion != Congestion::Reno => {
+            Recovery::Fast { until } if ack < until && !is_left_by_any_ack(stack) => {
                 self.window.deflate(acked);
                 self.again = Some((ack, SendReason::Recovery));
+            }
+            Recovery::Fast { .. } if is_bay(stack) => {
+                self.window.recovered_to(self.highest() - ack);
+                self.recovery = Recovery::None;
+                self.grow(acked, now, stack);
             }
             Recovery::Fast { .. } => {
                 self.window.recovered();
@@ -248,7 +265,7 @@ impl Sender {
             }
             Recovery::Timeout { until } => {
                 self.grow(acked, now, stack);
-                if ack >= until {
+                if ack > until || ack == until && !is_bay(stack) {
                     self.recovery = Recovery::None;
                 }
             }
@@ -279,6 +296,7 @@ impl Sender {
     pub fn duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
         if let Recovery::Fast { .. } = self.recovery {
             self.window.inflate();
+            self.is_held = false;
             return;
         }
         self.count_duplicate(now, stack);
@@ -287,6 +305,11 @@ impl Sender {
     /// A sign of a loss that is no segment's leaving the network: it inflates no window.
     pub fn count_duplicate(&mut self, now: Nanoseconds, stack: &Stack) {
         if let Recovery::Fast { .. } = self.recovery {
+            return;
+        }
+        if is_bay(stack)
+            && matches!(self.recovery, Recovery::Timeout { until } if self.una == until)
+        {
             return;
         }
         self.duplicates += 1;
@@ -298,16 +321,25 @@ impl Sender {
             return;
         }
         // What a timeout sends again brings duplicates of its own (RFC 6582, section 4.1).
-        if matches!(self.recovery, Recovery::Timeout { until } if self.una < until) {
+        if !is_bay(stack)
+            && matches!(self.recovery, Recovery::Timeout { until } if self.una < until)
+        {
             return;
         }
-        self.window.lost(self.max - self.una);
+        self.window.lost(self.used_window(stack));
+        if stack.retransmission.fast_retransmit_backs_off {
+            self.timed = None;
+            self.round_trip.timed_out();
+        }
         if stack.congestion == Congestion::Tahoe {
             self.recovery = Recovery::Timeout { until: self.max };
             self.go_back();
             self.again = Some((self.una, SendReason::FastRetransmit));
         } else {
-            self.recovery = Recovery::Fast { until: self.max };
+            self.recovery = Recovery::Fast {
+                until: self.highest(),
+            };
+            self.is_held = is_bay(stack);
             self.again = Some((self.una, SendReason::FastRetransmit));
         }
         self.retransmission_timer = None;
@@ -316,9 +348,10 @@ impl Sender {
 
     /// The retransmission timer went off: whether there were too many.
     pub fn timed_out(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
-        self.retries += 1;
+        // BayFullTcp's timer may run while nothing is in flight.
+        self.retries += u32::from(self.una < self.max);
         self.window
-            .timed_out(self.max - self.una, self.retries == 1);
+            .timed_out(self.used_window(stack), self.retries == 1);
         self.round_trip.timed_out();
         if let Some(selective) = &mut self.selective {
             selective.timed_out(self.max, &mut self.window, now);
@@ -326,14 +359,31 @@ impl Sender {
             self.arm(now, stack);
             return self.retries > stack.retransmission.max_retries;
         }
-        self.recovery = Recovery::Timeout { until: self.max };
+        self.recovery = Recovery::Timeout {
+            until: self.highest(),
+        };
         self.limited = 0;
         self.duplicates = 0;
+        self.is_held = false;
         self.go_back();
         self.again = Some((self.una, SendReason::RetransmissionTimeout));
         self.retransmission_timer = None;
         self.arm(now, stack);
         self.retries > stack.retransmission.max_retries
+    }
+
+    /// Up to where ACKs are waited for.
+    fn highest(&self) -> u64 {
+        self.max.max(self.counted)
+    }
+
+    /// What a loss halves: what is in flight, or (ns-2's slowdown) what the windows let be.
+    fn used_window(&self, stack: &Stack) -> u64 {
+        match stack.max_window_segments {
+            Some(count) if is_bay(stack) => u64::from(count) * self.mss,
+            None if is_bay(stack) => u64::MAX,
+            _ => self.max - self.una,
+        }
     }
 
     /// All that is in flight is taken for lost.
@@ -366,6 +416,9 @@ impl Sender {
             if start < self.max {
                 return Some(self.send_again(start, reason, now, stack));
             }
+        }
+        if self.is_held {
+            return None;
         }
         self.restart_after_idle(now, stack);
         let grant = self.granted(now);
@@ -449,7 +502,7 @@ impl Sender {
             return limit;
         }
         match self.recovery {
-            Recovery::Timeout { .. } if self.next < self.max => return Limit::Timeout,
+            _ if self.next < self.max => return Limit::Timeout,
             Recovery::Fast { .. } => return Limit::FastRecovery,
             _ => {}
         }
@@ -632,9 +685,10 @@ impl Sender {
 
     /// After a timeout, what had been sent before goes out again as the window grows.
     fn reason_of_next(&self) -> SendReason {
-        match self.recovery {
-            Recovery::Timeout { .. } if self.next < self.max => SendReason::RetransmissionTimeout,
-            _ => SendReason::New,
+        if self.next < self.max {
+            SendReason::RetransmissionTimeout
+        } else {
+            SendReason::New
         }
     }
 
@@ -651,6 +705,13 @@ impl Sender {
         let stretch = self.send(start, payload, reason, now, stack);
         if reason != SendReason::RetransmissionTimeout && stack.congestion != Congestion::Tahoe {
             self.next = self.next.max(resumed);
+        }
+        if reason == SendReason::FastRetransmit
+            && is_bay(stack)
+            && resumed + payload > self.highest()
+        {
+            self.counted = resumed + payload;
+            self.timed.get_or_insert((start, now));
         }
         stretch
     }
@@ -679,7 +740,8 @@ impl Sender {
             self.pacing.sent(Some(self.path()), start, now);
         }
         if let Some(selective) = &mut self.selective {
-            selective.sent(start, end, true, now);
+            // The data on a SYN goes out again with it.
+            selective.sent(start, end, start >= self.max, now);
         } else if start < self.max {
             // Karn's rule: what was sent twice is no measure.
             self.timed = None;
@@ -693,7 +755,14 @@ impl Sender {
                 is_retransmission: false,
             });
         } else if self.timed.is_none() {
-            self.timed = Some((end, now));
+            let offset = if stack.retransmission.times_acks {
+                start
+            } else {
+                end
+            };
+            if end > self.counted {
+                self.timed = Some((offset, now));
+            }
         }
         self.next = end;
         self.max = self.max.max(end);
@@ -748,8 +817,19 @@ impl Sender {
         }
     }
 
+    /// The way of this ACK is the round trip; back-off ends with an ACK that reaches the segment
+    /// that is timed, even if only its beginning (BayFullTcp's `ackno >= rtt_seq_`).
+    fn time_ack(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
+        let rules = &stack.retransmission;
+        if self.timed.is_some_and(|(start, _)| ack >= start) {
+            self.timed = None;
+            self.round_trip.end_backoff();
+        }
+        self.round_trip.measure(sent, now, rules);
+    }
+
     pub(super) fn arm(&mut self, now: Nanoseconds, stack: &Stack) {
-        if self.una >= self.max {
+        if self.una >= self.highest() {
             self.retransmission_timer = None;
         } else if self.retransmission_timer.is_none() {
             let timeout = self.round_trip.timeout(&stack.retransmission);
@@ -781,6 +861,15 @@ impl Sender {
         }
         self.last_sent = now;
     }
+}
+
+fn is_bay(stack: &Stack) -> bool {
+    stack.congestion == Congestion::BayReno
+}
+
+/// Fast recovery ends with the first ACK of something new, even if not of all.
+fn is_left_by_any_ack(stack: &Stack) -> bool {
+    matches!(stack.congestion, Congestion::Reno | Congestion::BayReno)
 }
 
 /// Whether the window grows by bytes acknowledged, and only while it is used.

@@ -223,6 +223,7 @@ fn inject(text: &str) -> Result<Action, String> {
         flags: read.flags | ack,
         window: read.window.unwrap_or(65_535),
         options: read.options.unwrap_or_default(),
+        sent: 0,
     };
     let is_placed = read.range.is_some() || segment.has(flags::SYN);
     Ok(Action::Inject { segment, is_placed })

@@ -284,7 +284,8 @@ impl Flow {
             (rows.next(), row)
         });
         if let Some(ack) = ack {
-            self.acknowledge(side, packet, ack, window, tables);
+            let is_answered_syn = is_syn && ack > 1 && segment.payload_bytes > 0;
+            self.acknowledge(side, packet, (ack, window, is_answered_syn), tables);
         }
         let number = row.as_ref().map(|(number, _)| *number);
         self.advance(side, packet, segment, start, (&class, recovery), number);
@@ -358,6 +359,7 @@ impl Flow {
         waits::Path {
             to_server_ns: self.client_half().path_rtt_ns,
             to_client_ns: self.server_half().path_rtt_ns,
+            is_undecided: self.client_half().answered_syn_ns.is_some(),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::ends::Side;
 use crate::flights::FlightData;
 use crate::half::Outstanding;
 use crate::holes::Hole;
+use crate::observation::PATH_MIN_NS;
 use crate::pauses::{AckSeen, Path, SentData};
 use crate::recoveries::RecoveryKind;
 use crate::tables::Tables;
@@ -17,13 +18,12 @@ use crate::waits::{Sent, SentAgain};
 const OUTSTANDING_MAX: usize = 1 << 14;
 
 impl Flow {
-    /// `side` acknowledged the other's data up to `ack`.
+    /// `side` acknowledged the other's data up to `ack`, maybe with a SYN-ACK that has payload.
     pub(super) fn acknowledge(
         &mut self,
         side: Side,
         packet: &Packet<'_>,
-        ack: i64,
-        window: u32,
+        (ack, window, is_answered_syn): (i64, u32, bool),
         tables: &mut Tables,
     ) {
         let acknowledges_server = side == self.client;
@@ -45,6 +45,7 @@ impl Flow {
         let mut covered_ns = packet.time_ns;
         let mut sample = None;
         let segments = &mut tables.segments;
+        let (rtt_before, acked_before) = (peer.path_rtt_ns, peer.acked);
         let acknowledged = peer.acknowledge(ack, packet.time_ns, |sent, rtt| {
             covered_ns = sent.time_ns;
             sample = rtt;
@@ -52,6 +53,9 @@ impl Flow {
                 segments.acknowledged(row, packet.frame, rtt);
             }
         });
+        if is_answered_syn && acked_before < 1 {
+            peer.answered_syn_ns = std::mem::replace(&mut peer.path_rtt_ns, rtt_before);
+        }
         let seen = AckSeen {
             frame: packet.frame,
             time_ns: packet.time_ns,
@@ -67,6 +71,7 @@ impl Flow {
             }
             return;
         }
+        self.place_of_answered_syn();
         if acknowledged.before <= 1 {
             self.setup.done(moment(packet));
         }
@@ -82,11 +87,31 @@ impl Flow {
             self.pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
-            self.flights.acknowledged(newly_acked, path.segment_bytes);
+            self.flights
+                .acknowledged(newly_acked, path.segment_bytes, packet.time_ns);
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
             self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// The client's SYN had payload (RFC 1644, RFC 7413) and its SYN-ACK waited for what the application
+    /// answered: that is no round trip of the path. Who hears of the client later than a host takes to answer
+    /// is not next to it, and is taken to be next to the server; else it may be as far as that.
+    fn place_of_answered_syn(&mut self) {
+        let Some(rtt_ns) = self.server_half().path_rtt_ns else {
+            return;
+        };
+        let client = self.client;
+        let (half, _) = self.halves(client);
+        if let Some(answered_ns) = half.answered_syn_ns.take() {
+            let to_server_ns = if rtt_ns >= PATH_MIN_NS {
+                0
+            } else {
+                answered_ns
+            };
+            half.path_rtt_ns.get_or_insert(to_server_ns);
         }
     }
 
@@ -270,6 +295,7 @@ impl Flow {
             segments: self.segment_size.wire_segments(segment.payload_bytes),
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
+            server_rtt_ns: path.sender_rtt_ns,
         });
     }
 
@@ -305,6 +331,7 @@ impl Flow {
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
             takes_ns: 0,
+            sender_permits_sack: server.sack_permitted,
         }
     }
 
@@ -318,6 +345,7 @@ impl Flow {
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
             takes_ns: 0,
+            sender_permits_sack: client.sack_permitted,
         }
     }
 }

@@ -13,6 +13,10 @@ const PROBE_AFTER_MIN_NS: i64 = 10_000_000;
 /// Of two round trips; the host's clock ticks in milliseconds.
 const PROBE_NUMERATOR: i64 = 9;
 const PROBE_DENOMINATOR: i64 = 10;
+/// Who is nearer to the observation point than this sends at once what is seen at once.
+const NEAR_MAX_NS: i64 = 1_000_000;
+/// A busy host answers an ACK within this.
+const AT_ONCE_MAX_NS: i64 = 10_000_000;
 /// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
 const DUPLICATE_ACKS: u32 = 3;
 
@@ -30,6 +34,17 @@ impl Told {
     fn anything(&self) -> bool {
         self.has_hole || self.duplicate_acks > 0
     }
+
+    /// Whether a timer ran out although ACKs had told of the loss. Next to the sender it shows that no ACK
+    /// came when it sent: then it was a timer, and with SACKs maybe that of RACK (RFC 8985, section 6.3).
+    fn is_timed(&self, known: &Known) -> bool {
+        let is_near = known.sender_path_ns.is_some_and(|path| path < NEAR_MAX_NS);
+        let least_ns = match known.rtt_ns {
+            Some(rtt_ns) if self.has_hole => rtt_ns / 2,
+            _ => AT_ONCE_MAX_NS,
+        };
+        is_near && self.anything() && self.waited_ns > least_ns.max(AT_ONCE_MAX_NS)
+    }
 }
 
 /// The kind of a recovery that `sent` begins.
@@ -38,7 +53,7 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
     // The timer sends the first unacknowledged segment again, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
-    if told.waited_ns >= TIMEOUT_MIN_NS {
+    if told.waited_ns >= TIMEOUT_MIN_NS || told.is_timed(known) {
         return if is_last_of_several && !told.anything() {
             RecoveryKind::TailLossProbe
         } else if told.anything() {

@@ -236,7 +236,7 @@ impl Tracker {
         hole: Option<Hole>,
     ) -> RecoveryKind {
         let silence = self.silence(sent, known);
-        let times_out = known.waited(sent) >= TIMEOUT_MIN_NS;
+        let times_out = known.waited(sent) >= TIMEOUT_MIN_NS || kind == RecoveryKind::Timeout;
         let goes_on = self.open.as_ref().is_some_and(|open| {
             let is_timed = matches!(
                 open.row.kind,

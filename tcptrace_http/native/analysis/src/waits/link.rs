@@ -36,6 +36,10 @@ impl Link {
         self.byte_ps = Some(self.byte_ps.map_or(bound_ps, |least| least.min(bound_ps)));
     }
 
+    pub(super) fn is_known(self) -> bool {
+        self.byte_ps.is_some()
+    }
+
     /// A segment that found nothing before it on its way was acknowledged after this time.
     pub(super) fn sample(&mut self, elapsed_ns: i64, bytes: u32) {
         let sample = Least { elapsed_ns, bytes };

@@ -94,6 +94,8 @@ pub struct SentAgain {
 pub struct Path {
     pub to_server_ns: Option<i64>,
     pub to_client_ns: Option<i64>,
+    /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
+    pub is_undecided: bool,
 }
 
 impl Path {
@@ -102,7 +104,7 @@ impl Path {
         Route {
             to_sender_ns: self.to_server_ns.unwrap_or(0),
             to_receiver_ns: self.to_client_ns.unwrap_or(0),
-            is_at_sender: place == ObservationPoint::Server,
+            is_at_sender: place == ObservationPoint::Server || self.is_undecided,
         }
     }
 
@@ -261,6 +263,7 @@ impl Waits {
             self.give_request(last, &mut partition);
             self.requests.forget_before(last.time_ns);
         }
+        self.responses.settle_waiting(path.of_responses());
         if let Some((first, last)) = spans.response {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));

@@ -127,7 +127,7 @@ pub(super) struct Flights {
 }
 
 /// Rounds without growth that slow start cannot make: its last one alone may be smaller.
-pub(super) const STAGNANT_MIN: u32 = 2;
+const STAGNANT_MIN: u32 = 2;
 
 /// What limits a sender that waits for ACKs although the receiver's window has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

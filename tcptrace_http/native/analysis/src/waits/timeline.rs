@@ -25,6 +25,8 @@ const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 const JITTER_RTT_SHARE: i64 = 10;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
+/// ACKs of data that came too little to tell of the slowest link: of an initial window there are two or three.
+const WAITING_ACKS_MAX: usize = 4;
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const OPENINGS_MAX: usize = 1 << 11;
 /// A segment takes no longer on a link than a full one, by more than this share of it.
@@ -149,6 +151,9 @@ pub(super) struct Timeline {
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
+    learnt_until: i64,
+    /// ACKs that came while the link was not known.
+    waiting_acks: VecDeque<(Moment, i64)>,
     flights: Flights,
     /// At the sender.
     window: UsedWindow,
@@ -180,6 +185,8 @@ impl Timeline {
             pace: Pace::default(),
             link: Link::default(),
             burst: LinkBurst::default(),
+            learnt_until: 0,
+            waiting_acks: VecDeque::new(),
             flights: Flights::default(),
             window: UsedWindow::default(),
             pieces: VecDeque::new(),
@@ -222,7 +229,8 @@ impl Timeline {
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
-        let begins_burst = self.pending.is_empty() || cause.is_some();
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let begins_burst = start <= self.acked || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
@@ -396,7 +404,7 @@ impl Timeline {
         self.window.had_loss();
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
-        if data.start < self.acked && !self.settles_by_ack {
+        if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
         }
@@ -432,7 +440,19 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
-        self.settle_by_ack(at, acked, route);
+        self.learn_link(at, acked, route);
+        self.hear_of_tails(acked);
+        self.waiting_acks.push_back((at, acked));
+        if self.link.is_known() || self.waiting_acks.len() > WAITING_ACKS_MAX {
+            self.settle_waiting(route);
+        }
+    }
+
+    /// What ACKs of the first data tell, which waited for what later ones tell of the slowest link.
+    pub(super) fn settle_waiting(&mut self, route: Route) {
+        while let Some((at, acked)) = self.waiting_acks.pop_front() {
+            self.settle_by_ack(at, acked, route);
+        }
     }
 
     /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
@@ -443,7 +463,6 @@ impl Timeline {
         let at_once = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
         let may_be_delayed = bytes < at_once;
         let was_repaired = covered().any(|sent| sent.stall.is_some());
-        self.learn_link(at, acked, route);
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
@@ -464,10 +483,30 @@ impl Timeline {
         }
     }
 
+    /// An ACK of what a timer sent again that covers what was sent behind it, and not again, tells that this
+    /// had come: the loss was not the end of a flight, though no duplicate ACK reached the sender.
+    fn hear_of_tails(&mut self, acked: i64) {
+        let covered = self.pending.partition_point(|sent| sent.end <= acked);
+        let mut arrived_frame = None;
+        for sent in self.pending.range_mut(..covered).rev() {
+            match sent.stall.as_mut() {
+                None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
+                Some((cause, resent)) if *cause == Cause::StallTailLoss => {
+                    if arrived_frame.is_some_and(|arrived| arrived < *resent) {
+                        *cause = Cause::StallRetransmissionTimeout;
+                    }
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
     /// What an ACK tells of the path and its slowest link.
     fn learn_link(&mut self, at: Moment, acked: i64, route: Route) {
-        let covered = self.pending.iter().take_while(|sent| sent.end <= acked);
-        for sent in covered {
+        let learnt = std::mem::replace(&mut self.learnt_until, acked);
+        let from = self.pending.partition_point(|sent| sent.end <= learnt);
+        let covered = self.pending.range(from..);
+        for sent in covered.take_while(|sent| sent.end <= acked) {
             if sent.begins_burst {
                 self.burst = LinkBurst::from(sent.at.time_ns);
                 let elapsed = at.time_ns.saturating_sub(sent.at.time_ns);
@@ -525,12 +564,12 @@ impl Timeline {
 
     fn append(&mut self, data: Pending, time_ns: i64, route: Route) {
         let frame = data.at.frame;
-        let way = if self.settles_by_ack {
-            route.to_receiver_ns
+        let arrived_ns = if self.settles_by_ack {
+            self.expected_ns(data, route)
         } else {
-            0
+            data.at.time_ns
         };
-        let arrived_ns = data.at.time_ns.saturating_add(way).min(time_ns);
+        let arrived_ns = arrived_ns.min(time_ns);
         let came = self.came.unwrap_or(Moment {
             time_ns: arrived_ns,
             frame,

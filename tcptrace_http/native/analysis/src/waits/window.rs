@@ -3,7 +3,11 @@
 //! Where ACKs come one by one, on a slow link, a sender sends a segment or two for each: its flights stay
 //! small while its window grows. What is outstanding tells the one from the other.
 
-use super::pace::{Limit, STAGNANT_MIN};
+use super::pace::Limit;
+
+/// Rounds without growth that neither slow start nor congestion avoidance makes without a loss: ACK by ACK, no
+/// round ends with less outstanding than the one before.
+const STAGNANT_MIN: u32 = 1;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UsedWindow {
@@ -18,6 +22,8 @@ pub(super) struct UsedWindow {
     /// A segment more or less is how ACKs and segments fall together.
     slack: i64,
     had_loss: bool,
+    /// A send buffer is this large, as an earlier message has shown.
+    buffer: Option<i64>,
 }
 
 impl UsedWindow {
@@ -45,25 +51,41 @@ impl UsedWindow {
             self.round_end = end;
         }
         self.largest = self.largest.max(self.outstanding);
+        if self.is_stagnant() {
+            self.buffer = Some(self.largest_of_message);
+        }
+    }
+
+    fn is_stagnant(self) -> bool {
+        self.stagnant >= STAGNANT_MIN && !self.had_loss
+    }
+
+    fn fills_buffer(self) -> bool {
+        let room = self
+            .buffer
+            .map(|buffer| buffer.saturating_sub(self.outstanding));
+        room.is_some_and(|room| (0..=self.slack).contains(&room))
     }
 
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
     pub(super) fn was_idle(&mut self) {
         *self = UsedWindow {
             had_loss: self.had_loss,
+            buffer: self.buffer,
             ..UsedWindow::default()
         };
     }
 
     pub(super) fn had_loss(&mut self) {
         self.had_loss = true;
+        self.outstanding = 0;
         self.largest = 0;
         self.stagnant = 0;
     }
 
     /// What limits it, called after [`UsedWindow::waits`].
     pub(super) fn limit(self) -> Limit {
-        if self.stagnant >= STAGNANT_MIN && !self.had_loss {
+        if self.is_stagnant() || self.fills_buffer() {
             Limit::SendBuffer
         } else if self.outstanding.saturating_add(self.slack) < self.largest {
             Limit::None
@@ -96,10 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_for_each_ack_of_one_is_a_send_buffer_after_two_rounds() {
-        assert_eq!(after(&[(2, 0), (3, 1), (4, 2)]).limit(), Limit::SlowStart);
-        let window = after(&[(2, 0), (3, 1), (4, 2), (5, 3), (6, 4), (7, 5)]);
+    fn a_segment_for_each_ack_of_one_is_a_send_buffer_after_a_round() {
+        assert_eq!(after(&[(2, 0), (3, 1)]).limit(), Limit::SlowStart);
+        let mut window = after(&[(2, 0), (3, 1), (4, 2)]);
         assert_eq!(window.limit(), Limit::SendBuffer);
+        window.begins();
+        window.sent(8001, 6001, 1000);
+        window.waits(8001, 6001);
+        assert_eq!(window.limit(), Limit::SendBuffer, "it is still that large");
     }
 
     #[test]

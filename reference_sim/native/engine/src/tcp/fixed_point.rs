@@ -1,0 +1,85 @@
+//! The round-trip estimate in integers, as Jacobson 1988 (appendix A), BSD and ns-2 keep it: what is
+//! less than an eighth of a tick is cut off, so that a steady round trip leaves a deviation of half
+//! a tick, never none.
+
+use crate::stack::Nanoseconds;
+
+/// Ticks: the smoothed round trip in eighths, its mean deviation in quarters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FixedPoint {
+    smoothed: i64,
+    deviation: i64,
+}
+
+impl FixedPoint {
+    /// A segment took from `sent` to `now`, by a clock of ticks: at least one.
+    pub fn sample(&mut self, sent: Nanoseconds, now: Nanoseconds, tick: Nanoseconds) {
+        let ticks = (now / tick).saturating_sub(sent / tick).max(1);
+        let ticks = i64::try_from(ticks).unwrap_or(i64::MAX / 16);
+        if self.smoothed == 0 {
+            self.smoothed = ticks << 3;
+            self.deviation = ticks << 1;
+            return;
+        }
+        let error = ticks - (self.smoothed >> 3);
+        self.smoothed = (self.smoothed + error).max(1);
+        self.deviation = (self.deviation + error.abs() - (self.deviation >> 2)).max(1);
+    }
+
+    /// The next sample begins anew.
+    pub fn forget(&mut self) {
+        self.deviation += self.smoothed >> 3;
+        self.smoothed = 0;
+    }
+
+    #[must_use]
+    pub fn smoothed(self, tick: Nanoseconds) -> Nanoseconds {
+        self.smoothed.unsigned_abs() * tick / 8
+    }
+
+    #[must_use]
+    pub fn variation(self, tick: Nanoseconds) -> Nanoseconds {
+        self.deviation.unsigned_abs() * tick / 4
+    }
+
+    /// Smoothed round trip and four deviations, in whole ticks.
+    #[must_use]
+    pub fn timeout(self, tick: Nanoseconds) -> Nanoseconds {
+        (((self.deviation << 3) + self.smoothed) >> 3).unsigned_abs() * tick
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Nanoseconds = 1_000_000;
+    const TICK: Nanoseconds = 100 * MS;
+
+    #[test]
+    fn a_steady_round_trip_of_a_tick_leaves_a_timeout_of_three() {
+        let mut estimate = FixedPoint::default();
+        for _ in 0..100 {
+            estimate.sample(10 * MS, 63 * MS, TICK);
+        }
+        assert_eq!(estimate.smoothed(TICK), 100 * MS);
+        assert_eq!(estimate.variation(TICK), 50 * MS);
+        assert_eq!(estimate.timeout(TICK), 300 * MS);
+    }
+
+    #[test]
+    fn ticks_that_pass_are_counted_not_time() {
+        let mut estimate = FixedPoint::default();
+        estimate.sample(199 * MS, 401 * MS, TICK);
+        assert_eq!(estimate.smoothed(TICK), 300 * MS);
+    }
+
+    #[test]
+    fn what_was_forgotten_begins_with_the_next_sample() {
+        let mut estimate = FixedPoint::default();
+        estimate.sample(0, 900 * MS, TICK);
+        estimate.forget();
+        estimate.sample(0, 100 * MS, TICK);
+        assert_eq!(estimate.timeout(TICK), 300 * MS);
+    }
+}

@@ -1,0 +1,42 @@
+//! Texts that go into the heads of messages as they are: nothing in them ends a line, or a word.
+
+use super::check::{require, Check};
+
+/// A method (RFC 9110, section 5.6.2).
+pub(super) fn token(path: &str, text: &str) -> Check {
+    let is_sign = |byte: u8| b"!#$%&'*+-.^_`|~".contains(&byte);
+    let is_token = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || is_sign(byte));
+    require(
+        is_token && !text.is_empty(),
+        path,
+        format_args!("{text:?} is no token of letters, digits and signs"),
+    )
+}
+
+/// A target or a host: visible characters without blanks (RFC 9112, section 3.2).
+pub(super) fn word(path: &str, text: &str) -> Check {
+    require(
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
+        path,
+        format_args!("{text:?} is no word of visible ASCII characters"),
+    )
+}
+
+/// The value of a field, or a whole field (RFC 9110, section 5.5).
+pub(super) fn line(path: &str, text: &str) -> Check {
+    let is_text = |byte: u8| byte.is_ascii_graphic() || byte == b' ' || byte == b'\t';
+    require(
+        !text.is_empty() && text.bytes().all(is_text),
+        path,
+        format_args!("{text:?} is no line of ASCII text"),
+    )
+}
+
+/// A field with its name: `Accept: text/html`.
+pub(super) fn field(path: &str, text: &str) -> Check {
+    line(path, text)?;
+    let (name, _) = text.split_once(':').unwrap_or(("", ""));
+    token(path, name)
+}

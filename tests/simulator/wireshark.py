@@ -1,0 +1,67 @@
+"""A simulated capture as tshark dissects it."""
+
+from __future__ import annotations
+
+import subprocess
+
+__all__ = ["ERROR", "FIELDS", "WARNING", "complaints", "dissect", "experts", "values"]
+
+# Wireshark's epan/proto.h: PI_ERROR and PI_WARN; PI_UNDECODED and PI_MALFORMED among the groups.
+ERROR = 8 << 20
+WARNING = 6 << 20
+COMPLAINTS = {5 << 24, 7 << 24}
+FIELDS = (
+    "tcp.stream",
+    "http.request.method",
+    "http.request.uri",
+    "http.response.code",
+    "http.content_length",
+    "ftp.request.command",
+    "ftp.response.code",
+    "ip.checksum.status",
+    "tcp.checksum.status",
+    "_ws.expert.severity",
+    "_ws.expert.group",
+    "_ws.expert.message",
+    "_ws.malformed",
+    "image-gif.version",
+)
+GOOD = ["1"]
+
+
+def dissect(simulation, folder, *, at="client"):
+    """The frames' fields, each a list of values, as tshark shows them; checksums are verified."""
+    path = folder / "x.pcap"
+    simulation.write_pcap(path, at=at)
+    # Lost segments come out of order: tshark waits for them only if it is asked to.
+    wishes = ("tcp.reassemble_out_of_order", "tcp.check_checksum", "ip.check_checksum")
+    options = [word for wish in wishes for word in ("-o", f"{wish}:TRUE")]
+    wanted = [word for field in FIELDS for word in ("-e", field)]
+    shape = ["-T", "fields", "-E", "separator=/t", "-E", "aggregator=|"]
+    command = ["tshark", "-n", "-r", path, *options, *shape, *wanted]
+    output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    rows = (line.split("\t") for line in output.split("\n") if line)
+    return [
+        {field: value.split("|") if value else [] for field, value in zip(FIELDS, row, strict=True)}
+        for row in rows
+    ]
+
+
+def values(frames, field):
+    return [value for frame in frames for value in frame[field]]
+
+
+def experts(frame):
+    """What tshark remarks on a frame: severity and message."""
+    return zip(map(int, frame["_ws.expert.severity"]), frame["_ws.expert.message"], strict=True)
+
+
+def complaints(frames):
+    """Messages of what is malformed, or an error, or could not be decoded, or has a wrong checksum."""
+    for number, frame in enumerate(frames, start=1):
+        severities = {severity for severity, _ in experts(frame)}
+        groups = {int(group) for group in frame["_ws.expert.group"]}
+        if frame["_ws.malformed"] or ERROR in severities or groups & COMPLAINTS:
+            yield number, frame["_ws.expert.message"]
+        if frame["ip.checksum.status"] != GOOD or frame["tcp.checksum.status"] != GOOD:
+            yield number, "checksum"
