@@ -44,9 +44,9 @@ def ns(ms: str | float) -> int:
     return round(float(ms) * 1e6)
 
 
-def scenario(*, one_way_ms: float, rate_bps: int | None = None) -> dict[str, Any]:
+def scenario(*, one_way_ms: float, rate_bps: int | None = None, sharing: str = "none") -> dict[str, Any]:
     """Two hosts, a link each way of which the server's has a rate; as much as the truth reads of it."""
-    stack = {"mss": MSS, "mss_option": True, "timestamps": False, "nagle": "bsd", "sharing": "none"}
+    stack = {"mss": MSS, "mss_option": True, "timestamps": False, "nagle": "bsd", "sharing": sharing}
     return {
         "epoch_ns": 0,
         "framing_bytes": 0,

@@ -60,6 +60,28 @@ def test_flights_of_slow_start_wait_for_acks_after_the_pace_of_the_link():
     ]
 
 
+@pytest.mark.parametrize(
+    ("sharing", "let_go_at", "ended_elsewhere"),
+    [("ensemble", 200, True), ("ensemble", 127, False), ("none", 200, False), ("temporal", 200, False)],
+)
+def test_an_ack_of_another_connection_ends_a_wait_only_where_a_window_is_shared(
+    sharing, let_go_at, ended_elsewhere
+):
+    lines = f"""
+        S 75 slow_start
+        S 75>101 1+1460 ack 101 new
+        C 101>127 101+0 ack 1461 ack
+        S {let_go_at}>{let_go_at + 26} 1461+1460 ack 101 new
+        S {let_go_at} application
+        C {let_go_at + 26}>999 101+0 ack 2921 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    document = scenario(one_way_ms=25.0, sharing=sharing)
+    (found,) = true_transactions(tables(OPENED + lines, [own]), document)
+    (wait,) = (wait for wait in found.waits if wait.cause == "send_limited.slow_start")
+    assert wait.ended_elsewhere == ended_elsewhere
+
+
 NAGLE = """
     S 75>100 1+200 ack 101 new
     S 75 nagle
