@@ -11,29 +11,33 @@
 //! it comes and the deadline is later by then, it is planned anew; an event that was overtaken by
 //! an earlier one is told by its time.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+mod calls;
+mod record;
+mod telling;
+mod writing;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use trace_model::flags;
 
 use crate::app::exchange::{Exchanges, Timeline};
-use crate::app::{AppId, Content, End, Happening, Network};
-use crate::endpoint::{Endpoint, PendingWrite};
+use crate::app::{AppId, End, Happening};
+use crate::endpoint::Endpoint;
 use crate::event_queue::Event;
 use crate::fabric::{of, of_mut, peer, Arrived, Fabric, Flow};
 use crate::packet::Packet;
 use crate::places::Places;
 use crate::random::{element, Random};
 use crate::route::Routes;
-use crate::scenario::{Record, Scenario};
+use crate::scenario::Scenario;
 use crate::segment::Segment;
 use crate::sharing::hosts::{Ends, Hosts};
-use crate::sharing::stride::ContentKind;
 use crate::sharing::HostPair;
 use crate::slab::Slab;
 use crate::stack::{Nanoseconds, Stack};
-use crate::tcp::{Connection, Event as TcpEvent};
-use crate::truth::{ConnectionRow, LimitRow, SendReason, Side, Truth, WindowRow};
+use crate::tcp::Connection;
+use crate::truth::{SendReason, Side};
 
 /// The first of the dynamic ports (RFC 6335, section 6).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
@@ -462,241 +466,6 @@ impl World {
         }
     }
 
-    /// Whether there was anything to tell.
-    fn tell(&mut self, at: End) -> bool {
-        let mut has_told = false;
-        while let Some(event) = self.end(at).and_then(|end| end.tcp.event()) {
-            has_told = true;
-            self.tell_of(at, event);
-        }
-        has_told
-    }
-
-    fn tell_of(&mut self, at: End, event: TcpEvent) {
-        match event {
-            TcpEvent::Connected => self.connected(at),
-            TcpEvent::Readable(to) => {
-                self.came(at, to);
-                self.take_in(at);
-            }
-            TcpEvent::Writable => self.write_on(at),
-            TcpEvent::PeerClosed => {
-                if let Some(endpoint) = self.end(at) {
-                    endpoint.peer_closed = true;
-                }
-                self.take_in(at);
-            }
-            TcpEvent::Closed => self.over(at, Happening::Closed),
-            TcpEvent::Failed => self.over(at, Happening::Failed),
-        }
-    }
-
-    fn over(&mut self, at: End, what: Happening) {
-        // What it leaves of a window is for one of the others.
-        let heir = self.hosts.group(at).iter().copied().find(|it| *it != at);
-        if let Some(heir) = heir {
-            self.call(heir);
-        }
-        let mut ends = Reach {
-            pairs: &mut self.pairs,
-            places: &self.places,
-        };
-        self.hosts.closed(at, &mut ends);
-        self.notify(at, what);
-    }
-
-    /// Data up to this offset is there to be read.
-    fn came(&mut self, at: End, to: u64) {
-        let Some(place) = self.places.get(at.connection) else {
-            return;
-        };
-        let Some(pair) = self.pairs.get_mut(place) else {
-            return;
-        };
-        let rows = &mut self.fabric.truth.transactions;
-        pair.timeline.came(at.side, to, self.fabric.now, rows);
-        if let Some(endpoint) = of_mut(&mut pair.ends, at.side) {
-            endpoint.readable = to;
-        }
-    }
-
-    fn notify(&mut self, at: End, what: Happening) {
-        if let Some(app) = self.end(at).map(|end| end.app) {
-            self.notices.push_back((app, Notice::Happened { at, what }));
-        }
-    }
-
-    fn connected(&mut self, at: End) {
-        let now = self.fabric.now;
-        match at.side {
-            Side::Client => {
-                if let Some(row) = self.connection_row(at.connection) {
-                    row.established = Some(now);
-                }
-                self.notify(at, Happening::Connected);
-            }
-            Side::Server => self.notify(at, Happening::Accepted),
-        }
-    }
-
-    fn connection_row(&mut self, connection: u32) -> Option<&mut ConnectionRow> {
-        self.fabric.truth.connections.find(connection as usize)
-    }
-
-    /// The application reads what is there, unless it has stopped reading.
-    fn take_in(&mut self, at: End) {
-        let Some((_, pair)) = self.pair(at.connection) else {
-            return;
-        };
-        let Some(endpoint) = of_mut(&mut pair.ends, at.side) else {
-            return;
-        };
-        if !endpoint.is_reading {
-            return;
-        }
-        let app = endpoint.app;
-        let to = endpoint.readable;
-        let has_more = to > endpoint.read;
-        endpoint.read = to;
-        let is_over = std::mem::take(&mut endpoint.peer_closed);
-        let messages = of_mut(&mut pair.messages, peer(at.side));
-        let complete = messages.partition_point(|(end, _)| *end <= to);
-        let complete: Vec<u64> = messages
-            .drain(..complete)
-            .map(|(_, number)| number)
-            .collect();
-        let mut tell = |what| self.notices.push_back((app, Notice::Happened { at, what }));
-        if has_more {
-            // The SYN is not counted.
-            tell(Happening::Received { total: to - 1 });
-        }
-        for message in complete {
-            tell(Happening::Message { message });
-        }
-        if is_over {
-            tell(Happening::PeerClosed);
-        }
-    }
-
-    /// The writer goes on with the calls that wait.
-    fn write_on(&mut self, at: End) {
-        let now = self.fabric.now;
-        loop {
-            let Some(endpoint) = self.end(at) else {
-                return;
-            };
-            let Some(write) = endpoint.writes.front().copied() else {
-                return;
-            };
-            let start = endpoint.taken.map_or(now, |taken| taken + write.gap);
-            if endpoint.pauses {
-                return;
-            }
-            if write.is_whole && start > now {
-                endpoint.pauses = true;
-                let event = Event::Write {
-                    end: end_number(at),
-                };
-                return self.fabric.events.push(start, event);
-            }
-            if endpoint.has_written {
-                self.transmit(at);
-            }
-            if !self.make_write(at) {
-                return;
-            }
-        }
-    }
-
-    /// Makes the next call; whether some of it was taken.
-    fn make_write(&mut self, at: End) -> bool {
-        let now = self.fabric.now;
-        let Some(endpoint) = self.end(at) else {
-            return false;
-        };
-        let Some(write) = endpoint.writes.front_mut() else {
-            return false;
-        };
-        let taken = endpoint.tcp.write(write.left, now).min(write.left);
-        write.left -= taken;
-        write.is_whole &= taken == 0;
-        endpoint.has_written |= taken > 0;
-        if write.left > 0 {
-            return taken > 0;
-        }
-        endpoint.writes.pop_front();
-        endpoint.taken = Some(now);
-        if endpoint.writes.is_empty() {
-            if endpoint.is_closing {
-                self.close_tcp(at);
-            }
-            self.notify(at, Happening::Written);
-        }
-        true
-    }
-
-    fn make_planned_write(&mut self, at: End, time: Nanoseconds) {
-        let Some(endpoint) = self.end(at) else {
-            return;
-        };
-        endpoint.pauses = false;
-        self.fabric.now = time;
-        self.write_on(at);
-        self.drive(at);
-    }
-
-    fn close_tcp(&mut self, at: End) {
-        let now = self.fabric.now;
-        let Some(endpoint) = self.end(at) else {
-            return;
-        };
-        // In ns-2 the call that writes the last data says that it is the last; sockets are closed
-        // by a call of their own, and what was written is on its way by then.
-        if endpoint.has_written && !endpoint.stack.upcall_before_ack {
-            self.transmit(at);
-        }
-        if let Some(endpoint) = self.end(at) {
-            endpoint.tcp.close(now);
-        }
-    }
-
-    /// The rows of what changed.
-    fn note_state(&mut self, at: End) {
-        let Record {
-            windows, limits, ..
-        } = self.fabric.record;
-        if !windows && !limits {
-            return;
-        }
-        let time = self.fabric.now;
-        let Some(place) = self.places.get(at.connection) else {
-            return;
-        };
-        let Some(pair) = self.pairs.get_mut(place) else {
-            return;
-        };
-        let next = *of(&pair.flow.sent_end, at.side);
-        let Some(endpoint) = of_mut(&mut pair.ends, at.side) else {
-            return;
-        };
-        let limit = endpoint.tcp.limit();
-        if limits && endpoint.limit.replace(limit) != Some(limit) {
-            self.fabric.truth.limits.push(LimitRow {
-                time,
-                connection: at.connection,
-                side: at.side,
-                limit,
-                next,
-            });
-        }
-        if windows {
-            let row = window_row(at, &endpoint.tcp);
-            if endpoint.window.replace(row) != Some(row) {
-                self.fabric.truth.windows.push(WindowRow { time, ..row });
-            }
-        }
-    }
-
     /// Gives up what is over: both ends are closed, and none of its packets is on its way.
     fn settle(&mut self, connection: u32) {
         let now = self.fabric.now;
@@ -719,186 +488,6 @@ impl World {
             self.fabric.forget(connection);
         }
     }
-
-    /// What is written decides about turns, where connections take turns.
-    fn tell_content(&mut self, at: End, parts: &[Content]) {
-        if !self.hosts.has(at) {
-            return;
-        }
-        let app = self.end(at).map(|end| end.app);
-        let is_file_transfer = app.is_some_and(|app| app >= self.first_transfer);
-        if let Some(content) = ContentKind::of(parts, is_file_transfer) {
-            self.hosts.set_content(at, content);
-        }
-    }
-
-    /// The next port of a node that none of its connections has. Where they have all of them, the
-    /// next one: a host would refuse to connect, here connections have numbers of their own.
-    fn free_port(&mut self, node: u32) -> u16 {
-        let of_node = |pair: &&Pair| pair.flow.nodes.first() == Some(&node);
-        let pairs = self.pairs.iter().filter(of_node);
-        let taken: BTreeSet<u16> = pairs
-            .map(|pair| pair.flow.ports)
-            .map(|[port, _]| port)
-            .collect();
-        let Some(next) = self.next_ports.get_mut(node as usize) else {
-            return FIRST_DYNAMIC_PORT;
-        };
-        let after = |port: u16| port.checked_add(1).unwrap_or(FIRST_DYNAMIC_PORT);
-        let first = *next;
-        let mut port = first;
-        while taken.contains(&port) && after(port) != first {
-            port = after(port);
-        }
-        *next = after(port);
-        port
-    }
-}
-
-impl Network for World {
-    fn now(&self) -> Nanoseconds {
-        self.fabric.now
-    }
-
-    fn connect(&mut self, app: AppId, node: u32, stack: u32, to_node: u32, to_port: u16) -> u32 {
-        let connection = self.places.next_number();
-        let stack = self.stacks.get(stack as usize).cloned();
-        debug_assert!(stack.is_some(), "no stack");
-        let buffer = stack.as_ref().map_or(0, |stack| stack.send_buffer);
-        let flow = Flow {
-            connection,
-            nodes: [node, to_node],
-            ports: [self.free_port(node), to_port],
-            initial: [(); 2].map(|()| self.sequence_numbers.word() as u32),
-            scales: [None; 2],
-            sent_end: [0; 2],
-            // The server's is known when it accepts.
-            buffers: [buffer, 0],
-            streams: Default::default(),
-            in_flight: 0,
-        };
-        let [client_port, server_port] = flow.ports;
-        self.fabric.truth.connections.add(ConnectionRow {
-            connection,
-            client_node: node,
-            server_node: to_node,
-            client_port,
-            server_port,
-            opened: self.fabric.now,
-            established: None,
-            closed: None,
-        });
-        let client = stack.map(|stack| Endpoint::new(Connection::connect(&stack), app, &stack));
-        let place = self.pairs.insert(Pair {
-            flow,
-            ends: [client, None],
-            timeline: Timeline::default(),
-            messages: Default::default(),
-        });
-        self.places.open(place);
-        let at = End {
-            connection,
-            side: Side::Client,
-        };
-        self.share(at, None);
-        self.call(at);
-        connection
-    }
-
-    fn listen(&mut self, app: AppId, node: u32, port: u16, stack: u32) {
-        self.listeners.insert((node, port), Listener { app, stack });
-    }
-
-    fn write(&mut self, at: End, parts: Vec<Content>, message: Option<u64>, gap: Nanoseconds) {
-        let keeps_content = self.keeps_content;
-        self.tell_content(at, &parts);
-        let Some((_, pair)) = self.pair(at.connection) else {
-            return;
-        };
-        let Some(endpoint) = of_mut(&mut pair.ends, at.side) else {
-            return;
-        };
-        let bytes: u64 = parts.iter().map(Content::bytes).sum();
-        endpoint.write_offset += bytes;
-        if let Some(message) = message {
-            of_mut(&mut pair.messages, at.side).push_back((endpoint.write_offset, message));
-        }
-        endpoint.writes.push_back(PendingWrite {
-            left: bytes,
-            is_whole: true,
-            gap,
-        });
-        let is_first = endpoint.writes.len() == 1;
-        if keeps_content {
-            let stream = of_mut(&mut pair.flow.streams, at.side);
-            parts.into_iter().for_each(|part| stream.push(part));
-        }
-        if is_first {
-            self.write_on(at);
-            self.call(at);
-        }
-    }
-
-    fn close(&mut self, at: End) {
-        let Some(endpoint) = self.end(at) else {
-            return;
-        };
-        endpoint.is_closing = true;
-        if endpoint.writes.is_empty() {
-            self.close_tcp(at);
-            self.call(at);
-        }
-    }
-
-    fn read(&mut self, at: End, is_reading: bool) {
-        let now = self.fabric.now;
-        let Some(endpoint) = self.end(at) else {
-            return;
-        };
-        endpoint.is_reading = is_reading;
-        endpoint.tcp.set_reading(is_reading, now);
-        self.take_in(at);
-        self.call(at);
-    }
-
-    fn wake(&mut self, app: AppId, at: Nanoseconds, token: u64) {
-        let wake = self.wakes.insert((app, token));
-        let at = at.max(self.fabric.now);
-        self.fabric.events.push(at, Event::Wake { wake });
-    }
-
-    fn random(&mut self, app: AppId) -> &mut Random {
-        debug_assert!((app.0 as usize) < self.randoms.len(), "no application");
-        match self.randoms.get_mut(app.0 as usize) {
-            Some(random) => random,
-            None => &mut self.sequence_numbers,
-        }
-    }
-
-    fn truth(&mut self) -> &mut Truth {
-        &mut self.fabric.truth
-    }
-
-    fn exchanges(&mut self) -> &mut Exchanges {
-        &mut self.exchanges
-    }
-
-    fn timeline(&mut self, connection: u32) -> &mut Timeline {
-        let place = self.places.get(connection);
-        match place.and_then(|place| self.pairs.get_mut(place)) {
-            Some(pair) => &mut pair.timeline,
-            None => &mut self.spare_timeline,
-        }
-    }
-
-    fn write_offset(&self, at: End) -> u64 {
-        let endpoint = self.endpoint(at);
-        endpoint.map_or(0, |endpoint| endpoint.write_offset)
-    }
-
-    fn mss(&self, at: End) -> u32 {
-        self.endpoint(at).map_or(0, |endpoint| endpoint.tcp.mss())
-    }
 }
 
 /// The answer of a host where nobody listens (RFC 9293, section 3.10.7.1).
@@ -907,22 +496,6 @@ fn refusal(segment: &Segment) -> Segment {
         ack: segment.end(),
         flags: flags::RST | flags::ACK,
         ..Segment::default()
-    }
-}
-
-/// Without its time.
-fn window_row(at: End, tcp: &Connection) -> WindowRow {
-    let sender = tcp.sender();
-    WindowRow {
-        time: 0,
-        connection: at.connection,
-        side: at.side,
-        cwnd: sender.window.cwnd,
-        ssthresh: sender.window.ssthresh,
-        flight: sender.flight(),
-        receive_window: sender.receive_window(),
-        smoothed_rtt: sender.round_trip.smoothed(),
-        retransmission_timeout: sender.round_trip.timeout(&tcp.stack().retransmission),
     }
 }
 

@@ -1,0 +1,90 @@
+//! What happened to an end is kept for its application.
+
+use crate::app::{End, Happening};
+use crate::fabric::of_mut;
+use crate::tcp::Event as TcpEvent;
+use crate::truth::{ConnectionRow, Side};
+use crate::world::{Notice, Reach, World};
+
+impl World {
+    /// Whether there was anything to tell.
+    pub(super) fn tell(&mut self, at: End) -> bool {
+        let mut has_told = false;
+        while let Some(event) = self.end(at).and_then(|end| end.tcp.event()) {
+            has_told = true;
+            self.tell_of(at, event);
+        }
+        has_told
+    }
+
+    pub(super) fn tell_of(&mut self, at: End, event: TcpEvent) {
+        match event {
+            TcpEvent::Connected => self.connected(at),
+            TcpEvent::Readable(to) => {
+                self.came(at, to);
+                self.take_in(at);
+            }
+            TcpEvent::Writable => self.write_on(at),
+            TcpEvent::PeerClosed => {
+                if let Some(endpoint) = self.end(at) {
+                    endpoint.peer_closed = true;
+                }
+                self.take_in(at);
+            }
+            TcpEvent::Closed => self.over(at, Happening::Closed),
+            TcpEvent::Failed => self.over(at, Happening::Failed),
+        }
+    }
+
+    pub(super) fn over(&mut self, at: End, what: Happening) {
+        // What it leaves of a window is for one of the others.
+        let heir = self.hosts.group(at).iter().copied().find(|it| *it != at);
+        if let Some(heir) = heir {
+            self.call(heir);
+        }
+        let mut ends = Reach {
+            pairs: &mut self.pairs,
+            places: &self.places,
+        };
+        self.hosts.closed(at, &mut ends);
+        self.notify(at, what);
+    }
+
+    /// Data up to this offset is there to be read.
+    pub(super) fn came(&mut self, at: End, to: u64) {
+        let Some(place) = self.places.get(at.connection) else {
+            return;
+        };
+        let Some(pair) = self.pairs.get_mut(place) else {
+            return;
+        };
+        let rows = &mut self.fabric.truth.transactions;
+        pair.timeline.came(at.side, to, self.fabric.now, rows);
+        if let Some(endpoint) = of_mut(&mut pair.ends, at.side) {
+            endpoint.readable = to;
+        }
+    }
+
+    pub(super) fn notify(&mut self, at: End, what: Happening) {
+        if let Some(app) = self.end(at).map(|end| end.app) {
+            self.notices.push_back((app, Notice::Happened { at, what }));
+        }
+    }
+
+    pub(super) fn connected(&mut self, at: End) {
+        let now = self.fabric.now;
+        match at.side {
+            Side::Client => {
+                if let Some(row) = self.connection_row(at.connection) {
+                    row.established = Some(now);
+                }
+                self.notify(at, Happening::Connected);
+            }
+            Side::Server => self.notify(at, Happening::Accepted),
+        }
+    }
+
+    pub(super) fn connection_row(&mut self, connection: u32) -> Option<&mut ConnectionRow> {
+        self.fabric.truth.connections.find(connection as usize)
+    }
+}
