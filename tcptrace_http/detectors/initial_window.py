@@ -74,8 +74,10 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
     setup = (pl.col("first_request_time") - pl.col("opened")).dt.total_nanoseconds()
     saved = rounds_saved(window)
     is_small = is_limited_by_its_window() & (first < window) & (setup < SETUP_MAX_NS) & (saved > 0)
+    # What goes on for longer than a round trip is let go by ACKs: no window shows in it.
+    is_one_window = pl.col("flight_end_ns").list.first().cast(pl.Int64) <= pl.col("rtt").dt.total_nanoseconds()
     # What is lost at its end may be the window of loss recovery already.
-    is_large = (pl.col("first_flight_bytes") > allowed) & (pl.col("first_flight_resent") > 0)
+    is_large = is_one_window & (pl.col("first_flight_bytes") > allowed) & (pl.col("first_flight_resent") > 0)
     connections = tables["connections"].lazy().select("flow", *SERVICE, "first_request_time", opened="start")
     lost = pl.when(is_small).then(time_of_rounds(saved)).otherwise(0)
     elapsed = pl.col("flight_end_ns").list.last().cast(pl.Int64) + pl.col("rtt").dt.total_nanoseconds()
