@@ -17,6 +17,7 @@ import csv
 import statistics
 from collections import defaultdict
 from dataclasses import dataclass
+from importlib.resources import files
 from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -169,7 +170,7 @@ def report(comparisons: Sequence[Comparison]) -> str:
 def of_thesis() -> Mapping[Cell, Run]:
     """What Tables 4.2, 4.4, 4.6 and 4.8 print (Gürkan 1998)."""
     ours = {name: strategy for strategy, name in _PAPER_NAMES.items()}
-    with (Path(__file__).parent / "gurkan_1998_results.csv").open(newline="") as file:
+    with files("reference_sim.papers").joinpath("gurkan_1998_results.csv").open(newline="") as file:
         return {
             Cell(ours[row["strategy"]], int(row["web_clients"]), int(row["ftp_clients"])): Run(
                 rate=float(row["retrieval_rate_bytes_per_s"]),

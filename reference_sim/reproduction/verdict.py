@@ -1,0 +1,115 @@
+"""How far ours and the published are apart, and what that makes of a claim.
+
+A verdict is computed from stated tolerances, never written down by hand: a claim is *reproduced* when
+enough of its comparisons are within their tolerance, *reproduced in shape* when enough are within the
+wider one (the order of strategies, the sign and the rough size of an effect), else *not reproduced*, and
+then the experiment must say why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Comparison", "Judgement", "Mean", "Verdict", "judged"]
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    REPRODUCED = "reproduced"
+    REPRODUCED_IN_SHAPE = "reproduced in shape"
+    NOT_REPRODUCED = "not reproduced"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A figure, with the 95 % interval of its mean where seeds were repeated."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """One published figure (or range) beside ours."""
+
+    #: What is compared, in words a reader of the paper knows: "retrieval rate, 8 web, 1 FTP clients".
+    what: str
+    unit: str
+    #: A figure, or the ends of a range; for an order or a shape that the paper states in words, what
+    #: must hold as a range of ours (a ratio over 1 is ``(1.0, inf)``).
+    published: float | tuple[float, float]
+    ours: Mean
+    #: How far from the published figure, or from the nearer end of the range, is still the same:
+    #: relative to the published, or in its unit where ``absolute``.
+    tolerance: float
+    #: How far is still its shape; not less than ``tolerance``.
+    shape_tolerance: float
+    absolute: bool = False
+
+    @property
+    def distance(self) -> float:
+        """How far ours is from the published figure or range, as ``tolerance`` counts it."""
+        low, high = self.published if isinstance(self.published, tuple) else (self.published, self.published)
+        outside = max(low - self.ours.value, self.ours.value - high, 0.0)
+        if self.absolute or outside == 0:
+            return outside
+        return outside / abs(low if self.ours.value < low else high)
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the published; of ranges and of nothing there is none."""
+        if isinstance(self.published, tuple) or self.published == 0:
+            return None
+        return self.ours.value / self.published
+
+    @property
+    def verdict(self) -> Verdict:
+        """What becomes of this figure alone."""
+        if self.distance <= self.tolerance:
+            return Verdict.REPRODUCED
+        if self.distance <= self.shape_tolerance:
+            return Verdict.REPRODUCED_IN_SHAPE
+        return Verdict.NOT_REPRODUCED
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judgement:
+    """What became of a claim."""
+
+    verdict: Verdict
+    comparisons: Sequence[Comparison]
+    #: The rule that made the verdict, in words: "at least 90 % of 60 figures within 15 %".
+    rule: str
+    #: What was chosen where the paper is silent, and, for what is not reproduced, the reason found.
+    remarks: str = ""
+
+
+def judged(comparisons: Sequence[Comparison], *, share: float = 1.0, remarks: str = "") -> Judgement:
+    """The verdict of a claim: at least ``share`` of its comparisons must be within their tolerance.
+
+    :raises ValueError: nothing was compared, or what was not reproduced has no reason in ``remarks``.
+    """
+    if not comparisons:
+        raise ValueError("a claim is judged by at least one comparison")
+    verdicts = [one.verdict for one in comparisons]
+    same = verdicts.count(Verdict.REPRODUCED) / len(verdicts)
+    alike = 1 - verdicts.count(Verdict.NOT_REPRODUCED) / len(verdicts)
+    if same >= share:
+        verdict = Verdict.REPRODUCED
+    elif alike >= share:
+        verdict = Verdict.REPRODUCED_IN_SHAPE
+    else:
+        verdict = Verdict.NOT_REPRODUCED
+    if verdict is Verdict.NOT_REPRODUCED and not remarks:
+        raise ValueError("what is not reproduced has a reason")
+    rule = (
+        f"{same:.0%} of {len(verdicts)} figures within their tolerance, {alike:.0%} in shape ({share:.0%} asked)"
+    )
+    return Judgement(verdict=verdict, comparisons=comparisons, rule=rule, remarks=remarks)
