@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -64,6 +64,8 @@ class Queue:
         self._waiting: dict[str, deque[Task]] = {}
         for task in tasks:
             self._waiting.setdefault(task.group, deque()).append(task)
+        #: Also those that are on their way.
+        self._unfinished = Counter({group: len(tasks) for group, tasks in self._waiting.items()})
         self._sampled: set[str] = set()
         self._spent: dict[str, tuple[float, int]] = {}
 
@@ -84,19 +86,21 @@ class Queue:
             del self._waiting[group]
         return batch
 
-    def learn(self, task: Task, seconds: float) -> None:
-        """Take note of what a task took."""
-        spent, count = self._spent.get(task.group, (0.0, 0))
-        self._spent[task.group] = (spent + seconds, count + 1)
+    def finish(self, task: Task, found: Measured | Failure) -> None:
+        """Take note that a task is done, and of what it took."""
+        self._unfinished[task.group] -= 1
+        if isinstance(found, Measured):
+            spent, count = self._spent.get(task.group, (0.0, 0))
+            self._spent[task.group] = (spent + found.seconds, count + 1)
 
     @property
     def seconds_left(self) -> float | None:
-        """Processor seconds of the tasks that wait; None where nothing is known."""
+        """Processor seconds of the tasks that are not done; None where nothing is known."""
         total = sum(count for _, count in self._spent.values())
         if not total:
             return None
         typical = sum(spent for spent, _ in self._spent.values()) / total
-        costs = ((self._cost(group), len(tasks)) for group, tasks in self._waiting.items())
+        costs = ((self._cost(group), count) for group, count in self._unfinished.items())
         return sum((typical if cost is None else cost) * count for cost, count in costs)
 
     def _cost(self, group: str) -> float | None:
@@ -117,8 +121,7 @@ def work(queue: Queue, *, jobs: int) -> Iterator[tuple[Task, Measured | Failure]
     while queue:
         for task in queue.take():
             found = _done(task)
-            if isinstance(found, Measured):
-                queue.learn(task, found.seconds)
+            queue.finish(task, found)
             yield task, found
 
 
@@ -139,13 +142,13 @@ def _in_processes(queue: Queue, jobs: int) -> Iterator[tuple[Task, Measured | Fa
             for future in ready:
                 batch = sent.pop(future)
                 for task, found in zip(batch, _results(future, batch), strict=True):
-                    if isinstance(found, Measured):
-                        queue.learn(task, found.seconds)
+                    queue.finish(task, found)
                     yield task, found
                 if isinstance(future.exception(), BrokenProcessPool):
                     # All that were sent are lost, and the pool with them.
-                    for batch in sent.values():
-                        yield from ((task, _lost(task)) for task in batch)
+                    for task in (task for batch in sent.values() for task in batch):
+                        queue.finish(task, _lost(task))
+                        yield task, _lost(task)
                     return
         is_done = True
     finally:

@@ -18,6 +18,7 @@ import click
 from tcptrace_http import __version__
 from tcptrace_http.cli.analyze import analyze
 from tcptrace_http.cli.explain import explain
+from tcptrace_http.cli.reproduce import reproduce
 from tcptrace_http.cli.simulate import simulate
 from tcptrace_http.errors import TcptraceError
 
@@ -34,6 +35,7 @@ def commands() -> None:
 
 commands.add_command(analyze)
 commands.add_command(explain)
+commands.add_command(reproduce)
 commands.add_command(simulate)
 
 
