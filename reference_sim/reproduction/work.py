@@ -3,7 +3,9 @@
 Theory of operation. A run takes from a millisecond to a minute, and nobody knows before which. Runs are
 grouped (by claim and measure); of each group one is simulated first, and then its cost is known: batches are
 made to take about as long as :data:`_BATCH_SECONDS`, from the costliest group down, so that the last ones are
-short. Whatever stops the program, at most the batches in the processes are lost.
+short. Whatever stops the program, at most the batches in the processes are lost; a process that dies takes its
+own batch with it, and another one takes its place. (The pools of the standard library give up all that was sent
+when a process dies, and leave semaphores behind when they are interrupted.)
 """
 
 from __future__ import annotations
@@ -15,17 +17,18 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing.connection import wait as wait_for_process
+from multiprocessing import resource_tracker
+from multiprocessing.connection import wait as wait_for
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.reproduction.store import Measured
 from reference_sim.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnContext
 
     from reference_sim.reproduction.experiment import Measure
 
@@ -33,8 +36,6 @@ __all__ = ["Failure", "Queue", "Task", "work"]
 
 #: Sending a batch takes a millisecond or so; what an interruption loses is to be little.
 _BATCH_SECONDS: Final = 0.5
-#: Batches per process: one in work and one that waits for it.
-_BATCHES_EACH: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,72 +116,98 @@ def work(queue: Queue, *, jobs: int) -> Iterator[tuple[Task, Measured | Failure]
 
     A task that fails gives a :class:`Failure`, and the others go on; so do those whose process dies.
     """
-    if jobs > 1:
-        while queue:
-            yield from _in_processes(queue, jobs)
+    for task, found in _in_processes(queue, jobs) if jobs > 1 else _here(queue):
+        queue.finish(task, found)
+        yield task, found
+
+
+def _here(queue: Queue) -> Iterator[tuple[Task, Measured | Failure]]:
     while queue:
         for task in queue.take():
-            found = _done(task)
-            queue.finish(task, found)
-            yield task, found
+            yield task, _done(task)
 
 
 def _in_processes(queue: Queue, jobs: int) -> Iterator[tuple[Task, Measured | Failure]]:
-    """Until the queue is empty or a process died."""
     # Spawned: a fork copies locks that the threads of polars hold.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_prepare_process)
-    sent: dict[Future[list[Measured | Failure]], list[Task]] = {}
-    is_done = False
+    # The first process would start it, and that lets interrupts through again.
+    resource_tracker.ensure_running()
+    workers: list[_Worker] = []
     try:
-        while queue or sent:
-            while queue and len(sent) < jobs * _BATCHES_EACH:
-                batch = queue.take()
+        while queue or workers:
+            while queue and len(workers) < jobs:
+                # An interrupt between the two would leave a process behind.
                 with _interrupts_held():
-                    sent[_submitted(pool, batch)] = batch
-            ready, _ = wait(sent, return_when=FIRST_COMPLETED)
-            for future in ready:
-                batch = sent.pop(future)
-                for task, found in zip(batch, _results(future, batch), strict=True):
-                    queue.finish(task, found)
-                    yield task, found
-                if isinstance(future.exception(), BrokenProcessPool):
-                    # All that were sent are lost, and the pool with them.
-                    for task in (task for batch in sent.values() for task in batch):
-                        queue.finish(task, _lost(task))
-                        yield task, _lost(task)
-                    return
-        is_done = True
+                    workers.append(_Worker(context))
+                yield from workers[-1].send(queue.take())
+            ready = wait_for([worker.connection for worker in workers])
+            for worker in [worker for worker in workers if worker.connection in ready]:
+                yield from worker.receive()
+                if worker.is_alive and queue:
+                    yield from worker.send(queue.take())
+                else:
+                    workers.remove(worker)
+                    worker.end()
     finally:
-        pool.shutdown(wait=is_done, cancel_futures=True)
+        for worker in workers:
+            worker.end()
 
 
-def _submitted(pool: ProcessPoolExecutor, batch: list[Task]) -> Future[list[Measured | Failure]]:
-    """The batch on its way; a pool that broke meanwhile is found by its future, like any other."""
-    try:
-        return pool.submit(_all_done, batch)
-    except BrokenProcessPool as error:
-        broken: Future[list[Measured | Failure]] = Future()
-        broken.set_exception(error)
-        return broken
+class _Worker:
+    """A process that simulates the batch that it was sent."""
+
+    def __init__(self, context: SpawnContext) -> None:
+        self.connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+        self._batch: list[Task] = []
+        self.is_alive = True
+
+    def send(self, batch: list[Task]) -> Iterator[tuple[Task, Measured | Failure]]:
+        """Have the batch simulated; what cannot be sent fails at once."""
+        self._batch = batch
+        try:
+            self.connection.send(batch)
+        except OSError:
+            pass  # the process is gone: to be received
+        except Exception as error:  # noqa: BLE001 -- pickling raises what it likes
+            self._batch = []
+            self.connection.send([])
+            yield from ((task, _failure(task, error)) for task in batch)
+
+    def receive(self) -> Iterator[tuple[Task, Measured | Failure]]:
+        """What became of the batch."""
+        try:
+            found = self.connection.recv()
+        except (EOFError, OSError):
+            self.is_alive = False
+            found = [Failure(task.label, "a process that simulated died (out of memory?)") for task in self._batch]
+        yield from zip(self._batch, found, strict=True)
+
+    def end(self) -> None:
+        """Whatever it does is no longer wanted."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
 
 
-def _results(future: Future[list[Measured | Failure]], batch: Sequence[Task]) -> Sequence[Measured | Failure]:
-    error = future.exception()
-    if error is None:
-        return future.result()
-    if isinstance(error, BrokenProcessPool):
-        return [_lost(task) for task in batch]
-    # What cannot be sent to another process: a measure that is no function of a module.
-    return [Failure(task.label, f"{type(error).__name__}: {error}") for task in batch]
+def _serve(connection: Connection) -> None:
+    """What a process does: batches, one after the other."""
+    # One thread for frames: the other cores have processes of their own.
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    with contextlib.suppress(EOFError, OSError):  # nobody waits any more
+        while True:
+            connection.send([_done(task) for task in connection.recv()])
 
 
-def _lost(task: Task) -> Failure:
-    return Failure(task.label, "a process that simulated died (out of memory?)")
-
-
-def _all_done(tasks: list[Task]) -> list[Measured | Failure]:
-    return [_done(task) for task in tasks]
+def _end_with_parent() -> None:
+    """A run may have minutes to go that nobody waits for."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
 
 
 def _done(task: Task) -> Measured | Failure:
@@ -188,28 +215,19 @@ def _done(task: Task) -> Measured | Failure:
     try:
         figures = {name: float(value) for name, value in task.measure(simulate(task.document)).items()}
     except Exception as error:  # noqa: BLE001 -- whatever is wrong with one run, the others go on
-        return Failure(task.label, f"{type(error).__name__}: {error}")
+        return _failure(task, error)
     return Measured(figures, time.process_time() - start)
+
+
+def _failure(task: Task, error: Exception) -> Failure:
+    return Failure(task.label, f"{type(error).__name__}: {error}")
 
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Ctrl-C is for this process: those that are started here never see it, and here it comes afterwards."""
+    """Ctrl-C is for this process: one that is started here never sees it, and here it comes afterwards."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _prepare_process() -> None:
-    """One thread for a process's frames, and no life after the process that asks."""
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait_for_process([parent.sentinel])
-        os._exit(1)
