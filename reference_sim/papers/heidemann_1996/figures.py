@@ -262,12 +262,14 @@ def _charts(figure: int, title: str) -> Callable[[Results], Mapping[str, alt.Top
         )
         chart = (
             alt.Chart(drawn)
-            .mark_point(size=70)
+            .mark_point()
             .encode(
                 x=alt.X("ms:Q", title="ms after the first line"),
                 y=alt.Y("byte:Q", title="byte of the response that it ends at or acknowledges"),
                 color=alt.Color("of:N", sort=["published", "ours"], title=None),
                 shape=alt.Shape("sender:N", title="sent by"),
+                # They lie on each other.
+                size=alt.Size("of:N", sort=["published", "ours"], legend=None, scale=alt.Scale(range=[160, 35])),
             )
         )
         return {title: chart}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from reference_sim.reproduction.experiment import Effort
-    from reference_sim.reproduction.report.charts import Drawing
+    from reference_sim.reproduction.report.charts import Drawings
     from reference_sim.reproduction.runner import Outcome
     from reference_sim.reproduction.work import Failure
 
@@ -35,24 +35,21 @@ def write_report(outcomes: Sequence[Outcome], folder: Path, *, effort: Effort) -
     """
     for name in ("tables", "charts"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    failures: list[Failure] = []
-    drawings: dict[str, Sequence[Drawing]] = {}
+    drawings = {outcome.claim.id: drawn(outcome) for outcome in outcomes}
     for outcome in outcomes:
         claim = outcome.claim.id
-        drawings[claim], failed = drawn(outcome)
-        failures += failed
-        for number, drawing in enumerate(drawings[claim], start=1):
+        for number, drawing in enumerate(drawings[claim].drawings, start=1):
             _write(folder / "charts" / f"{claim}-{number}.svg", drawing.file)
         frame = comparisons_frame(outcome)
         frame.write_csv(folder / "tables" / f"{claim}.csv")
         frame.write_parquet(folder / "tables" / f"{claim}.parquet")
     summary_frame(outcomes).write_csv(folder / "summary.csv")
     _write_pages(outcomes, folder, drawings, effort)
-    return failures
+    return [one.failure for one in drawings.values() if one.failure is not None]
 
 
 def _write_pages(
-    outcomes: Sequence[Outcome], folder: Path, drawings: Mapping[str, Sequence[Drawing]], effort: Effort
+    outcomes: Sequence[Outcome], folder: Path, drawings: Mapping[str, Drawings], effort: Effort
 ) -> None:
     by_paper = {paper: [one for one in outcomes if one.claim.paper == paper] for paper in PAPERS.values()}
     for paper, shown in by_paper.items():

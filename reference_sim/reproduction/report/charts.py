@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.runner import Outcome
 
-__all__ = ["Drawing", "drawn"]
+__all__ = ["Drawing", "Drawings", "drawn"]
 
 #: Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision, on white and on
 #: black; their yellow and black are not, and left out.
@@ -24,10 +24,12 @@ _GRID: Final = "#8888884d"
 _STANDALONE_INK: Final = "#1f2328"
 _WIDTH: Final = 620
 _HEIGHT: Final = 300
-_BODY_FONT: Final = "system-ui, sans-serif"
+# Text is measured with Liberation Sans when a chart is drawn: Arial and Helvetica are as wide.
+_FONT: Final = "Arial, Liberation Sans, Helvetica, sans-serif"
 _STYLE: Final[Mapping[str, Any]] = {
     "background": None,
-    "font": _BODY_FONT,
+    "font": _FONT,
+    "padding": 8,
     "view": {"continuousWidth": _WIDTH, "continuousHeight": _HEIGHT, "stroke": _GRID},
     "axis": {
         "labelColor": _INK,
@@ -68,20 +70,30 @@ class Drawing:
     file: str
 
 
-def drawn(outcome: Outcome) -> tuple[Sequence[Drawing], Sequence[Failure]]:
-    """The charts of an outcome, and those that could not be drawn; none where nothing was judged."""
+@dataclass(frozen=True, slots=True)
+class Drawings:
+    """The charts of a claim, or why there are none."""
+
+    drawings: Sequence[Drawing] = ()
+    failure: Failure | None = None
+
+
+def drawn(outcome: Outcome) -> Drawings:
+    """The charts of an outcome; none where nothing was judged."""
     if outcome.failures or outcome.experiment.charts is None:
-        return [], []
+        return Drawings()
     try:
         charts = outcome.experiment.charts(outcome.results)
-        return [
-            _drawing(title, chart.to_dict(), f"{outcome.claim.id}-{number}")
-            for number, (title, chart) in enumerate(charts.items(), start=1)
-        ], []
+        return Drawings(
+            [
+                _drawing(title, chart.to_dict(), f"{outcome.claim.id}-{number}")
+                for number, (title, chart) in enumerate(charts.items(), start=1)
+            ]
+        )
     except ModuleNotFoundError:
         raise
     except Exception as error:  # noqa: BLE001 -- whatever is wrong with one claim's charts, the others are drawn
-        return [], [Failure(f"the charts of {outcome.claim.id}", f"{type(error).__name__}: {error}")]
+        return Drawings(failure=Failure(f"the charts of {outcome.claim.id}", f"{type(error).__name__}: {error}"))
 
 
 def _drawing(title: str, specification: dict[str, Any], name: str) -> Drawing:

@@ -12,16 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from reference_sim.reproduction.experiment import Effort
-    from reference_sim.reproduction.report.charts import Drawing
+    from reference_sim.reproduction.report.charts import Drawings
     from reference_sim.reproduction.runner import Outcome
     from reference_sim.reproduction.verdict import Comparison
 
 __all__ = ["paper_page"]
 
 
-def paper_page(
-    paper: str, outcomes: Sequence[Outcome], drawings: Mapping[str, Sequence[Drawing]], effort: Effort
-) -> str:
+def paper_page(paper: str, outcomes: Sequence[Outcome], drawings: Mapping[str, Drawings], effort: Effort) -> str:
     """The HTML of the page."""
     title, source = TITLES[paper]
     links = "".join(
@@ -41,7 +39,7 @@ def paper_page(
     return document(f"{title}: reproduced", "\n".join(body), effort)
 
 
-def _claim(outcome: Outcome, drawings: Sequence[Drawing]) -> Iterator[str]:
+def _claim(outcome: Outcome, drawings: Drawings) -> Iterator[str]:
     claim, judgement = outcome.claim, outcome.judgement
     yield f'<section id="{claim.id}"><h2><a href="#{claim.id}">{claim.id}</a> {escape(claim.system)}</h2>'
     yield f'<p class="verdict">{badge(judgement.verdict)} <span class="where">{escape(claim.where)}</span></p>'
@@ -53,7 +51,9 @@ def _claim(outcome: Outcome, drawings: Sequence[Drawing]) -> Iterator[str]:
     yield f'<p class="rule"><b>Rule:</b> {escape(judgement.rule)}.</p>'
     if judgement.remarks:
         yield f'<p class="remarks"><b>Remarks:</b> {escape(judgement.remarks)}</p>'
-    for number, drawing in enumerate(drawings, start=1):
+    if drawings.failure is not None:
+        yield f'<p class="remarks"><b>No charts:</b> {escape(drawings.failure.error)}</p>'
+    for number, drawing in enumerate(drawings.drawings, start=1):
         yield (
             f'<figure id="{claim.id}-chart-{number}"><div class="scroll">{drawing.inline}</div>'
             f"<figcaption>{escape(drawing.title)}</figcaption></figure>"
