@@ -22,6 +22,7 @@ from tcptrace_http.cli.check import check
 from tcptrace_http.cli.explain import explain
 from tcptrace_http.cli.init import init
 from tcptrace_http.cli.probe import probe
+from tcptrace_http.cli.reproduce import reproduce
 from tcptrace_http.cli.simulate import simulate
 from tcptrace_http.errors import TcptraceError
 
@@ -41,6 +42,7 @@ commands.add_command(check)
 commands.add_command(explain)
 commands.add_command(init)
 commands.add_command(probe)
+commands.add_command(reproduce)
 commands.add_command(simulate)
 
 
