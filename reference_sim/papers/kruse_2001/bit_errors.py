@@ -181,9 +181,9 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         alt.Chart(pl.DataFrame(rows))
         .mark_bar()
         .encode(
-            x=alt.X("page:N", sort=list(PAGES), title=None),
-            xOffset="transfers:N",
-            y=alt.Y("seconds:Q", title="Seconds"),
+            x=alt.X("seconds:Q", title="Seconds"),
+            y=alt.Y("page:N", sort=list(PAGES), title=None),
+            yOffset=alt.YOffset("transfers:N"),
             color=alt.Color("transfers:N", title=None),
         )
     )

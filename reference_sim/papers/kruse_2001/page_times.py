@@ -202,9 +202,9 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         alt.Chart(pl.DataFrame(rows))
         .mark_bar()
         .encode(
-            x=alt.X("page:N", sort=list(PAGES), title=None),
-            xOffset=alt.XOffset("way:N", sort=[way.title for way in STRATEGIES]),
-            y=alt.Y("seconds:Q", title="Seconds"),
+            x=alt.X("seconds:Q", title="Seconds"),
+            y=alt.Y("page:N", sort=list(PAGES), title=None),
+            yOffset=alt.YOffset("way:N", sort=[way.title for way in STRATEGIES]),
             color=alt.Color("way:N", sort=[way.title for way in STRATEGIES], title=None),
         )
     )

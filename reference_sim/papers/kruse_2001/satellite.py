@@ -1,8 +1,8 @@
 """What the measurements of the paper were made with (section 4), and what is chosen where it is silent.
 
 Named choices: the round trip of 0.56 s and the routers' queues are those of the network
-``satellite``; the server does not use Nagle's algorithm; Netscape's first GET is split; each
-repetition has another phase of the hosts' 200 ms heartbeat.
+``satellite``; server and HTTP/1.1 client do not use Nagle's algorithm; Netscape's first GET is split;
+each repetition has another phase of the hosts' 200 ms heartbeat.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ HOST: Final = stack("netbsd-1.2.1")
 #: The server's: Apache 1.2b11. Apache disables Nagle's algorithm from 1.2 on (Heidemann 1996, section 3: his fix
 #: "will be in the next release"; Apache's list of changes, 1.2b7: not "if system doesn't have TCP_NODELAY").
 SERVER: Final = replace(HOST, nagle=Nagle.OFF)
+#: The HTTP/1.1 client's: WebBot, the robot of Nielsen et al. 1997 (SIGCOMM), who disable Nagle's algorithm for
+#: pipelined requests. With it all GETs but the first would wait for a round trip.
+WEBBOT: Final = replace(HOST, nagle=Nagle.OFF)
 
 # Section 5.3.2: the first GET of Netscape goes out in two packets. Where it was cut is not printed; any cut inside
 # it shows the same. That it does so with one connection as with four is ours: the browser is the same.
@@ -99,7 +102,7 @@ def retrieved(  # noqa: PLR0913 -- one parameter a choice
         strategy=strategy_of(way),
         page=page_of(name, sizes_of(name, split, number)),
         network=over or network_named("satellite"),
-        client_stack=HOST,
+        client_stack=WEBBOT if way.is_pipelined else HOST,
         server_stack=SERVER,
         processing=Constant(value=processing_ns),
         record=record or Record(),
