@@ -8,6 +8,7 @@
     │   ├── UnsupportedLinkType   no packet has a link type that can be decoded
     │   └── MalformedCapture      broken before the first packet could be read
     ├── FilterError               an expression that does not fit the table it selects from
+    ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
     ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
@@ -21,6 +22,7 @@ __all__ = [
     "CaptureError",
     "FilterError",
     "MalformedCapture",
+    "PolicyError",
     "ScenarioError",
     "StaleNativeCore",
     "TcptraceError",
@@ -61,6 +63,17 @@ class MalformedCapture(CaptureError):
 
 class FilterError(TcptraceError):
     """An expression that cannot be evaluated on the table it is meant for."""
+
+
+class PolicyError(TcptraceError):
+    """A policy that cannot be used: ``what`` is wrong, with ``path`` and ``line`` where they are known."""
+
+    def __init__(self, what: str, *, path: str = "", line: int | None = None) -> None:
+        place = path if line is None else f"{path or 'policy'}:{line}"
+        super().__init__(": ".join(filter(None, (place, what))))
+        self.what = what
+        self.path = path
+        self.line = line
 
 
 class ScenarioError(TcptraceError):
