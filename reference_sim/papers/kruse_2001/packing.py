@@ -6,13 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.models import distribution, element_size
-from reference_sim.papers.kruse_2001.satellite import FOUR, T1, page_seconds, retrieved
+from reference_sim.papers.kruse_2001.satellite import FOUR, SECOND, T1, page_seconds, retrieved
 from reference_sim.papers.kruse_2001.splits import PAGES, page_of, sizes_of
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run, mean
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import altair as alt
 
     from reference_sim.scenario import Scenario
 
@@ -125,4 +127,26 @@ def _judge(results: Results) -> Judgement:
     )
 
 
-PACKING: Final = Experiment(claim="K3", runs=runs, judge=_judge)
+def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
+    import altair as alt
+    import polars as pl
+
+    del results
+    _, *rest = sizes_of("oufr", _SPLITS[0], 0)
+    counted = [element_size(size, path=T1, initial=1, delayed_acks=True) for size in rest]
+    rows = [
+        {"connection": connection, "element": element + 1, "seconds": counted[element] / SECOND, "place": place}
+        for connection, elements in enumerate(distribution(counted, FOUR.connections))
+        for place, element in enumerate(elements)
+    ]
+    chart: alt.Chart = alt.Chart(pl.DataFrame(rows)).mark_bar(stroke="white")
+    packed = chart.encode(
+        x=alt.X("seconds:Q", title="size(E), seconds"),
+        y=alt.Y("connection:O", title="Connection"),
+        order=alt.Order("place:Q"),
+        color=alt.Color("element:O", title="Element", scale=alt.Scale(scheme="viridis")),
+    )
+    return {"Section 5.3.3: the elements of oufr on four connections": packed}
+
+
+PACKING: Final = Experiment(claim="K3", runs=runs, judge=_judge, charts=_charts)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from reference_sim.scenario import Scenario
     from reference_sim.simulation import Simulation
+    from reference_sim.stack import Stack
     from reference_sim.strategy import Strategy
     from reference_sim.topology import Network
 
@@ -90,6 +91,7 @@ def retrieved(  # noqa: PLR0913 -- one parameter a choice
     split: str,
     number: int,
     over: Network | None = None,
+    server: Stack = SERVER,
     processing_ns: int = 0,
     seed: int = 1,
     record: Record | None = None,
@@ -103,7 +105,7 @@ def retrieved(  # noqa: PLR0913 -- one parameter a choice
         page=page_of(name, sizes_of(name, split, number)),
         network=over or network_named("satellite"),
         client_stack=WEBBOT if way.is_pipelined else HOST,
-        server_stack=SERVER,
+        server_stack=server,
         processing=Constant(value=processing_ns),
         record=record or Record(),
         seed=seed,
