@@ -89,7 +89,7 @@ def _shares(results: Results) -> Iterator[Comparison]:
         yield Comparison(
             what=f"{name}: transfers that bit errors hit",
             unit="%",
-            published=100 * published,
+            published=published_pages()[name].corrupted_percent,
             ours=_share(hits),
             tolerance=100 * _NORMAL95 * error,
             shape_tolerance=200 * _NORMAL95 * error,

@@ -45,8 +45,13 @@ class PublishedPage:
 
     elements: int
     bytes: int
-    #: Share of the HTTP/1.1 transfers that bit errors hit.
-    corrupted: float
+    #: Of the HTTP/1.1 transfers, those that bit errors hit.
+    corrupted_percent: float
+
+    @property
+    def corrupted(self) -> float:
+        """Their share."""
+        return self.corrupted_percent / 100
 
 
 @cache
@@ -57,7 +62,7 @@ def published_pages() -> Mapping[str, PublishedPage]:
         row["page"].lower(): PublishedPage(
             elements=int(row["elements"]),
             bytes=int(row["page_size_kbytes"]) * _KIB,
-            corrupted=float(row["corrupted_transfers_pct"]) / 100,
+            corrupted_percent=float(row["corrupted_transfers_pct"]),
         )
         for row in csv.DictReader(text.splitlines())
     }
