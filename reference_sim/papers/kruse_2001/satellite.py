@@ -48,9 +48,9 @@ SERVER: Final = replace(HOST, nagle=Nagle.OFF)
 #: pipelined requests. With it all GETs but the first would wait for a round trip.
 WEBBOT: Final = replace(HOST, nagle=Nagle.OFF)
 
-# Section 5.3.2: the first GET of Netscape goes out in two packets. Where it was cut is not printed; any cut inside
-# it shows the same. That it does so with one connection as with four is ours: the browser is the same.
-_SPLIT_AFTER: Final = 48
+# Section 5.3.2: the first GET of Netscape goes out in two packets. That it does so with one connection as with
+# four is ours: the browser is the same.
+_SPLIT_AFTER: Final = named_strategy("http10-keep-alive-x4-split").split_request
 # Heartbeats come every 200 ms; five phases of them.
 _PHASES: Final = 5
 _PHASE_STEP_NS: Final = 40 * 10**6

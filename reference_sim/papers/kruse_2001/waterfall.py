@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["elements", "lines"]
 
+_WIDTH: Final = 440
 _QUANTITIES: Final = ("requested", "came", "received", "connection")
 
 
@@ -46,7 +47,7 @@ def lines(results: Results, label: str) -> alt.TopLevelMixin:
         x=element, y=alt.Y("requested:Q", title="Seconds"), y2="received:Q", color=connection
     )
     data = base.mark_bar(width=8).encode(x=element, y="came:Q", y2="received:Q", color=connection)
-    return alt.layer(whole, data)
+    return alt.layer(whole, data).properties(width=_WIDTH)
 
 
 def _rows(results: Results, label: str) -> Iterator[dict[str, float]]:

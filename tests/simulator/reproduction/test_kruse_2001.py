@@ -8,6 +8,7 @@ from functools import cache
 from itertools import accumulate, islice
 from math import log
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,6 +38,7 @@ from reference_sim.reproduction.verdict import Verdict
 from reference_sim.simulation import simulate
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
+from reference_sim.workloads import retrieval
 
 QUICK = Effort(quick=True)
 BY_CLAIM = {experiment.claim: experiment for experiment in EXPERIMENTS}
@@ -211,6 +213,20 @@ def test_k6_a_split_request_delays_the_other_connections_by_a_round_trip():
     assert delays[0] == pytest.approx(2, abs=0.05)
     # The server's delayed ACK of the first packet takes at most 200 ms.
     assert 1 <= delays[1] - delays[0] <= 1 + 0.2e9 / RTT_NS + 0.05
+
+
+def test_k6_the_strategy_of_that_name_cuts_its_first_request():
+    scenario = retrieval(strategy="http10-keep-alive-x4-split", page="kruse-oufr", network="satellite")
+    truth = simulate(scenario).truth
+    (first,) = truth.transactions.filter(fetch=0)["request_bytes"]
+    sent = (
+        truth.packets.filter(connection=0, side="client")
+        .filter(pl.col("payload_bytes") > 0)["payload_bytes"]
+        .to_list()
+    )
+    assert len(sent) > 1
+    assert sent[0] < first
+    assert sum(sent[:2]) == first
 
 
 def test_k7_the_bit_error_rate_is_the_likeliest_for_table_2():
