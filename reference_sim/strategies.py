@@ -162,11 +162,11 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="maxconn",
-        about="A connection for each object with a first window of one segment",
-        source=f"{_BHALEKAR} 4.2.2",
+        about="A connection for each object with a first window of one segment, all of them opened at once",
+        source=f"{_BHALEKAR} 4.2.2: the number of objects is known beforehand",
         connections=None,
         server_stack={"initial_window": Segments(segments=1)},
-        **_STREAMING,
+        discovery=Discovery.KNOWN,
     )
     yield Strategy(
         name="http11-pipelined-4k",
@@ -331,10 +331,11 @@ def _caches() -> Iterator[Strategy]:
     yield Strategy(
         name="optimized-browser",
         about="A proxy at the hub fetches the page and pushes it, a connection an object, without slow start",
-        source=f"{_BHALEKAR} 4.7",
+        source=f"{_BHALEKAR} 4.7; the connections are opened together, and each request stands for a push: it"
+        " waits until the hub has found its object",
         connections=None,
         place=Place.HUB,
-        **_STREAMING,
+        discovery=Discovery.KNOWN,
     )
     yield Strategy(
         name="cumulative-cache",
