@@ -36,8 +36,9 @@ def label(name: str, way: Way) -> str:
 def silences(simulation: Simulation) -> Mapping[str, float]:
     """The times of the elements, and the silences between two, in round trips.
 
-    ``"for a request"`` is the longest for which the server waited for one: that of all but the first
-    inline object. A silence between two flights of slow start may fall between objects too.
+    ``"late requests"`` came when the response before them had ended; ``"for a request"`` is the longest
+    silence for which the server waited for one, but for the first inline object. A silence between two
+    flights of slow start may fall between objects too.
     """
     times = elements(simulation)
     rows = simulation.truth.transactions.sort("fetch")
@@ -49,6 +50,7 @@ def silences(simulation: Simulation) -> Mapping[str, float]:
     behind_first = zip(between[1:], asked_late[1:], strict=True)
     return {
         **times,
+        "late requests": float(sum(asked_late)),
         "shortest": min(between),
         "longest": max(between),
         "for a request": max((silence for silence, is_late in behind_first if is_late), default=0.0),

@@ -200,6 +200,25 @@ def test_k5_without_pipelining_there_is_a_lull_of_a_round_trip_between_any_two_o
     assert 1 <= lulls["shortest"] <= lulls["longest"] <= 1 + 0.02e9 / RTT_NS
 
 
+@pytest.mark.parametrize("name", PAGES)
+def test_k5_without_pipelining_the_server_waits_for_every_request_but_the_first(name):
+    (one,) = results("K5").measured[f"{name}, HTTP/1.1 without pipelining, silences"]
+    assert one["late requests"] == published_pages()[name].elements - 1
+
+
+@pytest.mark.parametrize("name", ["lerc", "acts", "oufr"])
+def test_k5_with_pipelining_the_server_never_waits_for_a_request(name):
+    (one,) = results("K5").measured[f"{name}, HTTP/1.1, pipelined, silences"]
+    assert one["late requests"] == 0
+
+
+def test_k5_pipelined_requests_of_a_short_document_go_out_in_a_round_trip():
+    """A document of 1 KB is one segment: the requests follow it, and no object waits for another."""
+    (one,) = results("K5").measured["test, HTTP/1.1, pipelined, silences"]
+    assert one["late requests"] == 1
+    assert RTT_NS <= (one["1 came"] - one["0 received"]) * 1e9 <= RTT_NS + 0.02e9
+
+
 def test_k5_is_not_reproduced_where_pipelining_is_left_out():
     found = dict(results("K5").measured)
     for name in PAGES:
