@@ -313,13 +313,14 @@ def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer)
     return max(since + path.service(packet.bytes), packet.sent + path.crossing(packet.bytes) + back)
 
 
-def _plain(
+def _plain(  # noqa: PLR0913 -- a packet's whole place
     since: int,
     time: int,
     packet: Packet,
     stream: Stream,
     holds: Holds,
     observer: Observer,
+    *,
     after: Packet | None = None,
 ) -> Iterator[Piece]:
     """The time before a packet that was not lost: first the pace of the path, then what held it.
