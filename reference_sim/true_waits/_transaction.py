@@ -291,7 +291,7 @@ def _laid_back(parts: list[tuple[int, str, bool]], end: int) -> list[Piece]:
 def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Piece]:
     """The time from the delivery before to this one."""
     if delivery.lost is None:
-        yield from _plain(since, delivery.time, delivery.packet, stream, holds, observer)
+        yield from _plain(since, delivery.time, (delivery.packet, delivery.packet), stream, holds, observer)
         return
     cause = stream.repair_cause(delivery.packet)
     if delivery.behind is not None and observer.at != stream.sender:
@@ -300,7 +300,7 @@ def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer:
         packet = delivery.lost
         time = _undisturbed(since, packet, stream, observer)
     time = min(time, delivery.time)
-    yield from _plain(since, time, packet, stream, holds, observer, after=delivery.lost)
+    yield from _plain(since, time, (delivery.lost, packet), stream, holds, observer)
     yield Piece(delivery.time, cause)
 
 
@@ -313,25 +313,20 @@ def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer)
     return max(since + path.service(packet.bytes), packet.sent + path.crossing(packet.bytes) + back)
 
 
-def _plain(  # noqa: PLR0913 -- a packet's whole place
-    since: int,
-    time: int,
-    packet: Packet,
-    stream: Stream,
-    holds: Holds,
-    observer: Observer,
-    *,
-    after: Packet | None = None,
+def _plain(
+    since: int, time: int, span: tuple[Packet, Packet], stream: Stream, holds: Holds, observer: Observer
 ) -> Iterator[Piece]:
     """The time before a packet that was not lost: first the pace of the path, then what held it.
 
-    What went ``after`` a segment that was lost comes next at the receiver: what held that one is in its time, too.
+    It is the second of ``span``; the first is the one that was lost before it, if one was: what held that one is
+    in the time of what came next.
     """
+    first, packet = span
     is_departure = stream.sender == observer.at == CLIENT
     burst = "request.send" if stream.sender == CLIENT else _PACE
     service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
     yield Piece(min(time, since + service), burst)
-    previous = stream.sent_before(after if after is not None and after.sent <= packet.sent else packet)
+    previous = stream.sent_before(first if first.sent <= packet.sent else packet)
     if previous is None:
         yield Piece(time, burst)
         return

@@ -33,6 +33,7 @@ mod flow_table;
 mod half;
 mod held;
 mod holes;
+mod hosts;
 pub mod http;
 mod long_waits;
 mod numbering;

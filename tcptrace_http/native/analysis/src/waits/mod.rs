@@ -376,11 +376,11 @@ impl Waits {
         let mut written = thought.earlier(came);
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
-            let pace_ns = self
-                .responses
-                .opening_pace_ns(first.time_ns)
-                .saturating_add(self.responses.question_takes_ns(asked.bytes));
-            written.time_ns = written.time_ns.saturating_sub(pace_ns);
+            let pace_ns = self.responses.opening_pace_ns(first.time_ns);
+            let written_ns = written.time_ns.saturating_sub(pace_ns);
+            let room_ns = written_ns.saturating_sub(partition.time_ns());
+            let question_ns = self.responses.question_takes_ns(asked.bytes);
+            written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
         partition.until(written, Cause::ServerThink, confidence);
         partition.until(
@@ -411,11 +411,9 @@ impl Waits {
             partition.until(until.earlier(had), Cause::Unexplained, ASSUMED);
         }
         for piece in self.responses.between(came.time_ns, had.time_ns) {
-            let paced = Moment {
-                time_ns: self.responses.paced_until(piece),
-                ..piece.end
-            };
-            partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
+            if let Some(paced) = self.responses.paced_until(piece) {
+                partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
+            }
             partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
