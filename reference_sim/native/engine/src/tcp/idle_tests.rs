@@ -8,11 +8,16 @@ const MS: Nanoseconds = 1_000_000;
 /// When the server sends ten segments after so much idle time, having grown its window to twelve:
 /// from the first one, in milliseconds.
 fn flight_after(idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
+    flight_of(idle, policy, Congestion::Reno)
+}
+
+fn flight_of(idle: Nanoseconds, policy: IdleRestart, congestion: Congestion) -> Vec<Nanoseconds> {
     let mut client = stack();
     client.acks.every = 1;
     client.acks.counts_segments = true;
     let mut server = stack();
     server.idle_restart = policy;
+    server.congestion = congestion;
     server.initial_window = InitialWindow::Segments(2);
     let mut pair = Pair::connected(client, server);
     pair.write(1, 10 * 1460);
@@ -42,6 +47,14 @@ fn bsd_starts_again_from_its_initial_window_after_one_timeout() {
     assert_eq!(at_once(&flight_after(8000 * MS, IdleRestart::Reset)), 2);
     let before_timeout = flight_after(900 * MS, IdleRestart::Reset);
     assert_eq!(at_once(&before_timeout), 10);
+}
+
+#[test]
+fn a_window_that_nothing_controls_has_nothing_to_restart_with() {
+    for policy in [IdleRestart::Reset, IdleRestart::Decay] {
+        let times = flight_of(8000 * MS, policy, Congestion::FixedWindow);
+        assert_eq!(at_once(&times), 10);
+    }
 }
 
 #[test]
