@@ -246,10 +246,14 @@ impl Timeline {
         opening.map_or(0, |opening| self.takes(opening.1, 1, self.full_bytes))
     }
 
-    /// How long the slowest link takes for a segment, as far as its pace is known.
+    /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
+    /// known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
         let sure = Some(self.pace).filter(|pace| pace.is_sure());
-        sure.map_or(0, |pace| pace.of_bytes(bytes, self.full_bytes))
+        sure.map_or(0, |pace| {
+            let bare = pace.of_bytes(0, self.full_bytes);
+            pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
+        })
     }
 
     /// New data was seen.
