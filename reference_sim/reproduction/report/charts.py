@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.runner import Outcome
 
-__all__ = ["Drawing", "Drawings", "drawn"]
+__all__ = ["Drawing", "Drawings", "drawing_of", "drawn"]
 
 #: Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision, on white and on
 #: black; their yellow and black are not, and left out.
@@ -86,7 +86,7 @@ def drawn(outcome: Outcome) -> Drawings:
         charts = outcome.experiment.charts(outcome.results)
         return Drawings(
             [
-                _drawing(title, chart.to_dict(), f"{outcome.claim.id}-{number}")
+                drawing_of(title, chart.to_dict(), f"{outcome.claim.id}-{number}")
                 for number, (title, chart) in enumerate(charts.items(), start=1)
             ]
         )
@@ -96,7 +96,8 @@ def drawn(outcome: Outcome) -> Drawings:
         return Drawings(failure=Failure(f"the charts of {outcome.claim.id}", f"{type(error).__name__}: {error}"))
 
 
-def _drawing(title: str, specification: dict[str, Any], name: str) -> Drawing:
+def drawing_of(title: str, specification: dict[str, Any], name: str) -> Drawing:
+    """The chart of a Vega-Lite specification; its parts are named after ``name``."""
     import vl_convert
 
     own = {key: value for key, value in specification.get("config", {}).items() if key != "view"}
