@@ -29,7 +29,8 @@ _FONT: Final = "Arial, Liberation Sans, Helvetica, sans-serif"
 _STYLE: Final[Mapping[str, Any]] = {
     "background": None,
     "font": _FONT,
-    "padding": 8,
+    # The reader's font may be wider than the one that was measured with.
+    "padding": {"left": 24, "right": 16, "top": 8, "bottom": 8},
     "view": {"continuousWidth": _WIDTH, "continuousHeight": _HEIGHT, "stroke": _GRID},
     "axis": {
         "labelColor": _INK,
@@ -41,6 +42,7 @@ _STYLE: Final[Mapping[str, Any]] = {
         "titleFontSize": 12,
         "titleFontWeight": "normal",
         "labelLimit": 260,
+        "labelSeparation": 8,
     },
     "legend": {
         "labelColor": _INK,
