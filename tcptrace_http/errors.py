@@ -9,6 +9,7 @@
     │   └── MalformedCapture      broken before the first packet could be read
     ├── FilterError               an expression that does not fit the table it selects from
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
+    ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
     ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
@@ -23,6 +24,7 @@ __all__ = [
     "FilterError",
     "MalformedCapture",
     "PolicyError",
+    "ProbeError",
     "ScenarioError",
     "StaleNativeCore",
     "TcptraceError",
@@ -74,6 +76,15 @@ class PolicyError(TcptraceError):
         self.what = what
         self.path = path
         self.line = line
+
+
+class ProbeError(TcptraceError):
+    """A server that cannot be probed: ``url`` and what is wrong with it, or with its answer."""
+
+    def __init__(self, url: str, what: str) -> None:
+        super().__init__(f"{url}: {what}")
+        self.url = url
+        self.what = what
 
 
 class ScenarioError(TcptraceError):

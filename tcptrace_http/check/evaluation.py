@@ -15,7 +15,7 @@ from tcptrace_http.remedies import settings_for
 from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
@@ -33,15 +33,22 @@ _COMPARISONS: Final = {
 }
 
 
-def check(analyses: Iterable[Analysis], *, policy: Policy, fail_on: Level | None = Level.ERROR) -> CheckReport:
+def check(
+    analyses: Iterable[Analysis],
+    *,
+    policy: Policy,
+    fail_on: Level | None = Level.ERROR,
+    counts: Callable[[Mapping[str, Any]], bool] | None = None,
+) -> CheckReport:
     """Judge analysed captures by a policy.
 
-    The rules count findings over all captures together; so do thresholds aggregate. Analyses are taken
-    one after the other and not kept.
+    The rules count findings over all captures together; so do thresholds aggregate. Analyses are taken one
+    after the other and not kept. ``counts`` is asked of every finding besides (a row of the table, with
+    ``client_port``): one that it turns down counts for no rule.
     """
     seen = _Seen()
     for analysis in analyses:
-        seen.add(analysis, policy)
+        seen.add(analysis, policy, counts)
     outcomes = [
         *_capture_outcomes(policy, seen),
         *_rule_outcomes(policy, seen),
@@ -68,7 +75,7 @@ class _Seen:
     #: Values by the number of the match that a threshold is of (None of the policy's own) and metric.
     values: dict[tuple[int | None, str], list[pl.Series]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, analysis: Analysis, policy: Policy) -> None:
+    def add(self, analysis: Analysis, policy: Policy, counts: Callable[[Mapping[str, Any]], bool] | None) -> None:
         import polars as pl
 
         self.captures.append(analysis.capture.path)
@@ -78,7 +85,7 @@ class _Seen:
         self.http_flows += analysis.flows.filter(pl.col("is_http")).height
         for row in _findings(analysis).iter_rows(named=True):
             rule = policy.rule(row["detector"], _traits(row))
-            if _counts(row, rule):
+            if _counts(row, rule) and (counts is None or counts(row)):
                 self.violations[row["detector"]][rule].append(_violation(row, rule, analysis.capture.path))
         for detector, flows, reason in analysis.inconclusive.select("detector", "flows", "reason").iter_rows():
             self.unjudged[detector] += flows
@@ -103,7 +110,7 @@ def _findings(analysis: Analysis) -> pl.DataFrame:
         pl.col("index").alias("transaction"),
         *("method", "host", "target", "status", "server_software"),
     )
-    of_flows = analysis.flows.select("flow", "server_port", "initial_rtt")
+    of_flows = analysis.flows.select("flow", "client_port", "server_port", "initial_rtt")
     return analysis.findings.join(
         of_transactions, on=["flow", "transaction"], how="left", maintain_order="left"
     ).join(of_flows, on="flow", how="left", maintain_order="left")

@@ -38,6 +38,8 @@ class Subject(StrEnum):
     THRESHOLD = "threshold"
     #: A capture itself.
     CAPTURE = "capture"
+    #: Of a probe: whether what it was to provoke was really in play.
+    CONTROL = "control"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,6 +103,8 @@ class CheckReport:
     fail_on: Level | None = Level.ERROR
     #: What could not be read at all, a line each; there is no verdict that passes with it.
     unreadable: Sequence[str] = ()
+    #: What else was seen and judged by no rule, and what could not be seen, a sentence each.
+    notes: Sequence[str] = ()
 
     @property
     def violations(self) -> list[Violation]:

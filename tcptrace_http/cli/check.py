@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.check import CheckReport, Level, Policy
 
-__all__ = ["check", "exit_code", "judging_options", "policy_of", "written"]
+__all__ = ["Judging", "check", "concluded", "judging_options", "output_files", "policy_of"]
 
 EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
@@ -88,6 +88,13 @@ class Judging:
     output_format: str
     output_files: tuple[str, ...]
 
+    @property
+    def level(self) -> Level | None:
+        """From which level on a violation fails."""
+        from tcptrace_http.check import Level
+
+        return None if self.fail_on == "never" else Level(self.fail_on)
+
 
 @click.command()
 @click.argument("captures", metavar="CAPTURE...", nargs=-1)
@@ -121,32 +128,25 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     if not captures:
         raise click.UsageError("Missing argument 'CAPTURE...'.")
     asked = Judging(**judging)  # type: ignore[arg-type]
-    files = _output_files(asked.output_files)
-    policy = policy_of(asked)
-    unreadable: list[str] = []
-    analyses = _analyses(captures, jobs, quiet, unreadable)
-    return judged(analyses, policy, asked, files, unreadable)
-
-
-def judged(
-    analyses: Iterable[Analysis],
-    policy: Policy,
-    asked: Judging,
-    files: Mapping[str, Path],
-    unreadable: list[str],
-) -> int:
-    """Judge, write what is asked for, and the exit code."""
-    from tcptrace_http.check import baseline as baselines
     from tcptrace_http.check import check as judge
 
-    level = None if asked.fail_on == "never" else _level(asked.fail_on)
-    report = replace(judge(analyses, policy=policy, fail_on=level), unreadable=tuple(unreadable))
+    files = output_files(asked.output_files)
+    unreadable: list[str] = []
+    analyses = _analyses(captures, jobs, quiet, unreadable)
+    report = judge(analyses, policy=policy_of(asked), fail_on=asked.level)
+    return concluded(replace(report, unreadable=tuple(unreadable)), asked, files)
+
+
+def concluded(report: CheckReport, asked: Judging, files: Mapping[str, Path]) -> int:
+    """Write what is asked for; the exit code."""
+    from tcptrace_http.check import baseline as baselines
+
     if asked.write_baseline is not None:
         asked.write_baseline.write_text(baselines.baseline_of(report), encoding="utf-8")
     if asked.baseline is not None:
         report = baselines.against(report, baselines.load_baseline(asked.baseline))
-    written(report, asked.output_format, files)
-    return exit_code(report)
+    _written(report, asked.output_format, files)
+    return _exit_code(report)
 
 
 def policy_of(asked: Judging) -> Policy:
@@ -178,13 +178,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"there is no detector or metric {name!r}; {hint}"
 
 
-def _level(word: str) -> Level:
-    from tcptrace_http.check import Level
-
-    return Level(word)
-
-
-def _output_files(written: tuple[str, ...]) -> dict[str, Path]:
+def output_files(written: tuple[str, ...]) -> dict[str, Path]:
     """The files to write, by format."""
     files = {}
     for one in written:
@@ -214,7 +208,7 @@ def _analyses(
             unreadable.append(str(error))
 
 
-def written(report: CheckReport, output_format: str, files: Mapping[str, Path]) -> None:
+def _written(report: CheckReport, output_format: str, files: Mapping[str, Path]) -> None:
     """Write the report to standard output and to files."""
     from tcptrace_http.check.formats import render
 
@@ -223,7 +217,7 @@ def written(report: CheckReport, output_format: str, files: Mapping[str, Path]) 
     click.echo(render(report, output_format), nl=False)
 
 
-def exit_code(report: CheckReport) -> int:
+def _exit_code(report: CheckReport) -> int:
     """What the verdict is to a shell."""
     from tcptrace_http.check import Verdict
 

@@ -40,7 +40,20 @@ ALLOWED = {
     "charts": {"schema"},
     "remedies": set(),
     "check": {"__version__", "analysis", "detectors", "errors", "remedies", "report"},
-    "cli": {"__version__", "analysis", "capture", "check", "errors", "glossary", "peers", "report", "schema"},
+    "probe": {"analysis", "check", "errors", "remedies", "report"},
+    "cli": {
+        "__version__",
+        "analysis",
+        "capture",
+        "check",
+        "detectors",
+        "probe",
+        "errors",
+        "glossary",
+        "peers",
+        "report",
+        "schema",
+    },
 }
 ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
 # External package -> the only part that may import it.

@@ -23,6 +23,7 @@ def render(report: CheckReport) -> str:
         "captures": list(report.captures),
         "unreadable": list(report.unreadable),
         "transactions": report.transactions,
+        "notes": list(report.notes),
         "outcomes": [asdict(outcome) for outcome in report.outcomes],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _PROGRAM: Final = "tcptrace-http"
-_SUITES: Final = {Subject.CAPTURE: "captures", Subject.RULE: "rules", Subject.THRESHOLD: "thresholds"}
+_SUITES: Final = {
+    Subject.CAPTURE: "captures",
+    Subject.CONTROL: "controls",
+    Subject.RULE: "rules",
+    Subject.THRESHOLD: "thresholds",
+}
 
 
 def render(report: CheckReport) -> str:

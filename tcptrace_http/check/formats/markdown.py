@@ -45,6 +45,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
     if unclear:
         yield from ("", "Could not be judged:", "")
         yield from (f"- {_cell(one.name)}: {_cell(one.message)}" for one in unclear)
+    if report.notes:
+        yield from ("", *(f"- {_cell(note)}" for note in report.notes))
     if report.unreadable:
         yield from ("", "Could not be read:", "")
         yield from (f"- {_cell(message)}" for message in report.unreadable)

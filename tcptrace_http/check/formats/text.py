@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.check.formats._text import place
 from tcptrace_http.check.report import Status, Subject
 from tcptrace_http.report.quantity import counted, duration
 
@@ -34,6 +35,8 @@ def _lines(report: CheckReport) -> Iterator[str]:
     yield from _unclear(report.outcomes)
     for message in report.unreadable:
         yield f"unreadable: {message}"
+    for note in report.notes:
+        yield from _wrapped(f"note: {note}", "  ")
     rules = sum(one.subject is Subject.RULE for one in passed)
     thresholds = sum(one.subject is Subject.THRESHOLD for one in passed)
     yield f"{counted(rules, 'rule')} and {counted(thresholds, 'threshold')} passed"
@@ -67,11 +70,8 @@ def _outcome(outcome: Outcome) -> Iterator[str]:
 
 
 def _violation(one: Violation) -> Iterator[str]:
-    request = " ".join(filter(None, (one.method, one.target))) or "the capture"
-    frames = "" if one.first_frame is None else f", frames {one.first_frame} to {one.last_frame}"
     lost = f", lost {duration(one.lost_ns)}" if one.lost_ns else ""
-    place = f"flow {one.flow}" if one.flow is not None else "all flows"
-    yield from _wrapped(f"{request} ({one.capture}: {place}{frames}{lost})", "    ", first="  - ")
+    yield from _wrapped(f"{place(one) or 'the capture'}{lost}", "    ", first="  - ")
     yield from _wrapped(one.message, "    ", first="    ")
 
 
