@@ -125,12 +125,12 @@ MODELS: Final = (
     Model("propagation bound", "two round trips", lambda cell: propagation_bound(cell.path)),
     Model("bottleneck bound", "size over rate", lambda cell: bottleneck_bound(cell.size, path=cell.path)),
     Model(
-        "Heidemann–Obraczka–Touch",  # noqa: RUF001 -- three authors
+        "Heidemann, Obraczka, Touch",
         "Modeling the Performance of HTTP Over Several Transport Protocols, 1997; without loss",
         _lossless(lambda cell: http_time([cell.size], path=cell.path, initial=1, delayed_acks=cell.acked > 1)),
     ),
     Model(
-        "Kruse–Allman",  # noqa: RUF001 -- two authors
+        "Kruse, Allman",
         "Experimentation and Modeling of HTTP Over Satellite Channels, 2001; without loss",
         _lossless(
             lambda cell: (
@@ -140,7 +140,7 @@ MODELS: Final = (
         ),
     ),
     Model(
-        "Kurose–Ross",  # noqa: RUF001 -- two authors
+        "Kurose, Ross",
         "Computer Networking, 2000, section 3.7; without loss, an ACK a segment",
         lambda cell: None if cell.loss or cell.acked > 1 else object_latency(cell.size, path=cell.path),
     ),
