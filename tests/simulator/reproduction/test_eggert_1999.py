@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 import pytest
 
-from reference_sim.papers.eggert_1999 import EXPERIMENTS
+from reference_sim import pages
+from reference_sim.papers.eggert_1999 import EXPERIMENTS, bundles
 from reference_sim.papers.eggert_1999.bundles import (
     LOSS,
     PAGES,
@@ -28,12 +29,15 @@ from reference_sim.simulation import simulate
 from reference_sim.stacks import stack
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference_sim.reproduction.experiment import Experiment, Run
 
 #: Pages of so many objects that four connections are a limit (section 4.2).
 LARGE: Final = ("graphics", "frames", "java")
 BY_CLAIM: Final = {experiment.claim: experiment for experiment in EXPERIMENTS}
 S: Final = 10**9
+EVENLY: Final = pages.spread
 ETCP: Final = stack("etcp-fair")
 RENO: Final = stack("reno-ns")
 
@@ -76,6 +80,29 @@ def test_what_became_of_each_claim(claim: str, verdict: Verdict) -> None:
     judgement = BY_CLAIM[claim].judge(results(claim))
     assert judgement.verdict is verdict, judgement.rule
     assert judgement.remarks
+
+
+def geometric(count: int, low: int, high: int) -> tuple[int, ...]:
+    """So many sizes, small ones denser than large ones: as sizes on the web are."""
+    return tuple(round(low * (high / low) ** ((2 * number + 1) / (2 * count))) for number in range(count))
+
+
+def descending(count: int, low: int, high: int) -> tuple[int, ...]:
+    return tuple(reversed(EVENLY(count, low, high)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [geometric, descending])
+def test_e1_e2_e3_hold_however_sizes_are_spread_over_the_printed_ranges(
+    sizes: Callable[[int, int, int], tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(pages, "spread", sizes)
+        spread_so = {f"eggert-{name}": pages.eggert(name) for name in PAGES}
+    monkeypatch.setattr(bundles, "page", spread_so.__getitem__)
+    found = {run.label: [measured(run)] for claim in ("E1", "E2", "E3") for run in BY_CLAIM[claim].runs(Effort())}
+    for claim in ("E1", "E2", "E3"):
+        assert BY_CLAIM[claim].judge(Results(found)).verdict is Verdict.REPRODUCED
 
 
 def charted() -> list[Experiment]:
