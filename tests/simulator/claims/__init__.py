@@ -21,10 +21,16 @@ K7     Kruse 2001, Table 2, Figure 9          large pages are hit by bit errors,
 K8     Kruse 2001, Figures 10 to 13           the model is a lower bound, and close for pipelining
 K9     Kruse 2001, section 2.1                two bugs of BSD
 B1     Bhalekar 2003, Figure 1.2              round trips before the first data
+E1     Eggert 1999, Figure 5, first graph     unlimited, Reno's bundle is faster, HTML before others is not
+E2     Eggert 1999, Figure 5, second graph    with four connections an ensemble is faster than a bundle
+E3     Eggert 1999, Figure 5, third graph     a short queue costs a bundle much and an ensemble nothing
+E4     Eggert 1999, Figure 5, fourth graph    both: the bundle's losses
+E5     Eggert 1999, Figure 6                  a repeated access is faster than the first
 E6     Eggert 1999, Figure 3                  a second transfer ends 0.18 s sooner
 E7     Eggert 1999, Figure 4                  connections that come and go share a window equally
+E8     Eggert 1999, section 6.1               as long as over one connection of HTTP/1.1
 =====  =====================================  ==============================================================
 
-Those of Kruse are in ``tests/simulator/reproduction``. What whole pages take (Gürkan's tables, Bhalekar's pages,
-Eggert's Figures 5 and 6) is elsewhere.
+Those of Kruse and of Eggert are in ``tests/simulator/reproduction``. What whole pages take (Gürkan's tables,
+Bhalekar's pages) is elsewhere.
 """
