@@ -45,7 +45,7 @@ _APACHE_BUFFER: Final = 4096
 # A browser that "widely used" opened so many (Eggert 1999, section 4; Kruse 2001, section 4.2).
 _NETSCAPE_CONNECTIONS: Final = 4
 # Where the GET of Netscape 3 was cut is not printed; any cut inside it shows the same.
-_SPLIT_AFTER: Final = 100
+_SPLIT_AFTER: Final = 48
 
 _HTTP11: Final[Mapping[str, Any]] = {"version": HttpVersion.HTTP11, "persistent": True}
 _STREAMING: Final[Mapping[str, Any]] = {"discovery": Discovery.STREAMING}

@@ -300,7 +300,7 @@ def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer:
         packet = delivery.lost
         time = _undisturbed(since, packet, stream, observer)
     time = min(time, delivery.time)
-    yield from _plain(since, time, packet, stream, holds, observer)
+    yield from _plain(since, time, packet, stream, holds, observer, after=delivery.lost)
     yield Piece(delivery.time, cause)
 
 
@@ -313,15 +313,25 @@ def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer)
     return max(since + path.service(packet.bytes), packet.sent + path.crossing(packet.bytes) + back)
 
 
-def _plain(
-    since: int, time: int, packet: Packet, stream: Stream, holds: Holds, observer: Observer
+def _plain(  # noqa: PLR0913 -- a packet's whole place
+    since: int,
+    time: int,
+    packet: Packet,
+    stream: Stream,
+    holds: Holds,
+    observer: Observer,
+    *,
+    after: Packet | None = None,
 ) -> Iterator[Piece]:
-    """The time before a packet that was not lost: first the pace of the path, then what held it."""
+    """The time before a packet that was not lost: first the pace of the path, then what held it.
+
+    What went ``after`` a segment that was lost comes next at the receiver: what held that one is in its time, too.
+    """
     is_departure = stream.sender == observer.at == CLIENT
     burst = "request.send" if stream.sender == CLIENT else _PACE
     service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
     yield Piece(min(time, since + service), burst)
-    previous = stream.sent_before(packet)
+    previous = stream.sent_before(after if after is not None and after.sent <= packet.sent else packet)
     if previous is None:
         yield Piece(time, burst)
         return

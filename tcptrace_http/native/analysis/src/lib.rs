@@ -21,6 +21,7 @@ mod bottleneck;
 mod bounded;
 mod bundles;
 mod classify;
+mod early;
 mod ending_row;
 mod ends;
 mod exchange;

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use trace_model::rows::{Cause, RecoveryKind};
 
 use super::acks::{Acks, Released};
+use super::arrivals::Arrivals;
 use super::link::{Least, Link, LinkBurst};
 use super::pace::{Flights, Limit, Pace, BURST_MIN_NS, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
@@ -112,6 +113,16 @@ pub(super) struct Piece {
     pub(super) end: Moment,
     pub(super) cause: Cause,
     pub(super) confidence: f64,
+    /// The wait before this segment; none where something else tells how long it was.
+    waited: Option<Waited>,
+}
+
+/// A segment and when its receiver had the one before.
+#[derive(Clone, Copy, Debug)]
+struct Waited {
+    since_ns: i64,
+    bytes: u32,
+    segments: u32,
 }
 
 impl Piece {
@@ -148,6 +159,8 @@ pub(super) struct Timeline {
     has_hole: bool,
     settles_by_ack: bool,
     pace: Pace,
+    /// Near the receiver.
+    arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
@@ -183,6 +196,7 @@ impl Timeline {
             has_hole: false,
             settles_by_ack: false,
             pace: Pace::default(),
+            arrivals: Arrivals::default(),
             link: Link::default(),
             burst: LinkBurst::default(),
             learnt_until: 0,
@@ -207,10 +221,27 @@ impl Timeline {
         self.is_answer = true;
     }
 
+    /// The first segment of an answer went by at `time_ns`, so much later than the question as it took longer than
+    /// the path's least round trip; of `bytes` the question is, and of so many headers more.
+    pub(super) fn answered(&mut self, time_ns: i64, longer_ns: i64, bytes: u32, headers: u32) {
+        let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
+        if let Some((_, opening)) = opening.filter(|_| !self.settles_by_ack) {
+            let bytes = bytes.saturating_add(*opening);
+            self.arrivals.may_agree(longer_ns, bytes, headers);
+        }
+    }
+
+    /// How long the slowest link takes for a question longer than for a packet without payload: it is taken to be
+    /// as slow in that direction.
+    pub(super) fn question_takes_ns(&self, bytes: u32) -> i64 {
+        let takes = self.arrivals.takes_ns(bytes, 0, self.full_bytes);
+        takes.unwrap_or(0)
+    }
+
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(super) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
         let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
-        opening.map_or(0, |opening| self.pace.of_bytes(opening.1, self.full_bytes))
+        opening.map_or(0, |opening| self.takes(opening.1, 1, self.full_bytes))
     }
 
     /// How long the slowest link takes for a segment, as far as its pace is known.
@@ -266,6 +297,7 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
+        self.learn_arrivals(gap, data, route, acks);
         if gap <= self.pace.burst_max_ns(data.segments, rtt)
             && !(route.is_at_sender && self.was_let_go(gap, data, route, acks))
         {
@@ -304,6 +336,34 @@ impl Timeline {
             self.window.was_idle();
         }
         Some(self.cause_of(released, limit, (data, was_full)))
+    }
+
+    /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
+    /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
+    fn learn_arrivals(&mut self, gap: i64, data: Data, route: Route, acks: &Acks) {
+        if route.is_at_sender || data.opens_hole {
+            return;
+        }
+        let rtt = route.rtt_ns();
+        let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
+        if gap < rtt || released() == Released::ByNone {
+            self.arrivals
+                .came_after(gap, data.bytes, data.segments, rtt);
+        }
+    }
+
+    /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
+    pub(super) fn paced_until(&self, piece: &Piece) -> i64 {
+        let paced = piece.waited.and_then(|waited| {
+            let takes = self
+                .arrivals
+                .takes_ns(waited.bytes, waited.segments, self.full_bytes)?;
+            let until = waited.since_ns.saturating_add(takes);
+            let is_all = piece.end.time_ns <= until.saturating_add(self.arrivals.slack_ns());
+            Some(if is_all { piece.end.time_ns } else { until })
+        });
+        let paced = paced.unwrap_or(piece.start.time_ns);
+        paced.clamp(piece.start.time_ns, piece.end.time_ns)
     }
 
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
@@ -346,6 +406,9 @@ impl Timeline {
 
     /// Time that data takes on the slowest link.
     fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
+        if let Some(takes_ns) = self.arrivals.takes_ns(bytes, segments, full_bytes) {
+            return takes_ns;
+        }
         if segments == 1 {
             self.pace.of_bytes(bytes, full_bytes)
         } else {
@@ -423,6 +486,7 @@ impl Timeline {
                 end: data.at,
                 cause,
                 confidence: INFERRED,
+                waited: None,
             });
             self.came = Some(data.at);
         }
@@ -594,6 +658,7 @@ impl Timeline {
                 end: Moment { frame, ..end },
                 cause,
                 confidence: SEEN,
+                waited: None,
             });
         }
         self.came = Some(end);
@@ -630,17 +695,25 @@ impl Timeline {
             end: middle,
             cause: self.words.burst,
             confidence: INFERRED,
+            waited: None,
         });
         let Some((cause, confidence)) = wait else {
             return;
         };
+        let waited = Waited {
+            since_ns: start.time_ns,
+            bytes: data.bytes,
+            segments: data.segments,
+        };
         let Some(persists_from_ns) = data.persists_from_ns else {
             let start = middle;
+            let waited = Some(waited).filter(|_| !self.settles_by_ack);
             return self.push(Piece {
                 start,
                 end,
                 cause,
                 confidence,
+                waited,
             });
         };
         let opened = Moment {
@@ -652,12 +725,14 @@ impl Timeline {
             end: opened,
             cause: Cause::SendLimitedZeroWindow,
             confidence: SEEN,
+            waited: None,
         });
         self.push(Piece {
             start: opened,
             end,
             cause: Cause::StallPersist,
             confidence: INFERRED,
+            waited: None,
         });
     }
 
