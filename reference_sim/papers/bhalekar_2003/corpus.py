@@ -12,6 +12,7 @@ import textwrap
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,7 @@ _PAGES: Final = 8
 #: The text of a line of a document.
 _WIDTH: Final = 100
 #: A paragraph is a story from so many characters on.
-_STORY: Final = 300
+_PROSE: Final = 300
 #: Of the stories of a news page, those that are new at the next visit: a quarter, assumed. The others move
 #: down, as many fall off the end.
 _NEW_STORIES: Final = 0.25
@@ -84,20 +85,15 @@ def _stories() -> Sequence[str]:
         for name in sorted(topics)
         for paragraph in topics[name].split("\n\n")
     )
-    prose = (text for text in paragraphs if len(text) >= _STORY and text.isascii() and text[0].isalpha())
+    prose = (text for text in paragraphs if len(text) >= _PROSE and text.isascii() and text[0].isalpha())
     return tuple(dict.fromkeys(prose))
 
 
 def _shown(stories: Sequence[str]) -> int:
     """How many stories fill a document, or half of all, so that as many others are left."""
-    return next(
-        (
-            count
-            for count in range(1, len(stories) // 2)
-            if len(_document(0, 1, stories[:count])) >= _DOCUMENT_BYTES
-        ),
-        len(stories) // 2,
-    )
+    frame = len(_document(0, 1, ()))
+    filled = accumulate((sum(map(len, _story(story))) for story in stories), initial=frame)
+    return min(sum(size < _DOCUMENT_BYTES for size in filled), len(stories) // 2)
 
 
 def _document(number: int, version: int, stories: Sequence[str]) -> str:
@@ -115,15 +111,19 @@ def _document(number: int, version: int, stories: Sequence[str]) -> str:
         '</td><td valign="top" width="600">',
     ]
     for story in stories:
-        headline = " ".join(story.split()[:6])
-        lines += [
-            f'<h2 class="headline"><font face="Arial, Helvetica" size="3">{headline}</font></h2>',
-            '<p class="story"><font face="Verdana, Arial" size="2">',
-            *textwrap.wrap(story, _WIDTH),
-            "</font></p>",
-        ]
+        lines += _story(story)
     lines += ["</td></tr></table>", f"<p>Copyright 2003 The Daily {number}</p>", "</body></html>"]
     return "\n".join(lines) + "\n"
+
+
+def _story(story: str) -> Sequence[str]:
+    headline = " ".join(story.split()[:6])
+    return (
+        f'<h2 class="headline"><font face="Arial, Helvetica" size="3">{headline}</font></h2>',
+        '<p class="story"><font face="Verdana, Arial" size="2">',
+        *textwrap.wrap(story, _WIDTH),
+        "</font></p>",
+    )
 
 
 def _section(number: int, place: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.page import Page
@@ -119,6 +120,7 @@ def _runs(effort: Effort) -> Iterable[Run]:
         yield from repeated(effort, f"server, {name}", _server(page), _visits)
 
 
+@cache
 def days(office: Office, count: int = _DAYS) -> Sequence[Tally]:
     """So many days of an office, with other seeds."""
     return [tallied(list(day(office, seed=seed)), capacity=office.capacity) for seed in range(1, count + 1)]

@@ -11,18 +11,18 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
-from math import log
 from random import Random
 from typing import Final
 
-__all__ = ["SEVENTY_THIRTY", "Office", "Request", "Tally", "day", "tallied"]
+__all__ = ["Office", "Request", "Tally", "day", "tallied", "zipf_exponent"]
 
-#: The exponent at which 30 % of the documents draw 70 % of the requests ("realistic figures for a Zipf-like
-#: distribution for web requests are 70/30", 5.4.2): 0.3 ** (1 - exponent) = 0.7 for many documents.
-SEVENTY_THIRTY: Final = 1 - log(0.7) / log(0.3)
 #: "Users [...] begin to refill the moment people start browsing in the morning" (5.3): hours of a day's work.
 _HOURS: Final = 8.0
+# Steeper than any distribution of requests; halved until the last bits of what is sought.
+_STEEPEST: Final = 4.0
+_HALVINGS: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,11 +37,14 @@ class Office:
     common_share: float = 0.7
     #: The documents of a user, common ones and own ones in the shares in which they are asked for. So many that
     #: a browser's own cache spares what the paper presumes, 40 % (5.5): the premise that its 79 % is built on.
-    documents: int = 135
-    exponent: float = SEVENTY_THIRTY
+    documents: int = 200
+    #: "Realistic figures for a Zipf-like distribution for web requests are 70/30" (5.4.2): of the documents 30 %
+    #: draw 70 % of the requests.
+    popular_share: float = 0.3
+    share_of_popular: float = 0.7
     #: Mean hours between two changes of a document: such that 13 % of the requests for what was had before
     #: find it modified, as the paper's reference [32] measured (Douglis et al. 1997, abstract).
-    change_hours: float = 10.0
+    change_hours: float = 9.5
     #: What the cumulative cache holds, least recently used out first; None: all ("benefits [...] are directly
     #: proportional to the cache size", 5.6).
     capacity: int | None = None
@@ -95,7 +98,8 @@ def day(office: Office, *, seed: int) -> Iterator[Request]:
     random = Random(seed)  # noqa: S311 -- a model, no secret
     common = max(1, round(office.documents * office.common_share))
     own = max(1, office.documents - common)
-    weights = {count: _popularity(count, office.exponent) for count in {common, own}}
+    shares = office.popular_share, office.share_of_popular
+    weights = {count: _popularity(count, zipf_exponent(count, *shares)) for count in {common, own}}
     changes: dict[Hashable, list[float]] = {}
     arrivals = sorted(
         (random.uniform(0, _HOURS), user) for user in range(office.users) for _ in range(office.requests)
@@ -131,6 +135,18 @@ def tallied(requests: Sequence[Request], *, capacity: int | None = None, is_cumu
             if capacity is not None and len(cache) > capacity:
                 cache.popitem(last=False)
     return Tally(requests=len(requests), own=own, cumulative=cumulative, stale=stale)
+
+
+@cache
+def zipf_exponent(count: int, popular_share: float, share_of_popular: float) -> float:
+    """The exponent at which so many documents give their most popular ones this share of the requests."""
+    popular = max(1, round(count * popular_share))
+    low, high = 0.0, _STEEPEST
+    for _ in range(_HALVINGS):
+        exponent = (low + high) / 2
+        weights = _popularity(count, exponent)
+        low, high = (exponent, high) if weights[popular - 1] / weights[-1] < share_of_popular else (low, exponent)
+    return low
 
 
 def _popularity(count: int, exponent: float) -> list[float]:
