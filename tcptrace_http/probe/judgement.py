@@ -87,6 +87,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
                     f"no packets were captured ({reason}): what the sockets show was judged, which are not"
                     " retransmissions, windows, or holds shorter than 30 ms"
                 )
+        session.budget.start()
         try:
             session.run(progress)
         finally:
