@@ -488,6 +488,12 @@ impl Timeline {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
         }
+        let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
+        if let Some(hole) = left.filter(|_| !self.pending.is_empty()) {
+            self.fills_first_hole(data, cause, route);
+            self.has_hole = true;
+            return self.settle(hole, data.at, route);
+        }
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
             lost.stall.get_or_insert((cause, data.at.frame));
@@ -507,6 +513,28 @@ impl Timeline {
             });
             self.came = Some(data.at);
         }
+    }
+
+    /// Data came, and more behind it is missing: what holds up the rest is another repair, of which the sender
+    /// may have learnt otherwise.
+    fn fills_first_hole(&mut self, data: Resent, cause: Cause, route: Route) {
+        let Some(front) = self.pending.front_mut() else {
+            return;
+        };
+        let behind = *front;
+        front.cause = None;
+        front.gap_ns = 0;
+        let came = self.came.unwrap_or(behind.at);
+        let start = behind.at.later(came);
+        self.plain(behind, came, start, route);
+        self.push(Piece {
+            start,
+            end: data.at,
+            cause,
+            confidence: SEEN,
+            waited: None,
+        });
+        self.came = Some(data.at.later(start));
     }
 
     /// The receiver has acknowledged up to `acked`.
