@@ -86,6 +86,28 @@ pub enum Congestion {
     FixedWindow,
 }
 
+impl Stack {
+    /// What connections share: nothing where there is no congestion window.
+    #[must_use]
+    pub fn shares(&self) -> Sharing {
+        if self.congestion == Congestion::FixedWindow {
+            Sharing::None
+        } else {
+            self.sharing
+        }
+    }
+
+    /// What an idle period does: nothing where there is no congestion window.
+    #[must_use]
+    pub fn restarts(&self) -> IdleRestart {
+        if self.congestion == Congestion::FixedWindow {
+            IdleRestart::Keep
+        } else {
+            self.idle_restart
+        }
+    }
+}
+
 /// The window of a new connection, in bytes once the segment size is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "segments")]

@@ -326,6 +326,8 @@ impl Connection {
     }
 
     fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
+        // A loss that other connections tell of may be that of the SYN, too.
+        self.syn_rides |= self.sender.una == 0 && stretch.reason != SendReason::New;
         let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
         self.segment(stretch.start, payload, flags::ACK | flags_of(stretch), now)
     }

@@ -32,6 +32,14 @@ fn flight_of(idle: Nanoseconds, policy: IdleRestart, congestion: Congestion) -> 
     times.iter().map(|time| time - times[0]).collect()
 }
 
+#[test]
+fn what_has_no_congestion_window_restarts_none() {
+    for policy in [IdleRestart::Reset, IdleRestart::Decay, IdleRestart::Pace] {
+        let times = flight_of(8000 * MS, policy, Congestion::FixedWindow);
+        assert_eq!(at_once(&times), 10, "{policy:?}");
+    }
+}
+
 fn at_once(times: &[Nanoseconds]) -> usize {
     times.iter().filter(|time| **time == 0).count()
 }
@@ -47,14 +55,6 @@ fn bsd_starts_again_from_its_initial_window_after_one_timeout() {
     assert_eq!(at_once(&flight_after(8000 * MS, IdleRestart::Reset)), 2);
     let before_timeout = flight_after(900 * MS, IdleRestart::Reset);
     assert_eq!(at_once(&before_timeout), 10);
-}
-
-#[test]
-fn a_window_that_nothing_controls_has_nothing_to_restart_with() {
-    for policy in [IdleRestart::Reset, IdleRestart::Decay] {
-        let times = flight_of(8000 * MS, policy, Congestion::FixedWindow);
-        assert_eq!(at_once(&times), 10);
-    }
 }
 
 #[test]
