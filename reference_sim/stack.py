@@ -246,6 +246,10 @@ class Stack:
     writer_wakes: WriterWakes = WriterWakes.ANY
     #: A FIN rides on the last data if both are ready; else it goes alone, once all is acknowledged.
     fin_with_data: bool = True
+    #: A FIN that was sent once rides on every ACK without data, also when data before it has to go out
+    #: again; the peer answers it with its own, and if data is sent behind that, this end never closes
+    #: (ns-2's BayFullTcp, whose server then takes no other connection of this client).
+    fin_on_bare_acks: bool = False
     #: T/TCP: data and FIN may ride on the SYN once the server is known (RFC 1644).
     accelerated_open: bool = False
     sharing: Sharing = Sharing.NONE

@@ -59,6 +59,11 @@ pub struct Stack {
     /// it goes alone behind that ACK, and behind data once all of it is acknowledged, but for data
     /// that goes out when nothing is in flight (ns-2's FullTcp).
     pub fin_with_data: bool,
+    /// A FIN that was sent once rides on every ACK without data, also when data before it has to
+    /// go out again; the peer answers it with its own, and if data is sent behind that, this end
+    /// never closes (ns-2's BayFullTcp, whose server then takes no other connection).
+    #[serde(default)]
+    pub fin_on_bare_acks: bool,
     /// T/TCP: the first data and the FIN may ride on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,
     pub sharing: Sharing,

@@ -80,6 +80,8 @@ pub struct World {
     spare_timeline: Timeline,
     /// Ends that their applications called.
     due: Vec<End>,
+    /// Those that answer what came once the application has returned: behind what it called.
+    answering: Vec<End>,
     randoms: Vec<Random>,
     sequence_numbers: Random,
     /// Whether a tap wants the bytes of streams.
@@ -124,6 +126,7 @@ impl World {
             exchanges: Exchanges::default(),
             spare_timeline: Timeline::default(),
             due: Vec::new(),
+            answering: Vec::new(),
             randoms: (0..applications)
                 .map(|number| random(element::application(number)))
                 .collect(),
@@ -172,6 +175,7 @@ impl World {
     /// Drives the ends that their applications have called; whether there were any.
     pub fn drive_called(&mut self) -> bool {
         let mut due = std::mem::take(&mut self.due);
+        due.append(&mut self.answering);
         let has_driven = !due.is_empty();
         for end in due.drain(..) {
             if let Some((_, pair)) = self.pair(end.connection) {
@@ -382,8 +386,13 @@ impl World {
             return;
         };
         if endpoint.tcp.tells_before_sending() && self.tell(at) {
-            // The application answers first; it is driven then.
-            return self.call(at);
+            // The application answers first, also by calls to others (ns-2's upcalls).
+            if let Some(endpoint) = self.end(at) {
+                if !std::mem::replace(&mut endpoint.is_due, true) {
+                    self.answering.push(at);
+                }
+            }
+            return;
         }
         self.transmit(at);
         while self.tell(at) {

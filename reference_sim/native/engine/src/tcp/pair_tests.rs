@@ -60,6 +60,7 @@ pub fn stack() -> Stack {
         write_step_bytes: None,
         writer_wakes: WriterWakes::Any,
         fin_with_data: true,
+        fin_on_bare_acks: false,
         accelerated_open: false,
         sharing: Sharing::None,
         time_wait_ns: 0,
