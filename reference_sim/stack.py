@@ -240,6 +240,8 @@ class Stack:
     #: The application sees data before an ACK of it leaves, so that an answer made in no time
     #: carries the ACK (ns-2's upcalls).
     upcall_before_ack: bool = False
+    #: Connections that it opens then send their SYNs before that ACK, too (ns-2's FullTcp and BayFullTcp).
+    upcall_opens_before_ack: bool = False
     #: A write reaches TCP in pieces of so many bytes, and TCP may send after each (4.4BSD's
     #: sosend); None: the whole write at once.
     write_step_bytes: int | None = None

@@ -33,7 +33,7 @@ from reference_sim.scenario import (
 )
 from reference_sim.stack import Heartbeat, Segments, Stack
 from reference_sim.stacks import stack as stack_named
-from reference_sim.strategy import Place, Protocol, Strategy, named_strategy
+from reference_sim.strategy import Discovery, Place, Protocol, Strategy, named_strategy
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 
@@ -100,7 +100,7 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
         case Place.ORIGIN:
             return Scenario(servers=(origin,), browsers=(browser,), **common)
         case Place.HUB:
-            return _through_hub(chosen, origin, browser, server, common)
+            return _through_hub(chosen, origin, browser, server, what, common)
         case Place.CACHE:
             return _from_cache(chosen, origin, browser, what, common)
 
@@ -152,9 +152,13 @@ def _server(
 
 
 def _through_hub(
-    chosen: Strategy, origin: Server, browser: Browser, ground: Stack, common: dict[str, Any]
+    chosen: Strategy, origin: Server, browser: Browser, ground: Stack, page: Page, common: dict[str, Any]
 ) -> Scenario:
-    """A proxy at the hub: without slow start over the space segment, by TCP on the ground."""
+    """A proxy at the hub: without slow start over the space segment, by TCP on the ground.
+
+    It finds the objects as it receives the page ("the NOC has already received the web-page from the
+    web server": Bhalekar 2003, section 4.7), whenever the browser asks for them.
+    """
     where: Network = common["network"]
     if where.hub is None:
         raise ScenarioError(
@@ -168,7 +172,7 @@ def _through_hub(
         upstream_stack=ground,
         upstream_connections=None,
         upstream_persistent=False,
-        prefetch_plan=browser.visits[0].plan,
+        prefetch_plan=replace(chosen, discovery=Discovery.STREAMING).visits(page)[0].plan,
     )
     through = replace(browser, stack=space, origin="hub")
     return Scenario(servers=(origin,), browsers=(through,), proxies=(proxy,), **common)

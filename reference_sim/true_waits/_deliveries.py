@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -89,7 +90,7 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
     Its own data an end has when it leaves, first copies only. The server has a response when an ACK
     that nothing delays would tell that it came.
     """
-    packets = [packet for packet in connection.packets[sender] if packet.payload]
+    packets = [packet for packet in _taken(connection.packets[sender]) if packet.payload]
     firsts = list(_firsts(packets))
     if sender == CLIENT and at == CLIENT:
         deliveries = [Delivery(it.sent, it, it.start, it.end, None, None) for it in firsts]
@@ -100,6 +101,19 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
     peer = SERVER if sender == CLIENT else CLIENT
     heard = {packet.received for packet in connection.packets[peer]}
     return Stream(sender, packets, firsts, deliveries, places, _openers(packets, heard))
+
+
+def _taken(packets: list[Packet]) -> Iterator[Packet]:
+    """The packets of a sender, those as lost that came before its first SYN.
+
+    In SYN-SENT everything but a SYN or RST is dropped (RFC 9293, section 3.10.7.3), and so is what comes to a
+    listener.
+    """
+    syns = [packet.received for packet in packets if packet.is_syn and packet.received is not None]
+    first = min(syns, default=0)
+    for packet in packets:
+        is_dropped = packet.received is not None and packet.received < first
+        yield dataclasses.replace(packet, received=None) if is_dropped else packet
 
 
 def _openers(packets: list[Packet], heard: set[int | None]) -> dict[int, Packet]:

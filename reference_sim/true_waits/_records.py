@@ -272,8 +272,11 @@ def _path(packets: list[Packet], links_of_packet: Mapping[int, list[int]], scena
 
 
 def _shares_window(stack: Mapping[str, Any]) -> bool:
-    """Ensemble sharing (RFC 2140, section 4) and E-TCP; temporal sharing only begins from what others learnt."""
-    return stack["sharing"] not in ("none", "temporal")
+    """Ensemble sharing (RFC 2140, section 4) and E-TCP; temporal sharing only begins from what others learnt.
+
+    A fixed window is no congestion window, and is not shared.
+    """
+    return stack["congestion"] != "fixed-window" and stack["sharing"] not in ("none", "temporal")
 
 
 def _servers(row: Mapping[str, Any], scenario: Mapping[str, Any]) -> list[Mapping[str, Any]]:

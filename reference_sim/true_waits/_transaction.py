@@ -291,7 +291,7 @@ def _laid_back(parts: list[tuple[int, str, bool]], end: int) -> list[Piece]:
 def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Piece]:
     """The time from the delivery before to this one."""
     if delivery.lost is None:
-        yield from _plain(since, delivery.time, delivery.packet, stream, holds, observer)
+        yield from _plain(since, delivery.time, (delivery.packet, delivery.packet), stream, holds, observer)
         return
     cause = stream.repair_cause(delivery.packet)
     if delivery.behind is not None and observer.at != stream.sender:
@@ -300,7 +300,7 @@ def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer:
         packet = delivery.lost
         time = _undisturbed(since, packet, stream, observer)
     time = min(time, delivery.time)
-    yield from _plain(since, time, packet, stream, holds, observer)
+    yield from _plain(since, time, (delivery.lost, packet), stream, holds, observer)
     yield Piece(delivery.time, cause)
 
 
@@ -314,14 +314,19 @@ def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer)
 
 
 def _plain(
-    since: int, time: int, packet: Packet, stream: Stream, holds: Holds, observer: Observer
+    since: int, time: int, span: tuple[Packet, Packet], stream: Stream, holds: Holds, observer: Observer
 ) -> Iterator[Piece]:
-    """The time before a packet that was not lost: first the pace of the path, then what held it."""
+    """The time before a packet that was not lost: first the pace of the path, then what held it.
+
+    It is the second of ``span``; the first is the one that was lost before it, if one was: what held that one is
+    in the time of what came next.
+    """
+    first, packet = span
     is_departure = stream.sender == observer.at == CLIENT
     burst = "request.send" if stream.sender == CLIENT else _PACE
     service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
     yield Piece(min(time, since + service), burst)
-    previous = stream.sent_before(packet)
+    previous = stream.sent_before(first if first.sent <= packet.sent else packet)
     if previous is None:
         yield Piece(time, burst)
         return

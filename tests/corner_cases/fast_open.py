@@ -54,3 +54,53 @@ def data_in_the_syn_ack() -> Case:
         rows=[Row("GET /a", 200, (1, 2, 2), 2, "content_length")],
         flows=[{"server_bytes": len(response("ok"))}],
     )
+
+
+@case("RFC 9293, section 3.10.7.3: before the SYN-ACK a client drops data, which comes again behind it")
+def data_before_the_repeated_syn_ack() -> Case:
+    talk = Talk()
+    talk.C(get("/a"), "SP", options=COOKIE)  # 1
+    body = response("okay")
+    talk.S(body[:20], "S.", lost=True)
+    talk.S(body[20:], "P.")  # 2
+    talk.C(get("/a"), "SP", seq=0, options=COOKIE, after=1_000_000_000)  # 3
+    talk.S(body[:20], "S.", seq=0)  # 4
+    talk.C(ack=21)  # 5
+    talk.S(body[20:], "P.", seq=21)  # 6
+    talk.C()  # 7
+    return Case(
+        talk.records,
+        rows=[Row("GET /a", 200, (1, 4, 6), 4, "content_length")],
+        flows=[{"has_syn_ack": True, "server_bytes": len(body), "server_gap_bytes": 0}],
+        tshark_differs={"responses": "tshark puts nothing together that came before its SYN-ACK"},
+    )
+
+
+@case("RFC 9293, section 3.10.7.3: what was acknowledged and did not come again had come behind the SYN-ACK")
+def data_captured_before_its_syn_ack() -> Case:
+    talk = Talk()
+    talk.C(get("/a"), "SP", options=COOKIE)  # 1
+    body = response("okay")
+    talk.S(body[20:], "P.", seq=21)  # 2
+    talk.S(body[:20], "S.", seq=0)  # 3
+    talk.C(ack=len(body) + 1)  # 4
+    return Case(
+        talk.records,
+        rows=[Row("GET /a", 200, (1, 3, 3), 4, "content_length")],
+        flows=[{"has_syn_ack": True, "server_bytes": len(body), "server_gap_bytes": 0}],
+        tshark_differs={"responses": "tshark puts nothing together that came before its SYN-ACK"},
+    )
+
+
+@case("RFC 7413, section 4.2: an answer whose SYN-ACK was not captured begins where the client acknowledges it")
+def answered_syn_ack_not_captured() -> Case:
+    talk = Talk()
+    talk.C(get("/a"), "SP", options=COOKIE)  # 1
+    talk.S(flags="S.", lost=True)
+    talk.S(response("ok"), "P.")  # 2
+    talk.C()  # 3
+    return Case(
+        talk.records,
+        rows=[Row("GET /a", 200, (1, 2, 2), 2, "content_length")],
+        flows=[{"has_syn_ack": False, "server_gap_bytes": 0}],
+    )

@@ -46,7 +46,14 @@ def ns(ms: str | float) -> int:
 
 def scenario(*, one_way_ms: float, rate_bps: int | None = None, sharing: str = "none") -> dict[str, Any]:
     """Two hosts, a link each way of which the server's has a rate; as much as the truth reads of it."""
-    stack = {"mss": MSS, "mss_option": True, "timestamps": False, "nagle": "bsd", "sharing": sharing}
+    stack = {
+        "mss": MSS,
+        "mss_option": True,
+        "timestamps": False,
+        "nagle": "bsd",
+        "sharing": sharing,
+        "congestion": "reno",
+    }
     return {
         "epoch_ns": 0,
         "framing_bytes": 0,

@@ -50,6 +50,9 @@ pub struct Stack {
     /// The application sees data before an ACK of it leaves, so that an answer made in no time
     /// carries the ACK (ns-2's upcalls); kernels send an ACK that is due at once before.
     pub upcall_before_ack: bool,
+    /// Connections that the application opens then send their SYNs before that ACK, too.
+    #[serde(default)]
+    pub upcall_opens_before_ack: bool,
     /// The socket layer hands a write to TCP in pieces of so many bytes, and TCP may send after
     /// each (4.4BSD's sosend: one mbuf cluster of 2048 bytes); none: the whole write at once.
     pub write_step_bytes: Option<u32>,
@@ -89,6 +92,28 @@ pub enum Congestion {
     Cubic,
     /// No congestion control: always the whole window (the RWBP of a satellite hub).
     FixedWindow,
+}
+
+impl Stack {
+    /// What connections share: nothing where there is no congestion window.
+    #[must_use]
+    pub fn shares(&self) -> Sharing {
+        if self.congestion == Congestion::FixedWindow {
+            Sharing::None
+        } else {
+            self.sharing
+        }
+    }
+
+    /// What an idle period does: nothing where there is no congestion window.
+    #[must_use]
+    pub fn restarts(&self) -> IdleRestart {
+        if self.congestion == Congestion::FixedWindow {
+            IdleRestart::Keep
+        } else {
+            self.idle_restart
+        }
+    }
 }
 
 /// The window of a new connection, in bytes once the segment size is known.

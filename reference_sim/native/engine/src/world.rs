@@ -80,7 +80,7 @@ pub struct World {
     spare_timeline: Timeline,
     /// Ends that their applications called.
     due: Vec<End>,
-    /// Those that answer what came once the application has returned: behind what it called.
+    /// The others, where what the application opens goes out first.
     answering: Vec<End>,
     randoms: Vec<Random>,
     sequence_numbers: Random,
@@ -386,13 +386,8 @@ impl World {
             return;
         };
         if endpoint.tcp.tells_before_sending() && self.tell(at) {
-            // The application answers first, also by calls to others (ns-2's upcalls).
-            if let Some(endpoint) = self.end(at) {
-                if !std::mem::replace(&mut endpoint.is_due, true) {
-                    self.answering.push(at);
-                }
-            }
-            return;
+            // The application answers first; it is driven then.
+            return self.call(at);
         }
         self.transmit(at);
         while self.tell(at) {
@@ -414,7 +409,12 @@ impl World {
         let Some(endpoint) = self.end(at) else {
             return;
         };
-        if !std::mem::replace(&mut endpoint.is_due, true) {
+        if std::mem::replace(&mut endpoint.is_due, true) {
+            return;
+        }
+        if endpoint.stack.upcall_opens_before_ack && !endpoint.tcp.is_opening() {
+            self.answering.push(at);
+        } else {
             self.due.push(at);
         }
     }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use trace_model::{Segment, SeqNumber};
 
+use crate::early::Early;
 use crate::holes::Holes;
 use crate::numbering::Numbering;
 use crate::queues::SenderClock;
@@ -74,8 +75,12 @@ pub struct Half {
     pub clock: SenderClock,
     /// Packets that were numbered and never came by, since the last one with payload.
     pub skipped_identifications: u32,
+    /// Packets of its host that had not come by then, of whichever connection.
+    pub host_passed_over: Option<u32>,
     pub outstanding: VecDeque<Outstanding>,
     pub reassembler: Reassembler,
+    /// What came before the SYN-ACK, until it is known to have arrived.
+    pub early: Option<Box<Early>>,
     pub counts: Counts,
     /// Least round trip from the observation point to the peer of this direction and back.
     pub path_rtt_ns: Option<i64>,
@@ -139,14 +144,29 @@ impl Half {
         u64::try_from(end.min(first).saturating_sub(start)).unwrap_or(0)
     }
 
-    /// The first SYN fixes the initial number, whatever came before it: only a forger sends that.
+    /// The first SYN fixes the initial number, whatever came before it: that was early, or a forger sent it.
     pub fn begin(&mut self, initial: SeqNumber) {
-        if !self.has_syn && self.initial.is_some_and(|guess| guess != initial) {
-            *self = Half {
-                counts: self.counts,
-                ..Half::default()
-            };
+        let is_other = self.initial.is_some_and(|guess| guess != initial);
+        if !self.has_syn && (is_other || self.early.is_some()) {
+            self.begin_anew();
         }
+    }
+
+    /// The peer's first ACK fixes the initial number of early data whose SYN-ACK was not captured.
+    pub fn begin_before_ack(&mut self, ack: SeqNumber) {
+        let early = self.early.as_ref().filter(|_| !self.has_syn);
+        if let Some(first_byte) = early.map(|early| early.first_byte(ack)) {
+            self.begin_anew();
+            self.initial_or_before(first_byte);
+        }
+    }
+
+    fn begin_anew(&mut self) {
+        *self = Half {
+            counts: self.counts,
+            early: self.early.take(),
+            ..Half::default()
+        };
     }
 
     /// Takes the options of this direction's SYN.
@@ -198,9 +218,11 @@ impl Half {
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let outstanding = size_of::<Outstanding>().saturating_mul(self.outstanding.len());
+        let early = self.early.as_ref().map_or(0, |early| early.held_bytes());
         self.reassembler
             .held_bytes()
             .saturating_add(outstanding as u64)
+            .saturating_add(early)
     }
 
     /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.

@@ -70,7 +70,7 @@ impl Hosts {
         ends: &mut impl Ends,
     ) {
         let Some(tcp) = ends.tcp(at) else { return };
-        let (sharing, accelerates) = (tcp.stack().sharing, tcp.stack().accelerated_open);
+        let (sharing, accelerates) = (tcp.stack().shares(), tcp.stack().accelerated_open);
         let count = if accelerates {
             let (opening, count) = self.counted(pair, syn);
             tcp.open_with(opening, now);

@@ -29,7 +29,7 @@ struct Transfer {
     finished: Option<Nanoseconds>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Sent {
     connection: usize,
     time: Nanoseconds,
@@ -469,6 +469,20 @@ fn an_ensemble_is_slower_than_a_bundle_without_losses_and_faster_with_them() {
         .iter()
         .filter(|sent| sent.reason == SendReason::RetransmissionTimeout);
     assert!(timeouts.count() > 0);
+}
+
+#[test]
+fn what_has_no_congestion_window_shares_none() {
+    let page: Vec<_> = [30, 14].map(|packets| (0, packets)).into();
+    let with = |sharing| {
+        let mut server = server_stack(sharing);
+        server.congestion = Congestion::FixedWindow;
+        Net::new(server, 20, &page).run()
+    };
+    let alone = with(Sharing::None);
+    for sharing in [FAIR, Sharing::Ensemble, Sharing::Temporal] {
+        assert_eq!(with(sharing).log, alone.log, "{sharing:?}");
+    }
 }
 
 #[test]

@@ -359,6 +359,8 @@ impl Connection {
 
     fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
         self.is_stuck |= self.stack.fin_on_bare_acks && self.is_crossed && stretch.has_fin;
+        // A loss that other connections tell of may be that of the SYN, too.
+        self.syn_rides |= self.sender.una == 0 && stretch.reason != SendReason::New;
         let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
         self.segment(stretch.start, payload, flags::ACK | flags_of(stretch), now)
     }
@@ -407,6 +409,12 @@ impl Connection {
         } else {
             Some(self.events.remove(0))
         }
+    }
+
+    /// Its SYN has not been answered.
+    #[must_use]
+    pub fn is_opening(&self) -> bool {
+        self.state == State::SynSent
     }
 
     /// Both directions are closed, or the connection failed.

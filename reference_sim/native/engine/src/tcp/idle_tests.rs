@@ -8,11 +8,16 @@ const MS: Nanoseconds = 1_000_000;
 /// When the server sends ten segments after so much idle time, having grown its window to twelve:
 /// from the first one, in milliseconds.
 fn flight_after(idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
+    flight_of(Congestion::Newreno, idle, policy)
+}
+
+fn flight_of(congestion: Congestion, idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
     let mut client = stack();
     client.acks.every = 1;
     client.acks.counts_segments = true;
     let mut server = stack();
     server.idle_restart = policy;
+    server.congestion = congestion;
     server.initial_window = InitialWindow::Segments(2);
     let mut pair = Pair::connected(client, server);
     pair.write(1, 10 * 1460);
@@ -25,6 +30,14 @@ fn flight_after(idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
     let times: Vec<_> = pair.data().skip(sent).map(|sent| sent.time / MS).collect();
     assert_eq!(times.len(), 10);
     times.iter().map(|time| time - times[0]).collect()
+}
+
+#[test]
+fn what_has_no_congestion_window_restarts_none() {
+    for policy in [IdleRestart::Reset, IdleRestart::Decay, IdleRestart::Pace] {
+        let times = flight_of(Congestion::FixedWindow, 8000 * MS, policy);
+        assert_eq!(at_once(&times), 10, "{policy:?}");
+    }
 }
 
 fn at_once(times: &[Nanoseconds]) -> usize {

@@ -57,6 +57,7 @@ pub fn stack() -> Stack {
         idle_restart: IdleRestart::Reset,
         data_on_handshake_ack: false,
         upcall_before_ack: false,
+        upcall_opens_before_ack: false,
         write_step_bytes: None,
         writer_wakes: WriterWakes::Any,
         fin_with_data: true,

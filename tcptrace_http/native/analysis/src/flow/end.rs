@@ -51,21 +51,27 @@ impl Flow {
             return;
         }
         if segment.has(flags::FIN) {
-            self.note_close(mark, is_client, false);
-            if self.closed_by == ClosedBy::Open {
-                self.closed_by = if is_client {
-                    ClosedBy::Client
-                } else {
-                    ClosedBy::Server
-                };
-            }
-            let (sender, _) = self.halves(side);
-            sender.fin_end.get_or_insert(sender.next);
+            self.note_fin(side, mark);
         }
         let is_ending = self.first.fin_end.is_some() || self.second.fin_end.is_some();
         if is_ending {
             self.end_delivered(side, mark, tables);
         }
+    }
+
+    /// Notes the FIN that ends what `side` has sent so far.
+    pub(super) fn note_fin(&mut self, side: Side, mark: Mark) {
+        let is_client = side == self.client;
+        self.note_close(mark, is_client, false);
+        if self.closed_by == ClosedBy::Open {
+            self.closed_by = if is_client {
+                ClosedBy::Client
+            } else {
+                ClosedBy::Server
+            };
+        }
+        let (sender, _) = self.halves(side);
+        sender.fin_end.get_or_insert(sender.next);
     }
 
     fn note_close(&mut self, mark: Mark, by_client: bool, is_reset: bool) {
@@ -172,10 +178,13 @@ impl Flow {
     }
 
     pub(super) fn end_direction(&mut self, side: Side, end: End, mark: Mark, tables: &mut Tables) {
+        let is_opaque = self.is_opaque;
         let (half, _) = self.halves(side);
-        if std::mem::replace(&mut half.has_ended, true) || self.is_opaque {
+        if std::mem::replace(&mut half.has_ended, true) || is_opaque {
+            half.early = None;
             return;
         }
+        self.give_up_early(side, tables);
         self.deliver(side, mark, tables, |reassembler, deliver| {
             reassembler.finish(deliver)
         });

@@ -1,5 +1,6 @@
 //! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
 
+mod early;
 mod end;
 mod memory;
 mod payload;
@@ -11,11 +12,12 @@ mod usage;
 use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
 
-use crate::classify::classify;
+use crate::classify::{classify, Class};
 use crate::ends::{Endpoint, Key, Side};
 use crate::flaws::Cut;
 use crate::flights::FlightTracker;
 use crate::half::{Half, ACK_AHEAD_MAX};
+use crate::hosts::HostStep;
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
@@ -84,6 +86,8 @@ pub struct Flow {
     /// Losses and closed windows, once there is one.
     recoveries: Option<Box<Recoveries>>,
     queues: Queues,
+    /// What the numbers of its host tell of the packet that is taken.
+    pub host_step: Option<HostStep>,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -148,6 +152,7 @@ impl Flow {
             request_recovery_until: 0,
             recoveries: None,
             queues: Queues::default(),
+            host_step: None,
             statistics: None,
         }
     }
@@ -241,7 +246,10 @@ impl Flow {
         } else if !self.roles_are_certain && !segment.payload.is_empty() {
             self.orient(side, segment.payload);
         }
-        let direction = self.direction_of(side);
+        let is_early = self.is_before_syn_ack(side, segment);
+        if segment.has(flags::ACK) {
+            self.begin_without_syn_ack(side, segment);
+        }
         let (sender, peer) = self.halves(side);
         let start = sender.offset_of(segment.seq, is_syn);
         let ack = segment
@@ -251,47 +259,43 @@ impl Flow {
         let window = sender.window_bytes(segment, peer, is_syn);
         let initial_rtt = self.initial_rtt_ns;
         let (sender, peer) = self.halves(side);
-        let class = classify(
-            sender,
-            peer,
-            segment,
-            packet.time_ns,
-            start,
-            ack,
-            initial_rtt,
-        );
+        let time_ns = packet.time_ns;
+        let class = if is_early {
+            self.count_early(side, segment)
+        } else {
+            classify(sender, peer, segment, time_ns, start, ack, initial_rtt)
+        };
 
         if let Some(statistics) = self.statistics.as_mut() {
             statistics.segment(side, packet, segment, (start, ack, window), &class);
         }
-        let recovery = self.recover(side, packet, segment, (start, ack, window), &class, tables);
+        let place = (start, ack, window);
+        let recovery = if is_early {
+            None
+        } else {
+            self.recover(side, packet, segment, place, &class, tables)
+        };
         let row = tables.segments.as_ref().map(|rows| {
-            let mut row = SegmentRow {
-                frame: packet.frame,
-                flow: self.number,
-                direction,
-                time: packet.time_ns,
-                seq: start,
-                ack,
-                payload_bytes: segment.payload_bytes,
-                flags: segment.flags,
-                gap_before_bytes: class.gap_before_bytes,
-                is_reused_ports: std::mem::take(&mut self.reuses_ports),
-                ..SegmentRow::default()
-            };
-            let analysis = self.tcp_analysis.get_or_insert_default();
-            analysis.describe(side == Side::First, packet, segment, &mut row);
+            let row = self.segment_row(side, packet, segment, (start, ack), &class);
             (rows.next(), row)
         });
         if let Some(ack) = ack {
-            let is_answered_syn = is_syn && ack > 1 && segment.payload_bytes > 0;
+            self.deliver_early(side.other(), ack, tables);
+            let is_answered_syn = (is_syn || is_early) && ack > 1 && segment.payload_bytes > 0;
             self.acknowledge(side, packet, (ack, window, is_answered_syn), tables);
         }
         let number = row.as_ref().map(|(number, _)| *number);
-        self.advance(side, packet, segment, start, (&class, recovery), number);
+        if is_early {
+            self.keep_early(side, packet, segment, tables);
+        } else {
+            self.advance(side, packet, segment, start, (&class, recovery), number);
+        }
         if let Some(((_, mut row), rows)) = row.zip(tables.segments.as_mut()) {
             row.wire_segments = self.segment_size.wire_segments(segment.payload_bytes);
             rows.push(&row);
+        }
+        if is_early {
+            return;
         }
         if self.was_reset() && self.disproves_reset(side, packet.time_ns, segment, class.is_new) {
             self.reopen();
@@ -304,6 +308,32 @@ impl Flow {
         if segment.payload_bytes > 0 || self.is_opaque {
             self.account(packet, tables);
         }
+    }
+
+    fn segment_row(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        (start, ack): (i64, Option<i64>),
+        class: &Class,
+    ) -> SegmentRow {
+        let mut row = SegmentRow {
+            frame: packet.frame,
+            flow: self.number,
+            direction: self.direction_of(side),
+            time: packet.time_ns,
+            seq: start,
+            ack,
+            payload_bytes: segment.payload_bytes,
+            flags: segment.flags,
+            gap_before_bytes: class.gap_before_bytes,
+            is_reused_ports: std::mem::take(&mut self.reuses_ports),
+            ..SegmentRow::default()
+        };
+        let analysis = self.tcp_analysis.get_or_insert_default();
+        analysis.describe(side == Side::First, packet, segment, &mut row);
+        row
     }
 
     /// Takes what a SYN or SYN-ACK tells: the client, options, and the halves of the round trip.

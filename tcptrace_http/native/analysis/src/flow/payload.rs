@@ -186,8 +186,10 @@ impl Flow {
             if let Some(pauses) = self.request_pauses.as_mut() {
                 pauses.release();
             }
-            self.first.reassembler = Reassembler::default();
-            self.second.reassembler = Reassembler::default();
+            for half in [&mut self.first, &mut self.second] {
+                half.reassembler = Reassembler::default();
+                half.early = None;
+            }
         } else {
             self.http = Some(connection);
         }

@@ -98,7 +98,7 @@ impl Sender {
         self.has_sent_more = false;
         let (cwnd, is_slow_start) = (self.window.cwnd, self.window.is_in_slow_start());
         self.usage.record(sending, cwnd, is_slow_start, now);
-        if stack.idle_restart != IdleRestart::Decay || self.usage.may_grow(cwnd, is_slow_start) {
+        if stack.restarts() != IdleRestart::Decay || self.usage.may_grow(cwnd, is_slow_start) {
             return;
         }
         let timeout = self.round_trip.timeout(&stack.retransmission);
@@ -144,7 +144,7 @@ impl Sender {
             return;
         }
         self.usage.restarted(now);
-        match stack.idle_restart {
+        match stack.restarts() {
             IdleRestart::Keep => {}
             IdleRestart::Pace => self.pace(stack),
             IdleRestart::Reset => self.window.restart(),

@@ -45,7 +45,7 @@ impl Sender {
 
     /// The next flight is spread, if the stack does that with a window that is not in use.
     pub fn pace(&mut self, stack: &Stack) {
-        if stack.idle_restart == IdleRestart::Pace {
+        if stack.restarts() == IdleRestart::Pace {
             self.pacing = Pacing::Armed;
         }
     }

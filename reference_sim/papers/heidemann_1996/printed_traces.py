@@ -11,19 +11,17 @@ directions wrap) and the HTTP text, which fills exactly the printed lengths. No 
 
 from __future__ import annotations
 
-import csv
 import struct
-import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.papers.published import published
 from tcptrace_http.trace import write_pcap
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 __all__ = ["FIGURES", "Figure", "packets", "write_figures"]
 
@@ -130,8 +128,7 @@ FIGURES: Final = (
 def packets(figure: Figure) -> Iterator[tuple[int, bytes]]:
     """Time in nanoseconds since the epoch and Ethernet frame of every line of the figure."""
     start_ns = _nanoseconds(figure.start)
-    text = (files(__package__) / f"{figure.name}.csv").read_text(encoding="ascii")
-    for identification, line in enumerate(csv.DictReader(text.splitlines()), start=1):
+    for identification, line in enumerate(published(figure.name), start=1):
         seconds, microseconds = line["time_s"].split(".")
         time_ns = start_ns + int(seconds) * 1_000_000_000 + int(microseconds) * 1000
         from_client = line["sender"] == "client"
@@ -224,16 +221,3 @@ def _checksum(covered: bytes) -> int:
 def _nanoseconds(time: datetime) -> int:
     since = time - datetime(1970, 1, 1, tzinfo=UTC)
     return (since.days * 86_400 + since.seconds) * 1_000_000_000 + since.microseconds * 1000
-
-
-def main(arguments: list[str]) -> int:
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python -m reference_sim.papers.heidemann_1996 OUTDIR\n")
-        return 2
-    for path in write_figures(Path(arguments[0])):
-        sys.stdout.write(f"{path}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+//! What a server has sent before its SYN-ACK was seen, on a connection whose SYN was.
+//!
+//! Theory of operation. A server that answers before its SYN-ACK is acknowledged (RFC 1644, RFC 7413) may lose
+//! the SYN-ACK and not what follows it. The client is in SYN-SENT then and drops all of that (RFC 9293, section
+//! 3.10.7.3), so it comes again behind the repeated SYN-ACK. But where it was only the capture that lost the
+//! SYN-ACK, or shows it late, it does not come again. So the data waits, by its sequence number: once the client
+//! has acknowledged it, those of its bytes that did not come again are known to have arrived the first time.
+
+use trace_model::{flags, Segment, SeqNumber};
+
+use crate::http::Mark;
+
+/// No server sends more before it has heard an ACK: the window of a SYN is not scaled (RFC 7323, section 2.2).
+const BYTES_MAX: u64 = u16::MAX as u64;
+/// Those bytes in segments of half the least that every path takes (RFC 9293, section 3.7.1: 536).
+const PIECES_MAX: usize = 256;
+/// What a piece costs besides its bytes.
+const PIECE_OVERHEAD_BYTES: u64 = 64;
+
+/// The payload of a segment that waits.
+#[derive(Clone, Debug)]
+pub struct EarlyPiece {
+    seq: SeqNumber,
+    pub length: u32,
+    pub has_fin: bool,
+    pub bytes: Box<[u8]>,
+    pub mark: Mark,
+}
+
+impl EarlyPiece {
+    /// Offset after its last byte, or its FIN.
+    #[must_use]
+    pub fn end(&self, start: i64) -> i64 {
+        start
+            .saturating_add(i64::from(self.length))
+            .saturating_add(i64::from(self.has_fin))
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Early {
+    pieces: Vec<EarlyPiece>,
+    bytes: u64,
+}
+
+impl Early {
+    /// Keeps what `segment` carries. False if it is more than can be early.
+    #[must_use]
+    pub fn keep(&mut self, segment: &Segment<'_>, mark: Mark) -> bool {
+        let length = segment.payload_bytes;
+        let has_fin = segment.has(flags::FIN);
+        let is_kept =
+            |it: &EarlyPiece| it.seq == segment.seq && it.length >= length && it.has_fin >= has_fin;
+        if (length == 0 && !has_fin) || self.pieces.iter().any(is_kept) {
+            return true;
+        }
+        self.bytes = self.bytes.saturating_add(u64::from(length));
+        self.pieces.push(EarlyPiece {
+            seq: segment.seq,
+            length,
+            has_fin,
+            bytes: segment.payload.into(),
+            mark,
+        });
+        self.bytes <= BYTES_MAX && self.pieces.len() <= PIECES_MAX
+    }
+
+    /// Where the server's data begins if the client acknowledges `ack` first of all.
+    #[must_use]
+    pub fn first_byte(&self, ack: SeqNumber) -> SeqNumber {
+        let ahead = |seq: SeqNumber| seq.unwrapped(ack, 0);
+        let first = self
+            .pieces
+            .iter()
+            .map(|piece| piece.seq)
+            .min_by_key(|seq| ahead(*seq));
+        first.filter(|seq| ahead(*seq) < 0).unwrap_or(ack)
+    }
+
+    /// Takes out what ends at or before offset `until`, with its offsets, in their order. What cannot be of a
+    /// connection with this initial number is dropped: it is a remnant of an earlier one.
+    pub fn take(&mut self, initial: SeqNumber, until: i64) -> Vec<(i64, EarlyPiece)> {
+        let mut taken = Vec::new();
+        let mut left = Vec::new();
+        for piece in self.pieces.drain(..) {
+            let start = piece.seq.unwrapped(initial, 1);
+            let end = piece.end(start);
+            // What is early lies in the window of a SYN, behind the SYN-ACK's own data in the same window.
+            let is_own = start >= 1 && end.unsigned_abs() <= 2 * BYTES_MAX;
+            if end <= until {
+                taken.extend(is_own.then_some((start, piece)));
+            } else if is_own {
+                left.push(piece);
+            }
+        }
+        self.bytes = left.iter().map(|piece| u64::from(piece.length)).sum();
+        self.pieces = left;
+        taken.sort_by_key(|(start, _)| *start);
+        taken
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// Memory that what waits takes.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let pieces = self.pieces.len() as u64;
+        self.bytes
+            .saturating_add(pieces.saturating_mul(PIECE_OVERHEAD_BYTES))
+    }
+}
