@@ -167,6 +167,8 @@ class _Worker:
     def send(self, batch: list[Task]) -> Iterator[tuple[Task, Measured | Failure]]:
         """Have the batch simulated; what cannot be sent fails at once."""
         self._batch = batch
+        if not self._process.is_alive():
+            return  # to be received; a program that dies of broken pipes must not write to it
         try:
             self.connection.send(batch)
         except OSError:
