@@ -112,8 +112,8 @@ SCHEDULERS: Final = tuple(one for one in Transport if one is not Transport.RENO)
 #: three images (section 4.4), needs links near the start: spread over the whole document, not one
 #: packet of the text page is lost. E1's remarks say what other positions give.
 LINKS_STAND_IN: Final = 0.0
-#: Two ticks of 0.1 s, as in ns-2 before it had a least timeout of its own (its test suites set
-#: ``minrto_ 0`` for what is older). E4's remarks say what a second gives, ns-2's next choice.
+#: Two ticks of 0.1 s: ns-2's tcp.cc from 1997 to 1999 ("timeout < 2 * tcp_tick_"), which had no other
+#: floor. E4's remarks say what a second gives, as later versions had it.
 LEAST_TIMEOUT_NS: Final = 200_000_000
 # Section 4: 512 bytes; T/TCP's count is an option of 6 bytes, padded to 8.
 _SEGMENT_BYTES: Final = 512
