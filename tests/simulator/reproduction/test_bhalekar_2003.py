@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from math import log
 from statistics import fmean
@@ -25,6 +26,7 @@ from reference_sim.papers.bhalekar_2003.scenarios import Access, hybrid, page_ti
 from reference_sim.reproduction.experiment import Effort, Results
 from reference_sim.reproduction.verdict import Verdict
 from reference_sim.simulation import simulate
+from reference_sim.strategy import Discovery, named_strategy
 from tcptrace_http.errors import ScenarioError
 
 QUICK = Effort(quick=True)
@@ -154,6 +156,12 @@ def test_b4_the_hub_needs_its_own_round_trips_to_find_the_objects():
     """With a ground of 100 ms a round trip: connection and document, then connection and objects."""
     near, far = (page_seconds("optimized-browser", "fifty-small", ground=ms * 10**6) for ms in (0, 50))
     assert far - near == pytest.approx(4 * 0.1, abs=0.01)
+
+
+def test_b4_connections_that_are_opened_as_the_links_come_save_nothing():
+    """A handshake and a request over the satellite after the document, where pipelining takes the request."""
+    late = replace(named_strategy("optimized-browser"), discovery=Discovery.STREAMING)
+    assert page_seconds(late, "fifty-small") > page_seconds("http11-pipelined", "fifty-small")
 
 
 def test_b4_against_browsers_without_pipelining_the_cut_grows_with_the_objects():
