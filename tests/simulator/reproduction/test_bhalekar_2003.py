@@ -210,6 +210,13 @@ def test_b5_more_users_and_a_larger_cache_spare_more():
         assert hits[-1] - hits[0] > 0.1
 
 
+def test_b5_documents_that_change_more_often_are_shown_outdated_more_often():
+    stale = [fmean(tally.stale_share for tally in days(Office(change_hours=hours))) for hours in (2, 9.5, 72)]
+    assert stale == sorted(stale, reverse=True)
+    assert stale[0] > 0.3
+    assert stale[-1] < 0.05
+
+
 def test_b5_one_user_has_nothing_of_a_cumulative_cache():
     tally = tallied(list(day(Office(users=1), seed=1)))
     assert tally.cumulative == 0
@@ -221,6 +228,7 @@ def test_b5_each_request_is_answered_where_it_is_nearest():
     tally = tallied(requests)
     assert (tally.own, tally.cumulative, tally.stale) == (2, 1, 1)
     assert tally.delta_eligible_share == pytest.approx(1 / 3)
+    assert tally.crossing_share == pytest.approx(3 / 5)
     assert tallied(requests, is_cumulative=False).cumulative == 0
 
 
