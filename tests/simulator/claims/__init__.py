@@ -28,10 +28,16 @@ B5     Bhalekar 2003, section 5.5             cumulative cache: 6 ms, 12 ms, 1 s
 B6     Bhalekar 2003, chapters 2, 3 and 7     bytes that caches, compression, deltas and prefetching save
 B7     Bhalekar 2003, section 3.1.1           T/TCP serves serial connections, shared blocks all
 B8     Bhalekar 2003, section 3.4.1           one segment waits for the delayed ACK, two do not
+E1     Eggert 1999, Figure 5, first graph     unlimited, Reno's bundle is faster, HTML before others is not
+E2     Eggert 1999, Figure 5, second graph    with four connections an ensemble is faster than a bundle
+E3     Eggert 1999, Figure 5, third graph     a short queue costs a bundle much and an ensemble nothing
+E4     Eggert 1999, Figure 5, fourth graph    both: the bundle's losses
+E5     Eggert 1999, Figure 6                  a repeated access is faster than the first
 E6     Eggert 1999, Figure 3                  a second transfer ends 0.18 s sooner
 E7     Eggert 1999, Figure 4                  connections that come and go share a window equally
+E8     Eggert 1999, section 6.1               as long as over one connection of HTTP/1.1
 =====  =====================================  ==============================================================
 
-Those of Kruse and of Bhalekar are in ``tests/simulator/reproduction``. What whole pages take (Gürkan's tables,
-Eggert's Figures 5 and 6) is elsewhere.
+Those of Kruse, Eggert and Bhalekar are in ``tests/simulator/reproduction``, and so is what G1 to G11 say
+(Gürkan's tables).
 """
