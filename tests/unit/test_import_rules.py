@@ -52,7 +52,7 @@ ALLOWED = {
     "charts": {"errors", "schema"},
     "remedies": set(),
     "check": {"__version__", "analysis", "detectors", "errors", "remedies", "report"},
-    "probe": {"analysis", "check", "errors", "remedies", "report"},
+    "probe": {"__version__", "analysis", "check", "errors", "remedies", "report"},
     "cli": {
         "__version__",
         "analysis",
@@ -71,7 +71,7 @@ ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
-    "altair": {"charts"},
+    "altair": {"charts", "cli"},
     "scapy": set(),
     "dpkt": set(),
     "rich": set(),

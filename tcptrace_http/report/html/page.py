@@ -99,7 +99,8 @@ def _pathologies(analysis: Analysis) -> Iterator[str]:
             if kind.lost_ns
             else f"{kind.count}, no time lost here"
         )
-        yield f'<article class="{escape(kind.severity)}"><h3>{escape(kind.detector)} <small>{escape(lost)}</small></h3>'
+        yield f'<article class="{escape(kind.severity)}">'
+        yield f"<h3>{escape(kind.detector)} <small>{escape(lost)}</small></h3>"
         yield f"<p>{escape(kind.summary)} <span class=quiet>{escape(kind.place)}</span></p>"
         yield f"<p><b>Change:</b> {escape(kind.remedy)}</p>"
         yield "".join(f"<code>{escape(setting)}</code> " for setting in kind.settings)
