@@ -11,6 +11,7 @@
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
+    ├── MissingExtra              a library that a feature needs is not installed
     ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
 
@@ -23,6 +24,7 @@ __all__ = [
     "CaptureError",
     "FilterError",
     "MalformedCapture",
+    "MissingExtra",
     "PolicyError",
     "ProbeError",
     "ScenarioError",
@@ -115,6 +117,10 @@ def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
 
 class UnknownName(TcptraceError):
     """A name that is no detector, cause, table, column or anomaly, nor a part of a simulation."""
+
+
+class MissingExtra(TcptraceError):
+    """A library that only some features need is not installed; the message says how to install it."""
 
 
 class StaleNativeCore(TcptraceError):

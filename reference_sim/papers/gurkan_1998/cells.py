@@ -35,6 +35,7 @@ __all__ = [
     "published",
     "published_rates",
     "runs",
+    "scenario_of",
 ]
 
 #: Our strategies by their names in the tables. Table 4.5 shows that what the thesis calls pipelined is one
@@ -121,7 +122,7 @@ def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
         for seed in range(1, 1 + (1 if effort.quick else effort.seeds)):
             yield Run(
                 label=cell.label,
-                scenario=_scenario(cell, seed=seed, duration=_QUICK_DURATION if effort.quick else _DURATION),
+                scenario=scenario_of(cell, seed=seed, duration=_QUICK_DURATION if effort.quick else _DURATION),
                 measure=measured,
             )
 
@@ -149,7 +150,8 @@ def measured(simulation: Simulation) -> Mapping[str, float]:
     }
 
 
-def _scenario(cell: Cell, *, seed: int, duration: int) -> Scenario:
+def scenario_of(cell: Cell, *, seed: int, duration: int = _DURATION) -> Scenario:
+    """A cell's traffic, for so many simulated nanoseconds."""
     return thesis(
         strategy=STRATEGIES[cell.strategy],
         web_clients=cell.webs,

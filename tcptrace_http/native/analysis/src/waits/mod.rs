@@ -205,7 +205,8 @@ impl Waits {
         }
     }
 
-    /// How long the slowest link takes for a segment of a response, as far as its pace is known.
+    /// How much longer than a packet without payload a segment of a response takes on the slowest link, as far
+    /// as its pace is known.
     #[must_use]
     pub fn response_takes_ns(&self, bytes: u32) -> i64 {
         self.responses.takes_ns(bytes)
@@ -376,11 +377,11 @@ impl Waits {
         let mut written = thought.earlier(came);
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
-            let pace_ns = self
-                .responses
-                .opening_pace_ns(first.time_ns)
-                .saturating_add(self.responses.question_takes_ns(asked.bytes));
-            written.time_ns = written.time_ns.saturating_sub(pace_ns);
+            let pace_ns = self.responses.opening_pace_ns(first.time_ns);
+            let written_ns = written.time_ns.saturating_sub(pace_ns);
+            let room_ns = written_ns.saturating_sub(partition.time_ns());
+            let question_ns = self.responses.question_takes_ns(asked.bytes);
+            written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
         partition.until(written, Cause::ServerThink, confidence);
         partition.until(
@@ -411,11 +412,9 @@ impl Waits {
             partition.until(until.earlier(had), Cause::Unexplained, ASSUMED);
         }
         for piece in self.responses.between(came.time_ns, had.time_ns) {
-            let paced = Moment {
-                time_ns: self.responses.paced_until(piece),
-                ..piece.end
-            };
-            partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
+            if let Some(paced) = self.responses.paced_until(piece) {
+                partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
+            }
             partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);

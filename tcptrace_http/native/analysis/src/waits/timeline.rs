@@ -159,8 +159,9 @@ pub(super) struct Timeline {
     has_hole: bool,
     settles_by_ack: bool,
     pace: Pace,
-    /// Near the receiver.
+    /// Near the receiver; and what was known of it before a segment with these offsets.
     arrivals: Arrivals,
+    arrivals_before: Option<(i64, i64, Arrivals)>,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
@@ -197,6 +198,7 @@ impl Timeline {
             settles_by_ack: false,
             pace: Pace::default(),
             arrivals: Arrivals::default(),
+            arrivals_before: None,
             link: Link::default(),
             burst: LinkBurst::default(),
             learnt_until: 0,
@@ -244,16 +246,24 @@ impl Timeline {
         opening.map_or(0, |opening| self.takes(opening.1, 1, self.full_bytes))
     }
 
-    /// How long the slowest link takes for a segment, as far as its pace is known.
+    /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
+    /// known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
         let sure = Some(self.pace).filter(|pace| pace.is_sure());
-        sure.map_or(0, |pace| pace.of_bytes(bytes, self.full_bytes))
+        sure.map_or(0, |pace| {
+            let bare = pace.of_bytes(0, self.full_bytes);
+            pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
+        })
     }
 
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
-        if std::mem::take(&mut self.is_answer) && self.openings.len() < OPENINGS_MAX {
+        let is_answer = std::mem::take(&mut self.is_answer);
+        if is_answer && self.openings.len() < OPENINGS_MAX {
             self.openings.push_back((data.at.time_ns, data.bytes));
+        }
+        if !is_answer {
+            self.learn_arrivals(data, route, acks);
         }
         let cause = self.wait_before(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
@@ -297,7 +307,6 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        self.learn_arrivals(gap, data, route, acks);
         if gap <= self.pace.burst_max_ns(data.segments, rtt)
             && !(route.is_at_sender && self.was_let_go(gap, data, route, acks))
         {
@@ -340,30 +349,38 @@ impl Timeline {
 
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
     /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
-    fn learn_arrivals(&mut self, gap: i64, data: Data, route: Route, acks: &Acks) {
+    fn learn_arrivals(&mut self, data: Data, route: Route, acks: &Acks) {
+        let Some((sent, _)) = self.sent else {
+            return;
+        };
         if route.is_at_sender || data.opens_hole {
             return;
         }
+        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
         if gap < rtt || released() == Released::ByNone {
+            let start = data.end.saturating_sub(i64::from(data.bytes));
+            self.arrivals_before = Some((start, data.end, self.arrivals));
             self.arrivals
                 .came_after(gap, data.bytes, data.segments, rtt);
         }
     }
 
     /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
-    pub(super) fn paced_until(&self, piece: &Piece) -> i64 {
-        let paced = piece.waited.and_then(|waited| {
-            let takes = self
-                .arrivals
-                .takes_ns(waited.bytes, waited.segments, self.full_bytes)?;
-            let until = waited.since_ns.saturating_add(takes);
-            let is_all = piece.end.time_ns <= until.saturating_add(self.arrivals.slack_ns());
-            Some(if is_all { piece.end.time_ns } else { until })
-        });
-        let paced = paced.unwrap_or(piece.start.time_ns);
-        paced.clamp(piece.start.time_ns, piece.end.time_ns)
+    pub(super) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
+        let waited = piece.waited?;
+        let takes = self
+            .arrivals
+            .takes_ns(waited.bytes, waited.segments, self.full_bytes)?;
+        let until_ns = waited.since_ns.saturating_add(takes);
+        if piece.end.time_ns <= until_ns.saturating_add(self.arrivals.slack_ns()) {
+            return Some(piece.end);
+        }
+        (until_ns > piece.start.time_ns).then_some(Moment {
+            time_ns: until_ns,
+            ..piece.start
+        })
     }
 
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
@@ -471,6 +488,12 @@ impl Timeline {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
         }
+        let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
+        if let Some(hole) = left.filter(|_| !self.pending.is_empty()) {
+            self.fills_first_hole(data, cause, route);
+            self.has_hole = true;
+            return self.settle(hole, data.at, route);
+        }
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
             lost.stall.get_or_insert((cause, data.at.frame));
@@ -490,6 +513,28 @@ impl Timeline {
             });
             self.came = Some(data.at);
         }
+    }
+
+    /// Data came, and more behind it is missing: what holds up the rest is another repair, of which the sender
+    /// may have learnt otherwise.
+    fn fills_first_hole(&mut self, data: Resent, cause: Cause, route: Route) {
+        let Some(front) = self.pending.front_mut() else {
+            return;
+        };
+        let behind = *front;
+        front.cause = None;
+        front.gap_ns = 0;
+        let came = self.came.unwrap_or(behind.at);
+        let start = behind.at.later(came);
+        self.plain(behind, came, start, route);
+        self.push(Piece {
+            start,
+            end: data.at,
+            cause,
+            confidence: SEEN,
+            waited: None,
+        });
+        self.came = Some(data.at.later(start));
     }
 
     /// The receiver has acknowledged up to `acked`.
@@ -684,7 +729,7 @@ impl Timeline {
         // The next packet is the one that was waited for.
         let middle = Moment {
             time_ns: burst_end,
-            frame: if wait.is_some() {
+            frame: if wait.is_some() && (self.settles_by_ack || burst_end < end.time_ns) {
                 start.frame
             } else {
                 end.frame
@@ -772,6 +817,11 @@ impl Timeline {
 
     /// A response begins at `start`.
     pub(super) fn opens(&mut self, start: i64) {
+        // What is asked for in advance is answered as regularly as the server works.
+        let opening = self.arrivals_before.take();
+        if let Some((_, _, before)) = opening.filter(|it| (it.0..it.1).contains(&start)) {
+            self.arrivals = before;
+        }
         if self.settles_by_ack && !self.pending.is_empty() {
             self.extents.push_back(Extent {
                 start,
