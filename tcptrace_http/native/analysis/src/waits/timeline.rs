@@ -100,6 +100,8 @@ struct Pending {
     begins_burst: bool,
     /// How long after the segment before it went by.
     gap_ns: i64,
+    /// How long of that the ACK of the segment before was delayed, which was alone in the window.
+    ack_delay_ns: i64,
     /// From when on the window was open, although the sender learnt it by a probe only.
     persists_from_ns: Option<i64>,
     /// It was lost: how that was noticed, and the frame in which it was sent again.
@@ -267,6 +269,7 @@ impl Timeline {
         }
         let cause = self.wait_before(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
+        let ack_delay_ns = self.ack_delay(data, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
@@ -286,6 +289,7 @@ impl Timeline {
             cause,
             begins_burst,
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
+            ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
             stall: None,
         };
@@ -381,6 +385,20 @@ impl Timeline {
             time_ns: until_ns,
             ..piece.start
         })
+    }
+
+    /// How long the ACK of the segment before was delayed, if that was a full one and alone.
+    fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
+        let alone = self.sent.filter(|(_, was_full)| *was_full);
+        let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
+            return 0;
+        };
+        let end = data.end.saturating_sub(i64::from(data.bytes));
+        let start = end.saturating_sub(i64::from(data.full_bytes));
+        let delay = acks.delay_of(before.time_ns, start, end);
+        delay
+            .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
+            .unwrap_or(0)
     }
 
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
@@ -751,15 +769,26 @@ impl Timeline {
             segments: data.segments,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
-            let start = middle;
             let waited = Some(waited).filter(|_| !self.settles_by_ack);
-            return self.push(Piece {
-                start,
-                end,
-                cause,
-                confidence,
-                waited,
-            });
+            // A window of one segment waits for its round trip, and for its receiver's timer.
+            let is_delayed = cause == Cause::SendLimitedSlowStart && data.ack_delay_ns > 0;
+            let delayed_ns = end.time_ns.saturating_sub(data.ack_delay_ns);
+            let delayed = Moment {
+                time_ns: delayed_ns.max(middle.time_ns),
+                ..middle
+            };
+            let border = if is_delayed { delayed } else { end };
+            let delay = Cause::StallDelayedAckFirstSegment;
+            for (start, end, cause) in [(middle, border, cause), (border, end, delay)] {
+                self.push(Piece {
+                    start,
+                    end,
+                    cause,
+                    confidence,
+                    waited,
+                });
+            }
+            return;
         };
         let opened = Moment {
             time_ns: persists_from_ns.clamp(middle.time_ns, end.time_ns),
