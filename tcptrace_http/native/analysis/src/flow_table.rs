@@ -15,6 +15,7 @@ use crate::ends::{Endpoint, Key};
 use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
+use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
 /// A power of two, above the number of cores that a capture is worth sharing out to.
@@ -90,6 +91,7 @@ pub struct FlowTable {
     last: Option<(Key, usize, usize)>,
     partitions: Vec<Partition>,
     next_number: u32,
+    shared_windows: SharedWindows,
 }
 
 impl Default for FlowTable {
@@ -110,6 +112,7 @@ impl FlowTable {
             last: None,
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             next_number: 0,
+            shared_windows: SharedWindows::default(),
         }
     }
 
@@ -127,6 +130,7 @@ impl FlowTable {
             port: segment.destination_port,
         };
         let (key, source_is_low) = Key::new(source, destination);
+        let sharing = self.shared_windows.segment(packet, segment);
         let Some((place, partition)) = self.place_of(&key) else {
             return;
         };
@@ -169,6 +173,7 @@ impl FlowTable {
         let Some(Some(flow)) = self.flows.get_mut(place) else {
             return;
         };
+        flow.sharing = sharing;
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();

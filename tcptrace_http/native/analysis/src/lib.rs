@@ -49,6 +49,7 @@ mod recoveries;
 mod segment_size;
 mod segmentation;
 mod segments;
+mod shared_windows;
 mod statistics;
 mod tables;
 mod tcp_analysis;
