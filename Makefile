@@ -12,7 +12,7 @@ FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http end_to_end
 FUZZ_FOUND := target/fuzz-corpus
 # Programs that the tests compare with or start; Debian's packages have the same names (ns2: ns).
-TOOLS := tshark tcptrace tcpdump nginx zstd ns2
+TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd zstd ns2 chromium
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 # A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
 export TCPTRACE_HTTP_CAPTURES

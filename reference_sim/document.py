@@ -70,6 +70,17 @@ def quantity_of(annotation: Any) -> Quantity | None:
     return found.pop() if len(found) == 1 else None
 
 
+# Worked out once a class, for scenarios are many.
+_MEASURED: Final[dict[type[Any], dict[str, Quantity | None]]] = {}
+
+
+def _quantities_of(kind: type[Any]) -> dict[str, Quantity | None]:
+    """The fields of a dataclass and what each measures."""
+    if kind not in _MEASURED:
+        _MEASURED[kind] = {name: quantity_of(annotation) for name, annotation in annotations_of(kind).items()}
+    return _MEASURED[kind]
+
+
 def document_of(value: Any) -> Any:
     """The value as the engine reads it: dictionaries, lists, numbers, texts.
 
@@ -90,9 +101,8 @@ def fields_of(value: Any) -> dict[str, Any]:
     """The fields of a dataclass as the engine reads them, its ``kind`` before them if it has one."""
     kind = getattr(type(value), "kind", None)
     made: dict[str, Any] = {} if kind is None else {"kind": kind}
-    for name, annotation in annotations_of(type(value)).items():
+    for name, quantity in _quantities_of(type(value)).items():
         held = getattr(value, name)
-        quantity = quantity_of(annotation)
         if quantity is None:
             made[name] = document_of(held)
         elif isinstance(held, tuple):

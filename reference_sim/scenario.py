@@ -158,7 +158,7 @@ class Proxy:
     upstream_stack: Stack
     upstream_connections: int | None = None
     upstream_persistent: bool = True
-    #: The page is fetched by this plan as soon as its base document is asked for.
+    #: The page is fetched by this plan as soon as its base document is asked for, and kept for the browser.
     prefetch_plan: Plan | None = None
 
 

@@ -45,7 +45,7 @@ _APACHE_BUFFER: Final = 4096
 # A browser that "widely used" opened so many (Eggert 1999, section 4; Kruse 2001, section 4.2).
 _NETSCAPE_CONNECTIONS: Final = 4
 # Where the GET of Netscape 3 was cut is not printed; any cut inside it shows the same.
-_SPLIT_AFTER: Final = 100
+_SPLIT_AFTER: Final = 48
 
 _HTTP11: Final[Mapping[str, Any]] = {"version": HttpVersion.HTTP11, "persistent": True}
 _STREAMING: Final[Mapping[str, Any]] = {"discovery": Discovery.STREAMING}
@@ -162,11 +162,11 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="maxconn",
-        about="A connection for each object with a first window of one segment",
-        source=f"{_BHALEKAR} 4.2.2",
+        about="A connection for each object with a first window of one segment, all of them opened at once",
+        source=f"{_BHALEKAR} 4.2.2: the number of objects is known beforehand",
         connections=None,
         server_stack={"initial_window": Segments(segments=1)},
-        **_STREAMING,
+        discovery=Discovery.KNOWN,
     )
     yield Strategy(
         name="http11-pipelined-4k",
@@ -331,10 +331,11 @@ def _caches() -> Iterator[Strategy]:
     yield Strategy(
         name="optimized-browser",
         about="A proxy at the hub fetches the page and pushes it, a connection an object, without slow start",
-        source=f"{_BHALEKAR} 4.7",
+        source=f"{_BHALEKAR} 4.7; the connections are opened together, and each request stands for a push: it"
+        " waits until the hub has found its object",
         connections=None,
         place=Place.HUB,
-        **_STREAMING,
+        discovery=Discovery.KNOWN,
     )
     yield Strategy(
         name="cumulative-cache",

@@ -75,6 +75,9 @@ class Discovery(StrEnum):
     COMPLETE = "complete"
     #: As the links come.
     STREAMING = "streaming"
+    #: Beforehand: connections for all objects are opened together with the base document's, so that their
+    #: handshakes overlap (Bhalekar 2003, sections 4.1 and 4.2.2).
+    KNOWN = "known"
 
 
 class Place(StrEnum):
@@ -181,7 +184,7 @@ def _fetch(choices: Strategy, page: Page, index: int) -> Fetch:
 
 
 def _after(choices: Strategy, page: Page, index: int) -> After:
-    if index == 0:
+    if index == 0 or choices.discovery is Discovery.KNOWN:
         return Start()
     part = page.objects[index]
     finder = page.objects[part.found_in]

@@ -33,7 +33,7 @@ from reference_sim.scenario import (
 )
 from reference_sim.stack import Heartbeat, Segments, Stack
 from reference_sim.stacks import stack as stack_named
-from reference_sim.strategy import Place, Protocol, Strategy, named_strategy
+from reference_sim.strategy import Discovery, Place, Protocol, Strategy, named_strategy
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 
@@ -100,7 +100,7 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
         case Place.ORIGIN:
             return Scenario(servers=(origin,), browsers=(browser,), **common)
         case Place.HUB:
-            return _through_hub(chosen, origin, browser, server, common)
+            return _through_hub(chosen, origin, browser, server, what, common)
         case Place.CACHE:
             return _from_cache(chosen, origin, browser, what, common)
 
@@ -152,9 +152,13 @@ def _server(
 
 
 def _through_hub(
-    chosen: Strategy, origin: Server, browser: Browser, ground: Stack, common: dict[str, Any]
+    chosen: Strategy, origin: Server, browser: Browser, ground: Stack, page: Page, common: dict[str, Any]
 ) -> Scenario:
-    """A proxy at the hub: without slow start over the space segment, by TCP on the ground."""
+    """A proxy at the hub: without slow start over the space segment, by TCP on the ground.
+
+    It finds the objects as it receives the page ("the NOC has already received the web-page from the
+    web server": Bhalekar 2003, section 4.7), whenever the browser asks for them.
+    """
     where: Network = common["network"]
     if where.hub is None:
         raise ScenarioError(
@@ -168,7 +172,7 @@ def _through_hub(
         upstream_stack=ground,
         upstream_connections=None,
         upstream_persistent=False,
-        prefetch_plan=browser.visits[0].plan,
+        prefetch_plan=replace(chosen, discovery=Discovery.STREAMING).visits(page)[0].plan,
     )
     through = replace(browser, stack=space, origin="hub")
     return Scenario(servers=(origin,), browsers=(through,), proxies=(proxy,), **common)
@@ -294,6 +298,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     starts_over: int | timedelta = 1 * _S,
     ftp_file_bytes: int = _THESIS_FILE,
     ftp_one_connection: bool = False,
+    reuses_agents: bool = True,
     record: Record | None = None,
 ) -> Scenario:
     """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
@@ -304,12 +309,20 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
     the server of the same index, FTP clients alike; not ``ftp_one_connection``: a connection for each
     file, as ns's agents make it; the starts of the clients, spread evenly over ``starts_over``.
+    ``reuses_agents``: a client has its agents of ns once and for all, each joined to one of the server, as
+    "client agents" in section 4.1 says; one whose server end never closes, as ns's BayFullTcp does after
+    some losses (``Stack.fin_on_bare_acks``), asks for nothing more.
 
     :raises ScenarioError: no client, or an unknown name.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     named = stack_named(stack) if isinstance(stack, str) else stack
-    tcp = replace(named, initial_window=Segments(segments=initial_window), max_window_segments=max_window_segments)
+    tcp = replace(
+        named,
+        initial_window=Segments(segments=initial_window),
+        max_window_segments=max_window_segments,
+        fin_on_bare_acks=reuses_agents,
+    )
     if named.initial_ssthresh_segments == named.max_window_segments:
         tcp = replace(tcp, initial_ssthresh_segments=max_window_segments)
     where = network_named("thesis")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.capture import anomalies_of, batches, decode
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from tcptrace_http.capture import CaptureStream, Decoded
+    from tcptrace_http.charts import Plots
     from tcptrace_http.detectors import Gathered
     from tcptrace_http.pages import Pages
     from tcptrace_http.trace import Provenance
@@ -132,12 +134,12 @@ class Analysis:
 
     @cached_property
     def packets(self) -> pl.DataFrame:
-        """One row a record; asked for by ``tables=["packets"]``."""
+        """One row a record. Unless ``analyze`` was asked for these rows, the capture is read again."""
         return self._native("packets")
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """One row a TCP segment; asked for by ``tables=["segments"]``."""
+        """One row a TCP segment. Unless ``analyze`` was asked for these rows, the capture is read again."""
         return self._native("segments")
 
     @cached_property
@@ -375,12 +377,19 @@ class Analysis:
         return frame_of(native, TABLES[name], statistics=decoded.statistics, only=only)
 
     def _native(self, name: str) -> pl.DataFrame:
-        if name in ON_REQUEST - self._decoded.on_request:
-            raise KeyError(f"{name} are made only on request: analyze(path, tables=[{name!r}])")
-        decoded = self._decoded
+        decoded = self._again if name in ON_REQUEST - self._decoded.on_request else self._decoded
         return self._chosen(
             name, lambda: frame_of(decoded.rows.table(name), TABLES[name], statistics=decoded.statistics)
         )
+
+    @cached_property
+    def _again(self) -> Decoded:
+        """The capture decoded once more, with the tables that are made only on request."""
+        path = self.capture.path
+        if not Path(path).is_file():
+            wanted = sorted(ON_REQUEST)
+            raise KeyError(f"{path} cannot be read a second time for these tables: analyze(path, tables={wanted})")
+        return decode(path, on_request=ON_REQUEST, statistics=False)
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:
@@ -391,6 +400,16 @@ class Analysis:
         """The table of that name."""
         frame: pl.DataFrame = getattr(self, TABLES[name].name)
         return frame
+
+    @property
+    def plot(self) -> Plots:
+        """Its charts; see :class:`tcptrace_http.charts.Plots`.
+
+        :raises MissingExtra: Altair is not installed.
+        """
+        from tcptrace_http.charts import Plots
+
+        return Plots(self)
 
     def where(self, expression: str, *, table: str = "transactions") -> Analysis:
         """The rows of ``table`` for which an SQL expression is true, and what belongs to them.

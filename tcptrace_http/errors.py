@@ -8,7 +8,10 @@
     │   ├── UnsupportedLinkType   no packet has a link type that can be decoded
     │   └── MalformedCapture      broken before the first packet could be read
     ├── FilterError               an expression that does not fit the table it selects from
+    ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
+    ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
+    ├── MissingExtra              a library that a feature needs is not installed
     ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
 
@@ -21,6 +24,9 @@ __all__ = [
     "CaptureError",
     "FilterError",
     "MalformedCapture",
+    "MissingExtra",
+    "PolicyError",
+    "ProbeError",
     "ScenarioError",
     "StaleNativeCore",
     "TcptraceError",
@@ -63,6 +69,26 @@ class FilterError(TcptraceError):
     """An expression that cannot be evaluated on the table it is meant for."""
 
 
+class PolicyError(TcptraceError):
+    """A policy that cannot be used: ``what`` is wrong, with ``path`` and ``line`` where they are known."""
+
+    def __init__(self, what: str, *, path: str = "", line: int | None = None) -> None:
+        place = path if line is None else f"{path or 'policy'}:{line}"
+        super().__init__(": ".join(filter(None, (place, what))))
+        self.what = what
+        self.path = path
+        self.line = line
+
+
+class ProbeError(TcptraceError):
+    """A server that cannot be probed: ``url`` and what is wrong with it, or with its answer."""
+
+    def __init__(self, url: str, what: str) -> None:
+        super().__init__(f"{url}: {what}")
+        self.url = url
+        self.what = what
+
+
 class ScenarioError(TcptraceError):
     """A simulation that cannot be: ``what`` is wrong, with ``field`` and ``path`` where they are known.
 
@@ -91,6 +117,10 @@ def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
 
 class UnknownName(TcptraceError):
     """A name that is no detector, cause, table, column or anomaly, nor a part of a simulation."""
+
+
+class MissingExtra(TcptraceError):
+    """A library that only some features need is not installed; the message says how to install it."""
 
 
 class StaleNativeCore(TcptraceError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PAPERS", "Claim", "claims"]
+__all__ = ["PAPERS", "TITLES", "Claim", "claims"]
 
 #: The papers, by the letter that their claims' names begin with.
 PAPERS: Final = {
@@ -20,6 +20,29 @@ PAPERS: Final = {
     "E": "eggert-1999",
     "K": "kruse-2001",
     "B": "bhalekar-2003",
+}
+#: Title and source of each paper.
+TITLES: Final = {
+    "gurkan-1998": (
+        "A Simulation Study on HTTP Performance Analysis in Terms of its Interaction with TCP",
+        "D. Gürkan, M.S. thesis, Bilkent University, 1998",
+    ),
+    "heidemann-1996": (
+        "Performance Interactions Between P-HTTP and TCP Implementations",
+        "J. Heidemann, USC/ISI, 1996; ACM Computer Communication Review 27(2), 1997",
+    ),
+    "eggert-1999": (
+        "Effects of Ensemble-TCP",
+        "L. Eggert, J. Heidemann, J. Touch, USC/ISI, 1999; ACM Computer Communication Review 30(1), 2000",
+    ),
+    "kruse-2001": (
+        "Experimentation and Modeling of HTTP Over Satellite Channels",
+        "H. Kruse, M. Allman, J. Griner, D. Tran, Ohio University and NASA Glenn Research Center, 2001",
+    ),
+    "bhalekar-2003": (
+        "Internet Content Delivery Acceleration Methods for Hybrid Network Topologies",
+        "A. R. Bhalekar, M.S. thesis, University of Maryland, 2003",
+    ),
 }
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -55,12 +56,16 @@ class Comparison:
 
     @property
     def distance(self) -> float:
-        """How far ours is from the published figure or range, as ``tolerance`` counts it."""
+        """How far ours is from the published figure or range, as ``tolerance`` counts it.
+
+        Relative to a published zero all else is infinitely far.
+        """
         low, high = self.published if isinstance(self.published, tuple) else (self.published, self.published)
         outside = max(low - self.ours.value, self.ours.value - high, 0.0)
         if self.absolute or outside == 0:
             return outside
-        return outside / abs(low if self.ours.value < low else high)
+        nearer = abs(low if self.ours.value < low else high)
+        return outside / nearer if nearer else inf
 
     @property
     def ratio(self) -> float | None:

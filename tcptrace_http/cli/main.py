@@ -1,7 +1,8 @@
 """The command ``tcptrace-http``: its subcommands, and how every failure ends.
 
-Exit codes: 0 fine; 2 usage error or unreadable input; 130 interrupted, as a shell reports SIGINT. No
-traceback reaches the user, unless TCPTRACE_HTTP_TRACEBACK is set.
+Exit codes: 0 fine; 1 what a check found; 2 usage error or unreadable input; 3 a check that cannot tell;
+130 interrupted, as a shell reports SIGINT. No traceback reaches the user, unless TCPTRACE_HTTP_TRACEBACK
+is set.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ import click
 
 from tcptrace_http import __version__
 from tcptrace_http.cli.analyze import analyze
+from tcptrace_http.cli.check import check
 from tcptrace_http.cli.explain import explain
+from tcptrace_http.cli.init import init
+from tcptrace_http.cli.plot import plot
+from tcptrace_http.cli.probe import probe
+from tcptrace_http.cli.reproduce import reproduce
 from tcptrace_http.cli.simulate import simulate
 from tcptrace_http.errors import TcptraceError
 
@@ -33,7 +39,12 @@ def commands() -> None:
 
 
 commands.add_command(analyze)
+commands.add_command(check)
 commands.add_command(explain)
+commands.add_command(init)
+commands.add_command(plot)
+commands.add_command(probe)
+commands.add_command(reproduce)
 commands.add_command(simulate)
 
 

@@ -1,4 +1,4 @@
-"""One line on standard error that says how far the reading of a capture, or a simulation, has come."""
+"""One line on standard error that says how far it is: the reading of a capture, a simulation, many of them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from reference_sim.reproduction.runner import Progress as RunProgress
     from tcptrace_http.capture import CaptureStream
 
-__all__ = ["Progress", "SimulationProgress"]
+__all__ = ["Progress", "ReproductionProgress", "SimulationProgress"]
 
 # A line that flashes by says nothing, and one that changes more often cannot be read.
 _FIRST_AFTER_NS: Final = 1_000_000_000
@@ -71,6 +72,25 @@ class SimulationProgress(_Line):
     def __call__(self, now_ns: int, duration_ns: int | None) -> None:
         """Show the line where it is due."""
         self.show(lambda elapsed_ns: simulation_line(now_ns, duration_ns, elapsed_ns))
+
+
+class ReproductionProgress(_Line):
+    """Called after every run that claims need."""
+
+    def __call__(self, progress: RunProgress) -> None:
+        """Show the line where it is due."""
+        self.show(lambda _: reproduction_line(progress))
+
+
+def reproduction_line(progress: RunProgress) -> str:
+    """Runs that are done, as a bar too, how many there are in a second, and the time left."""
+    done = _BAR_WIDTH * progress.done // max(progress.total, 1)
+    rate = progress.done / max(progress.elapsed_seconds, 1e-9)
+    line = f"[{'#' * done:<{_BAR_WIDTH}}] {progress.done} of {progress.total} runs, {rate:.1f} a second"
+    if progress.seconds_left is None:
+        return line
+    seconds_left = round(progress.seconds_left)
+    return f"{line}, {seconds_left // 60}:{seconds_left % 60:02} left"
 
 
 def simulation_line(now_ns: int, duration_ns: int | None, elapsed_ns: int) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import polars as pl
 import pytest
@@ -140,6 +141,26 @@ def test_the_hub_pushes_the_page_sooner_than_one_connection_brings_it():
     (through_hub,) = times(end_to_end(strategy="optimized-browser", page="espn", network="satellite-hub"))
     (direct,) = times(end_to_end(strategy="http11-pipelined", page="espn", network="satellite-hub"))
     assert through_hub < direct
+
+
+def test_the_hub_asks_for_an_object_when_it_has_found_it():
+    rows = end_to_end(strategy="optimized-browser", page="one-large", network="satellite-hub")
+    assert rows.transactions.height == 2
+    rows = end_to_end(strategy="optimized-browser", page="espn", network="satellite-hub").transactions
+    at_hub = rows.filter(~pl.col("target").str.starts_with("http:"))
+    base, objects = at_hub.filter(pl.col("fetch") == 0), at_hub.filter(pl.col("fetch") > 0)
+    assert objects.height == 50
+    assert objects["written"].min() > base["response_first_received"].item()
+    assert objects["written"].max() >= base["response_last_received"].item() - timedelta(milliseconds=60)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_page_comes_through_the_hub_whatever_is_lost(seed):
+    lost = network("satellite-hub")
+    for link in ("satellite-client", "client-satellite", "server-hub"):
+        lost = lossy(lost, PacketLoss(rate=0.2), link=link)
+    (time,) = times(end_to_end(strategy="optimized-browser", page="bhalekar-5-medium", network=lost, seed=seed))
+    assert time > 2
 
 
 def test_a_hub_needs_a_place_for_it():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import tcptrace_http
-from reference_sim.papers.heidemann_1996 import FIGURES, packets, write_figures
+from reference_sim.papers.heidemann_1996.printed_traces import FIGURES, packets, write_figures
 
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 

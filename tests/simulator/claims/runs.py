@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import polars as pl
-
+from reference_sim.reproduction.readings import durations, gaps, of_server, seconds
 from reference_sim.scenario import Record, Scenario, Transfer
 from reference_sim.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from reference_sim.stack import Stack
     from reference_sim.topology import Network
     from reference_sim.truth import Truth
 
 __all__ = ["durations", "gaps", "of_server", "seconds", "transfers"]
-
-
-def seconds(times: pl.Series) -> list[float]:
-    """Times after the first of them."""
-    return [(time - times[0]).total_seconds() for time in times]
-
-
-def gaps(values: Iterable[float]) -> list[float]:
-    return [later - earlier for earlier, later in pairwise(values)]
-
-
-def durations(truth: Truth) -> list[float]:
-    """Seconds that each retrieval took."""
-    return [(end - start).total_seconds() for start, end in truth.retrievals.select("start", "end").iter_rows()]
-
-
-def of_server(truth: Truth, *, connection: int | None = None) -> pl.DataFrame:
-    """The data packets from where connections were accepted, in the order in which they were sent."""
-    packets = truth.packets.filter((pl.col("side") == "server") & (pl.col("payload_bytes") > 0))
-    return (packets if connection is None else packets.filter(connection=connection)).sort("sent")
 
 
 def transfers(network: Network, stack: Stack, *started: tuple[int, int]) -> Truth:

@@ -15,6 +15,7 @@ use crate::ends::{Endpoint, Key};
 use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
+use crate::hosts::Hosts;
 use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
@@ -86,6 +87,7 @@ pub struct FlowTable {
     places: HashTable<usize>,
     /// Flows at their places; a place is used again when its flow is forgotten.
     flows: Vec<Option<Box<Flow>>>,
+    hosts: Hosts,
     free_places: Vec<usize>,
     /// Where the packet before went: packets come in trains.
     last: Option<(Key, usize, usize)>,
@@ -108,6 +110,7 @@ impl FlowTable {
             share,
             places: HashTable::new(),
             flows: Vec::new(),
+            hosts: Hosts::default(),
             free_places: Vec::new(),
             last: None,
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
@@ -129,6 +132,7 @@ impl FlowTable {
             address: network.destination,
             port: segment.destination_port,
         };
+        let host_step = self.hosts.step(packet, segment);
         let (key, source_is_low) = Key::new(source, destination);
         let sharing = self.shared_windows.segment(packet, segment);
         let Some((place, partition)) = self.place_of(&key) else {
@@ -174,6 +178,7 @@ impl FlowTable {
             return;
         };
         flow.sharing = sharing;
+        flow.host_step = host_step;
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();

@@ -75,6 +75,8 @@ pub struct Half {
     pub clock: SenderClock,
     /// Packets that were numbered and never came by, since the last one with payload.
     pub skipped_identifications: u32,
+    /// Packets of its host that had not come by then, of whichever connection.
+    pub host_passed_over: Option<u32>,
     pub outstanding: VecDeque<Outstanding>,
     pub reassembler: Reassembler,
     /// What came before the SYN-ACK, until it is known to have arrived.

@@ -1,8 +1,10 @@
 //! A proxy that splits connections: requests come in by one stack and go out by another.
 //!
-//! Responses are passed on as they come (cut through). With a `prefetch_plan` all that the plan
-//! fetches is asked for as soon as the page's base document is: later requests find their
-//! responses here, or on their way (the "optimized browser", Bhalekar 2003, section 4.7).
+//! Responses are passed on as they come (cut through). With a `prefetch_plan` the page is fetched
+//! as soon as its base document is asked for: base document first, and each object once what the
+//! plan has it wait for has come here. Requests of the browser find their responses here, or on
+//! their way, or wait until the proxy has found them ("the NOC has already received the web-page
+//! [...], it knows the exact number of objects embedded": Bhalekar 2003, section 4.7).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -11,10 +13,11 @@ use super::answer::{self, Answer};
 use super::browser::{connection_field, transaction};
 use super::exchange::{Exchange, ExchangeId, Response};
 use super::http_text::{clock, Head, Template, Terms};
+use super::plan::Progress;
 use super::pool::{self, Limits, Outgoing, Place, Pool};
 use super::server;
 use super::{AppId, Application, Content, End, Happening, Network};
-use crate::scenario::{self, HttpVersion, Scenario};
+use crate::scenario::{self, Fetch, HttpVersion, Scenario};
 use crate::truth::Side;
 
 /// What it adds to a response (RFC 9110, section 7.6.3).
@@ -35,14 +38,22 @@ pub struct Proxy {
     waiting: VecDeque<ExchangeId>,
     /// What was asked for before it was wanted.
     prefetched: BTreeMap<Wanted, ExchangeId>,
-    /// The last visit of each browser for which that was done.
-    visits: BTreeMap<u32, u32>,
+    /// The last visit of each browser for which that was done, or is being done.
+    visits: BTreeMap<u32, Prefetch>,
     requests: BTreeMap<(u32, u32, u32), Arc<Template>>,
     answers: BTreeMap<(u32, u32, u32), Answer>,
 }
 
 /// Browser, visit and objects.
 type Wanted = (u32, u32, Vec<u32>);
+
+/// How far a page has come here that is fetched before its objects are asked for.
+#[derive(Debug)]
+struct Prefetch {
+    progress: Progress,
+    /// The exchanges with the server, one a fetch of the plan.
+    upstream: Vec<ExchangeId>,
+}
 
 /// A connection from a browser.
 #[derive(Debug, Default)]
@@ -110,7 +121,11 @@ impl Proxy {
         let wanted = (exchange.browser, exchange.visit, objects.to_vec());
         let upstream = match self.prefetched.remove(&wanted) {
             Some(upstream) => upstream,
-            None => self.fetch(network, &exchange, exchange.plan, exchange.fetch),
+            None => {
+                let upstream = self.fetch(network, &exchange, exchange.plan, exchange.fetch);
+                self.waiting.push_back(upstream);
+                upstream
+            }
         };
         if let Some(fetched) = self.fetched.get_mut(&upstream) {
             fetched.inbound = Some(connection);
@@ -122,13 +137,14 @@ impl Proxy {
         self.pass_on(network, connection);
     }
 
-    /// Asks for all of the plan's fetches, once a visit; what the last visit left is forgotten.
+    /// Begins with the plan's fetches, once a visit; what the last visit left is forgotten.
     fn prefetch(&mut self, network: &mut dyn Network, exchange: &Exchange) {
         let scenario = Arc::clone(&self.scenario);
         let Some(number) = self.terms().and_then(|terms| terms.prefetch_plan) else {
             return;
         };
-        if self.visits.insert(exchange.browser, exchange.visit) == Some(exchange.visit) {
+        let last = self.visits.get(&exchange.browser);
+        if last.is_some_and(|last| last.progress.visit == exchange.visit) {
             return;
         }
         let fetched = &mut self.fetched;
@@ -139,16 +155,57 @@ impl Proxy {
             }
             !is_left
         });
-        let plan = scenario.plans.get(number as usize);
-        let fetches = plan.map_or(&[][..], |plan| &plan.fetches);
+        let fetches = fetches_of(&scenario, number);
+        let mut upstream = Vec::with_capacity(fetches.len());
         for (fetch, index) in fetches.iter().zip(0..) {
-            let upstream = self.fetch(network, exchange, number, index);
+            let id = self.fetch(network, exchange, number, index);
             let key = (exchange.browser, exchange.visit, fetch.objects.clone());
-            self.prefetched.insert(key, upstream);
+            self.prefetched.insert(key, id);
+            upstream.push(id);
+        }
+        let sizes = Arc::clone(&exchange.sizes);
+        let progress = Progress::new(exchange.page, number, exchange.visit, sizes, fetches);
+        self.visits
+            .insert(exchange.browser, Prefetch { progress, upstream });
+        self.go_on(exchange.browser, |progress| progress.start(fetches));
+    }
+
+    /// Puts in the queue what its page's progress has released.
+    fn go_on(&mut self, browser: u32, release: impl FnOnce(&mut Progress) -> Vec<u32>) {
+        let Some(prefetch) = self.visits.get_mut(&browser) else {
+            return;
+        };
+        for fetch in release(&mut prefetch.progress) {
+            let upstream = prefetch.upstream.get(fetch as usize);
+            self.waiting.extend(upstream);
         }
     }
 
-    /// Queues a request to the server on behalf of a browser's.
+    /// The browser and the fetch that this exchange with the server was made for beforehand.
+    fn prefetch_of(&self, id: ExchangeId) -> Option<(u32, u32)> {
+        let exchange = &self.fetched.get(&id)?.exchange;
+        let upstream = &self.visits.get(&exchange.browser)?.upstream;
+        let is_of = upstream.get(exchange.fetch as usize) == Some(&id);
+        is_of.then_some((exchange.browser, exchange.fetch))
+    }
+
+    /// Nobody wants this response any more: what the plan has wait for it need not.
+    fn give_up(&mut self, id: ExchangeId) {
+        if let Some((browser, fetch)) = self.prefetch_of(id) {
+            self.completed(browser, fetch);
+        }
+        self.fetched.remove(&id);
+    }
+
+    fn completed(&mut self, browser: u32, fetch: u32) {
+        let scenario = Arc::clone(&self.scenario);
+        self.go_on(browser, |progress| {
+            let fetches = fetches_of(&scenario, progress.plan);
+            progress.completed(fetches, fetch)
+        });
+    }
+
+    /// Makes a request to the server on behalf of a browser's.
     fn fetch(
         &mut self,
         network: &mut dyn Network,
@@ -177,7 +234,6 @@ impl Proxy {
             inbound: None,
         };
         self.fetched.insert(id, fetched);
-        self.waiting.push_back(id);
         id
     }
 
@@ -206,6 +262,17 @@ impl Proxy {
             if let Some(request) = self.outgoing(id, !limits.persistent) {
                 self.pool.ask(network, index, request);
             }
+            self.asked(id);
+        }
+    }
+
+    fn asked(&mut self, id: ExchangeId) {
+        let scenario = Arc::clone(&self.scenario);
+        if let Some((browser, fetch)) = self.prefetch_of(id) {
+            self.go_on(browser, |progress| {
+                let fetches = fetches_of(&scenario, progress.plan);
+                progress.requested(fetches, fetch)
+            });
         }
     }
 
@@ -260,8 +327,25 @@ impl Proxy {
         fetched.response = Some(response);
         fetched.has_head |= response.received(total) >= response.head_bytes;
         fetched.body_received = fetched.body_received.max(response.body_received(total));
-        if let Some(inbound) = fetched.inbound {
+        let (body, inbound) = (fetched.body_received, fetched.inbound);
+        let is_whole = fetched.has_head && body == response.body_bytes;
+        if let Some((browser, fetch)) = self.prefetch_of(id) {
+            self.progressed(browser, fetch, body, is_whole);
+        }
+        if let Some(inbound) = inbound {
             self.pass_on(network, inbound);
+        }
+        self.dispatch(network);
+    }
+
+    fn progressed(&mut self, browser: u32, fetch: u32, body: u64, is_whole: bool) {
+        let scenario = Arc::clone(&self.scenario);
+        self.go_on(browser, |progress| {
+            let fetches = fetches_of(&scenario, progress.plan);
+            progress.received(fetches, fetch, body)
+        });
+        if is_whole {
+            self.completed(browser, fetch);
         }
     }
 
@@ -305,7 +389,7 @@ impl Proxy {
         let Some(asked) = network.exchanges().get(id).cloned() else {
             // The browser gave it up.
             inbound.next();
-            self.fetched.remove(&upstream);
+            self.give_up(upstream);
             return true;
         };
         let Some(fetched) = self.fetched.get(&upstream) else {
@@ -435,8 +519,9 @@ impl Proxy {
             Happening::Closed | Happening::Failed => {
                 let inbound = self.browsers.remove(&connection).unwrap_or_default();
                 for (_, upstream) in inbound.queue {
-                    self.fetched.remove(&upstream);
+                    self.give_up(upstream);
                 }
+                self.dispatch(network);
             }
             _ => {}
         }
@@ -462,6 +547,11 @@ impl Proxy {
             _ => {}
         }
     }
+}
+
+fn fetches_of(scenario: &Scenario, plan: u32) -> &[Fetch] {
+    let plan = scenario.plans.get(plan as usize);
+    plan.map_or(&[][..], |plan| &plan.fetches)
 }
 
 fn server_end(connection: u32) -> End {

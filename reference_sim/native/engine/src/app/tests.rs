@@ -702,3 +702,24 @@ fn test_a_prefetching_proxy_has_the_objects_when_they_are_asked_for() {
     assert_eq!(end(false), 2 * RTT + RTT + RTT + 2 * RTT + 3 * RTT);
     assert_eq!(end(true), 2 * RTT + RTT + RTT + 2 * RTT + RTT);
 }
+
+#[test]
+fn test_a_prefetching_proxy_asks_for_what_it_has_found_only() {
+    let mut scenario = with_proxy(true);
+    scenario.proxies[0].upstream_connections = None;
+    scenario.proxies[0].upstream_persistent = false;
+    scenario.proxies[0].prefetch_plan = Some(1);
+    // The browser knows all beforehand, the proxy's plan has the objects wait for the base document.
+    scenario.plans.push(scenario.plans[0].clone());
+    for fetch in &mut scenario.plans[0].fetches {
+        fetch.after = After::Start;
+    }
+    let pipes = run(&scenario, FOREVER);
+    // Four connections to the proxy; its first to the server with the first request; the other
+    // three when the base document has come.
+    let asked = RTT + DELAY;
+    let found = asked + 2 * RTT;
+    assert_eq!(pipes.opened(), [0, 0, 0, 0, asked, found, found, found]);
+    let end = found + 2 * RTT + DELAY;
+    assert_eq!(pipes.truth_now().retrievals[0].end, Some(end));
+}

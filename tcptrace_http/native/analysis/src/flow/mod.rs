@@ -17,6 +17,7 @@ use crate::ends::{Endpoint, Key, Side};
 use crate::flaws::Cut;
 use crate::flights::FlightTracker;
 use crate::half::{Half, ACK_AHEAD_MAX};
+use crate::hosts::HostStep;
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
@@ -88,6 +89,8 @@ pub struct Flow {
     /// Losses and closed windows, once there is one.
     recoveries: Option<Box<Recoveries>>,
     queues: Queues,
+    /// What the numbers of its host tell of the packet that is taken.
+    pub host_step: Option<HostStep>,
     /// Kept only when asked for.
     pub statistics: Option<Box<Statistics>>,
 }
@@ -153,6 +156,7 @@ impl Flow {
             request_recovery_until: 0,
             recoveries: None,
             queues: Queues::default(),
+            host_step: None,
             statistics: None,
         }
     }

@@ -33,7 +33,7 @@ impl Flow {
             let last_ns = sender.last_data.map_or(i64::MIN, |(_, time_ns)| time_ns);
             packet.time_ns.saturating_sub(last_ns) >= SILENCE_MIN_NS
         };
-        let is_dense = sender.skipped_identifications > 0 && !is_silent;
+        let is_dense = sender.skipped_identifications > 0 && !is_silent && self.host_step.is_none();
         if is_dense && class.is_new && class.gap_before_bytes == 0 && segment.payload_bytes > 0 {
             let (sender, _) = self.halves(side);
             sender.numbering.is_shared();
@@ -75,9 +75,11 @@ impl Flow {
                 self.write_recoveries(packet.time_ns, false, tables);
             }
         }
+        let passed_over = self.host_step.map(|step| step.passed_over);
         let (sender, _) = self.halves(side);
         sender.last_packet_ns = packet.time_ns;
         if segment.payload_bytes > 0 {
+            sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
             sender.skipped_identifications = 0;
         }
@@ -89,8 +91,14 @@ impl Flow {
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
+        let host_step = self.host_step;
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
+        if let Some(host_step) = host_step {
+            let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
+            sender.skipped_identifications = host_step.passed_over.saturating_sub(before);
+            return host_step.is_late;
+        }
         sender.skipped_identifications =
             sender.skipped_identifications.saturating_add(step.skipped);
         step.is_late
@@ -120,7 +128,7 @@ impl Flow {
         class: &Class,
         is_late: bool,
     ) -> Sent {
-        let counts = self.half(side).numbering.counts();
+        let counts = self.half(side).numbering.counts() || self.host_step.is_some();
         let network = packet.network.filter(|_| counts);
         Sent {
             frame: packet.frame,
@@ -134,6 +142,7 @@ impl Flow {
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
             skipped_identifications: self.half(side).skipped_identifications,
+            is_numbered_by_host: self.host_step.is_some(),
             is_late,
         }
     }

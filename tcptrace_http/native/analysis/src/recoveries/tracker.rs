@@ -58,6 +58,8 @@ pub struct Sent {
     pub identification: u32,
     /// Packets that its sender numbered since its last data, and that never came by.
     pub skipped_identifications: u32,
+    /// Of all packets of its host, so that one of another connection may be among those.
+    pub is_numbered_by_host: bool,
     /// By its number it was sent before one that came by already.
     pub is_late: bool,
 }
@@ -179,7 +181,8 @@ impl Tracker {
         }
         let missing = gap.div_ceil(known.segment_bytes.max(1));
         let skips = sent.skipped_identifications > missing;
-        self.counts_are_shared |= skips && gap == 0 && !known.is_after_a_timer(sent);
+        let are_too_many = skips && gap == 0 && !known.is_after_a_timer(sent);
+        self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
         let may_be_lost = !self.counts_are_shared
             && sent.skipped_identifications <= LOST_AT_ONCE.saturating_add(missing)
             && known.sender_path_ns >= Some(FAR_MIN_NS);

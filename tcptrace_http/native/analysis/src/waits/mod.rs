@@ -16,6 +16,7 @@
 //! each packet has one that let it go, from tcpeval (Barford and Crovella, SIGCOMM 2000).
 
 mod acks;
+mod arrivals;
 mod link;
 mod pace;
 mod partition;
@@ -30,6 +31,9 @@ use acks::Acks;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use timeline::{Data, Resent, Route, Timeline, Words};
+
+/// What a segment carries on Ethernet.
+const SEGMENT_MAX: u64 = 1460;
 
 /// The handshake as far as it was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -209,7 +213,8 @@ impl Waits {
         self.responses.windows_are_shared();
     }
 
-    /// How long the slowest link takes for a segment of a response, as far as its pace is known.
+    /// How much longer than a packet without payload a segment of a response takes on the slowest link, as far
+    /// as its pace is known.
     #[must_use]
     pub fn response_takes_ns(&self, bytes: u32) -> i64 {
         self.responses.takes_ns(bytes)
@@ -280,7 +285,9 @@ impl Waits {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
-            self.give_server(first, came, path, &mut partition);
+            let asked = Asked::of(row, spans.opens_connection);
+            self.note_answer(asked, &spans, path);
+            self.give_server(first, came, asked, path, &mut partition);
             self.give_response(came, had, &mut partition);
             let closed = if is_ended_by_close(row) {
                 spans.end
@@ -311,9 +318,32 @@ impl Waits {
         partition.until(last, Cause::RequestSend, SEEN);
     }
 
+    /// An answer that came as late as the slowest link is slow shows how slow that is.
+    fn note_answer(&mut self, asked: Asked, spans: &Spans, path: Path) {
+        let Some(((_, asked_at), (first, _))) = spans.request.zip(spans.response) else {
+            return;
+        };
+        let is_alone = self
+            .previous_end
+            .is_none_or(|previous| previous.time_ns <= asked_at.time_ns);
+        if is_alone {
+            let elapsed = first.time_ns.saturating_sub(asked_at.time_ns);
+            let longer = elapsed.saturating_sub(path.of_responses().to_sender_ns);
+            self.responses
+                .answered(first.time_ns, longer, asked.bytes, asked.headers);
+        }
+    }
+
     /// From the request's last byte until the response `came` to the client; its first segment went by
     /// at `first`.
-    fn give_server(&self, first: Moment, came: Moment, path: Path, partition: &mut Partition) {
+    fn give_server(
+        &self,
+        first: Moment,
+        came: Moment,
+        asked: Asked,
+        path: Path,
+        partition: &mut Partition,
+    ) {
         let route = path.of_responses();
         let way_ns = self.responses.way_ns(route);
         let confidence = if path.to_server_ns.is_some() {
@@ -356,7 +386,10 @@ impl Waits {
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
             let pace_ns = self.responses.opening_pace_ns(first.time_ns);
-            written.time_ns = written.time_ns.saturating_sub(pace_ns);
+            let written_ns = written.time_ns.saturating_sub(pace_ns);
+            let room_ns = written_ns.saturating_sub(partition.time_ns());
+            let question_ns = self.responses.question_takes_ns(asked.bytes);
+            written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
         partition.until(written, Cause::ServerThink, confidence);
         partition.until(
@@ -387,6 +420,9 @@ impl Waits {
             partition.until(until.earlier(had), Cause::Unexplained, ASSUMED);
         }
         for piece in self.responses.between(came.time_ns, had.time_ns) {
+            if let Some(paced) = self.responses.paced_until(piece) {
+                partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
+            }
             partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
@@ -418,6 +454,25 @@ impl Waits {
         ]
         .into_iter()
         .fold(0, u64::saturating_add)
+    }
+}
+
+/// The last segment of a request, as the slowest link carries it.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    bytes: u32,
+    /// Packets without payload that went right before it: the handshake's last.
+    headers: u32,
+}
+
+impl Asked {
+    fn of(row: &TransactionRow, opens_connection: bool) -> Asked {
+        let header = row.request_header_bytes.unwrap_or(0);
+        let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
+        Asked {
+            bytes: u32::try_from(bytes.min(SEGMENT_MAX)).unwrap_or(0),
+            headers: u32::from(opens_connection),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use trace_model::rows::{Cause, RecoveryKind};
 
 use super::acks::{Acks, Released};
+use super::arrivals::Arrivals;
 use super::link::{Least, Link, LinkBurst};
 use super::pace::{Flights, Limit, Pace, BURST_MIN_NS, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
@@ -117,6 +118,16 @@ pub(super) struct Piece {
     pub(super) confidence: f64,
     /// What it is if connections turn out to share a window.
     if_shared: Option<Cause>,
+    /// The wait before this segment; none where something else tells how long it was.
+    waited: Option<Waited>,
+}
+
+/// A segment and when its receiver had the one before.
+#[derive(Clone, Copy, Debug)]
+struct Waited {
+    since_ns: i64,
+    bytes: u32,
+    segments: u32,
 }
 
 impl Piece {
@@ -153,6 +164,9 @@ pub(super) struct Timeline {
     has_hole: bool,
     settles_by_ack: bool,
     pace: Pace,
+    /// Near the receiver; and what was known of it before a segment with these offsets.
+    arrivals: Arrivals,
+    arrivals_before: Option<(i64, i64, Arrivals)>,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
@@ -190,6 +204,8 @@ impl Timeline {
             has_hole: false,
             settles_by_ack: false,
             pace: Pace::default(),
+            arrivals: Arrivals::default(),
+            arrivals_before: None,
             link: Link::default(),
             burst: LinkBurst::default(),
             learnt_until: 0,
@@ -226,25 +242,50 @@ impl Timeline {
         self.is_answer = true;
     }
 
+    /// The first segment of an answer went by at `time_ns`, so much later than the question as it took longer than
+    /// the path's least round trip; of `bytes` the question is, and of so many headers more.
+    pub(super) fn answered(&mut self, time_ns: i64, longer_ns: i64, bytes: u32, headers: u32) {
+        let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
+        if let Some((_, opening)) = opening.filter(|_| !self.settles_by_ack) {
+            let bytes = bytes.saturating_add(*opening);
+            self.arrivals.may_agree(longer_ns, bytes, headers);
+        }
+    }
+
+    /// How long the slowest link takes for a question longer than for a packet without payload: it is taken to be
+    /// as slow in that direction.
+    pub(super) fn question_takes_ns(&self, bytes: u32) -> i64 {
+        let takes = self.arrivals.takes_ns(bytes, 0, self.full_bytes);
+        takes.unwrap_or(0)
+    }
+
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(super) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
         let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
-        opening.map_or(0, |opening| self.pace.of_bytes(opening.1, self.full_bytes))
+        opening.map_or(0, |opening| self.takes(opening.1, 1, self.full_bytes))
     }
 
-    /// How long the slowest link takes for a segment, as far as its pace is known.
+    /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
+    /// known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
         let sure = Some(self.pace).filter(|pace| pace.is_sure());
-        sure.map_or(0, |pace| pace.of_bytes(bytes, self.full_bytes))
+        sure.map_or(0, |pace| {
+            let bare = pace.of_bytes(0, self.full_bytes);
+            pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
+        })
     }
 
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
-        if std::mem::take(&mut self.is_answer) && self.openings.len() < OPENINGS_MAX {
+        let is_answer = std::mem::take(&mut self.is_answer);
+        if is_answer && self.openings.len() < OPENINGS_MAX {
             self.openings.push_back((data.at.time_ns, data.bytes));
         }
         if data.sharing.is_shared {
             self.windows_are_shared();
+        }
+        if !is_answer {
+            self.learn_arrivals(data, route, acks);
         }
         let cause = self.wait_before(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
@@ -349,6 +390,42 @@ impl Timeline {
         Some(self.cause_of(released, limit, (data, was_full)))
     }
 
+    /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
+    /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
+    fn learn_arrivals(&mut self, data: Data, route: Route, acks: &Acks) {
+        let Some((sent, _)) = self.sent else {
+            return;
+        };
+        if route.is_at_sender || data.opens_hole {
+            return;
+        }
+        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
+        let rtt = route.rtt_ns();
+        let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
+        if gap < rtt || released() == Released::ByNone {
+            let start = data.end.saturating_sub(i64::from(data.bytes));
+            self.arrivals_before = Some((start, data.end, self.arrivals));
+            self.arrivals
+                .came_after(gap, data.bytes, data.segments, rtt);
+        }
+    }
+
+    /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
+    pub(super) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
+        let waited = piece.waited?;
+        let takes = self
+            .arrivals
+            .takes_ns(waited.bytes, waited.segments, self.full_bytes)?;
+        let until_ns = waited.since_ns.saturating_add(takes);
+        if piece.end.time_ns <= until_ns.saturating_add(self.arrivals.slack_ns()) {
+            return Some(piece.end);
+        }
+        (until_ns > piece.start.time_ns).then_some(Moment {
+            time_ns: until_ns,
+            ..piece.start
+        })
+    }
+
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
     /// for it.
     fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
@@ -389,6 +466,9 @@ impl Timeline {
 
     /// Time that data takes on the slowest link.
     fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
+        if let Some(takes_ns) = self.arrivals.takes_ns(bytes, segments, full_bytes) {
+            return takes_ns;
+        }
         if segments == 1 {
             self.pace.of_bytes(bytes, full_bytes)
         } else {
@@ -451,6 +531,12 @@ impl Timeline {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
         }
+        let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
+        if let Some(hole) = left.filter(|_| !self.pending.is_empty()) {
+            self.fills_first_hole(data, cause, route);
+            self.has_hole = true;
+            return self.settle(hole, data.at, route);
+        }
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
             lost.stall.get_or_insert((cause, data.at.frame));
@@ -467,9 +553,33 @@ impl Timeline {
                 cause,
                 confidence: INFERRED,
                 if_shared: None,
+                waited: None,
             });
             self.came = Some(data.at);
         }
+    }
+
+    /// Data came, and more behind it is missing: what holds up the rest is another repair, of which the sender
+    /// may have learnt otherwise.
+    fn fills_first_hole(&mut self, data: Resent, cause: Cause, route: Route) {
+        let Some(front) = self.pending.front_mut() else {
+            return;
+        };
+        let behind = *front;
+        front.cause = None;
+        front.gap_ns = 0;
+        let came = self.came.unwrap_or(behind.at);
+        let start = behind.at.later(came);
+        self.plain(behind, came, start, route);
+        self.push(Piece {
+            start,
+            end: data.at,
+            cause,
+            confidence: SEEN,
+            if_shared: None,
+            waited: None,
+        });
+        self.came = Some(data.at.later(start));
     }
 
     /// The receiver has acknowledged up to `acked`.
@@ -639,6 +749,7 @@ impl Timeline {
                 cause,
                 confidence: SEEN,
                 if_shared: None,
+                waited: None,
             });
         }
         self.came = Some(end);
@@ -664,7 +775,7 @@ impl Timeline {
         // The next packet is the one that was waited for.
         let middle = Moment {
             time_ns: burst_end,
-            frame: if wait.is_some() {
+            frame: if wait.is_some() && (self.settles_by_ack || burst_end < end.time_ns) {
                 start.frame
             } else {
                 end.frame
@@ -676,18 +787,26 @@ impl Timeline {
             cause: self.words.burst,
             confidence: INFERRED,
             if_shared: None,
+            waited: None,
         });
         let Some((cause, confidence)) = wait else {
             return;
         };
+        let waited = Waited {
+            since_ns: start.time_ns,
+            bytes: data.bytes,
+            segments: data.segments,
+        };
         let Some(persists_from_ns) = data.persists_from_ns else {
             let start = middle;
+            let waited = Some(waited).filter(|_| !self.settles_by_ack);
             return self.push(Piece {
                 start,
                 end,
                 cause,
                 confidence,
                 if_shared: data.if_shared,
+                waited,
             });
         };
         let opened = Moment {
@@ -700,6 +819,7 @@ impl Timeline {
             cause: Cause::SendLimitedZeroWindow,
             confidence: SEEN,
             if_shared: None,
+            waited: None,
         });
         self.push(Piece {
             start: opened,
@@ -707,6 +827,7 @@ impl Timeline {
             cause: Cause::StallPersist,
             confidence: INFERRED,
             if_shared: None,
+            waited: None,
         });
     }
 
@@ -746,6 +867,11 @@ impl Timeline {
 
     /// A response begins at `start`.
     pub(super) fn opens(&mut self, start: i64) {
+        // What is asked for in advance is answered as regularly as the server works.
+        let opening = self.arrivals_before.take();
+        if let Some((_, _, before)) = opening.filter(|it| (it.0..it.1).contains(&start)) {
+            self.arrivals = before;
+        }
         if self.settles_by_ack && !self.pending.is_empty() {
             self.extents.push_back(Extent {
                 start,

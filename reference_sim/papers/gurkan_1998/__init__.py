@@ -1,0 +1,18 @@
+"""Gürkan, "Simulation of the HTTP Protocol's Interaction with TCP" (thesis, 1998): its claims, simulated again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.papers.gurkan_1998 import grid, initial_window, orders
+
+if TYPE_CHECKING:
+    from reference_sim.reproduction.experiment import Experiment
+
+__all__ = ["EXPERIMENTS"]
+
+EXPERIMENTS: Final[tuple[Experiment, ...]] = (
+    *grid.EXPERIMENTS,
+    *initial_window.EXPERIMENTS,
+    *orders.EXPERIMENTS,
+)

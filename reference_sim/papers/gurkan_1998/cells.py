@@ -1,0 +1,179 @@
+"""The thesis's grid: its cells, what its tables print of them, and how ours are measured.
+
+A cell is a strategy, so many web clients, so many FTP clients, and the initial window of TCP; it runs for
+300 simulated seconds (section 4.1). Its figures are the retrieval rate of the web clients, and what the
+bottleneck carried and dropped.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.networks import network
+from reference_sim.reproduction.experiment import Run
+from reference_sim.workloads import thesis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from reference_sim.reproduction.experiment import Effort, Results
+    from reference_sim.scenario import Scenario
+    from reference_sim.simulation import Simulation
+
+__all__ = [
+    "CHOICES",
+    "STRATEGIES",
+    "Cell",
+    "Figures",
+    "chosen",
+    "known",
+    "measured",
+    "published",
+    "published_rates",
+    "runs",
+    "scenario_of",
+]
+
+#: Our strategies by their names in the tables. Table 4.5 shows that what the thesis calls pipelined is one
+#: connection with one request outstanding.
+STRATEGIES: Final = {
+    "http10-serial": "http10-serial",
+    "http10-parallel": "http10-parallel",
+    "http11-pipelined": "thesis-pipelined",
+    "segment-filled": "segment-filled",
+}
+#: What was chosen where the thesis is silent or contradicts itself.
+CHOICES: Final = (
+    "Chosen where the thesis is silent: pauses of 1 to 2 s as Tables 4.1 to 4.7 show them (the text has "
+    "milliseconds), after each file of a serial retrieval and after each document of the others; files of at "
+    "most 15000 (primary) and 25000 bytes (inline); a largest window of 14 segments and the wait for the "
+    "close of the previous connections, fitted once to all tables by an independent ns-2 run; the retrieval rate "
+    "as the sum of bytes over the sum of times from the first SYN to the last byte."
+)
+_SECOND: Final = 10**9
+#: "We ran the simulations for a long duration, about 300.0 seconds" (section 4.1).
+_DURATION: Final = 300 * _SECOND
+# A third of it: what is random in a cell's rate grows from about 3 % to 5 %.
+_QUICK_DURATION: Final = 100 * _SECOND
+#: The counts of FTP clients that quick runs keep: none, and a link that is full.
+_QUICK_FTPS: Final = (0, 2, 3)
+_BOTTLENECK: Final = "gateway-s-gateway-c"
+_PERCENT: Final = 100
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cell:
+    """One cell of the tables."""
+
+    #: As the tables name it.
+    strategy: str
+    webs: int
+    ftps: int
+    initial_window: int = 1
+
+    @property
+    def label(self) -> str:
+        """Its name among the results."""
+        return f"gurkan {self.strategy} {self.webs}/{self.ftps} IW {self.initial_window}"
+
+    def __str__(self) -> str:
+        window = "" if self.initial_window == 1 else f", initial window {self.initial_window}"
+        return f"{self.strategy}, {self.webs} web, {self.ftps} FTP clients{window}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What the tables have of a cell."""
+
+    #: Bytes a second.
+    rate: float
+    #: Percent of the time, and of the packets.
+    utilisation: float
+    drops: float
+
+
+@cache
+def published() -> Mapping[Cell, Figures]:
+    """Tables 4.2, 4.4, 4.6 and 4.8, in their order."""
+    return {
+        _cell(row): Figures(
+            rate=float(row["retrieval_rate_bytes_per_s"]),
+            utilisation=float(row["link_utilization_pct"]),
+            drops=float(row["drop_rate_pct"]),
+        )
+        for row in _rows("gurkan_1998_results.csv")
+    }
+
+
+@cache
+def published_rates() -> Mapping[Cell, float]:
+    """The retrieval rates of Tables 4.9 and 4.10: initial windows of one, two and three segments."""
+    rows = _rows("gurkan_1998_initial_window.csv")
+    return {_cell(row): float(row["retrieval_rate_bytes_per_s"]) for row in rows}
+
+
+def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
+    """The runs of these cells: with each seed, or one shorter run each of some of them."""
+    for cell in chosen(cells, effort):
+        for seed in range(1, 1 + (1 if effort.quick else effort.seeds)):
+            yield Run(
+                label=cell.label,
+                scenario=scenario_of(cell, seed=seed, duration=_QUICK_DURATION if effort.quick else _DURATION),
+                measure=measured,
+            )
+
+
+def chosen(cells: Iterable[Cell], effort: Effort) -> list[Cell]:
+    """The cells that are simulated with this effort."""
+    return [cell for cell in cells if not effort.quick or cell.ftps in _QUICK_FTPS]
+
+
+def known(cells: Iterable[Cell], results: Results) -> list[Cell]:
+    """Those of the cells that were simulated."""
+    return [cell for cell in cells if cell.label in results.measured]
+
+
+def measured(simulation: Simulation) -> Mapping[str, float]:
+    """The figures of a cell, as :class:`Figures` names them."""
+    import polars as pl
+
+    totals = simulation.totals
+    (link,) = simulation.truth.links.filter(pl.col("link") == _bottleneck()).to_dicts()
+    return {
+        "rate": totals.retrieved_bytes * _SECOND / totals.retrieval_ns,
+        "utilisation": _PERCENT * link["busy"].total_seconds() * _SECOND / simulation.end_ns,
+        "drops": _PERCENT * link["drops"] / link["packets"],
+    }
+
+
+def scenario_of(cell: Cell, *, seed: int, duration: int = _DURATION) -> Scenario:
+    """A cell's traffic, for so many simulated nanoseconds."""
+    return thesis(
+        strategy=STRATEGIES[cell.strategy],
+        web_clients=cell.webs,
+        ftp_clients=cell.ftps,
+        initial_window=cell.initial_window,
+        seed=seed,
+        duration=duration,
+    )
+
+
+@cache
+def _bottleneck() -> int:
+    """The number of the link from the servers to the clients."""
+    return [link.title for link in network("thesis").links].index(_BOTTLENECK)
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = files("reference_sim.papers").joinpath(name).read_text(encoding="ascii")
+    return list(csv.DictReader(text.splitlines()))
+
+
+def _cell(row: Mapping[str, str]) -> Cell:
+    return Cell(
+        row["strategy"], int(row["web_clients"]), int(row["ftp_clients"]), int(row["initial_window_segments"])
+    )

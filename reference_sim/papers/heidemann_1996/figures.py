@@ -1,0 +1,296 @@
+"""Figures 1 to 4, packet by packet: the short initial segment and the odd, short final segment (H2, H3).
+
+Figures 1 and 3 draw what Figures 2 and 4 print. A printed line is known by its sender, payload, PSH and what
+it acknowledges; requests by being requests: the Perl client's have 52 and 58 bytes, the simulated browser names
+its host and itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.papers.heidemann_1996.table_1 import APACHE, FIRST_FIX
+from reference_sim.papers.published import published
+from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
+from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
+from reference_sim.stack import Heartbeat
+from reference_sim.workloads import heidemann
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import altair as alt
+
+    from reference_sim.scenario import Scenario
+    from reference_sim.simulation import Simulation
+    from reference_sim.truth import Truth
+
+__all__ = ["H2", "H3", "Line", "figure_2", "figure_2_lines", "figure_4", "figure_4_lines", "printed", "simulated"]
+
+_MS: Final = 10**6
+_HEARTBEAT: Final = 200 * _MS
+#: The client's heartbeat comes when Figure 2 has its delayed ACK.
+_FIGURE_2_PHASE: Final = 189_201_000
+#: The same of Figure 4.
+_FIGURE_4_PHASE: Final = 189_262_000
+#: The server's heartbeat, between the second request and its response: Figure 4 has its ACK there.
+_FIGURE_4_SERVER_PHASE: Final = 11 * _MS
+_SYN: Final = 0x02
+_PSH: Final = 0x08
+
+#: Hosts of 1996 took a millisecond or so for what ours do at once.
+_SAME_MS: Final = 5.0
+_ALIKE_MS: Final = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a trace, seen at the client."""
+
+    sender: str
+    #: Milliseconds after the first line.
+    ms: float
+    is_syn: bool
+    is_pushed: bool
+    #: None: a request, whatever its length.
+    payload: int | None
+    #: Where the data begins in the response; None for what is the client's.
+    offset: int | None
+    #: Bytes of this response that are acknowledged; None for what is the server's.
+    acked: int | None
+
+    @property
+    def what(self) -> tuple[object, ...]:
+        """All but the time."""
+        if self.is_syn:
+            return self.sender, "SYN"
+        return self.sender, self.is_pushed, self.payload, self.offset if self.payload else None, self.acked
+
+    @property
+    def described(self) -> str:
+        """In words, for a table."""
+        if self.is_syn:
+            return f"SYN of the {self.sender}"
+        if self.payload is None:
+            return "request"
+        if self.payload:
+            return f"segment of {self.payload} bytes"
+        return (
+            f"ACK of {self.acked} bytes"
+            if self.acked is not None and self.acked > 0
+            else f"ACK of the {self.sender}"
+        )
+
+
+def printed(figure: int) -> list[Line]:
+    """The lines of Figure 2 or 4."""
+    rows = published(f"heidemann_1996_figure{figure}")
+    start = next(int(row["seq_start"]) for row in rows if row["sender"] == "server" and int(row["payload_bytes"]))
+    first_ms = 1000 * float(rows[0]["time_s"])
+    return [
+        _line(
+            row["sender"],
+            1000 * float(row["time_s"]) - first_ms,
+            flags=(_SYN if "S" in row["flags"] else 0) | (_PSH if "P" in row["flags"] else 0),
+            payload=int(row["payload_bytes"]),
+            offset=int(row["seq_start"]) - start,
+            acked=int(row["ack"] or start) - start,
+        )
+        for row in rows
+    ]
+
+
+def simulated(truth: Truth, transaction: int, *, from_start: bool) -> list[Line]:
+    """The lines of a simulated transaction, or of all from the connection's start, at the client."""
+    import polars as pl
+
+    row = truth.transactions.row(transaction, named=True)
+    at = pl.when(pl.col("side") == "client").then("sent").otherwise("received")
+    seen = truth.packets.with_columns(at_client=at).sort("at_client", maintain_order=True)
+    packets = (seen if from_start else seen.filter(pl.col("at_client") >= row["written"])).to_dicts()
+    return [
+        _line(
+            packet["side"],
+            1000 * (packet["at_client"] - packets[0]["at_client"]).total_seconds(),
+            flags=packet["flags"],
+            payload=packet["payload_bytes"],
+            offset=packet["seq"] - row["response_offset"],
+            acked=packet["ack"] - row["response_offset"],
+        )
+        for packet in packets
+    ]
+
+
+def _line(sender: str, ms: float, *, flags: int, payload: int, offset: int, acked: int) -> Line:
+    is_client = sender == "client"
+    return Line(
+        sender=sender,
+        ms=ms,
+        is_syn=bool(flags & _SYN),
+        is_pushed=bool(flags & _PSH),
+        payload=None if is_client and payload else payload,
+        offset=None if is_client else offset,
+        acked=acked if is_client else None,
+    )
+
+
+def figure_2() -> Scenario:
+    """One retrieval by Apache's P-HTTP: the first response is Figure 2."""
+    return heidemann(strategy=APACHE, retrievals=1, phase=_FIGURE_2_PHASE)
+
+
+def figure_4() -> Scenario:
+    """One retrieval with the first fix: the second response is Figure 4."""
+    scenario = heidemann(strategy=FIRST_FIX, retrievals=1, phase=_FIGURE_4_PHASE)
+    (server,) = scenario.servers
+    acks = replace(server.stack.acks, delay=Heartbeat(period=_HEARTBEAT, phase=_FIGURE_4_SERVER_PHASE))
+    return replace(scenario, servers=(replace(server, stack=replace(server.stack, acks=acks)),))
+
+
+def figure_2_lines(simulation: Simulation) -> Mapping[str, float]:
+    """For every line of Figure 2 whether ours is the same, and when; and the stall."""
+    return _compared(printed(2), simulated(simulation.truth, 0, from_start=True), stall_after=(226, 1460))
+
+
+def figure_4_lines(simulation: Simulation) -> Mapping[str, float]:
+    """The same of Figure 4."""
+    return _compared(printed(4), simulated(simulation.truth, 1, from_start=False), stall_after=(1460, 1460, 1176))
+
+
+def _compared(expected: Sequence[Line], made: Sequence[Line], *, stall_after: tuple[int, ...]) -> dict[str, float]:
+    """Line by line of each sender: their order across senders depends on a medium that ours do not share."""
+    found = {"stall_ms": stall_ms(made, stall_after)}
+    for sender in ("client", "server"):
+        numbers = [number for number, line in enumerate(expected) if line.sender == sender]
+        for number, line in zip(numbers, (line for line in made if line.sender == sender), strict=False):
+            found[f"is_same_{number}"] = float(line.what == expected[number].what)
+            found[f"ms_{number}"] = line.ms
+    return found
+
+
+def stall_ms(lines: Sequence[Line], after: tuple[int, ...]) -> float:
+    """The silence of the server that follows segments of these sizes, one after the other."""
+    data = [line for line in lines if line.sender == "server" and line.payload]
+    sizes = [line.payload for line in data]
+    first = next(n for n in range(len(data)) if tuple(sizes[n : n + len(after)]) == after)
+    last = first + len(after)
+    return data[last].ms - data[last - 1].ms
+
+
+def _runs_of(
+    label: str, scenario: Callable[[], Scenario], measure: Callable[[Simulation], Mapping[str, float]]
+) -> Callable[[Effort], Iterator[Run]]:
+    def runs(effort: Effort) -> Iterator[Run]:
+        del effort
+        yield Run(label=label, scenario=scenario(), measure=measure)
+
+    return runs
+
+
+def _judge(
+    figure: int, *, stall_range: tuple[float, float], stall_after: tuple[int, ...], remarks: str
+) -> Callable[[Results], Judgement]:
+    label = f"figure {figure}"
+
+    def judge(results: Results) -> Judgement:
+        lines = printed(figure)
+        same = sum(results.value(label, f"is_same_{number}") for number in range(len(lines)))
+        stall = results.mean(label, "stall_ms")
+        comparisons = [
+            Comparison(
+                what="lines with the printed flags, lengths and ACKs, in the order of each sender",
+                unit="lines",
+                published=float(len(lines)),
+                ours=Mean(same),
+                tolerance=0.0,
+                shape_tolerance=0.25,
+            ),
+            Comparison(
+                what="stall, as the text has it",
+                unit="ms",
+                published=stall_range,
+                ours=stall,
+                tolerance=0.0,
+                shape_tolerance=0.1,
+            ),
+            Comparison(
+                what="stall, as the figure has it",
+                unit="ms",
+                published=stall_ms(lines, stall_after),
+                ours=stall,
+                tolerance=0.02,
+                shape_tolerance=0.1,
+            ),
+        ]
+        comparisons += [
+            Comparison(
+                what=f"line {number + 1}, {line.described}: after line 1",
+                unit="ms",
+                published=line.ms,
+                ours=results.mean(label, f"ms_{number}"),
+                tolerance=_SAME_MS,
+                shape_tolerance=_ALIKE_MS,
+                absolute=True,
+            )
+            for number, line in enumerate(lines)
+            if number
+        ]
+        return judged(comparisons, remarks=remarks)
+
+    return judge
+
+
+def _charts(figure: int, title: str) -> Callable[[Results], Mapping[str, alt.TopLevelMixin]]:
+    def charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
+        import altair as alt
+        import polars as pl
+
+        label = f"figure {figure}"
+        drawn = pl.DataFrame(
+            [
+                {
+                    "of": of,
+                    "sender": line.sender,
+                    "ms": ms,
+                    "byte": line.acked if line.offset is None else line.offset + (line.payload or 0),
+                }
+                for number, line in enumerate(printed(figure))
+                if not line.is_syn and (line.sender == "server" or line.payload == 0)
+                for of, ms in (("published", line.ms), ("ours", results.value(label, f"ms_{number}")))
+            ]
+        )
+        chart = (
+            alt.Chart(drawn)
+            .mark_point()
+            .encode(
+                x=alt.X("ms:Q", title="ms after the first line"),
+                y=alt.Y("byte:Q", title="byte of the response that it ends at or acknowledges"),
+                color=alt.Color("of:N", sort=["published", "ours"], title=None),
+                shape=alt.Shape("sender:N", title="sent by"),
+                # They lie on each other.
+                size=alt.Size("of:N", sort=["published", "ours"], legend=None, scale=alt.Scale(range=[160, 35])),
+            )
+        )
+        return {title: chart}
+
+    return charts
+
+
+_CHOICES: Final = (
+    "The 200 ms heartbeats are set to when the printed ACKs came. The order of lines is that of each sender: "
+    "on a shared Ethernet an ACK waits for the segment that holds the medium, on ours it does not."
+)
+
+H2: Final = Experiment(
+    claim="H2",
+    runs=_runs_of("figure 2", figure_2, figure_2_lines),
+    judge=_judge(2, stall_range=(170.0, 190.0), stall_after=(226, 1460), remarks=_CHOICES),
+    charts=_charts(2, "Figures 1 and 2: the short initial segment"),
+)
+H3: Final = Experiment(
+    claim="H3",
+    runs=_runs_of("figure 4", figure_4, figure_4_lines),
+    judge=_judge(4, stall_range=(160.0, 190.0), stall_after=(1460, 1460, 1176), remarks=_CHOICES),
+    charts=_charts(4, "Figures 3 and 4: the odd, short final segment"),
+)

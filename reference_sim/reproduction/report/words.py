@@ -1,0 +1,75 @@
+"""Figures and verdicts as readers see them, on pages and in terminals."""
+
+from __future__ import annotations
+
+from math import isfinite, isinf
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.reproduction.verdict import Verdict
+
+if TYPE_CHECKING:
+    from reference_sim.reproduction.verdict import Comparison, Mean
+
+__all__ = ["SIGNS", "figure", "interval", "ours", "percent", "published", "ratio", "tolerances"]
+
+#: Told apart without colour.
+SIGNS: Final = {Verdict.REPRODUCED: "●", Verdict.REPRODUCED_IN_SHAPE: "◐", Verdict.NOT_REPRODUCED: "○"}
+_NOTHING: Final = "\N{EN DASH}"
+_MINUS: Final = "\N{MINUS SIGN}"
+_THOUSAND: Final = 1000
+
+
+def figure(value: float) -> str:
+    """Four significant digits; whole numbers from a thousand on."""
+    if not isfinite(value):
+        return ("∞" if value > 0 else f"{_MINUS}∞") if isinf(value) else "no number"
+    text = f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.4g}"
+    return text.replace("-", _MINUS).replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def published(one: Comparison) -> str:
+    """A figure, a range, or a bound."""
+    if not isinstance(one.published, tuple):
+        return figure(one.published)
+    low, high = one.published
+    if low == high:
+        return figure(low)
+    if isinf(high):
+        return f"≥ {figure(low)}"
+    if isinf(low):
+        return f"≤ {figure(high)}"
+    return f"{figure(low)} to {figure(high)}"
+
+
+def ours(mean: Mean) -> str:
+    """The mean alone."""
+    return figure(mean.value)
+
+
+def interval(mean: Mean) -> str:
+    """The 95 % interval of the mean, as half its width."""
+    return _NOTHING if mean.low is None or mean.high is None else f"± {figure((mean.high - mean.low) / 2)}"
+
+
+def ratio(one: Comparison) -> str:
+    """Ours over the published."""
+    return _NOTHING if one.ratio is None else f"{one.ratio:.3f}"
+
+
+def percent(share: float, *, signed: bool = False) -> str:
+    """A share in whole percent."""
+    text = f"{100 * share:+.0f}" if signed else f"{100 * share:.0f}"
+    return f"{text.replace('-', _MINUS)} %"
+
+
+def tolerances(one: Comparison) -> str:
+    """What is the same, and what has the same shape."""
+    if one.tolerance == one.shape_tolerance == 0:
+        return "exact"
+    return f"{_tolerance(one, one.tolerance)}, {_tolerance(one, one.shape_tolerance)}"
+
+
+def _tolerance(one: Comparison, tolerance: float) -> str:
+    if tolerance == 0:
+        return "exact"
+    return f"± {figure(tolerance)}" if one.absolute else f"± {figure(100 * tolerance)} %"

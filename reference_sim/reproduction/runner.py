@@ -1,0 +1,179 @@
+"""Simulates what experiments need, and has them judge it.
+
+What is in the store is not simulated, and what several claims need is simulated once. A run that fails
+is named, and the rest goes on: its claim then is not reproduced, for it could not be shown.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from reference_sim.reproduction.claim import claims
+from reference_sim.reproduction.experiment import Effort, Results
+from reference_sim.reproduction.identity import canonical, identity, measure_name
+from reference_sim.reproduction.store import Measured
+from reference_sim.reproduction.verdict import Judgement, Verdict
+from reference_sim.reproduction.work import Failure, Queue, Task, work
+from reference_sim.simulation import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from reference_sim.reproduction.claim import Claim
+    from reference_sim.reproduction.experiment import Experiment, Run
+    from reference_sim.reproduction.store import Store
+
+__all__ = ["Outcome", "Progress", "judgement_here", "measurements", "reproduce", "results_here"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Outcome:
+    """What became of a claim."""
+
+    claim: Claim
+    experiment: Experiment
+    results: Results
+    judgement: Judgement
+    #: Runs that could not be simulated, and what else kept it from being judged.
+    failures: Sequence[Failure] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Progress:
+    """How far the simulating is."""
+
+    done: int
+    #: Runs to simulate: without those whose figures were kept.
+    total: int
+    elapsed_seconds: float
+    #: None where nothing is known yet.
+    seconds_left: float | None
+
+
+def reproduce(
+    experiments: Iterable[Experiment],
+    *,
+    store: Store,
+    effort: Effort | None = None,
+    jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> list[Outcome]:
+    """Simulate what the store does not have, and judge every experiment."""
+    wanted = {experiment.claim: experiment for experiment in experiments}
+    runs = {claim: experiment.runs for claim, experiment in wanted.items()}
+    measured = measurements(runs, store=store, effort=effort, jobs=jobs, progress=progress)
+    return [_outcome(experiment, *measured[claim]) for claim, experiment in wanted.items()]
+
+
+def measurements(
+    runs: Mapping[str, Callable[[Effort], Iterable[Run]]],
+    *,
+    store: Store,
+    effort: Effort | None = None,
+    jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> Mapping[str, tuple[Results, list[Failure]]]:
+    """Simulate what the store does not have; by name what was measured, and what could not be."""
+    plans = {name: _planned(name, of, Effort() if effort is None else effort) for name, of in runs.items()}
+    tasks = [task for plan in plans.values() for task in plan.tasks]
+    missing = {task.identity: task for task in tasks if task.identity not in store}
+    failed = _simulated(Queue(missing.values()), store, jobs, progress)
+    return {name: _measured(plan, store, failed) for name, plan in plans.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    tasks: Sequence[Task]
+    failure: Failure | None = None
+
+
+def _planned(name: str, runs: Callable[[Effort], Iterable[Run]], effort: Effort) -> _Plan:
+    tasks: list[Task] = []
+    try:
+        for run in runs(effort):
+            text = canonical(run.scenario.document())
+            group = f"{name} {measure_name(run.measure)}"
+            tasks.append(Task(identity(text, run.measure), group, run.label, text, run.measure))
+    except Exception as error:  # noqa: BLE001 -- whatever is wrong with one claim, the others go on
+        return _Plan(tasks, Failure("its scenarios", f"{type(error).__name__}: {error}"))
+    return _Plan(tasks)
+
+
+def _simulated(
+    queue: Queue, store: Store, jobs: int, progress: Callable[[Progress], None] | None
+) -> Mapping[str, Failure]:
+    """Fill the store; what failed, by the run's identity."""
+    failed: dict[str, Failure] = {}
+    start, total = time.monotonic(), len(queue)
+    for done, (task, found) in enumerate(work(queue, jobs=min(jobs, total)), start=1):
+        if isinstance(found, Measured):
+            store.add(task.identity, found)
+        else:
+            failed[task.identity] = found
+        if progress is not None:
+            left = queue.seconds_left
+            progress(
+                Progress(
+                    done=done,
+                    total=total,
+                    elapsed_seconds=time.monotonic() - start,
+                    seconds_left=None if left is None else left / jobs,
+                )
+            )
+    return failed
+
+
+def _measured(plan: _Plan, store: Store, failed: Mapping[str, Failure]) -> tuple[Results, list[Failure]]:
+    found: dict[str, list[Mapping[str, float]]] = {}
+    for task in plan.tasks:
+        if task.identity in store:
+            found.setdefault(task.label, []).append(store[task.identity].figures)
+    failures = [failed[task.identity] for task in plan.tasks if task.identity in failed]
+    if plan.failure is not None:
+        failures.append(plan.failure)
+    return Results(found), failures
+
+
+def _outcome(experiment: Experiment, results: Results, failures: list[Failure]) -> Outcome:
+    judgement = None
+    if not failures:
+        try:
+            judgement = experiment.judge(results)
+        except Exception as error:  # noqa: BLE001 -- whatever is wrong with one claim, the others go on
+            failures.append(Failure("its judgement", f"{type(error).__name__}: {error}"))
+    return Outcome(
+        claim=claims()[experiment.claim],
+        experiment=experiment,
+        results=results,
+        judgement=judgement or _could_not_run(failures),
+        failures=failures,
+    )
+
+
+def _could_not_run(failures: Sequence[Failure]) -> Judgement:
+    first = failures[0]
+    others = f", and {len(failures) - 1} more" if len(failures) > 1 else ""
+    return Judgement(
+        verdict=Verdict.NOT_REPRODUCED,
+        comparisons=(),
+        rule="could not run",
+        remarks=f"Could not run {first.label}: {first.error}{others}.",
+    )
+
+
+def results_here(experiment: Experiment, effort: Effort | None = None) -> Results:
+    """All runs of an experiment, one after the other in this process, with nothing kept.
+
+    :raises Exception: whatever a run raises.
+    """
+    found: dict[str, list[Mapping[str, float]]] = {}
+    for run in experiment.runs(Effort() if effort is None else effort):
+        found.setdefault(run.label, []).append(run.measure(simulate(run.scenario)))
+    return Results(found)
+
+
+def judgement_here(experiment: Experiment, effort: Effort | None = None) -> Judgement:
+    """The verdict of an experiment whose runs are simulated in this process."""
+    return experiment.judge(results_here(experiment, effort))

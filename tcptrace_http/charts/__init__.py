@@ -1,0 +1,124 @@
+"""Charts of an analysis, in Altair: one chart, one file, each with ``draw`` of plain polars frames.
+
+``analysis.plot`` (:class:`Plots`) gives them their tables. All have units on their axes, frame numbers in their
+tooltips, and colours that everyone can tell apart; what is too much to draw is aggregated, and the
+subtitle says how.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from tcptrace_http.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+__all__ = ["CHARTS", "Plots"]
+
+#: The charts, and what each shows.
+CHARTS: Final = {
+    "time-sequence": "segments, ACKs and windows of a flow, with stalls shaded and labelled",
+    "window": "bytes in flight of a flow, and the receive window",
+    "rtt": "how long each segment of a flow took to be acknowledged",
+    "throughput": "payload a second",
+    "waterfall": "the transactions of a retrieval, by what they waited for, with the critical path",
+    "waits": "what each transaction waited for",
+    "wait-distribution": "how long transactions waited, by cause",
+}
+
+
+class _Analysis(Protocol):
+    """The tables that charts are drawn from."""
+
+    @property
+    def segments(self) -> pl.DataFrame: ...
+    @property
+    def transactions(self) -> pl.DataFrame: ...
+    @property
+    def waits(self) -> pl.DataFrame: ...
+    @property
+    def findings(self) -> pl.DataFrame: ...
+    @property
+    def retrieval_transactions(self) -> pl.DataFrame: ...
+    @property
+    def critical_path(self) -> pl.DataFrame: ...
+
+
+class Plots:
+    """The charts of one analysis.
+
+    >>> import tcptrace_http
+    >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+    >>> analysis.plot.time_sequence(flow=0).to_dict()["title"]["text"]
+    'Time-sequence graph of flow 0, server to client'
+    """
+
+    def __init__(self, analysis: _Analysis) -> None:
+        _needs_altair()
+        self._of = analysis
+
+    def time_sequence(self, *, flow: int = 0, direction: str = "server_to_client") -> alt.LayerChart:
+        """Segments, ACK line and window line of a flow, with what it waited for and what was found."""
+        from tcptrace_http.charts import time_sequence
+
+        of = self._of
+        return time_sequence.draw(of.segments, of.waits, of.findings, flow=flow, direction=direction)
+
+    def window(self, *, flow: int = 0, direction: str = "server_to_client") -> alt.LayerChart:
+        """Bytes in flight of a flow, and the receive window."""
+        from tcptrace_http.charts import window
+
+        return window.draw(self._of.segments, flow=flow, direction=direction)
+
+    def rtt(self, *, flow: int = 0) -> alt.LayerChart:
+        """How long each segment of a flow took to be acknowledged."""
+        from tcptrace_http.charts import rtt
+
+        return rtt.draw(self._of.segments, flow=flow)
+
+    def throughput(self, *, flow: int | None = None) -> alt.LayerChart:
+        """Payload a second, of a flow or of all."""
+        from tcptrace_http.charts import throughput
+
+        return throughput.draw(self._of.segments, flow=flow)
+
+    def waterfall(self, *, retrieval: int = 0) -> alt.LayerChart:
+        """The transactions of a retrieval, by what they waited for, with the critical path."""
+        from tcptrace_http.charts import waterfall
+
+        of = self._of
+        return waterfall.draw(
+            of.retrieval_transactions, of.transactions, of.waits, of.critical_path, retrieval=retrieval
+        )
+
+    def waits(self) -> alt.LayerChart:
+        """What each transaction waited for."""
+        from tcptrace_http.charts import waits
+
+        return waits.draw(self._of.transactions, self._of.waits)
+
+    def wait_distribution(self) -> alt.LayerChart:
+        """How long transactions waited, by cause."""
+        from tcptrace_http.charts import wait_distribution
+
+        return wait_distribution.draw(self._of.waits)
+
+    def comparison(self, **others: _Analysis) -> alt.LayerChart:
+        """What transactions waited for here (``this``) and in up to three other analyses, by the names given."""
+        from tcptrace_http.charts import comparison
+
+        return comparison.draw({"this": self._of.waits} | {name: each.waits for name, each in others.items()})
+
+    def chart(self, name: str, **options: Any) -> alt.LayerChart:
+        """One of :data:`CHARTS` by its name."""
+        drawn: alt.LayerChart = getattr(self, name.replace("-", "_"))(**options)
+        return drawn
+
+
+def _needs_altair() -> None:
+    from importlib.util import find_spec
+
+    if find_spec("altair") is None:
+        raise MissingExtra("charts need Altair: pip install 'tcptrace-http[charts]'")

@@ -1,0 +1,99 @@
+"""What all charts share: colours that everyone can tell apart, groups of causes, sizes, and data that fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+__all__ = [
+    "GROUPS",
+    "GROUP_COLOURS",
+    "HEIGHT",
+    "MARKS_MAX",
+    "WIDTH",
+    "group_of_cause",
+    "group_scale",
+    "milliseconds",
+    "seconds",
+    "span",
+    "titled",
+]
+
+WIDTH: Final = 760
+HEIGHT: Final = 380
+#: Marks of one layer: more than a screen has columns, fewer than make a browser slow. What is more is
+#: aggregated, and the subtitle says so.
+MARKS_MAX: Final = 1500
+
+#: Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision, and, with the
+#: greys, in print.
+GROUP_COLOURS: Final = {
+    "stall": "#d55e00",
+    "server": "#0072b2",
+    "sending limited": "#56b4e9",
+    "network": "#009e73",
+    "setup": "#e69f00",
+    "request": "#f0e442",
+    "client": "#cc79a7",
+    "close": "#999999",
+    "unexplained": "#555555",
+}
+GROUPS: Final = tuple(GROUP_COLOURS)
+_GROUP_OF: Final = {
+    "stall": "stall",
+    "server": "server",
+    "send_limited": "sending limited",
+    "network": "network",
+    "setup": "setup",
+    "request": "request",
+    "client": "client",
+    "close": "close",
+    "unexplained": "unexplained",
+    "unobserved": "unexplained",
+}
+
+
+def group_of_cause(column: str = "cause") -> pl.Expr:
+    """The group of a cause: its first word, as charts call it."""
+    import polars as pl
+
+    first = pl.col(column).cast(pl.String).str.split(".").list.first()
+    return first.replace_strict(_GROUP_OF, default="unexplained").alias("group")
+
+
+def group_scale(groups: pl.Series) -> alt.Scale:
+    """The colours of the groups that are there, the same in every chart."""
+    import altair as alt
+
+    there = [group for group in GROUPS if group in set(groups)]
+    return alt.Scale(domain=there, range=[GROUP_COLOURS[group] for group in there])
+
+
+def span(times: pl.Series) -> float:
+    """From the first to the last of times in seconds; more than nothing."""
+    return max(float(times.max()) - float(times.min()), 1e-6)  # type: ignore[arg-type]
+
+
+def seconds(column: str, origin: Any) -> pl.Expr:
+    """A time as seconds after ``origin``."""
+    import polars as pl
+
+    return (pl.col(column) - pl.lit(origin)).dt.total_nanoseconds() / 1e9
+
+
+def milliseconds(expression: pl.Expr) -> pl.Expr:
+    """A duration as milliseconds."""
+    return expression.dt.total_nanoseconds() / 1e6
+
+
+def titled(chart: alt.LayerChart | alt.FacetChart, title: str, *subtitle: str) -> alt.LayerChart:
+    """The chart with a title, and below it what must be known to read it."""
+    import altair as alt
+
+    lines = [line for line in subtitle if line]
+    heading = alt.TitleParams(title, subtitle=lines, anchor="start", fontSize=14, subtitleFontSize=11)
+    # No chart here has facets, though the types of a layer say that it may.
+    return cast("alt.LayerChart", chart.properties(title=heading))

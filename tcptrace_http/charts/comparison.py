@@ -1,0 +1,62 @@
+"""Two captures side by side: what their transactions waited for on average, cause by cause."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.charts._theme import GROUPS, WIDTH, group_of_cause, milliseconds, titled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import altair as alt
+    import polars as pl
+
+__all__ = ["draw"]
+
+_COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7")
+_ROW: Final = 46
+
+
+def draw(waits: Mapping[str, pl.DataFrame]) -> alt.LayerChart:
+    """A pair of bars for each group of causes: milliseconds of it in a transaction, on average.
+
+    ``waits`` are the tables of that name, by what they are called in the chart.
+
+    :raises ValueError: there are no waits, or more than four tables.
+    """
+    import altair as alt
+    import polars as pl
+
+    if not waits or len(waits) > len(_COLOURS) or all(table.is_empty() for table in waits.values()):
+        raise ValueError("a comparison is of two to four tables of waits that are not empty")
+    means = pl.concat([_means(table).with_columns(capture=pl.lit(name)) for name, table in waits.items()])
+    order = [group for group in GROUPS if group in set(means["group"])]
+    chart = (
+        alt.Chart(means)
+        .mark_bar()
+        .encode(
+            y=alt.Y("group:N", sort=order, title=None),
+            yOffset=alt.YOffset("capture:N", sort=list(waits)),
+            x=alt.X("mean:Q", title="mean time in a transaction (ms)"),
+            color=alt.Color(
+                "capture:N", scale=alt.Scale(domain=list(waits), range=list(_COLOURS[: len(waits)])), title=None
+            ),
+            tooltip=["capture", "group", alt.Tooltip("mean:Q", format=",.3f", title="ms"), "transactions"],
+        )
+        .properties(width=WIDTH - 120, height=_ROW * len(order))
+    )
+    return titled(alt.layer(chart), "What transactions waited for")
+
+
+def _means(waits: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl
+
+    count = waits.select("flow", "transaction").unique().height
+    length = milliseconds(pl.col("end") - pl.col("start"))
+    return (
+        waits.with_columns(group_of_cause(), length=length)
+        .group_by("group")
+        .agg(mean=pl.col("length").sum() / max(1, count))
+        .with_columns(transactions=pl.lit(count))
+    )

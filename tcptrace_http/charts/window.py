@@ -1,0 +1,69 @@
+"""Bytes of a flow that were sent and not yet acknowledged, over time, and the window that the receiver allows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.charts._theme import HEIGHT, MARKS_MAX, WIDTH, seconds, span, titled
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+__all__ = ["draw"]
+
+_COLOURS: Final = {"in flight": "#0072b2", "receive window": "#999999"}
+
+
+def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_client") -> alt.LayerChart:
+    """Bytes in flight when a segment was sent, and the window that was offered, in one direction of a flow.
+
+    Where more segments are in an interval than can be drawn, the greatest flight and the least window of it.
+
+    :raises ValueError: the flow has no segments.
+    """
+    import altair as alt
+    import polars as pl
+
+    own = segments.filter(flow=flow)
+    if own.is_empty():
+        raise ValueError(f"flow {flow} has no segments")
+    origin = own["time"].min()
+    is_sent = pl.col("direction").cast(pl.String) == direction
+    flight = _series(
+        own.filter(is_sent, pl.col("flight_bytes").is_not_null()), "flight_bytes", origin, "in flight"
+    )
+    window = _series(own.filter(~is_sent), "window_bytes", origin, "receive window")
+    both = pl.concat([flight, window])
+    note = "" if own.height <= MARKS_MAX else f"{own.height:,} segments: the greatest flight of each interval"
+    chart = (
+        alt.Chart(both)
+        .mark_line(interpolate="step-after", strokeWidth=1.5)
+        .encode(
+            x=alt.X("time:Q", title="time (s)"),
+            y=alt.Y("bytes:Q", title="bytes"),
+            color=alt.Color(
+                "line:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())), title=None
+            ),
+            tooltip=[alt.Tooltip("time:Q", format=".6f", title="time (s)"), "line", "bytes", "frame"],
+        )
+        .properties(width=WIDTH, height=HEIGHT)
+    )
+    return titled(alt.layer(chart), f"Bytes in flight of flow {flow}, {direction.replace('_', ' ')}", note)
+
+
+def _series(segments: pl.DataFrame, column: str, origin: Any, name: str) -> pl.DataFrame:
+    import polars as pl
+
+    points = segments.select(
+        seconds("time", origin).alias("time"), pl.col(column).cast(pl.Int64).alias("bytes"), "frame"
+    )
+    if points.height > MARKS_MAX:
+        width = span(points["time"]) / MARKS_MAX
+        extreme = pl.col("bytes").arg_max() if column == "flight_bytes" else pl.col("bytes").arg_min()
+        points = (
+            points.group_by((pl.col("time") // width).alias("bin"), maintain_order=True)
+            .agg(pl.all().get(extreme))
+            .drop("bin")
+        )
+    return points.with_columns(line=pl.lit(name))

@@ -1,0 +1,340 @@
+"""Applies a policy to analyses: which rules and thresholds hold."""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.check.baseline import fingerprint
+from tcptrace_http.check.metrics import METRICS, Unit
+from tcptrace_http.check.policy import GRAVITY, Aggregation, CutShort, Level, Match, Policy, Traits
+from tcptrace_http.check.report import CheckReport, Outcome, Status, Subject, Violation
+from tcptrace_http.remedies import settings_for
+from tcptrace_http.report.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.check.policy import Rule, Threshold
+
+__all__ = ["check"]
+
+_COMPARISONS: Final = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+
+
+def check(
+    analyses: Iterable[Analysis],
+    *,
+    policy: Policy,
+    fail_on: Level | None = Level.ERROR,
+    counts: Callable[[Mapping[str, Any]], bool] | None = None,
+) -> CheckReport:
+    """Judge analysed captures by a policy.
+
+    The rules count findings over all captures together; so do thresholds aggregate. Analyses are taken one
+    after the other and not kept. ``counts`` is asked of every finding besides (a row of the table, with
+    ``client_port``): one that it turns down counts for no rule.
+    """
+    seen = _Seen()
+    for analysis in analyses:
+        seen.add(analysis, policy, counts)
+    outcomes = [
+        *_capture_outcomes(policy, seen),
+        *_rule_outcomes(policy, seen),
+        *_threshold_outcomes(policy, seen),
+    ]
+    return CheckReport(outcomes=outcomes, captures=seen.captures, transactions=seen.transactions, fail_on=fail_on)
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What is kept of the analyses: violations, how many connections could not be judged, values of metrics."""
+
+    captures: list[str] = field(default_factory=list)
+    cut_short: list[str] = field(default_factory=list)
+    transactions: int = 0
+    http_flows: int = 0
+    #: By detector and by the rule that counts it.
+    violations: dict[str, dict[Rule, list[Violation]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(list))
+    )
+    #: Connections that a detector could not judge, by detector, and why.
+    unjudged: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    reasons: dict[str, str] = field(default_factory=dict)
+    #: Values by the number of the match that a threshold is of (None of the policy's own) and metric.
+    values: dict[tuple[int | None, str], list[pl.Series]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, analysis: Analysis, policy: Policy, counts: Callable[[Mapping[str, Any]], bool] | None) -> None:
+        import polars as pl
+
+        self.captures.append(analysis.capture.path)
+        if analysis.capture.truncated:
+            self.cut_short.append(analysis.capture.path)
+        self.transactions += analysis.transactions.height
+        self.http_flows += analysis.flows.filter(pl.col("is_http")).height
+        for row in _findings(analysis).iter_rows(named=True):
+            rule = policy.rule(row["detector"], _traits(row))
+            if _counts(row, rule) and (counts is None or counts(row)):
+                self.violations[row["detector"]][rule].append(_violation(row, rule, analysis.capture.path))
+        for detector, flows, reason in analysis.inconclusive.select("detector", "flows", "reason").iter_rows():
+            self.unjudged[detector] += flows
+            self.reasons[detector] = reason
+        for number, metric in _scopes(policy):
+            match = None if number is None else policy.matches[number]
+            self.values[number, metric].append(_values(analysis, metric, match))
+
+
+def _scopes(policy: Policy) -> set[tuple[int | None, str]]:
+    """The metrics that thresholds need, by the number of the match that they are of."""
+    own = {(number, one.metric) for number, match in enumerate(policy.matches) for one in match.thresholds}
+    return own | {(None, one.metric) for one in policy.thresholds}
+
+
+def _findings(analysis: Analysis) -> pl.DataFrame:
+    """The findings, with what their transactions and connections are."""
+    import polars as pl
+
+    of_transactions = analysis.transactions.select(
+        "flow",
+        pl.col("index").alias("transaction"),
+        *("method", "host", "target", "status", "server_software"),
+    )
+    of_flows = analysis.flows.select("flow", "client_port", "server_port", "initial_rtt")
+    return analysis.findings.join(
+        of_transactions, on=["flow", "transaction"], how="left", maintain_order="left"
+    ).join(of_flows, on="flow", how="left", maintain_order="left")
+
+
+def _traits(row: Mapping[str, Any]) -> Traits:
+    return Traits(
+        host=_without_port(row["host"]),
+        path=_path(row["target"]),
+        port=row["server_port"],
+        status=row["status"],
+        method=row["method"],
+    )
+
+
+def _without_port(host: str | None) -> str | None:
+    """The host of a Host field (RFC 9110, section 7.2), also of one with an IPv6 literal."""
+    if host is None:
+        return None
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() and not (name.count(":") and not name.endswith("]")) else host
+
+
+def _path(target: str | None) -> str | None:
+    """The path of a request target, without its query."""
+    return None if target is None else target.partition("?")[0]
+
+
+def _counts(row: Mapping[str, Any], rule: Rule) -> bool:
+    """Whether a finding counts for a rule."""
+    if rule.level is Level.OFF or (row["severity"] == "info" and not rule.structure):
+        return False
+    if row["confidence"] is not None and row["confidence"] < rule.min_confidence:
+        return False
+    lost, rtt = _nanoseconds(row["lost"]), _nanoseconds(row["initial_rtt"])
+    limit = rule.max_lost.of(rtt)
+    return limit == 0 or lost is None or lost > limit
+
+
+def _nanoseconds(value: Any) -> int | None:
+    """A Duration of polars as Python gives it, whose unit there is microseconds, or None."""
+    return None if value is None else round(value.total_seconds() * 1e6) * 1000
+
+
+def _violation(row: Mapping[str, Any], rule: Rule, capture: str) -> Violation:
+    return Violation(
+        name=row["detector"],
+        level=rule.level,
+        message=row["summary"],
+        fingerprint=fingerprint(row["detector"], row["method"], row["host"], row["server_port"], row["target"]),
+        capture=capture,
+        flow=row["flow"],
+        transaction=row["transaction"],
+        first_frame=row["first_frame"],
+        last_frame=row["last_frame"],
+        lost_ns=_nanoseconds(row["lost"]),
+        confidence=row["confidence"],
+        method=row["method"],
+        host=row["host"],
+        target=row["target"],
+        status=row["status"],
+        port=row["server_port"],
+        server_software=row["server_software"],
+        remedy=row["remedy"] or "",
+        settings=settings_for(row["detector"], row["server_software"]),
+        reference=row["reference"] or "",
+    )
+
+
+def _capture_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
+    """What a capture that ends in a packet is taken for: what came after it was not judged."""
+    if policy.cut_short is CutShort.IGNORED:
+        return
+    for path in seen.cut_short:
+        message = "the capture is cut short; what came after that is not judged"
+        is_failed = policy.cut_short is CutShort.FAILED
+        violation = Violation(
+            name="cut-short",
+            level=Level.ERROR,
+            message=f"{path}: {message}",
+            fingerprint=fingerprint("cut-short", path),
+            capture=path,
+        )
+        yield Outcome(
+            subject=Subject.CAPTURE,
+            name=path,
+            level=Level.ERROR,
+            status=Status.FAILED if is_failed else Status.INCONCLUSIVE,
+            message=message,
+            violations=(violation,) if is_failed else (),
+        )
+
+
+def _rule_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
+    for name in policy.named():
+        yield _rule_outcome(name, policy.gravest(name), policy, seen)
+
+
+def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outcome:
+    by_rule = seen.violations.get(name, {})
+    beyond = {rule: found for rule, found in by_rule.items() if len(found) > rule.max}
+    if beyond:
+        found = [one for rule in beyond for one in by_rule[rule]]
+        level = max((rule.level for rule in beyond), key=GRAVITY.index)
+        allowed = min(rule.max for rule in beyond)
+        message = f"{counted(len(found), 'finding')}, {'none' if allowed == 0 else allowed} allowed"
+        return Outcome(
+            subject=Subject.RULE,
+            name=name,
+            level=level,
+            status=Status.FAILED,
+            message=message,
+            violations=found,
+        )
+    unjudged = seen.unjudged.get(name, 0)
+    is_unclear = seen.http_flows == 0 or unjudged / seen.http_flows > policy.max_inconclusive
+    if is_unclear:
+        why = seen.reasons.get(name, "there is no HTTP in the captures")
+        message = f"{unjudged} of {counted(seen.http_flows, 'connection')} could not be judged: {why}"
+        status = Status.INCONCLUSIVE
+    else:
+        tolerated = sum(map(len, by_rule.values()))
+        message = f"{counted(tolerated, 'finding')}, as allowed" if tolerated else "no finding"
+        status = Status.PASSED
+    return Outcome(subject=Subject.RULE, name=name, level=level, status=status, message=message)
+
+
+def _values(analysis: Analysis, metric: str, match: Match | None) -> pl.Series:
+    """The values of a metric in the transactions that a match is for; of a connection, of its first one."""
+    import polars as pl
+
+    values = METRICS[metric].values(analysis).drop_nulls("value")
+    if match is None:
+        return values.select("value").collect()["value"]
+    fitting = _fitting(analysis, match)
+    of_transactions = values.filter(pl.col("transaction").is_not_null()).join(
+        fitting.lazy(), on=["flow", "transaction"], how="semi"
+    )
+    first = fitting.filter(transaction=0).select("flow").lazy()
+    of_flows = values.filter(pl.col("transaction").is_null()).join(first, on="flow", how="semi")
+    return pl.concat([of_transactions, of_flows]).select("value").collect()["value"]
+
+
+def _fitting(analysis: Analysis, match: Match) -> pl.DataFrame:
+    """Flow and number of the transactions that a match is for."""
+    import polars as pl
+
+    ports = analysis.flows.select("flow", "server_port")
+    rows = analysis.transactions.select("flow", "index", "host", "target", "status", "method").join(
+        ports, on="flow", how="left"
+    )
+    kept = [(row["flow"], row["index"]) for row in rows.iter_rows(named=True) if match.fits(_traits(row))]
+    schema = {"flow": rows.schema["flow"], "transaction": rows.schema["index"]}
+    return pl.DataFrame(kept, schema=schema, orient="row")
+
+
+def _threshold_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
+    for one in policy.thresholds:
+        yield _threshold_outcome(one, one.text, seen, seen.values[None, one.metric])
+    for number, match in enumerate(policy.matches):
+        for one in match.thresholds:
+            yield _threshold_outcome(one, f"{one.text} ({match.words})", seen, seen.values[number, one.metric])
+
+
+def _threshold_outcome(one: Threshold, name: str, seen: _Seen, parts: Sequence[pl.Series]) -> Outcome:
+    import polars as pl
+
+    values = pl.concat(parts) if parts else pl.Series(dtype=pl.Float64)
+    value = _aggregated(one, values)
+    if value is None:
+        status, message = Status.INCONCLUSIVE, "there is nothing to measure in the captures"
+    else:
+        status = Status.PASSED if _COMPARISONS[one.comparison](value, one.limit) else Status.FAILED
+        message = f"{_aggregate_name(one)} is {_written(value, one)}"
+    violation = Violation(
+        name=one.metric,
+        level=one.level,
+        message=f"{name}: {message}",
+        fingerprint=fingerprint(name),
+        capture=seen.captures[0] if len(seen.captures) == 1 else None,
+    )
+    return Outcome(
+        subject=Subject.THRESHOLD,
+        name=name,
+        level=one.level,
+        status=status,
+        message=message,
+        violations=(violation,) if status is Status.FAILED else (),
+    )
+
+
+def _aggregated(one: Threshold, values: pl.Series) -> float | None:
+    """The aggregate; None of nothing, except its count."""
+    match one.aggregation:
+        case Aggregation.COUNT:
+            return float(len(values))
+        case Aggregation.AVERAGE:
+            found = values.mean()
+        case Aggregation.MAXIMUM:
+            found = values.max()
+        case Aggregation.MINIMUM:
+            found = values.min()
+        case Aggregation.MEDIAN:
+            found = values.median()
+        case Aggregation.PERCENTILE:
+            # Linear between neighbours, as k6 and numpy have it.
+            found = values.quantile(one.percentile / 100, "linear")
+    return None if found is None else float(found)  # type: ignore[arg-type]
+
+
+def _aggregate_name(one: Threshold) -> str:
+    if one.aggregation is Aggregation.PERCENTILE:
+        return f"p({one.percentile:g})"
+    return one.aggregation.value
+
+
+def _written(value: float, one: Threshold) -> str:
+    unit = Unit.COUNT if one.aggregation is Aggregation.COUNT else METRICS[one.metric].unit
+    match unit:
+        case Unit.NANOSECONDS:
+            return duration(round(value))
+        case Unit.SHARE:
+            return f"{value:.1%}"
+        case Unit.BYTES:
+            return f"{value:,.0f} bytes"
+        case Unit.COUNT:
+            return f"{value:g}"

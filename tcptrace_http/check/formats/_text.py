@@ -1,0 +1,41 @@
+"""A violation in words, as several formats have it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.report.quantity import duration
+
+if TYPE_CHECKING:
+    from tcptrace_http.check.report import Violation
+
+__all__ = ["advice", "place", "sentence"]
+
+
+def place(violation: Violation) -> str:
+    """Where it is: ``GET /a (slow.pcap: flow 3, frames 10 to 14)``."""
+    request = " ".join(filter(None, (violation.method, violation.target)))
+    parts = []
+    if violation.flow is not None:
+        parts.append(f"flow {violation.flow}")
+    if violation.first_frame is not None:
+        parts.append(f"frames {violation.first_frame} to {violation.last_frame}")
+    inside = ": ".join(filter(None, (violation.capture, ", ".join(parts))))
+    return f"{request} ({inside})" if request and inside else request or inside
+
+
+def sentence(violation: Violation) -> str:
+    """What, where, what it cost and what to change, on one line."""
+    lost = f" Lost {duration(violation.lost_ns)}." if violation.lost_ns else ""
+    where = place(violation)
+    return " ".join(filter(None, (f"{where}:" if where else "", f"{violation.message}.{lost}", advice(violation))))
+
+
+def advice(violation: Violation) -> str:
+    """What to change, with the settings."""
+    settings = "; ".join(violation.settings)
+    return " ".join(filter(None, (_stopped(violation.remedy), f"Settings: {settings}" if settings else "")))
+
+
+def _stopped(text: str) -> str:
+    return text if not text or text.endswith(".") else f"{text}."

@@ -1,0 +1,44 @@
+"""GitLab Code Quality: a JSON array of issues, as a merge request shows them.
+
+The fields are those that GitLab documents for its report ("Code Quality report format"): description,
+check_name, fingerprint (no two the same in a report), severity, location.path and lines.begin.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.check.baseline import fingerprint
+from tcptrace_http.check.formats._text import sentence
+from tcptrace_http.check.policy import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tcptrace_http.check.report import CheckReport
+
+__all__ = ["render"]
+
+_SEVERITIES: Final = {Level.ERROR: "major", Level.WARNING: "minor", Level.OFF: "info"}
+
+
+def render(report: CheckReport) -> str:
+    """The array; violations that the baseline has are left out."""
+    return json.dumps(list(_issues(report)), indent=1, ensure_ascii=False) + "\n"
+
+
+def _issues(report: CheckReport) -> Iterator[dict[str, Any]]:
+    seen: Counter[str] = Counter()
+    for violation in report.violations:
+        if violation.is_known:
+            continue
+        seen[violation.fingerprint] += 1
+        yield {
+            "description": sentence(violation),
+            "check_name": violation.name,
+            "fingerprint": fingerprint(violation.fingerprint, seen[violation.fingerprint]),
+            "severity": _SEVERITIES[violation.level],
+            "location": {"path": violation.capture or "captures", "lines": {"begin": 1}},
+        }

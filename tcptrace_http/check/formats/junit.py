@@ -1,0 +1,71 @@
+"""JUnit XML, as CI systems read it: a test suite of rules and one of thresholds, a test case each.
+
+The elements are those of the common schema (jenkins-xunit's ``junit-10.xsd``): a violation is a
+``failure``, what could not be judged is ``skipped`` with its reason, a capture that cannot be read an ``error``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from xml.etree import ElementTree as ET
+
+from tcptrace_http.check.formats._text import sentence
+from tcptrace_http.check.report import Status, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tcptrace_http.check.report import CheckReport, Outcome
+
+__all__ = ["render"]
+
+_PROGRAM: Final = "tcptrace-http"
+_SUITES: Final = {
+    Subject.CAPTURE: "captures",
+    Subject.CONTROL: "controls",
+    Subject.RULE: "rules",
+    Subject.THRESHOLD: "thresholds",
+}
+
+
+def render(report: CheckReport) -> str:
+    """One ``testsuites`` document."""
+    root = ET.Element("testsuites", name=_PROGRAM)
+    for subject, name in _SUITES.items():
+        outcomes = [outcome for outcome in report.outcomes if outcome.subject is subject]
+        unreadable = report.unreadable if subject is Subject.CAPTURE else ()
+        if outcomes or unreadable:
+            root.append(_suite(name, outcomes, unreadable))
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _suite(name: str, outcomes: Sequence[Outcome], unreadable: Sequence[str]) -> ET.Element:
+    cases = [_case(name, outcome) for outcome in outcomes] + [_error(name, message) for message in unreadable]
+    failures = sum(case.find("failure") is not None for case in cases)
+    skipped = sum(case.find("skipped") is not None for case in cases)
+    suite = ET.Element("testsuite", name=f"{_PROGRAM}.{name}", tests=str(len(cases)))
+    suite.attrib |= {"failures": str(failures), "errors": str(len(unreadable)), "skipped": str(skipped)}
+    suite.extend(cases)
+    return suite
+
+
+def _case(suite: str, outcome: Outcome) -> ET.Element:
+    case = ET.Element("testcase", classname=f"{_PROGRAM}.{suite}", name=_printable(outcome.name))
+    if outcome.status is Status.FAILED:
+        failure = ET.SubElement(case, "failure", type=outcome.level, message=_printable(outcome.message))
+        failure.text = _printable("\n".join(sentence(one) for one in outcome.violations if not one.is_known))
+    elif outcome.status is Status.INCONCLUSIVE:
+        ET.SubElement(case, "skipped", message=_printable(outcome.message))
+    return case
+
+
+def _error(suite: str, message: str) -> ET.Element:
+    case = ET.Element("testcase", classname=f"{_PROGRAM}.{suite}", name="readable")
+    ET.SubElement(case, "error", type="unreadable", message=_printable(message))
+    return case
+
+
+def _printable(text: str) -> str:
+    """Without what XML 1.0 cannot hold: control characters and lone surrogates, as captures have them."""
+    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)

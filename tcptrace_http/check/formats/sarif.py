@@ -1,0 +1,107 @@
+"""SARIF 2.1.0 (OASIS), as code scanning reads it.
+
+GitHub's further rules are kept: every result has a location (the capture's file; without one, the
+policy's subject), ``partialFingerprints``, and a rule with a help text; no more than 25,000 results a run.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from tcptrace_http.check.formats._text import advice, sentence
+from tcptrace_http.check.policy import Level
+from tcptrace_http.check.report import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tcptrace_http.check.report import CheckReport, Outcome, Violation
+
+__all__ = ["render"]
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "none"}
+#: "Upload will be rejected beyond this" (GitHub, SARIF support for code scanning).
+_RESULTS_MAX: Final = 25_000
+_FINGERPRINT: Final = "tcptraceHttp/v1"
+
+
+def render(report: CheckReport) -> str:
+    """One log with one run."""
+    run = {
+        "tool": {"driver": _driver(report)},
+        "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(report)],
+        "results": list(_results(report))[:_RESULTS_MAX],
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+
+
+def _driver(report: CheckReport) -> dict[str, Any]:
+    from tcptrace_http import __version__
+
+    return {
+        "name": "tcptrace-http",
+        "semanticVersion": __version__,
+        "rules": [_rule(outcome) for outcome in report.outcomes if outcome.violations],
+    }
+
+
+def _rule(outcome: Outcome) -> dict[str, Any]:
+    from tcptrace_http.detectors import DETECTORS
+
+    detector = DETECTORS.get(outcome.name)
+    short, _, rest = (detector.doc if detector else outcome.name).partition("\n")
+    return {
+        "id": outcome.name,
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": short},
+        "help": {"text": rest.strip() or short},
+        "defaultConfiguration": {"level": _LEVELS[outcome.level]},
+    }
+
+
+def _invocation(report: CheckReport) -> dict[str, Any]:
+    """Whether all was read; what could not be judged is told as notifications."""
+    unclear = [outcome for outcome in report.outcomes if outcome.status is Status.INCONCLUSIVE]
+    notes = [{"level": "warning", "message": {"text": f"{one.name}: {one.message}"}} for one in unclear]
+    notes += [{"level": "error", "message": {"text": message}} for message in report.unreadable]
+    return {"executionSuccessful": not report.unreadable, "toolExecutionNotifications": notes}
+
+
+def _results(report: CheckReport) -> Iterator[dict[str, Any]]:
+    for outcome in report.outcomes:
+        for violation in outcome.violations:
+            yield _result(outcome.name, violation, report)
+
+
+def _result(rule: str, violation: Violation, report: CheckReport) -> dict[str, Any]:
+    path = violation.capture or next(iter(report.captures), "captures")
+    result: dict[str, Any] = {
+        "ruleId": rule,
+        "level": _LEVELS[violation.level],
+        "message": {"text": sentence(violation)},
+        "locations": [{"physicalLocation": _physical(path)}],
+        "partialFingerprints": {_FINGERPRINT: violation.fingerprint},
+        "baselineState": "unchanged" if violation.is_known else "new",
+        "properties": {
+            "lostNs": violation.lost_ns,
+            "flow": violation.flow,
+            "transaction": violation.transaction,
+            "firstFrame": violation.first_frame,
+            "lastFrame": violation.last_frame,
+            "confidence": violation.confidence,
+            "remedy": advice(violation),
+        },
+    }
+    return result
+
+
+def _physical(path: str) -> dict[str, Any]:
+    """A capture has no lines; viewers want one."""
+    is_relative = not PurePath(path).is_absolute()
+    uri = quote(PurePath(path).as_posix()) if is_relative else PurePath(path).as_uri()
+    return {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}

@@ -1,0 +1,80 @@
+"""What a policy may name: detectors, metrics and presets, a line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tcptrace_http.check.metrics import METRICS
+from tcptrace_http.check.policy_file import PRESETS
+from tcptrace_http.detectors import DETECTORS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["listing", "policy_template"]
+
+
+def listing() -> str:
+    """All names with what they mean."""
+    return "\n".join(_lines()) + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield from _section("rules: findings of these detectors", _detectors())
+    yield ""
+    metrics = {name: f"{metric.doc} ({metric.unit})" for name, metric in METRICS.items()}
+    yield from _section("thresholds: aggregates (avg count max med min p(N)) of these metrics", metrics)
+    yield ""
+    yield from _section("presets", PRESETS)
+
+
+def _section(title: str, entries: Mapping[str, str]) -> Iterator[str]:
+    yield title
+    width = max(map(len, entries))
+    for name, meaning in entries.items():
+        yield f"  {name:<{width}}  {meaning}"
+
+
+def _detectors() -> dict[str, str]:
+    """Each detector with the first line of its docstring."""
+    return {name: detector.doc.partition("\n")[0].rstrip(".") for name, detector in DETECTORS.items()}
+
+
+def policy_template() -> str:
+    """A policy that says what ``recommended`` says, with every other detector and metric as comments."""
+    from tcptrace_http.check.policy import OFF
+    from tcptrace_http.check.policy_file import preset
+
+    rules = preset("recommended").rules
+    meanings = _detectors()
+    width = max(map(len, meanings))
+    lines = [
+        "# A policy of tcptrace-http check: which findings may be in a capture, and what its figures may reach.",
+        "# tcptrace-http explain NAME says what a detector looks for; check --list has all names.",
+        "",
+        'extends = "recommended"          # or strict, lan, satellite, or a file beside this one',
+        'max-inconclusive = "50%"         # connections that a rule may be unable to judge',
+        'cut-short = "inconclusive"       # a capture that ends in a packet: ignored, inconclusive, failed',
+        "",
+        "# A level (off, warn, error), or a level with options:",
+        '#   ["error", { max = 2, max-ms = "2*rtt", min-confidence = 0.8, structure = true }]',
+        "# max: findings that are allowed; max-ms: those that lost no more do not count (milliseconds, or round",
+        "# trips); structure: findings that cost nothing on this path count too.",
+        "[rules]",
+    ]
+    for name, meaning in meanings.items():
+        level = rules.get(name, OFF).level
+        mark = "# " if name not in rules else ""
+        lines.append(f'{mark}{name} = "{level}"{" " * (width - len(name))}  # {meaning}')
+    lines += ["", "# Aggregates: avg count max med min p(N). A second word is the level.", "[thresholds]"]
+    lines += [f'# {name} = ["p(95)<..."]  # {metric.doc} ({metric.unit})' for name, metric in METRICS.items()]
+    lines += [
+        "",
+        "# Other rules for some transactions: those of a host, path, port, status or method. The last that",
+        "# fits has the last word.",
+        "# [[match]]",
+        '# path = "/downloads/*"',
+        '# rules = { slow-start-restart = "off" }',
+        '# thresholds = { ttfb = ["p(95)<2s"] }',
+    ]
+    return "\n".join(lines) + "\n"

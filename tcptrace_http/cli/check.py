@@ -1,0 +1,228 @@
+"""``tcptrace-http check``: captures judged by a policy, for CI."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tcptrace_http.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.check import CheckReport, Level, Policy
+
+__all__ = ["Judging", "check", "concluded", "judging_options", "output_files", "policy_of"]
+
+EXIT_FAILED: Final = 1
+EXIT_UNUSABLE: Final = 2
+EXIT_INCONCLUSIVE: Final = 3
+#: The policy where none is named.
+_DEFAULT_PRESET: Final = "recommended"
+#: As ``FORMATS`` of :mod:`tcptrace_http.check.formats` has them; a test compares. Importing it takes time.
+FORMAT_NAMES: Final = ("text", "json", "junit", "sarif", "github", "gitlab", "tap", "markdown")
+_PRESET_NAMES: Final = ("recommended", "strict", "lan", "satellite")
+
+
+def judging_options(command: click.decorators.FC) -> click.decorators.FC:
+    """The options of every command that judges by a policy."""
+    options = (
+        click.option("--policy", type=click.Path(path_type=Path), help="Judge by this TOML file."),
+        click.option(
+            "--preset",
+            type=click.Choice(_PRESET_NAMES),
+            help="Judge by a policy that comes with the program. Default: recommended.",
+        ),
+        click.option("--select", multiple=True, metavar="NAME", help="Judge only these detectors and metrics."),
+        click.option("--ignore", multiple=True, metavar="NAME", help="Do not judge these detectors and metrics."),
+        click.option(
+            "--fail-on",
+            type=click.Choice(("error", "warning", "never")),
+            default="error",
+            show_default=True,
+            help="The least grave level that makes the exit code 1.",
+        ),
+        click.option(
+            "--baseline",
+            type=click.Path(path_type=Path),
+            help="Only what this file does not have fails; written by --write-baseline.",
+        ),
+        click.option(
+            "--write-baseline", type=click.Path(path_type=Path), help="Write all violations to this file."
+        ),
+        click.option(
+            "--output-format",
+            type=click.Choice(FORMAT_NAMES),
+            default="text",
+            show_default=True,
+            help="What goes to standard output.",
+        ),
+        click.option(
+            "--output-file",
+            "output_files",
+            multiple=True,
+            metavar="FORMAT:PATH",
+            help="Write the report to a file too; may be given several times.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Judging:
+    """What :func:`judging_options` were given."""
+
+    policy: Path | None
+    preset: str | None
+    select: tuple[str, ...]
+    ignore: tuple[str, ...]
+    fail_on: str
+    baseline: Path | None
+    write_baseline: Path | None
+    output_format: str
+    output_files: tuple[str, ...]
+
+    @property
+    def level(self) -> Level | None:
+        """From which level on a violation fails."""
+        from tcptrace_http.check import Level
+
+        return None if self.fail_on == "never" else Level(self.fail_on)
+
+
+@click.command()
+@click.argument("captures", metavar="CAPTURE...", nargs=-1)
+@judging_options
+@click.option("--list", "lists", is_flag=True, help="List detectors, metrics and presets, and end.")
+@click.option("--jobs", type=click.IntRange(min=1), help="Threads. Default: one for each core.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool, **judging: object) -> int:
+    r"""Judge captures by a policy; the exit code says whether it holds.
+
+    \b
+    0  it holds
+    1  a rule or threshold is violated, at the level of --fail-on or above
+    2  a capture or the policy cannot be used
+    3  nothing is violated, but something could not be judged
+
+    Rules allow or forbid findings of detectors, thresholds limit metrics: see tcptrace-http init, which
+    writes a policy with comments, and --list.
+
+    \b
+    Examples:
+      tcptrace-http check api.pcapng
+      tcptrace-http check *.pcap --policy tcp.toml --output-file sarif:tcp.sarif
+      tcptrace-http check new.pcap --baseline known.json --fail-on warning
+    """
+    if lists:
+        from tcptrace_http.check.listing import listing
+
+        click.echo(listing(), nl=False)
+        return 0
+    if not captures:
+        raise click.UsageError("Missing argument 'CAPTURE...'.")
+    asked = Judging(**judging)  # type: ignore[arg-type]
+    from tcptrace_http.check import check as judge
+
+    files = output_files(asked.output_files)
+    unreadable: list[str] = []
+    analyses = _analyses(captures, jobs, quiet, unreadable)
+    report = judge(analyses, policy=policy_of(asked), fail_on=asked.level)
+    return concluded(replace(report, unreadable=tuple(unreadable)), asked, files)
+
+
+def concluded(report: CheckReport, asked: Judging, files: Mapping[str, Path]) -> int:
+    """Write what is asked for; the exit code."""
+    from tcptrace_http.check import baseline as baselines
+
+    if asked.write_baseline is not None:
+        asked.write_baseline.write_text(baselines.baseline_of(report), encoding="utf-8")
+    if asked.baseline is not None:
+        report = baselines.against(report, baselines.load_baseline(asked.baseline))
+    _written(report, asked.output_format, files)
+    return _exit_code(report)
+
+
+def policy_of(asked: Judging) -> Policy:
+    """The policy that the options name, cut down to what is selected.
+
+    :raises click.UsageError: two policies are named, or a name is none of a detector or metric.
+    """
+    from tcptrace_http.check import load_policy, preset
+    from tcptrace_http.check.metrics import METRICS
+    from tcptrace_http.detectors import DETECTORS
+
+    if asked.policy is not None and asked.preset is not None:
+        raise click.UsageError(
+            "--policy and --preset are two policies; a file extends a preset with extends = NAME"
+        )
+    known = {*DETECTORS, *METRICS}
+    for name in (*asked.select, *asked.ignore):
+        if name not in known:
+            raise click.UsageError(_unknown(name, known))
+    policy = load_policy(asked.policy) if asked.policy is not None else preset(asked.preset or _DEFAULT_PRESET)
+    return policy.only(selected=frozenset(asked.select), ignored=frozenset(asked.ignore))
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, sorted(known), n=1)
+    hint = f"did you mean {near[0]!r}?" if near else "--list has all of them"
+    return f"there is no detector or metric {name!r}; {hint}"
+
+
+def output_files(written: tuple[str, ...]) -> dict[str, Path]:
+    """The files to write, by format."""
+    files = {}
+    for one in written:
+        name, colon, path = one.partition(":")
+        if not colon or not path or name not in FORMAT_NAMES:
+            raise click.UsageError(
+                f"--output-file {one}: write FORMAT:PATH, FORMAT one of {', '.join(FORMAT_NAMES)}"
+            )
+        files[name] = Path(path)
+    return files
+
+
+def _analyses(
+    captures: tuple[str, ...], jobs: int | None, quiet: bool, unreadable: list[str]
+) -> Iterator[Analysis]:
+    """The captures, one after the other; what cannot be read is told and noted."""
+    from tcptrace_http import analysis
+    from tcptrace_http.capture import expand
+    from tcptrace_http.errors import CaptureError
+
+    for path in expand(captures):
+        try:
+            with Progress(quiet=quiet) as progress:
+                yield analysis.analyze(path, jobs=jobs, progress=progress)
+        except CaptureError as error:
+            click.echo(f"tcptrace-http: {error}", err=True)
+            unreadable.append(str(error))
+
+
+def _written(report: CheckReport, output_format: str, files: Mapping[str, Path]) -> None:
+    """Write the report to standard output and to files."""
+    from tcptrace_http.check.formats import render
+
+    for name, path in files.items():
+        path.write_text(render(report, name), encoding="utf-8")
+    click.echo(render(report, output_format), nl=False)
+
+
+def _exit_code(report: CheckReport) -> int:
+    """What the verdict is to a shell."""
+    from tcptrace_http.check import Verdict
+
+    if report.verdict is Verdict.FAILED:
+        return EXIT_FAILED
+    if report.unreadable:
+        return EXIT_UNUSABLE
+    return EXIT_INCONCLUSIVE if report.verdict is Verdict.INCONCLUSIVE else 0

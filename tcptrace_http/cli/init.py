@@ -1,0 +1,25 @@
+"""``tcptrace-http init``: a policy to begin with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+__all__ = ["init"]
+
+_DEFAULT_PATH: Final = Path("tcptrace-http.toml")
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), default=_DEFAULT_PATH)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+def init(path: Path, force: bool) -> None:
+    """Write a policy with comments to PATH (tcptrace-http.toml), for check and probe."""
+    if path.exists() and not force:
+        raise click.UsageError(f"{path} is there already; --force writes over it")
+    from tcptrace_http.check.listing import policy_template
+
+    path.write_text(policy_template(), encoding="utf-8")
+    click.echo(f"tcptrace-http: wrote {path}; judge with: tcptrace-http check CAPTURE --policy {path}", err=True)

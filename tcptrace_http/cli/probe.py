@@ -1,0 +1,79 @@
+"""``tcptrace-http probe``: a live server judged by a policy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from tcptrace_http.cli.check import Judging, concluded, judging_options, output_files, policy_of
+
+__all__ = ["probe"]
+
+
+@click.command()
+@click.argument("url")
+@judging_options
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="Ask for this document of the server too.")
+@click.option("--save", type=click.Path(path_type=Path), help="Keep the capture in this file.")
+@click.option("--no-capture", is_flag=True, help="Judge by the sockets' own times, without packets.")
+@click.option("--interface", metavar="NAME", help="Capture here. Default: where the route to the server leads.")
+@click.option("--time-limit", type=click.FloatRange(min=1), default=60, show_default=True, help="Seconds in all.")
+@click.option(
+    "--max-requests", type=click.IntRange(min=1), default=300, show_default=True, help="Requests in all."
+)
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="At most so many requests a second.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
+    url: str,
+    paths: tuple[str, ...],
+    save: Path | None,
+    no_capture: bool,
+    interface: str | None,
+    time_limit: float,
+    max_requests: int,
+    rate: float | None,
+    quiet: bool,
+    **judging: object,
+) -> int:
+    r"""Ask a live server what brings out a bad configuration, and judge what it does.
+
+    Only the server that URL names is asked, over plain HTTP. Name a static document of 100 kB or more: parts
+    of it (Range) stand for documents of other sizes. As root, or with the capability to capture, the packets
+    of the probe's own connections are captured with tcpdump and analysed; else the sockets' times are judged.
+
+    \b
+    0  the policy holds
+    1  a rule or threshold is violated, at the level of --fail-on or above
+    2  the server cannot be reached or speaks no HTTP, or the policy cannot be used
+    3  nothing is violated, but something could not be judged
+
+    \b
+    Examples:
+      tcptrace-http probe http://localhost:8080/large.html
+      tcptrace-http probe localhost/a.js --policy tcp.toml --output-file junit:tcp.xml
+      tcptrace-http probe http://10.0.0.2/ --path /small.json --save probe.pcap
+    """
+    from tcptrace_http.probe import Limits
+    from tcptrace_http.probe import probe as run
+
+    asked = Judging(**judging)  # type: ignore[arg-type]
+    files = output_files(asked.output_files)
+    report = run(
+        url,
+        policy=policy_of(asked),
+        limits=Limits(time=time_limit, requests=max_requests, rate=rate),
+        paths=paths,
+        fail_on=asked.level,
+        captures=not no_capture,
+        interface=interface,
+        save=save,
+        progress=None if quiet or not sys.stderr.isatty() else _shown,
+    )
+    return concluded(report, asked, files)
+
+
+def _shown(step: str) -> None:
+    """Shows the step on a terminal, over the one before."""
+    click.echo(f"\r\x1b[Kprobing: {step}" if step else "\r\x1b[K", err=True, nl=False)

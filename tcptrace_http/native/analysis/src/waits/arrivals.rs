@@ -1,0 +1,134 @@
+//! The slowest link of the path to an observer near the receiver, as the distances of segments tell it.
+//!
+//! Two segments of a connection come no closer together than the slowest link takes for the second. So each
+//! distance bounds from above what a byte takes there, and what several of them agree on is that: applications
+//! do not write as regularly, in proportion to the size of each segment.
+
+/// Headers of Ethernet, IP and TCP without options.
+const HEADER_BYTES: u32 = 54;
+const PICOSECONDS: i64 = 1_000;
+/// Of less payload the headers' share is too large to know them as little as that.
+const PAYLOAD_MIN: u32 = 256;
+/// Two distances agree that differ by no more than this share of them: options are as much of the headers.
+const AGREE_SHARE: i64 = 40;
+/// As many distances show a link.
+const AGREEING_MIN: u32 = 2;
+/// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
+const SLOWEST_PS: i64 = 278_000_000;
+/// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.
+const SLOW_MIN_NS: i64 = 2_000_000;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Arrivals {
+    /// What a byte takes, at most.
+    byte_ps: Option<i64>,
+    /// Distances that agree on it.
+    agreeing: u32,
+}
+
+impl Arrivals {
+    /// A segment came so long after what the link carried before it; `rtt_ns` is the path's, on which the headers
+    /// of a handshake alone take their time.
+    pub(super) fn came_after(&mut self, gap_ns: i64, bytes: u32, segments: u32, rtt_ns: i64) {
+        let most_ps = per_byte(rtt_ns, i64::from(HEADER_BYTES)).min(SLOWEST_PS);
+        let sample_ps = per_byte(gap_ns, size(bytes, segments));
+        if bytes < PAYLOAD_MIN || sample_ps > most_ps {
+            return;
+        }
+        let Some(byte_ps) = self.byte_ps else {
+            self.begin_with(sample_ps);
+            return;
+        };
+        let slack = byte_ps / AGREE_SHARE;
+        if sample_ps < byte_ps.saturating_sub(slack) {
+            self.begin_with(sample_ps);
+        } else if sample_ps <= byte_ps.saturating_add(slack) {
+            self.byte_ps = Some(byte_ps.min(sample_ps));
+            self.agreeing = self.agreeing.saturating_add(1);
+        }
+    }
+
+    /// What else may have been the link's time: it shows no pace, but may agree with one.
+    pub(super) fn may_agree(&mut self, elapsed_ns: i64, bytes: u32, segments: u32) {
+        let sample_ps = per_byte(elapsed_ns, size(bytes, segments));
+        let Some(byte_ps) = self.byte_ps else {
+            return;
+        };
+        let difference = sample_ps.saturating_sub(byte_ps).saturating_abs();
+        if difference <= byte_ps / AGREE_SHARE {
+            self.agreeing = self.agreeing.saturating_add(1);
+        }
+    }
+
+    fn begin_with(&mut self, sample_ps: i64) {
+        self.byte_ps = Some(sample_ps);
+        self.agreeing = 1;
+    }
+
+    /// What a segment takes on the slowest link, if that is a slow one and known.
+    pub(super) fn takes_ns(self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
+        let byte_ps = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN)?;
+        let of = |size: i64| byte_ps.saturating_mul(size) / PICOSECONDS;
+        (of(size(full_bytes, 1)) >= SLOW_MIN_NS).then(|| of(size(bytes, segments)))
+    }
+
+    /// As much later a segment may come that nothing held: a packet without payload went before it.
+    pub(super) fn slack_ns(self) -> i64 {
+        let header = i64::from(HEADER_BYTES);
+        self.byte_ps.unwrap_or(0).saturating_mul(header) / PICOSECONDS
+    }
+}
+
+fn size(bytes: u32, segments: u32) -> i64 {
+    i64::from(bytes).saturating_add(i64::from(segments.saturating_mul(HEADER_BYTES)))
+}
+
+fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
+    let elapsed_ps = elapsed_ns.max(0).saturating_mul(PICOSECONDS);
+    elapsed_ps.checked_div(size).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn after(distances: &[(i64, u32)]) -> Arrivals {
+        let mut arrivals = Arrivals::default();
+        for (gap_ns, bytes) in distances {
+            arrivals.came_after(*gap_ns, *bytes, 1, 20 * MS);
+        }
+        arrivals
+    }
+
+    #[test]
+    fn distances_in_proportion_to_the_segments_are_a_slow_link() {
+        // 8 bits at 80 kbit/s are 0.1 ms.
+        let arrivals = after(&[(100 * MS, 946), (50 * MS, 446)]);
+        assert_eq!(arrivals.takes_ns(146, 1, 946), Some(20 * MS));
+    }
+
+    #[test]
+    fn distances_that_disagree_are_the_applications() {
+        let arrivals = after(&[(100 * MS, 946), (70 * MS, 446), (40 * MS, 446)]);
+        assert_eq!(arrivals.takes_ns(146, 1, 946), None);
+    }
+
+    #[test]
+    fn a_round_trip_that_agrees_with_a_single_distance_shows_the_link() {
+        let mut arrivals = after(&[(100 * MS, 946)]);
+        assert_eq!(arrivals.takes_ns(946, 1, 946), None);
+        arrivals.may_agree(140 * MS, 946, 1);
+        assert_eq!(arrivals.takes_ns(946, 1, 946), None);
+        arrivals.may_agree(150 * MS, 1446, 1);
+        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(100 * MS));
+    }
+
+    #[test]
+    fn a_fast_link_and_one_on_which_no_handshake_had_come_are_none() {
+        assert_eq!(after(&[(MS, 946), (MS, 946)]).takes_ns(946, 1, 946), None);
+        let longer = after(&[(500 * MS, 946), (500 * MS, 946)]);
+        assert_eq!(longer.takes_ns(946, 1, 946), None);
+    }
+}

@@ -1,0 +1,204 @@
+"""What a server's habits are, from when its responses came to the probe's own sockets: no capture needed.
+
+A pause inside a response that is longer than any scheduling, in at least half of the requests of one
+size, is a habit. Whether the server waited for an ACK shows from the same requests with every segment
+acknowledged at once (``quick_acks``): a pause that is gone there was ended by a delayed ACK.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.probe.workload import CONTROL, EXPECTATION, REPEATS, RESTART_BYTES, RESTART_RTT_NS, SERIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from tcptrace_http.probe.connection import Exchange
+    from tcptrace_http.probe.session import Session
+
+__all__ = ["PAUSE_NS", "Habit", "habits"]
+
+#: Shorter than Linux's shortest delayed ACK (40 ms; TCP_DELACK_MIN), longer than what a busy machine takes.
+PAUSE_NS: Final = 30_000_000
+#: The timer of TCP_CORK: 200 ms, and what scheduling adds (tcp(7)).
+_CORK_NS: Final = (195_000_000, 290_000_000)
+#: So many of the repeated requests.
+_HABIT_SHARE: Final = 0.5
+_TEXT: Final = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
+#: Below this a compressed text saves no segment.
+_WORTH_COMPRESSING: Final = 1460
+_TEXT_STATUS: Final = 200
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Habit:
+    """Something the server does, named as the detector that finds it in a capture."""
+
+    detector: str
+    summary: str
+    #: The exchange that shows it.
+    example: Exchange
+    lost_ns: int
+    remedy: str = ""
+
+
+def habits(session: Session) -> list[Habit]:
+    """All habits that the exchanges show."""
+    by_step: dict[str, list[Exchange]] = defaultdict(list)
+    for exchange in session.exchanges:
+        by_step[exchange.step].append(exchange)
+    return [
+        *_stalls(by_step),
+        *_closing(by_step),
+        *_unanswered(by_step),
+        *_uncompressed(by_step),
+        *_awaited(by_step),
+        *_restarting(by_step, session.rtt_ns),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """The longest pause inside a response: its length, and the bytes before and behind it."""
+
+    length: int
+    before: int
+    behind: int
+
+
+def _pause(exchange: Exchange) -> _Pause | None:
+    pieces = exchange.pieces
+    gaps = [later.time - earlier.time for earlier, later in pairwise(pieces)]
+    if not gaps or max(gaps) < PAUSE_NS:
+        return None
+    at = gaps.index(max(gaps)) + 1
+    return _Pause(max(gaps), sum(each.size for each in pieces[:at]), sum(each.size for each in pieces[at:]))
+
+
+def _stalls(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
+    for step, exchanges in by_step.items():
+        if not step.startswith(f"{SERIAL} "):
+            continue
+        pauses = [(each, pause) for each in exchanges if (pause := _pause(each)) is not None]
+        if len(exchanges) < REPEATS or len(pauses) < _HABIT_SHARE * len(exchanges):
+            continue
+        control = by_step.get(step.replace(SERIAL, CONTROL, 1), [])
+        still = sum(_pause(each) is not None for each in control)
+        yield from _stall(
+            pauses, len(exchanges), is_released=bool(control) and still < _HABIT_SHARE * len(control)
+        )
+
+
+def _stall(pauses: Sequence[tuple[Exchange, _Pause]], asked: int, *, is_released: bool) -> Iterator[Habit]:
+    example, shown = pauses[0]
+    lost = round(statistics.median(pause.length for _, pause in pauses))
+    often = f"{len(pauses)} of {asked} responses of {example.body_bytes} bytes paused for {lost / 1e6:.0f} ms"
+    if is_released:
+        yield Habit(
+            detector=_nagle_kind(example, shown),
+            summary=f"{often} after {shown.before} bytes, and none of them does when ACKs are not delayed",
+            example=example,
+            lost_ns=lost,
+            remedy="Turn Nagle's algorithm off (TCP_NODELAY), or write head and body together",
+        )
+    elif _CORK_NS[0] <= lost <= _CORK_NS[1]:
+        yield Habit(
+            detector="cork-timeout",
+            summary=f"{often} before the last {shown.behind} bytes, whether ACKs are delayed or not",
+            example=example,
+            lost_ns=lost,
+            remedy="Take TCP_CORK or MSG_MORE back when the response is written",
+        )
+
+
+def _nagle_kind(exchange: Exchange, pause: _Pause) -> str:
+    """Which of the Nagle stalls: behind the head alone, before a short end, or between pieces."""
+    segment = exchange.kernel.segment_bytes if exchange.kernel is not None else 0
+    if pause.before <= exchange.head_bytes or pause.before < segment:
+        return "short-initial-segment"
+    return "odd-short-final-segment" if pause.behind < segment else "nagle-delayed-ack"
+
+
+def _closing(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
+    """Every connection is closed after its first response though the request asked for no such thing."""
+    asked = [each for step, these in by_step.items() if step.startswith(f"{SERIAL} ") for each in these]
+    closed = [each for each in asked if each.closes and each.index == 0]
+    if asked and len(closed) == len(asked):
+        again = statistics.median(each.kernel.rtt_ns if each.kernel else 0 for each in closed)
+        yield Habit(
+            detector="keep-alive-refused",
+            summary=f"the server closed each of {len(closed)} connections after one response",
+            example=closed[0],
+            lost_ns=round(again),
+            remedy="Let connections persist (HTTP/1.1 does by default)",
+        )
+
+
+def _unanswered(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
+    exchanges = by_step.get("pipelined", ())
+    # A server that closes its connections says so, which is another habit.
+    if exchanges and not exchanges[-1].is_complete and not exchanges[0].closes:
+        answered = sum(each.is_complete for each in exchanges)
+        yield Habit(
+            detector="lost-pipelined-requests",
+            summary=f"of pipelined requests {answered} were answered; then: {exchanges[-1].fault or 'nothing'}",
+            example=exchanges[-1],
+            lost_ns=0,
+            remedy="Read on behind a request: a server that drops what is pipelined makes the client ask again",
+        )
+
+
+def _uncompressed(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
+    for each in by_step.get("compressed", ()):
+        is_text = (each.field("content-type") or "").startswith(_TEXT)
+        is_large = each.body_bytes > _WORTH_COMPRESSING
+        if each.status == _TEXT_STATUS and is_text and is_large and each.field("content-encoding") is None:
+            yield Habit(
+                detector="uncompressed-text",
+                summary=f"{each.body_bytes} bytes of {each.field('content-type')} were sent as they are"
+                " to a client that takes gzip",
+                example=each,
+                lost_ns=0,
+                remedy="Compress text",
+            )
+
+
+def _awaited(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
+    """The body of a request waited for a 100, and the server waited for the body."""
+    for each in by_step.get(EXPECTATION, ()):
+        if each.held and each.is_complete:
+            yield Habit(
+                detector="expect-continue-wait",
+                summary=f"the body of a request that asked for a 100 (Continue) waited {each.held / 1e6:.0f} ms"
+                " for it in vain",
+                example=each,
+                lost_ns=each.held,
+                remedy="Answer Expect: 100-continue, with 100 or with the final status",
+            )
+
+
+def _restarting(by_step: Mapping[str, Sequence[Exchange]], rtt: int | None) -> Iterator[Habit]:
+    """A large response took a round trip or more longer after the connection was idle than at once."""
+    again = [each for each in by_step.get("restart", ()) if each.is_complete and each.index]
+    idle = [each for each in by_step.get("restart-idle", ()) if each.is_complete]
+    if not again or not idle or rtt is None or rtt < RESTART_RTT_NS or idle[0].body_bytes < RESTART_BYTES:
+        return
+    lost = min(map(_taken, idle)) - min(map(_taken, again))
+    if lost > rtt * 3 // 4:
+        yield Habit(
+            detector="slow-start-restart",
+            summary=f"after two idle seconds a response of {idle[0].body_bytes} bytes took {lost / 1e6:.0f} ms"
+            f" longer than without a pause; the round trip is {rtt / 1e6:.0f} ms",
+            example=idle[0],
+            lost_ns=lost,
+            remedy="Keep the congestion window over idle times",
+        )
+
+
+def _taken(exchange: Exchange) -> int:
+    return exchange.pieces[-1].time - exchange.asked

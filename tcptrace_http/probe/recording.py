@@ -1,0 +1,155 @@
+"""A capture of the probe's own connections: tcpdump, through a pipe.
+
+Only packets of the ports that the probe reserved, of the one address that it asks. The capture is
+bounded in size, and read by the same decoder as any other. A last connection marks its end: when its first
+packet has come through the pipe, all before it have, however busy the machine is.
+"""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+from io import BufferedReader
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.probe.target import bound_socket
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import IO
+
+    from tcptrace_http.probe.target import Target
+
+__all__ = ["NoRecording", "Recording", "interface_of"]
+
+_CHUNK_BYTES: Final = 64 * 1024
+#: Kilobytes of the kernel's ring: a response of the greatest length, whatever else runs on the machine.
+_RING_KB: Final = 16 * 1024
+_BYTES_MAX: Final = 256 * 1024 * 1024
+#: Seconds for tcpdump to begin, and for the last packets to come through the pipe.
+_START_SECONDS: Final = 10.0
+_QUIET_SECONDS: Final = 0.3
+_END_SECONDS: Final = 5.0
+#: A server that sends on to connections that are closed is not waited for.
+_QUIET_TRIES: Final = 10
+
+
+class NoRecording(Exception):
+    """Packets cannot be captured here; the text says why."""
+
+
+class Recording:
+    """Captures from when it is made until :meth:`end`."""
+
+    def __init__(self, target: Target, ports: Sequence[int], path: Path, *, interface: str | None = None) -> None:
+        """Starts tcpdump and waits until it captures.
+
+        :raises NoRecording: there is no tcpdump, or it may not capture.
+        :raises OSError: the file cannot be written.
+        """
+        program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
+        if program is None:
+            raise NoRecording("tcpdump is not installed")
+        self._target = target
+        self._marker = bound_socket(target)
+        marker_port = int(self._marker.getsockname()[1])
+        #: The ports of a packet of the marker, as its header has them (RFC 9293, section 3.1).
+        self._mark = struct.pack(">HH", marker_port, target.port)
+        own = " or ".join(f"port {port}" for port in (*ports, marker_port))
+        expression = f"tcp and host {target.address} and port {target.port} and ({own})"
+        options = ("-i", interface or interface_of(target), "-n", "-s", "0", "-B", str(_RING_KB))
+        self._file = path.open("wb")
+        self._process = subprocess.Popen(  # noqa: S603 -- the address and the ports are our own
+            [program, *options, "--immediate-mode", "-U", "-w", "-", expression],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._heard = threading.Event()
+        self._marked = threading.Event()
+        self.is_cut = False
+        self._started = threading.Event()
+        self._messages: list[str] = []
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._copy)]
+        for thread in self._threads:
+            thread.start()
+        self._started.wait(_START_SECONDS)
+        if self._process.poll() is not None or not self._is_listening:
+            self._stop()
+            raise NoRecording(self._messages[-1] if self._messages else "tcpdump does not start")
+
+    @property
+    def _is_listening(self) -> bool:
+        return any("listening on" in message for message in self._messages)
+
+    def end(self) -> None:
+        """Stop when the marker has come, and then no packet for a while: a server may still close connections."""
+        self._marker.settimeout(_QUIET_SECONDS)
+        self._marker.connect_ex((self._target.address, self._target.port))
+        self._marker.close()
+        self._marked.wait(_END_SECONDS)
+        for _ in range(_QUIET_TRIES):
+            if not self._heard.wait(_QUIET_SECONDS):
+                break
+            self._heard.clear()
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        for thread in self._threads:
+            thread.join(_END_SECONDS)
+        for stream in (self._process.stdout, self._process.stderr):
+            _stream(stream).close()
+        self._marker.close()
+
+    def _listen(self) -> None:
+        """Read what tcpdump says; the first word that it listens, or that it ends, starts the probe."""
+        for line in _stream(self._process.stderr):
+            self._messages.append(line.decode("utf-8", "replace").strip())
+            if self._is_listening:
+                self._started.set()
+        self._started.set()
+
+    def _copy(self) -> None:
+        """Copy the capture to its file, up to the limit."""
+        stream = _stream(self._process.stdout)
+        written = 0
+        tail = b""
+        with self._file as file:
+            while chunk := stream.read1(_CHUNK_BYTES):
+                self._heard.set()
+                if self._mark in tail + chunk:
+                    self._marked.set()
+                tail = chunk[1 - len(self._mark) :]
+                if written + len(chunk) > _BYTES_MAX:
+                    self.is_cut = True
+                    continue
+                file.write(chunk)
+                written += len(chunk)
+
+
+def _stream(pipe: IO[bytes] | None) -> BufferedReader:
+    """A pipe of a process that was made with one."""
+    if not isinstance(pipe, BufferedReader):
+        raise TypeError("the process was made without a pipe")
+    return pipe
+
+
+def interface_of(target: Target) -> str:
+    """The interface that packets to the target leave by; ``any`` where the routes cannot be read."""
+    program = shutil.which("ip") or shutil.which("ip", path="/usr/sbin:/sbin")
+    if program is None:
+        return "any"
+    command = [program, "-o", "route", "get", target.address]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- an address
+    words = found.stdout.split()
+    return words[words.index("dev") + 1] if "dev" in words else "any"

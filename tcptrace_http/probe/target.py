@@ -1,0 +1,114 @@
+"""What is probed: one host, one port, one path."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import quote, urljoin, urlsplit
+
+from tcptrace_http.errors import ProbeError
+
+__all__ = ["Target", "bound_socket", "target_of"]
+
+_HTTP_PORT: Final = 80
+#: What a path and query may hold as they are (RFC 3986, sections 3.3 and 3.4), and what is escaped already.
+_AS_IT_IS: Final = "/?:@!$&'()*+,;=-._~%[]"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """A URL of scheme ``http``, and the one address that is probed."""
+
+    url: str
+    host: str
+    port: int
+    #: Path and query, as a request has them (origin form, RFC 9112, section 3.2.1).
+    path: str
+    #: ``socket.AF_INET`` or ``AF_INET6``, and the address in its text form.
+    family: int
+    address: str
+
+    @property
+    def authority(self) -> str:
+        """The Host field (RFC 9110, section 7.2)."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == _HTTP_PORT else f"{name}:{self.port}"
+
+    def at(self, path: str) -> Target:
+        """Another path of the same server, with its query."""
+        written = _written(path)
+        return replace(self, path=written, url=f"http://{self.authority}{written}")
+
+    def redirected(self, location: str) -> Target | None:
+        """Where a Location field leads; None where that is another server, which is never asked."""
+        try:
+            parts = urlsplit(urljoin(self.url, location))
+            is_same = (parts.scheme, parts.hostname, parts.port or _HTTP_PORT) == ("http", self.host, self.port)
+        except ValueError:
+            return None
+        return self.at(_path(parts.path, parts.query)) if is_same else None
+
+
+def target_of(url: str) -> Target:
+    """The target of a URL; ``http://`` may be left out.
+
+    :raises ProbeError: it is no URL of scheme http, or its host has no address.
+    """
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        port = parts.port or _HTTP_PORT
+        host = _ascii(parts.hostname or "")
+    except ValueError as error:
+        raise ProbeError(url, f"no URL: {error}") from None
+    if parts.scheme == "https":
+        raise ProbeError(url, "TLS hides HTTP; probe the plain HTTP port that the TLS terminator asks")
+    if parts.scheme != "http" or not host:
+        raise ProbeError(url, "write http://HOST[:PORT]/PATH")
+    if parts.username is not None:
+        raise ProbeError(url, "a name and password in a URL are not sent; probe a document that needs none")
+    family, address = _resolved(url, host, port)
+    bare = Target(
+        url=url,
+        host=host,
+        port=port,
+        path="/",
+        family=family,
+        address=address,
+    )
+    return bare.at(_path(parts.path, parts.query))
+
+
+def bound_socket(target: Target) -> socket.socket:
+    """A socket for the target with a port of its own, not yet connected."""
+    made = socket.socket(target.family, socket.SOCK_STREAM)
+    made.bind(("", 0))
+    return made
+
+
+def _resolved(url: str, host: str, port: int) -> tuple[int, str]:
+    """The first address: all connections go to one, or they could not be compared."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise ProbeError(url, f"no address for {host}: {getattr(error, 'strerror', None) or error}") from None
+    family, _, _, _, place = found[0]
+    return int(family), str(ipaddress.ip_address(str(place[0]).partition("%")[0]))
+
+
+def _ascii(host: str) -> str:
+    """A name as the DNS and the Host field have it (RFC 5890).
+
+    :raises ValueError: it cannot be written so.
+    """
+    return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
+def _path(path: str, query: str) -> str:
+    return path + (f"?{query}" if query else "")
+
+
+def _written(path: str) -> str:
+    """A path as a request line can have it: nothing in it ends the line, and it is ASCII."""
+    return quote(f"/{path.removeprefix('/')}", safe=_AS_IT_IS, errors="surrogateescape")

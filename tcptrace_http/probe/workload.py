@@ -1,0 +1,241 @@
+"""What a probe asks for: requests that bring out how a server writes, keeps connections and starts again.
+
+Each step is a function of the session; the order is theirs in ``STEPS``. The sizes and counts are those
+that were measured to bring out every known bad configuration of a server on the same host: see the
+comments at the constants.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.errors import ProbeError
+
+if TYPE_CHECKING:
+    from tcptrace_http.probe.connection import Exchange
+    from tcptrace_http.probe.session import Session
+
+__all__ = ["CONTROL", "EXPECTATION", "REPEATS", "SERIAL", "STEPS", "first"]
+
+#: Sizes that between them show a head written alone, and pieces of 4, 8, 16 and 32 kB (nginx without
+#: sendfile shows from 33 kB only, a Go server above 4 kB only); the odd ones leave a short segment at the end.
+SIZES: Final = (200, 700, 1866, 6651, 20_000, 33_000, 60_000)
+#: A stall that is the server's habit comes in at least half of these.
+REPEATS: Final = 6
+_CONTROL_REPEATS: Final = 3
+#: The names of steps that the judgement looks for.
+SERIAL: Final = "serial"
+CONTROL: Final = "quick-ack"
+EXPECTATION: Final = "expectation"
+_REDIRECTS_MAX: Final = 5
+#: The class of a status is its hundreds (RFC 9110, section 15).
+_REDIRECTION: Final = 3
+_FRESH: Final = 3
+_PIPELINED: Final = 12
+_BUNDLE: Final = 6
+#: Above the limit of 100 requests that servers commonly set.
+_MANY: Final = 110
+#: Of a server that stalls each response the limit is not waited for.
+_MANY_SECONDS: Final = 5.0
+#: Longer than any retransmission timeout, so that a window that starts again has done so (RFC 5681, 4.1).
+_IDLE_SECONDS: Final = 2.0
+#: Below this round trip a restart costs less than what else varies.
+RESTART_RTT_NS: Final = 20_000_000
+#: More than an initial window of ten segments.
+RESTART_BYTES: Final = 60_000
+_UNSEEN: Final = "slow start after idle could not be seen"
+#: Longer than a server thinks, and as long as curl waits for a 100 (Continue).
+PATIENCE_SECONDS: Final = 1.0
+#: Longer than a delayed ACK of 40 ms.
+_ACK_PAUSE_SECONDS: Final = 0.1
+
+
+def first(session: Session) -> Exchange:
+    """Get the document that the others are asked of, over redirects of the same server.
+
+    :raises ProbeError: the server cannot be reached, or gives no usable HTTP response.
+    """
+    seen = [session.target.path]
+    while True:
+        exchange = session.get("first", session.connect())
+        if exchange.status is None or exchange.fault:
+            raise ProbeError(session.target.url, exchange.fault or "no response")
+        location = exchange.field("location")
+        if exchange.status // 100 != _REDIRECTION or location is None:
+            return exchange
+        following = session.target.redirected(location)
+        if following is None:
+            raise ProbeError(session.target.url, f"it leads to another server, {location}; probe that one")
+        if following.path in seen or len(seen) > _REDIRECTS_MAX:
+            raise ProbeError(session.target.url, f"redirects without end: {' -> '.join([*seen, following.path])}")
+        seen.append(following.path)
+        session.target = following
+
+
+def ranges(session: Session) -> None:
+    """Find out whether parts of the document can be asked for: then it serves as one of any size."""
+    exchange = session.get("range", session.connect(), headers=_range(SIZES[0]))
+    session.serves_ranges = exchange.status == HTTPStatus.PARTIAL_CONTENT and exchange.body_bytes == SIZES[0]
+    if not session.serves_ranges:
+        session.note(
+            f"the server gives no parts of {session.target.path} (Range), so responses of chosen sizes were not"
+            " tried; name documents of several sizes with --path"
+        )
+
+
+def serial(session: Session) -> None:
+    """Requests one after the other on one connection with delayed ACKs, for each size and path."""
+    for path, size, headers in _documents(session):
+        _repeat(session, f"{SERIAL} {path} {size}", path, headers, REPEATS, delays_acks=True)
+
+
+def quick_acks(session: Session) -> None:
+    """The same with every segment acknowledged at once: what waits for an ACK does not wait here."""
+    for path, size, headers in _documents(session):
+        _repeat(session, f"{CONTROL} {path} {size}", path, headers, _CONTROL_REPEATS, delays_acks=False)
+
+
+def delayed_ack(session: Session) -> None:
+    """A response of one segment that nothing follows: its ACK comes by the timer, if ACKs are delayed at all."""
+    connection = session.connect()
+    for _ in range(_CONTROL_REPEATS):
+        connection = connection if connection.is_open else session.connect()
+        session.get("delayed-ack", connection, method="HEAD")
+        session.budget.pause(_ACK_PAUSE_SECONDS)
+
+
+def fresh(session: Session) -> None:
+    """A request on a new connection each time."""
+    for _ in range(_FRESH):
+        session.get("fresh", session.connect())
+        session.close_all()
+
+
+def split(session: Session) -> None:
+    """A request whose head comes in two packets."""
+    connection = session.connect()
+    for _ in range(2):
+        if connection.is_open:
+            session.get("split", connection, is_split=True)
+
+
+def pipelined(session: Session) -> None:
+    """Requests that do not wait for responses."""
+    session.get_many("pipelined", session.connect(), _PIPELINED)
+
+
+def compressed(session: Session) -> None:
+    """A request that takes gzip."""
+    session.get("compressed", session.connect(), headers=(("Accept-Encoding", "gzip"),))
+
+
+def conditional(session: Session) -> None:
+    """A request for the document only if it has changed since it was got."""
+    known = session.document
+    etag, modified = known.field("etag"), known.field("last-modified")
+    headers = [("If-None-Match", etag)] if etag else [("If-Modified-Since", modified)] if modified else []
+    if not headers:
+        session.note(
+            f"{session.target.path} has neither ETag nor Last-Modified: a browser gets it again each time"
+        )
+        return
+    exchange = session.get("conditional", session.connect(), headers=tuple((k, v) for k, v in headers if v))
+    if exchange.status != HTTPStatus.NOT_MODIFIED:
+        session.note(f"asked only for a changed document, the server answered {exchange.status} and not 304")
+
+
+def head(session: Session) -> None:
+    """A request for the head alone."""
+    exchange = session.get("head", session.connect(), method="HEAD")
+    if exchange.status != session.document.status:
+        session.note(f"HEAD is answered with {exchange.status}, GET with {session.document.status}")
+
+
+def expectation(session: Session) -> None:
+    """A request whose body waits for a 100 (RFC 9110, section 10.1.1): of a method that changes nothing."""
+    body = b"asked by a probe"
+    session.announce(EXPECTATION, session.connect(), method="OPTIONS", body=body, patience=PATIENCE_SECONDS)
+
+
+def bundle(session: Session) -> None:
+    """Requests on several connections at once."""
+    for connection in [session.connect() for _ in range(_BUNDLE)]:
+        session.get("bundle", connection)
+
+
+def many(session: Session) -> None:
+    """Small requests on one connection until the server closes it."""
+    connection = session.connect()
+    headers = _range(SIZES[0]) if session.serves_ranges else ()
+    count = 0
+    until = session.budget.seconds_left - _MANY_SECONDS
+    while connection.is_open and count < _MANY and session.budget.seconds_left > until:
+        session.get("many", connection, headers=headers)
+        count += 1
+    if not connection.is_open and count > 1:
+        session.note(f"the server closed a connection after {count} requests")
+
+
+def restart(session: Session) -> None:
+    """A large document, at once again, and again after the connection was idle."""
+    rtt = session.rtt_ns
+    if rtt is None or rtt < RESTART_RTT_NS:
+        session.note(f"{_UNSEEN}: the round trip is below 20 ms; probe from further away")
+        return
+    if session.document.body_bytes < RESTART_BYTES:
+        session.note(f"{_UNSEEN}: {session.target.path} is below 60 kB")
+        return
+    connection = session.connect()
+    for step, pause in (*2 * (("restart", 0.0),), *2 * (("restart-idle", _IDLE_SECONDS),)):
+        if connection.is_open:
+            session.budget.pause(pause)
+            session.get(step, connection)
+    session.has_restarted = session.exchanges[-1].step == "restart-idle"
+
+
+STEPS: Final = (
+    ranges,
+    serial,
+    quick_acks,
+    delayed_ack,
+    fresh,
+    split,
+    pipelined,
+    compressed,
+    conditional,
+    head,
+    expectation,
+    bundle,
+    many,
+    restart,
+)
+
+
+def _repeat(
+    session: Session,
+    step: str,
+    path: str,
+    headers: tuple[tuple[str, str], ...],
+    count: int,
+    *,
+    delays_acks: bool,
+) -> None:
+    connection = session.connect(delays_acks=delays_acks)
+    for _ in range(count):
+        if not connection.is_open:
+            connection = session.connect(delays_acks=delays_acks)
+        session.get(step, connection, path=path, headers=headers)
+    connection.close()
+
+
+def _documents(session: Session) -> list[tuple[str, int, tuple[tuple[str, str], ...]]]:
+    """Path, size and fields of the requests that differ in the size of their responses."""
+    whole = session.document.body_bytes
+    parts = [(session.target.path, size, _range(size)) for size in SIZES if session.serves_ranges and size < whole]
+    return [*parts, (session.target.path, whole, ()), *((path, 0, ()) for path in session.paths)]
+
+
+def _range(size: int) -> tuple[tuple[str, str], ...]:
+    """The first bytes only (RFC 9110, section 14.2)."""
+    return (("Range", f"bytes=0-{size - 1}"),)

@@ -1,0 +1,160 @@
+"""Real servers on loopback with one configuration each: nginx, Apache httpd, lighttpd, and one written for this.
+
+Each serves ``/large.html`` (120 kB of text) and ends with the ``with`` block.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGE = "/large.html"
+_START_SECONDS = 20
+_LINE = b"<p>What a probe asks for, line by line, until it is large enough to take many segments.</p>\n"
+
+NGINX = """
+worker_processes 1; daemon off; pid {folder}/pid; error_log {folder}/error.log;
+events {{}}
+http {{
+  access_log off; root {www}; types {{ text/html html; }} default_type text/html;
+  client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  {http}
+  server {{ listen {address}:{port}; {server} }}
+}}
+"""
+APACHE = """
+ServerRoot {folder}
+PidFile {folder}/pid
+ErrorLog {folder}/error.log
+Mutex file:{folder}
+User www-data
+Group www-data
+Listen {address}:{port}
+ServerName localhost
+LoadModule mpm_prefork_module /usr/lib/apache2/modules/mod_mpm_prefork.so
+LoadModule authz_core_module /usr/lib/apache2/modules/mod_authz_core.so
+LoadModule mime_module /usr/lib/apache2/modules/mod_mime.so
+LoadModule filter_module /usr/lib/apache2/modules/mod_filter.so
+LoadModule deflate_module /usr/lib/apache2/modules/mod_deflate.so
+TypesConfig /etc/mime.types
+DocumentRoot {www}
+{http}
+"""
+LIGHTTPD = """
+server.document-root = "{www}"
+server.port = {port}
+server.bind = "{address}"
+server.errorlog = "{folder}/error.log"
+mimetype.assign = ( ".html" => "text/html" )
+{http}
+"""
+
+
+def free_port(address: str = "127.0.0.1") -> int:
+    with socket.socket() as taken:
+        taken.bind((address, 0))
+        return int(taken.getsockname()[1])
+
+
+def document(folder: Path, size: int = 120_000) -> Path:
+    """A folder of documents."""
+    www = folder / "www"
+    www.mkdir(parents=True, exist_ok=True)
+    (www / LARGE[1:]).write_bytes((_LINE * (size // len(_LINE) + 1))[:size])
+    # Servers that begin as root serve as somebody else.
+    for each in (folder, *folder.parents):
+        if each.stat().st_uid == os.getuid() and str(each).startswith("/tmp/"):
+            each.chmod(each.stat().st_mode | 0o055)
+    return www
+
+
+@contextmanager
+def nginx(folder: Path, *, http: str = "", server: str = "") -> Iterator[str]:
+    """Nginx with directives of the contexts http and server; its address as a URL's begin."""
+    with _started(
+        folder, NGINX, "nginx.conf", ["nginx", "-p", str(folder), "-c"], http=http, server=server
+    ) as url:
+        yield url
+
+
+@contextmanager
+def apache(folder: Path, *, http: str = "") -> Iterator[str]:
+    """Apache httpd with further directives."""
+    command = ["apache2", "-D", "FOREGROUND", "-d", str(folder), "-f"]
+    with _started(folder, APACHE, "apache.conf", command, http=http) as url:
+        yield url
+
+
+@contextmanager
+def lighttpd(folder: Path, *, http: str = "") -> Iterator[str]:
+    """Lighttpd with further directives."""
+    with _started(folder, LIGHTTPD, "lighttpd.conf", ["lighttpd", "-D", "-f"], http=http) as url:
+        yield url
+
+
+@contextmanager
+def written(
+    folder: Path, *, nodelay: bool = True, chunk: int = 0, head_alone: bool = False, **more: object
+) -> Iterator[str]:
+    """The server of ``written_server.py``, which writes as it is told to."""
+    www = document(folder)
+    port = free_port()
+    options = [f"--{key.replace('_', '-')}={value}" for key, value in more.items()]
+    options += ["--nodelay"] * nodelay + ["--head-alone"] * head_alone + [f"--chunk={chunk}"]
+    script = Path(__file__).with_name("written_server.py")
+    with _running(
+        [sys.executable, str(script), f"--port={port}", f"--root={www}", *options], "127.0.0.1", port
+    ) as url:
+        yield url
+
+
+@contextmanager
+def _started(folder: Path, template: str, name: str, command: list[str], **words: str) -> Iterator[str]:
+    www = document(folder)
+    address, port = "127.0.0.1", free_port()
+    path = folder / name
+    path.write_text(template.format(folder=folder, www=www, address=address, port=port, **words))
+    program = shutil.which(command[0]) or f"/usr/sbin/{command[0]}"
+    with _running([program, *command[1:], str(path)], address, port) as url:
+        yield url
+
+
+@contextmanager
+def _running(command: list[str], address: str, port: int) -> Iterator[str]:
+    # Apache ends its whole process group, which must not be ours.
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        try:
+            _wait_for(process, address, port)
+            yield f"http://{address}:{port}"
+        finally:
+            process.terminate()
+            process.wait(_START_SECONDS)
+
+
+def _wait_for(process: subprocess.Popen[bytes], address: str, port: int) -> None:
+    """Until it takes connections: a server that listens answers at once, another refuses."""
+    end = time.monotonic() + _START_SECONDS
+    turn = threading.Event()
+    while time.monotonic() < end:
+        with socket.socket() as trial:
+            if trial.connect_ex((address, port)) == 0:
+                return
+        if process.poll() is not None:
+            said = process.stdout.read().decode() if process.stdout else ""
+            raise RuntimeError(f"the server ended: {said}")
+        turn.wait(0.02)
+    raise RuntimeError("the server does not listen")

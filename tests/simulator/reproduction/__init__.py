@@ -1,0 +1,1 @@
+"""The experiments that show the papers' claims."""

@@ -1,0 +1,35 @@
+"""Every claim has its experiment."""
+
+import pytest
+
+from reference_sim.reproduction.claim import PAPERS, TITLES, claims
+from reference_sim.reproduction.registry import claims_named, experiments, names
+from tcptrace_http.errors import UnknownName
+
+
+def test_every_claim_has_exactly_one_experiment():
+    assert len(claims()) == 42
+    assert list(experiments()) == list(claims())
+
+
+def test_an_experiment_is_found_under_its_own_claim():
+    assert all(experiment.claim == claim for claim, experiment in experiments().items())
+
+
+def test_names_ask_for_claims_each_once_and_in_their_order():
+    assert claims_named(["H2", "h1", "H2"]) == ["H1", "H2"]
+    assert claims_named(["heidemann", "heidemann-1996", "H1"]) == [f"H{number}" for number in range(1, 7)]
+    assert claims_named(["all"]) == list(claims())
+    assert {claim for name in names() for claim in claims_named([name])} == set(claims())
+
+
+def test_an_unknown_name_is_told_what_is_near():
+    with pytest.raises(UnknownName, match="did you mean 'heidemann'"):
+        claims_named(["heideman"])
+    with pytest.raises(UnknownName, match="E1"):
+        claims_named(["Z99"])
+
+
+def test_every_paper_has_a_title():
+    assert list(TITLES) == list(PAPERS.values())
+    assert {claim.paper for claim in claims().values()} == set(TITLES)
