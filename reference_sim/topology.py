@@ -125,6 +125,9 @@ class Link:
     delay: Duration
     queue: Queue = Unlimited()
     loss: tuple[Loss, ...] = ()
+    #: A client's SYN, and the request on it, is at the other end at once and takes no place: what
+    #: ns-2's one-way agents do not send (Eggert 1999, section 4).
+    opens_at_once: bool = False
 
     @property
     def title(self) -> str:

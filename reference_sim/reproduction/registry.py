@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.experiment import Experiment
 
-__all__ = ["ALL", "claims_named", "experiments", "names"]
+__all__ = ["ALL", "BASELINES", "asks_for_baselines", "claims_named", "experiments", "names"]
 
 #: Asks for every claim.
 ALL: Final = "all"
+#: Asks for the analytic models beside the simulator; they are in all, too.
+BASELINES: Final = "baselines"
 
 
 @cache
@@ -46,8 +48,8 @@ def experiments() -> Mapping[str, Experiment]:
 
 
 def names() -> list[str]:
-    """What can be asked for: all, the papers (also by their first author alone), the claims."""
-    return [ALL, *PAPERS.values(), *map(_author, PAPERS.values()), *claims()]
+    """What can be asked for: all, the papers (also by their first author alone), the claims, the baselines."""
+    return [ALL, BASELINES, *PAPERS.values(), *map(_author, PAPERS.values()), *claims()]
 
 
 def claims_named(asked: Iterable[str]) -> list[str]:
@@ -58,10 +60,15 @@ def claims_named(asked: Iterable[str]) -> list[str]:
     wanted: set[str] = set()
     for name in asked:
         known = _of(name)
-        if not known:
+        if not known and name != BASELINES:
             raise UnknownName(f"no claim or paper {name!r}{near(name, names())}")
         wanted |= known
     return [claim for claim in claims() if claim in wanted]
+
+
+def asks_for_baselines(asked: Iterable[str]) -> bool:
+    """Whether the names ask for the baselines."""
+    return not {ALL, BASELINES}.isdisjoint(asked)
 
 
 def _of(name: str) -> set[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reference_sim.reproduction.claim import claims
 from reference_sim.reproduction.experiment import Effort, Results
-from reference_sim.reproduction.identity import identity, measure_name
+from reference_sim.reproduction.identity import canonical, identity, measure_name
 from reference_sim.reproduction.store import Measured
 from reference_sim.reproduction.verdict import Judgement, Verdict
 from reference_sim.reproduction.work import Failure, Queue, Task, work
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from reference_sim.reproduction.claim import Claim
-    from reference_sim.reproduction.experiment import Experiment
+    from reference_sim.reproduction.experiment import Experiment, Run
     from reference_sim.reproduction.store import Store
 
-__all__ = ["Outcome", "Progress", "judgement_here", "reproduce", "results_here"]
+__all__ = ["Outcome", "Progress", "judgement_here", "measurements", "reproduce", "results_here"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,29 +61,44 @@ def reproduce(
     progress: Callable[[Progress], None] | None = None,
 ) -> list[Outcome]:
     """Simulate what the store does not have, and judge every experiment."""
-    plans = [_planned(experiment, Effort() if effort is None else effort) for experiment in experiments]
-    missing = {task.identity: task for plan in plans for task in plan.tasks if task.identity not in store}
+    wanted = {experiment.claim: experiment for experiment in experiments}
+    runs = {claim: experiment.runs for claim, experiment in wanted.items()}
+    measured = measurements(runs, store=store, effort=effort, jobs=jobs, progress=progress)
+    return [_outcome(experiment, *measured[claim]) for claim, experiment in wanted.items()]
+
+
+def measurements(
+    runs: Mapping[str, Callable[[Effort], Iterable[Run]]],
+    *,
+    store: Store,
+    effort: Effort | None = None,
+    jobs: int = 1,
+    progress: Callable[[Progress], None] | None = None,
+) -> Mapping[str, tuple[Results, list[Failure]]]:
+    """Simulate what the store does not have; by name what was measured, and what could not be."""
+    plans = {name: _planned(name, of, Effort() if effort is None else effort) for name, of in runs.items()}
+    tasks = [task for plan in plans.values() for task in plan.tasks]
+    missing = {task.identity: task for task in tasks if task.identity not in store}
     failed = _simulated(Queue(missing.values()), store, jobs, progress)
-    return [_outcome(plan, store, failed) for plan in plans]
+    return {name: _measured(plan, store, failed) for name, plan in plans.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    experiment: Experiment
     tasks: Sequence[Task]
     failure: Failure | None = None
 
 
-def _planned(experiment: Experiment, effort: Effort) -> _Plan:
+def _planned(name: str, runs: Callable[[Effort], Iterable[Run]], effort: Effort) -> _Plan:
     tasks: list[Task] = []
     try:
-        for run in experiment.runs(effort):
-            document = run.scenario.document()
-            group = f"{experiment.claim} {measure_name(run.measure)}"
-            tasks.append(Task(identity(document, run.measure), group, run.label, document, run.measure))
+        for run in runs(effort):
+            text = canonical(run.scenario.document())
+            group = f"{name} {measure_name(run.measure)}"
+            tasks.append(Task(identity(text, run.measure), group, run.label, text, run.measure))
     except Exception as error:  # noqa: BLE001 -- whatever is wrong with one claim, the others go on
-        return _Plan(experiment, tasks, Failure("its scenarios", f"{type(error).__name__}: {error}"))
-    return _Plan(experiment, tasks)
+        return _Plan(tasks, Failure("its scenarios", f"{type(error).__name__}: {error}"))
+    return _Plan(tasks)
 
 
 def _simulated(
@@ -110,24 +125,27 @@ def _simulated(
     return failed
 
 
-def _outcome(plan: _Plan, store: Store, failed: Mapping[str, Failure]) -> Outcome:
+def _measured(plan: _Plan, store: Store, failed: Mapping[str, Failure]) -> tuple[Results, list[Failure]]:
     found: dict[str, list[Mapping[str, float]]] = {}
     for task in plan.tasks:
         if task.identity in store:
             found.setdefault(task.label, []).append(store[task.identity].figures)
-    results = Results(found)
     failures = [failed[task.identity] for task in plan.tasks if task.identity in failed]
     if plan.failure is not None:
         failures.append(plan.failure)
+    return Results(found), failures
+
+
+def _outcome(experiment: Experiment, results: Results, failures: list[Failure]) -> Outcome:
     judgement = None
     if not failures:
         try:
-            judgement = plan.experiment.judge(results)
+            judgement = experiment.judge(results)
         except Exception as error:  # noqa: BLE001 -- whatever is wrong with one claim, the others go on
             failures.append(Failure("its judgement", f"{type(error).__name__}: {error}"))
     return Outcome(
-        claim=claims()[plan.experiment.claim],
-        experiment=plan.experiment,
+        claim=claims()[experiment.claim],
+        experiment=experiment,
         results=results,
         judgement=judgement or _could_not_run(failures),
         failures=failures,

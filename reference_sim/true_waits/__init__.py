@@ -53,6 +53,10 @@ class TrueTransaction:
     times: Times
     waits: list[Wait]
     stalls: list[Stall]
+    #: The least round trip of its path.
+    round_trip: int
+    #: The server's connections to this client share one congestion window.
+    shares_window: bool
 
 
 def true_transactions(
@@ -102,11 +106,20 @@ def _of_connection(connection: Connection, at: str) -> Iterator[TrueTransaction]
         server=Holds(connection, SERVER),
     )
     previous_end: int | None = None
+    round_trip = sum(path.least for path in connection.paths.values())
     for transaction in connection.transactions:
         times = times_of(transaction, observer)
         if times is None:
             continue
         waits = partition_of(transaction, times, observer, previous_end)
         stalls = stalls_of(transaction, times, waits, observer)
-        yield TrueTransaction(connection.number, transaction.index, times, waits, stalls)
+        yield TrueTransaction(
+            connection.number,
+            transaction.index,
+            times,
+            waits,
+            stalls,
+            round_trip=round_trip,
+            shares_window=connection.shares_window,
+        )
         previous_end = times.response_last

@@ -34,6 +34,9 @@ _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
 _ACKED_AT_ONCE: Final = 2
 #: An ACK that rode on data was delayed if it had waited so long for it; less a browser takes to read what came.
 _RODE_LATE_NS: Final = 5_000_000
+#: A timer that sent an ACK sooner delayed it by no more than hosts' scheduling does: what that cost is the round
+#: trip. (The heartbeat of the BSDs ends a wait after 0 to 200 ms.)
+_DELAY_MIN_NS: Final = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,8 @@ class _Restart:
 
     time: int
     edge: int
+    #: More had been in flight before than the window has now.
+    is_shown: bool
 
 
 @dataclass(slots=True)
@@ -63,6 +68,8 @@ class Holds:
     side: str
     _acks: list[Packet] = field(init=False)
     _ack_times: list[int] = field(init=False)
+    #: Up to where all was acknowledged when each of them had come.
+    _acked: list[int] = field(init=False)
     _restarts: list[_Restart] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +77,7 @@ class Holds:
         came = [packet for packet in self.connection.packets[peer] if packet.received is not None]
         self._acks = sorted(came, key=lambda packet: (packet.received or 0, packet.packet))
         self._ack_times = [packet.received or 0 for packet in self._acks]
+        self._acked = list(itertools.accumulate((packet.ack for packet in self._acks), max))
         self._restarts = list(self._idle_restarts())
 
     def before(self, packet: Packet, start: int) -> list[Hold]:
@@ -78,11 +86,11 @@ class Holds:
         holds: list[Hold] = []
         for begun, ended, limit in pieces:
             cause = self._cause(limit, packet, begun)
-            is_shared = limit in _CONGESTION or limit == "scheduler"
-            if is_shared and self.connection.shares_window and not self._was_released_here(packet):
+            is_window = limit in _CONGESTION or limit == "scheduler"
+            if is_window and self.connection.shares_window and not self._was_released_here(packet):
                 holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
                 continue
-            if limit in _CONGESTION and ended == packet.sent:
+            if is_window and ended == packet.sent:
                 holds += self._of_window(Hold(begun, ended, cause), packet)
             else:
                 holds.append(Hold(begun, ended, cause))
@@ -90,8 +98,10 @@ class Holds:
 
     def _cause(self, limit: str, packet: Packet, begun: int) -> str:
         if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
-            # Nagle's algorithm holds no full segment: what filled it had not been written before.
-            limit = "send_buffer" if self.connection.writes_at_once else "application"
+            # Nagle's algorithm holds no full segment: what filled it had not been written before. An ACK makes
+            # room for it; where none came it was the application that had not.
+            made_room = self.connection.writes_at_once and self._was_released_here(packet)
+            limit = "send_buffer" if made_room else "application"
         if limit == "application":
             return _APPLICATION[self.side]
         if limit == "nagle":
@@ -112,7 +122,11 @@ class Holds:
         outstanding = self.outstanding(packet)
         full = self.connection.mss
         at_once = _ACKED_AT_ONCE * full
+        is_alone = ack is not None and all((it.received or ack.sent) <= ack.sent for it in outstanding)
         if ack is None or not self._is_delayed(ack, packet) or sum(it.payload for it in outstanding) >= at_once:
+            yield hold
+        elif any(it.payload < full for it in outstanding) and not is_alone:
+            # What is on its way makes the receiver acknowledge as a full segment before it would have.
             yield hold
         elif any(it.payload < full for it in outstanding):
             yield Hold(hold.start, hold.end, _NAGLE[True])
@@ -136,10 +150,11 @@ class Holds:
 
     def _is_delayed(self, ack: Packet | None, packet: Packet) -> bool:
         """Whether the receiver kept back the ACK that released ``packet``, for its timer or for data."""
-        if ack is None or ack.reason == "delayed_ack":
-            return ack is not None
+        if ack is None or (ack.reason != "delayed_ack" and not ack.payload):
+            return False
         came = [each.received for each in self.outstanding(packet) if each.received and each.end <= ack.ack]
-        return ack.payload > 0 and bool(came) and ack.sent - max(came) >= _RODE_LATE_NS
+        least = _DELAY_MIN_NS if ack.reason == "delayed_ack" else _RODE_LATE_NS
+        return bool(came) and ack.sent - max(came) >= least
 
     def outstanding(self, packet: Packet) -> list[Packet]:
         """What came or will of the segments that the last ACK newly acknowledged, or that are in flight still."""
@@ -161,6 +176,11 @@ class Holds:
         if at >= 0 and windows[at].cwnd >= windows[at].ssthresh:
             return "congestion_avoidance"
         return "slow_start"
+
+    def shows_restart(self, packet: Packet) -> bool:
+        """Whether packets show that the window before ``packet`` is smaller than one that had been used."""
+        last = [restart for restart in self._restarts if restart.time <= packet.sent]
+        return bool(last) and last[-1].is_shown
 
     def _is_restarted(self, packet: Packet) -> bool:
         """Whether the window that was thrown away after the last idle period would have let it go."""
@@ -190,4 +210,11 @@ class Holds:
                 continue
             earlier = [each for each in sent if each.sent < after.time]
             if earlier and after.time - earlier[-1].sent >= before.timeout:
-                yield _Restart(after.time, max(each.end for each in earlier) + before.cwnd)
+                edge = max(each.end for each in earlier) + before.cwnd
+                most = max(self._in_flight(each) for each in earlier)
+                yield _Restart(after.time, edge, is_shown=most > after.cwnd)
+
+    def _in_flight(self, packet: Packet) -> int:
+        """What was not acknowledged when ``packet`` had left."""
+        at = bisect.bisect_right(self._ack_times, packet.sent)
+        return packet.end - (self._acked[at - 1] if at else 1)

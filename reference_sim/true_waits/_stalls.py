@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.true_waits._partition import Partition
@@ -20,9 +20,12 @@ __all__ = ["Stall", "stalls_of"]
 
 _DELAYED: Final = "stall.nagle_delayed_ack"
 _HELD: Final = "stall.nagle_hold"
+#: Full segments that a receiver acknowledges at once (RFC 1122, section 4.2.3.2).
+_ACKED_AT_ONCE: Final = 2
+_RESTART: Final = "stall.slow_start_restart"
 #: Causes that are a pathology by themselves.
 _BY_CAUSE: Final = {
-    "stall.slow_start_restart": "slow-start-restart",
+    _RESTART: "slow-start-restart",
     "send_limited.send_buffer": "small-send-buffer",
     "stall.delayed_ack_first_segment": "delayed-ack-first-segment",
     "send_limited.receive_window": "receive-window-limit",
@@ -41,8 +44,12 @@ class Stall:
 
     name: str
     cause: str
-    #: When it cost something: starts and ends, in order.
+    #: When it cost something: starts and ends, in order. A hold at the server is when its sender held the data,
+    #: which came a way later.
     spans: tuple[tuple[int, int], ...]
+    #: Those of them of which packets show nothing: a window was thrown away that had never been used, or, at the
+    #: server, an ACK of two full segments was delayed all the same.
+    unseen: tuple[tuple[int, int], ...] = ()
 
     @property
     def lost_ns(self) -> int:
@@ -52,23 +59,51 @@ class Stall:
 def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observer: Observer) -> list[Stall]:
     """The stalls of a transaction, each name and cause once; of its response, but for losses."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    unseen: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for wait in waits:
-        if wait.cause in _BY_CAUSE and wait.start >= times.response_first:
-            spans[_BY_CAUSE[wait.cause], wait.cause].append((wait.start, wait.end))
         if wait.cause in _ANYWHERE:
             spans[_ANYWHERE[wait.cause], wait.cause].append((wait.start, wait.end))
-    for packet, wait in _holds_of_nagle(times, observer):
-        spans[_name(transaction, packet, wait.cause, observer), wait.cause].append((wait.start, wait.end))
-    return [Stall(name, cause, tuple(found)) for (name, cause), found in sorted(spans.items())]
+    for packet, wait in _holds(times, observer):
+        if wait.cause in _BY_CAUSE:
+            name = _BY_CAUSE[wait.cause]
+        elif wait.cause in (_DELAYED, _HELD):
+            name = _name(transaction, packet, wait.cause, observer)
+        else:
+            continue
+        spans[name, wait.cause].append((wait.start, wait.end))
+        if _is_unseen(wait.cause, packet, observer):
+            unseen[name, wait.cause].append((wait.start, wait.end))
+    return [Stall(*key, tuple(found), tuple(unseen[key])) for key, found in sorted(spans.items())]
 
 
-def _holds_of_nagle(times: Times, observer: Observer) -> Iterator[tuple[Packet, Wait]]:
+def _holds(times: Times, observer: Observer) -> Iterator[tuple[Packet, Wait]]:
+    """What held the segments of a response, each when the observer sees it: at the server, as it left.
+
+    At the client a segment that was lost shows nothing of what had held it, nor does one that came with data that
+    was sent again: the timer that sent this ended the hold.
+    """
     for gap in gaps_of(times, observer):
-        partition = Partition(gap.start, gap.delivery.time)
+        packet = gap.held
+        is_at_sender = observer.at == packet.side
+        if packet.is_retransmission or (packet.received is None and not is_at_sender):
+            continue
+        partition = Partition(gap.start, gap.came)
         partition.pieces(gap.pieces)
+        way = gap.came - packet.sent if is_at_sender else 0
         for wait in partition.waits:
-            if wait.cause in (_DELAYED, _HELD):
-                yield gap.delivery.packet, wait
+            yield packet, replace(wait, start=wait.start - way, end=wait.end - way)
+
+
+def _is_unseen(cause: str, packet: Packet, observer: Observer) -> bool:
+    """Whether packets show nothing of what held ``packet``: see :attr:`Stall.unseen`."""
+    if cause == _RESTART:
+        return not observer.server.shows_restart(packet)
+    outstanding = sum(it.payload for it in observer.server.outstanding(packet))
+    return (
+        cause == _DELAYED
+        and observer.at == packet.side
+        and outstanding >= _ACKED_AT_ONCE * observer.connection.mss
+    )
 
 
 def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer) -> str:

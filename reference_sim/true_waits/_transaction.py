@@ -45,6 +45,9 @@ class Gap:
     start: int
     delivery: Delivery
     pieces: list[Piece]
+    #: The packet that was held, if one was, and when it came or would have come, had it not been lost.
+    held: Packet
+    came: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +133,8 @@ def gaps_of(times: Times, observer: Observer) -> Iterator[Gap]:
     for delivery in observer.responses.deliveries:
         if times.response_first < delivery.time <= times.response_last:
             pieces = list(_gap(since, delivery, observer.responses, observer.server, observer))
-            yield Gap(since, delivery, pieces)
+            held, came = _held(since, delivery, observer.responses, observer)
+            yield Gap(since, delivery, pieces, held, came)
             since = delivery.time
 
 
@@ -291,17 +295,29 @@ def _laid_back(parts: list[tuple[int, str, bool]], end: int) -> list[Piece]:
 def _gap(since: int, delivery: Delivery, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Piece]:
     """The time from the delivery before to this one."""
     if delivery.lost is None:
-        yield from _plain(since, delivery.time, (delivery.packet, delivery.packet), stream, holds, observer)
+        packets = (delivery.packet, delivery.packet)
+        yield from _plain(since, delivery.time, packets, stream, holds, observer)
         return
-    cause = stream.repair_cause(delivery.packet)
+    packet, time = _held(since, delivery, stream, observer)
+    first = delivery.lost if delivery.lost.sent <= packet.sent else packet
+    yield from _plain(since, time, (first, packet), stream, holds, observer)
+    yield Piece(delivery.time, stream.repair_cause(delivery.packet))
+
+
+def _held(since: int, delivery: Delivery, stream: Stream, observer: Observer) -> tuple[Packet, int]:
+    """The packet whose way begins a gap, and when it came or would have come.
+
+    Of data that was lost that is the first packet behind it, where the observer sees what comes; else what was
+    lost.
+    """
+    if delivery.lost is None:
+        return delivery.packet, delivery.time
     if delivery.behind is not None and observer.at != stream.sender:
         time, packet = delivery.behind
     else:
         packet = delivery.lost
         time = _undisturbed(since, packet, stream, observer)
-    time = min(time, delivery.time)
-    yield from _plain(since, time, (delivery.lost, packet), stream, holds, observer)
-    yield Piece(delivery.time, cause)
+    return packet, min(time, delivery.time)
 
 
 def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer) -> int:
@@ -314,19 +330,19 @@ def _undisturbed(since: int, packet: Packet, stream: Stream, observer: Observer)
 
 
 def _plain(
-    since: int, time: int, span: tuple[Packet, Packet], stream: Stream, holds: Holds, observer: Observer
+    since: int, time: int, packets: tuple[Packet, Packet], stream: Stream, holds: Holds, observer: Observer
 ) -> Iterator[Piece]:
     """The time before a packet that was not lost: first the pace of the path, then what held it.
 
-    It is the second of ``span``; the first is the one that was lost before it, if one was: what held that one is
-    in the time of what came next.
+    ``packets`` are the first one that was sent since the delivery before, and this one.
     """
-    first, packet = span
+    first, packet = packets
     is_departure = stream.sender == observer.at == CLIENT
     burst = "request.send" if stream.sender == CLIENT else _PACE
     service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
     yield Piece(min(time, since + service), burst)
-    previous = stream.sent_before(first if first.sent <= packet.sent else packet)
+    # What was lost before it held nothing up: both waited for the same.
+    previous = stream.sent_before(first)
     if previous is None:
         yield Piece(time, burst)
         return

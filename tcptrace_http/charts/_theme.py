@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     import altair as alt
@@ -95,6 +95,5 @@ def titled(chart: alt.LayerChart | alt.FacetChart, title: str, *subtitle: str) -
 
     lines = [line for line in subtitle if line]
     heading = alt.TitleParams(title, subtitle=lines, anchor="start", fontSize=14, subtitleFontSize=11)
-    # No chart here has facets; the annotation of alt.layer says that it may.
-    made: alt.LayerChart = chart.properties(title=heading)
-    return made
+    # No chart here has facets, though the types of a layer say that it may.
+    return cast("alt.LayerChart", chart.properties(title=heading))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.charts._theme import WIDTH, group_of_cause, group_scale, milliseconds, titled
+from tcptrace_http.charts._theme import GROUPS, WIDTH, group_of_cause, group_scale, milliseconds, titled
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,6 +41,9 @@ def draw(transactions: pl.DataFrame, waits: pl.DataFrame) -> alt.LayerChart:
         .agg(pl.col("length").sum())
         .join(names, on=["flow", "transaction"])
     )
+    spent = spent.with_columns(
+        rank=pl.col("group").replace_strict(GROUPS, range(len(GROUPS)), return_dtype=pl.Int64)
+    )
     shown, note = (spent, "") if names.height <= _BARS_MAX else _together(spent, names.height)
     bars = min(names.height, _BARS_MAX)
     chart = (
@@ -52,7 +55,7 @@ def draw(transactions: pl.DataFrame, waits: pl.DataFrame) -> alt.LayerChart:
             ),
             x=alt.X("length:Q", title="time (ms)"),
             color=alt.Color("group:N", scale=group_scale(shown["group"]), title="waiting for"),
-            order=alt.Order("cause:N"),
+            order=alt.Order("rank:Q"),
             tooltip=["name", "cause", alt.Tooltip("length:Q", format=",.3f", title="ms")],
         )
         .properties(width=WIDTH - 160, height=bars * _BAR)
@@ -75,9 +78,9 @@ def _together(spent: pl.DataFrame, count: int) -> tuple[pl.DataFrame, str]:
         "{} transactions of {} to {} ms", "size", pl.col("total").round(1), pl.col("most").round(1)
     ).alias("name")
     shown = (
-        spent.select("flow", "transaction", "group", "cause", "length")
+        spent.select("flow", "transaction", "group", "rank", "cause", "length")
         .join(ranked, on=["flow", "transaction"])
-        .group_by("bar", "group", "cause")
+        .group_by("bar", "group", "rank", "cause")
         .agg(pl.col("length").sum())
         .join(sizes, on="bar")
         .with_columns(name, length=pl.col("length") / pl.col("size"), order=pl.col("bar"))

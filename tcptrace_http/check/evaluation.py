@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.check.baseline import fingerprint
 from tcptrace_http.check.metrics import METRICS, Unit
-from tcptrace_http.check.policy import Aggregation, CutShort, Level, Match, Policy, Traits
+from tcptrace_http.check.policy import GRAVITY, Aggregation, CutShort, Level, Match, Policy, Traits
 from tcptrace_http.check.report import CheckReport, Outcome, Status, Subject, Violation
 from tcptrace_http.remedies import settings_for
 from tcptrace_http.report.quantity import counted, duration
@@ -205,14 +205,8 @@ def _capture_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
 
 
 def _rule_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
-    named = {*policy.rules, *(name for match in policy.matches for name in match.rules)}
-    for name in sorted(named):
-        levels = [policy.rules[name].level] if name in policy.rules else []
-        levels += [match.rules[name].level for match in policy.matches if name in match.rules]
-        level = Level.ERROR if Level.ERROR in levels else Level.WARNING if Level.WARNING in levels else Level.OFF
-        if level is Level.OFF:
-            continue
-        yield _rule_outcome(name, level, policy, seen)
+    for name in policy.named():
+        yield _rule_outcome(name, policy.gravest(name), policy, seen)
 
 
 def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outcome:
@@ -220,7 +214,7 @@ def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outco
     beyond = {rule: found for rule, found in by_rule.items() if len(found) > rule.max}
     if beyond:
         found = [one for rule in beyond for one in by_rule[rule]]
-        level = Level.ERROR if any(rule.level is Level.ERROR for rule in beyond) else Level.WARNING
+        level = max((rule.level for rule in beyond), key=GRAVITY.index)
         allowed = min(rule.max for rule in beyond)
         message = f"{counted(len(found), 'finding')}, {'none' if allowed == 0 else allowed} allowed"
         return Outcome(

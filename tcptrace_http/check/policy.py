@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Aggregation", "CutShort", "Level", "LostLimit", "Match", "Policy", "Rule", "Threshold", "Traits"]
+__all__ = [
+    "GRAVITY",
+    "Aggregation",
+    "CutShort",
+    "Level",
+    "LostLimit",
+    "Match",
+    "Policy",
+    "Rule",
+    "Threshold",
+    "Traits",
+]
 
 #: The hundreds digit of a status is its class (RFC 9110, section 15).
 _STATUS_CLASS: Final = 100
@@ -22,6 +33,10 @@ class Level(StrEnum):
     OFF = "off"
     WARNING = "warning"
     ERROR = "error"
+
+
+#: Levels, the gravest last.
+GRAVITY: Final = (Level.OFF, Level.WARNING, Level.ERROR)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -162,6 +177,19 @@ class Policy:
             if own is not None and match.fits(traits):
                 found = own
         return found
+
+    def named(self) -> list[str]:
+        """The detectors that have a rule, here or in a match, in the order of their names."""
+        every = {name for table in self._tables() for name in table}
+        return sorted(name for name in every if self.gravest(name) is not Level.OFF)
+
+    def gravest(self, detector: str) -> Level:
+        """The gravest level that a finding of a detector may be of."""
+        every = [table[detector].level for table in self._tables() if detector in table]
+        return max(every, key=GRAVITY.index, default=Level.OFF)
+
+    def _tables(self) -> list[Mapping[str, Rule]]:
+        return [self.rules, *(match.rules for match in self.matches)]
 
     def only(self, *, selected: frozenset[str] = frozenset(), ignored: frozenset[str] = frozenset()) -> Policy:
         """The policy with the rules and thresholds of these names (all where none is selected), without those."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tcptrace_http.check.policy import Level
+from tcptrace_http.check.policy import GRAVITY, Level
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,9 +89,6 @@ class Outcome:
     violations: Sequence[Violation] = ()
 
 
-_RANK: Final = {Level.OFF: 0, Level.WARNING: 1, Level.ERROR: 2}
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CheckReport:
     """The outcomes of a policy on captures."""
@@ -110,7 +107,7 @@ class CheckReport:
     def violations(self) -> list[Violation]:
         """All violations, also those that the baseline knows, the gravest first."""
         every = [violation for outcome in self.outcomes for violation in outcome.violations]
-        return sorted(every, key=lambda one: (one.is_known, -_RANK[one.level], -(one.lost_ns or 0)))
+        return sorted(every, key=lambda one: (one.is_known, -GRAVITY.index(one.level), -(one.lost_ns or 0)))
 
     @property
     def verdict(self) -> Verdict:
@@ -124,4 +121,4 @@ class CheckReport:
         return Verdict.INCONCLUSIVE if unclear or not self.transactions else Verdict.PASSED
 
     def _fails(self, level: Level) -> bool:
-        return self.fail_on is not None and _RANK[level] >= _RANK[self.fail_on]
+        return self.fail_on is not None and GRAVITY.index(level) >= GRAVITY.index(self.fail_on)

@@ -79,9 +79,10 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> int:
     """Simulate what the papers claim, and set it beside what they print.
 
-    Name papers (gurkan-1998, heidemann-1996, eggert-1999, kruse-2001, bhalekar-2003), claims (G1, H1, …) or
-    all. In DIR are then index.html, a page for each paper, tables and charts. What was measured is kept there: the
-    same call simulates nothing again, and one that was interrupted goes on.
+    Name papers (gurkan-1998, heidemann-1996, eggert-1999, kruse-2001, bhalekar-2003), claims (G1, H1, …),
+    baselines (analytic models beside the simulator) or all. In DIR are then index.html, a page for each paper,
+    tables and charts. What was measured is kept there: the same call simulates nothing again, and one that was
+    interrupted goes on.
 
     Exits with 0 whatever the verdicts are, with 2 where a run could not be simulated: its claim then is not
     reproduced, and the reason is said.
@@ -109,7 +110,9 @@ def _reproduced(
     """What became of the claims, and all that failed; everything is written."""
     from pathlib import Path
 
-    from reference_sim.reproduction.registry import claims_named, experiments
+    from reference_sim.reproduction import baselines
+    from reference_sim.reproduction.registry import BASELINES, asks_for_baselines, claims_named, experiments
+    from reference_sim.reproduction.runner import measurements
     from reference_sim.reproduction.runner import reproduce as run
     from reference_sim.reproduction.store import Store
 
@@ -121,17 +124,16 @@ def _reproduced(
                 f"tcptrace-http: {store.dropped} results in {output} could not be read and are dropped", err=True
             )
         with ReproductionProgress(quiet=quiet) as progress:
-            outcomes = run(
-                [experiments()[claim] for claim in claims],
-                store=store,
-                effort=effort,
-                jobs=jobs,
-                progress=progress,
-            )
+            common: dict[str, Any] = {"store": store, "effort": effort, "jobs": jobs, "progress": progress}
+            outcomes = run([experiments()[claim] for claim in claims], **common)
+            wanted = {BASELINES: baselines.runs} if asks_for_baselines(names) else {}
+            measured = measurements(wanted, **common)
     from reference_sim.reproduction.report import write_report
 
     failures = [failure for outcome in outcomes for failure in outcome.failures]
-    return outcomes, failures + write_report(outcomes, Path(output), effort=effort)
+    failures += [failure for _, failed in measured.values() for failure in failed]
+    rows = [row for results, failed in measured.values() if not failed for row in baselines.rows(results)]
+    return outcomes, failures + write_report(outcomes, Path(output), effort=effort, baselines=rows)
 
 
 def _check_charts() -> None:

@@ -99,11 +99,20 @@ def held(
 
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
     is_delayed = pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX)
-    # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2).
+    # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2). One that counts
+    # the options in, as BSDs did, waits for a third: next to it its delay is seen, and is no path's.
+    at_once = 2 * pl.col("segment_bytes").cast(pl.UInt64)
+    to_sender = (
+        pl.when(pl.col("direction") == FROM_CLIENT).then(ns("client_path_rtt")).otherwise(ns("server_path_rtt"))
+    )
+    is_at_receiver = 2 * to_sender.fill_null(0) > rtt
     is_stall = (
         is_delayed
         & pl.col("ack_covers_all")
-        & (pl.col("newly_acked_bytes") < 2 * pl.col("segment_bytes").cast(pl.UInt64))
+        & (
+            (pl.col("newly_acked_bytes") < at_once)
+            | ((pl.col("newly_acked_bytes") == at_once) & released_is_short & is_at_receiver)
+        )
     )
     fills_initial_window = (
         (pl.col("transaction") == 0)

@@ -32,6 +32,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._held import held
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("flights",)
+READS: Final = ("flights", "pauses")
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
 
 #: Linux restarts after its retransmission timeout: the round trip and at least 200 ms.
@@ -62,6 +64,8 @@ PACE_RTT_SHARE: Final = 0.02
 LOST_RTT_MAX: Final = 1.25
 #: Recoveries in which a timer ran out: its silence is no idle period, and starts the window anew by itself.
 TIMED: Final = ("timeout", "tail_loss", "tail_loss_probe")
+#: What the pause between two flights is where Nagle's algorithm held the second one.
+OF_NAGLE: Final = ("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold")
 #: Below this round trip a restart costs less than can be measured.
 RTT_MIN_NS: Final = 4_000_000
 REMEDY: Final = (
@@ -91,7 +95,11 @@ def find(
     # the writes of an application as well.
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
     grows = (second >= first * growth_min) | (ends_at_second & (first > 1))
+    # One last segment the original algorithm of Nagle holds behind full ones as well, unless it is off.
+    may_be_nagle = ends_at_second & (second == 1) & (first > 1) & (pl.col("nagle_disproofs") == 0)
     is_window = ~ends_at_second | (first <= OLD_WINDOW_MAX) | (first >= WINDOW_NOW_MIN)
+    # A window that is used up ends with a full segment (RFC 9293, section 3.8.6.2.1).
+    is_used_up = pl.col("first_flight_ends_full")
     window_is_open = pl.col("receive_window_segments") > first
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
@@ -113,12 +121,19 @@ def find(
     paced = ends.list.last() - pace * (segments - 1) - waits.list.head(kept).list.sum()
     waited = pl.when(has_pace).then(paced).otherwise(waits.list.tail(surplus).list.sum())
     lost = pl.min_horizontal(waited, rtt * surplus * LOST_RTT_MAX)
+    # What Nagle's algorithm held no window did.
+    nagle = held(tables).filter(pl.col("owner").is_in(OF_NAGLE))
     timed = tables["recoveries"].lazy().filter(pl.col("kind").cast(pl.String).is_in(TIMED))
     return (
         tables["flights"]
         .lazy()
         .join(timed.select("flow", "transaction"), on=["flow", "transaction"], how="anti", maintain_order="left")
-        .filter(was_idle, starts_small, grows, is_window, window_is_open, is_undisturbed)
+        .join(tables["flows"].lazy().select("flow", "nagle_disproofs"), on="flow", maintain_order="left")
+        .filter(
+            was_idle, starts_small, grows, is_window, window_is_open, is_used_up, is_undisturbed, ~may_be_nagle
+        )
+        .with_columns(second_frame=pl.col("flight_first_frames").list.get(1))
+        .join(nagle, left_on=("flow", "second_frame"), right_on=("flow", "released_frame"), how="anti")
         .with_columns(surplus=surplus)
         .filter(pl.col("surplus") > 0, lost > 0)
         .with_columns(

@@ -83,7 +83,9 @@ def find(
     """Responses that came in flights of one size; see :class:`Detector`."""
     import polars as pl
 
-    row = ("flow", "transaction")
+    # A response that paused has a row for each time that it went on.
+    row = "row"
+    flights = tables["flights"].lazy().with_row_index(row)
     flight = pl.col("flight_segments")
     largest = flight.max().over(row)
     # The flights from the first full one on, but for the last, which is what was left to send.
@@ -92,9 +94,7 @@ def find(
     )
     later = pl.len() // 2
     steady = (
-        tables["flights"]
-        .lazy()
-        .select(*row, "flight_segments", "flight_start_ns")
+        flights.select(row, "flight_segments", "flight_start_ns")
         .explode("flight_segments", "flight_start_ns")
         .with_columns(number=pl.int_range(pl.len()).over(row))
         .with_columns(round=pl.col("flight_start_ns").cast(pl.Int64).diff().over(row))
@@ -114,9 +114,7 @@ def find(
     needed = (segments / flight.list.first() + 1).log(2).ceil().clip(1)
     surplus = (flight.list.len() - needed).cast(pl.Int64)
     return (
-        tables["flights"]
-        .lazy()
-        .join(steady, on=row, how="inner", maintain_order="left")
+        flights.join(steady, on=row, how="inner", maintain_order="left")
         .join(_side(tables), on="flow", how="left", maintain_order="left")
         .filter(
             pl.col("steady_flights") >= steady_flights_min,

@@ -6,10 +6,11 @@ counters (TCP_INFO, ``struct tcp_info`` of linux/tcp.h).
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import h11
@@ -32,6 +33,9 @@ _TCP_INFO: Final = getattr(socket, "TCP_INFO", 11)
 _INFO: Final = struct.Struct("=8B24I")
 _INFO_NAMES: Final = {"snd_mss": 10, "rcv_mss": 11, "rtt": 23, "snd_cwnd": 26, "advmss": 27, "rcv_rtt": 29}
 _MICROSECONDS: Final = 1000
+_END_OF_HEAD: Final = b"\r\n\r\n"
+#: Enough of a status line to tell what it is.
+_STATUS_BYTES: Final = len(b"HTTP/1.1 100")
 #: The first bytes of a TLS record: alert or handshake, version 3.x (RFC 8446, section 5.1).
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
 
@@ -80,6 +84,10 @@ class Exchange:
     #: What went wrong, in a few words.
     fault: str = ""
     kernel: Kernel | None = None
+    #: Whether the kernel was about to delay ACKs when the request was written.
+    delays_acks: bool = False
+    #: How long the body of the request waited for a 100 (Continue) in vain.
+    held: int = 0
 
     def field(self, name: str) -> str | None:
         """The value of a response's field."""
@@ -139,21 +147,30 @@ class Connection:
                 break
         return exchanges
 
-    def is_closed_by_server(self) -> bool:
-        """Whether the server has closed while nothing was asked."""
-        self._socket.setblocking(False)
+    def announce(
+        self, step: str, *, method: str, path: str, parts: tuple[bytes, bytes], patience: float
+    ) -> Exchange:
+        """Write the head of a request; its body when the server says 100, or nothing for ``patience`` seconds."""
+        self._budget.take_requests()
+        head, body = parts
+        asked = self._write([head])
+        has_answered = bool(select.select([self._socket], [], [], min(patience, self._budget.silence()))[0])
+        held = 0 if has_answered else time.monotonic_ns() - asked
+        if not has_answered or self._is_continue():
+            asked = self._write([body])
+        return replace(self._response(step, method, path, asked), held=held)
+
+    def _is_continue(self) -> bool:
+        """Whether what has come begins with the status 100."""
         try:
-            is_closed = self._socket.recv(1, socket.MSG_PEEK) == b""
-        except BlockingIOError:
-            is_closed = False
+            return self._socket.recv(_STATUS_BYTES, socket.MSG_PEEK).endswith(b" 100")
         except OSError:
-            is_closed = True
-        self._socket.setblocking(True)
-        return is_closed
+            return False
 
     def _write(self, parts: Sequence[bytes]) -> int:
         self._socket.settimeout(self._budget.silence())
         try:
+            self._set_acks()
             for part in parts:
                 self._socket.sendall(part)
         except OSError:
@@ -164,6 +181,13 @@ class Connection:
     def _set_acks(self) -> None:
         """Delays ACKs from now on, or sends them at once. The kernel falls back by itself, so it is said again."""
         self._socket.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 0 if self._delays_acks else 1)
+
+    def _is_delaying(self) -> bool:
+        """Whether the kernel is to delay ACKs: what it says when it is asked."""
+        try:
+            return not self._socket.getsockopt(socket.IPPROTO_TCP, _QUICKACK)
+        except OSError:
+            return False
 
     def _kernel(self) -> Kernel | None:
         try:
@@ -180,6 +204,7 @@ class Connection:
 
     def _response(self, step: str, method: str, path: str, asked: int) -> Exchange:
         self._index += 1
+        is_delaying = self._is_delaying()
         reader = _Reader(method, self._left)
         while not reader.is_done and reader.size <= self._budget.limits.response_bytes:
             self._socket.settimeout(self._budget.silence())
@@ -199,7 +224,7 @@ class Connection:
         exchange = reader.exchange(step, method, path, self.port, self._index - 1, asked, self._kernel())
         if exchange.closes or not exchange.is_complete:
             self.close()
-        return exchange
+        return replace(exchange, delays_acks=is_delaying)
 
 
 class _Reader:
@@ -211,6 +236,7 @@ class _Reader:
         self._parser.send(h11.Request(method=method, target="/", headers=[("Host", "probe")]))
         self._parser.send(h11.EndOfMessage())
         self._head: h11.Response | None = None
+        #: What came before the end of the head.
         self._begin = b""
         self._head_bytes = 0
         self._body_bytes = 0
@@ -251,9 +277,11 @@ class _Reader:
             event = self._parser.next_event()
             if event is h11.NEED_DATA or event is h11.PAUSED:
                 return
-            if isinstance(event, h11.Response):
+            if isinstance(event, h11.InformationalResponse):
+                self._begin = self._begin.partition(_END_OF_HEAD)[2]
+            elif isinstance(event, h11.Response):
                 self._head = event
-                self._head_bytes = self._begin.find(b"\r\n\r\n") + 4
+                self._head_bytes = len(self._begin.partition(_END_OF_HEAD)[0]) + len(_END_OF_HEAD)
                 self._begin = b""
             elif isinstance(event, h11.Data):
                 self._body_bytes += len(event.data)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.probe.workload import CONTROL, REPEATS, RESTART_BYTES, RESTART_RTT_NS, SERIAL
+from tcptrace_http.probe.workload import CONTROL, EXPECTATION, REPEATS, RESTART_BYTES, RESTART_RTT_NS, SERIAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,6 +57,7 @@ def habits(session: Session) -> list[Habit]:
         *_closing(by_step),
         *_unanswered(by_step),
         *_uncompressed(by_step),
+        *_awaited(by_step),
         *_restarting(by_step, session.rtt_ns),
     ]
 
@@ -164,6 +165,20 @@ def _uncompressed(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
                 example=each,
                 lost_ns=0,
                 remedy="Compress text",
+            )
+
+
+def _awaited(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
+    """The body of a request waited for a 100, and the server waited for the body."""
+    for each in by_step.get(EXPECTATION, ()):
+        if each.held and each.is_complete:
+            yield Habit(
+                detector="expect-continue-wait",
+                summary=f"the body of a request that asked for a 100 (Continue) waited {each.held / 1e6:.0f} ms"
+                " for it in vain",
+                example=each,
+                lost_ns=each.held,
+                remedy="Answer Expect: 100-continue, with 100 or with the final status",
             )
 
 

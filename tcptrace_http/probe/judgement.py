@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.check import CheckReport, Level, Outcome, Status, Violation, check
 from tcptrace_http.check.baseline import fingerprint
-from tcptrace_http.check.policy import Traits
+from tcptrace_http.check.policy import GRAVITY, Traits
 from tcptrace_http.check.report import Subject
 from tcptrace_http.probe.budget import Budget, Limits
 from tcptrace_http.probe.habits import habits
 from tcptrace_http.probe.recording import NoRecording, Recording
 from tcptrace_http.probe.session import Session
 from tcptrace_http.probe.target import target_of
-from tcptrace_http.probe.workload import CONTROL, SERIAL
+from tcptrace_http.probe.workload import CONTROL, SERIAL, STEPS
 from tcptrace_http.remedies import settings_for
+from tcptrace_http.report.quantity import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,28 +98,40 @@ def probe(  # noqa: PLR0913 -- what a user chooses
             session.note("the capture reached its greatest size and was cut short")
         from tcptrace_http.analysis import analyze
 
-        return _by_capture(analyze(path), session, policy, fail_on)
+        return _by_capture(analyze(path), session, policy, fail_on, kept=save)
 
 
-def _by_capture(analysis: Analysis, session: Session, policy: Policy, fail_on: Level | None) -> CheckReport:
+def _by_capture(
+    analysis: Analysis, session: Session, policy: Policy, fail_on: Level | None, *, kept: Path | None
+) -> CheckReport:
     repeated = _Repeated.of(analysis, session)
-    report = check([analysis], policy=_fitted(policy), fail_on=fail_on, counts=repeated.counts)
-    of_sockets = [each for each in habits(session) if each.detector in _BETTER_BY_SOCKETS]
-    told = [each for each in _habit_outcomes(of_sockets, policy) if each.name in _BETTER_BY_SOCKETS]
-    others = [each for each in report.outcomes if each.name not in _BETTER_BY_SOCKETS]
+    # Neither what the probe itself brings about, nor what its sockets know better.
+    ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
+    report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in _BEHIND_DELAYED_ACKS)
-    controls = [_keep_alive_control(session), _delayed_ack_control(analysis, session, stalls)]
     return replace(
         report,
-        outcomes=[*others, *told, *controls],
+        outcomes=[
+            *(_placed(outcome, kept) for outcome in report.outcomes if _is_told(outcome, session)),
+            *_habit_outcomes(session, policy, _BETTER_BY_SOCKETS),
+            _steps_control(session),
+            _keep_alive_control(session),
+            _captured_ack_control(analysis, session, stalls),
+        ],
         captures=(session.target.url,),
         notes=[*session.notes, *repeated.notes()],
     )
 
 
-def _fitted(policy: Policy) -> Policy:
-    """The policy without what the probe itself brings about."""
-    return policy.only(ignored=_OWN_DOING)
+def _is_told(outcome: Outcome, session: Session) -> bool:
+    """Whether a rule was put to the test: one that holds for want of a long path does not count as passed."""
+    return outcome.name != "slow-start-restart" or outcome.status is not Status.PASSED or session.has_restarted
+
+
+def _placed(outcome: Outcome, kept: Path | None) -> Outcome:
+    """With the capture's file where it is kept, and without one where it is not."""
+    path = None if kept is None else str(kept)
+    return replace(outcome, violations=[replace(each, capture=path) for each in outcome.violations])
 
 
 @dataclass(slots=True)
@@ -165,9 +178,17 @@ class _Repeated:
 
 
 def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> CheckReport:
-    outcomes = _habit_outcomes(habits(session), policy)
+    unseen = [name for name in policy.named() if name not in (*_TOLD_BY_SOCKETS, *_OWN_DOING)]
+    if unseen:
+        session.note(f"not judged, for want of packets: {', '.join(unseen)}")
     return CheckReport(
-        outcomes=[*outcomes, _keep_alive_control(session)],
+        outcomes=[
+            *(each for each in _habit_outcomes(session, policy, _TOLD_BY_SOCKETS) if _is_told(each, session)),
+            *_threshold_outcomes(policy),
+            _steps_control(session),
+            _keep_alive_control(session),
+            _socket_ack_control(session),
+        ],
         captures=(session.target.url,),
         transactions=sum(each.is_complete for each in session.exchanges),
         fail_on=fail_on,
@@ -176,63 +197,95 @@ def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> Check
 
 
 #: What the client knows for certain, whatever a capture shows: it asked, and knows what it got.
-_BETTER_BY_SOCKETS: Final = ("keep-alive-refused", "lost-pipelined-requests", "uncompressed-text")
+_BETTER_BY_SOCKETS: Final = (
+    "keep-alive-refused",
+    "lost-pipelined-requests",
+    "uncompressed-text",
+    "expect-continue-wait",
+)
 #: What habits can be told from the sockets.
 _TOLD_BY_SOCKETS: Final = (
     "short-initial-segment",
     "odd-short-final-segment",
     "nagle-delayed-ack",
     "cork-timeout",
-    "keep-alive-refused",
-    "lost-pipelined-requests",
-    "uncompressed-text",
     "slow-start-restart",
+    *_BETTER_BY_SOCKETS,
 )
 
 
-def _habit_outcomes(found: Sequence[Habit], policy: Policy) -> list[Outcome]:
+def _habit_outcomes(session: Session, policy: Policy, names: Sequence[str]) -> Iterator[Outcome]:
     """An outcome for each rule that the sockets can judge; of others there is none."""
-    outcomes = []
-    for name in _TOLD_BY_SOCKETS:
-        these = [each for each in found if each.detector == name]
-        level = policy.rule(name, Traits()).level
+    found = habits(session)
+    for name in names:
+        level = policy.gravest(name)
         if level is Level.OFF:
             continue
-        violations = tuple(_violation(each, level) for each in these)
-        outcomes.append(
-            Outcome(
-                subject=Subject.RULE,
-                name=name,
-                level=level,
-                status=Status.FAILED if violations else Status.PASSED,
-                message=f"{len(violations)} kinds of responses show it" if violations else "no such habit",
-                violations=violations,
-            )
+        violations = tuple(
+            violation
+            for habit in found
+            if habit.detector == name and (violation := _violation(habit, session, policy)) is not None
         )
-    return outcomes
+        yield Outcome(
+            subject=Subject.RULE,
+            name=name,
+            level=max((each.level for each in violations), key=GRAVITY.index, default=level),
+            status=Status.FAILED if violations else Status.PASSED,
+            message=f"{counted(len(violations), 'kind')} of responses show it" if violations else "no such habit",
+            violations=violations,
+        )
 
 
-def _violation(habit: Habit, level: Level) -> Violation:
-    example = habit.example
+def _violation(habit: Habit, session: Session, policy: Policy) -> Violation | None:
+    """What a habit violates, if anything. It takes several findings to be one: the rule's ``max`` is not asked."""
+    example, target = habit.example, session.target
+    path = example.path.partition("?")[0]
+    rule = policy.rule(
+        habit.detector,
+        Traits(host=target.host, path=path, port=target.port, status=example.status, method=example.method),
+    )
+    limit = rule.max_lost.of(session.rtt_ns)
+    if rule.level is Level.OFF or (limit and habit.lost_ns <= limit):
+        return None
     software = example.field("server")
     return Violation(
         name=habit.detector,
-        level=level,
+        level=rule.level,
         message=habit.summary,
-        fingerprint=fingerprint(habit.detector, example.method, None, None, example.path),
+        fingerprint=fingerprint(habit.detector, example.method, target.authority, target.port, example.path),
         lost_ns=habit.lost_ns,
         method=example.method,
+        host=target.authority,
         target=example.path,
         status=example.status,
+        port=target.port,
         server_software=software,
         remedy=habit.remedy,
         settings=settings_for(habit.detector, software),
     )
 
 
+def _threshold_outcomes(policy: Policy) -> Iterator[Outcome]:
+    """Figures are taken from packets: without them no threshold can be judged."""
+    for one in (*policy.thresholds, *(each for match in policy.matches for each in match.thresholds)):
+        yield Outcome(
+            subject=Subject.THRESHOLD,
+            name=one.text,
+            level=one.level,
+            status=Status.INCONCLUSIVE,
+            message="no packets were captured to measure it in",
+        )
+
+
 def _control(name: str, *, holds: bool, message: str) -> Outcome:
     status = Status.PASSED if holds else Status.INCONCLUSIVE
     return Outcome(subject=Subject.CONTROL, name=name, level=Level.ERROR, status=status, message=message)
+
+
+def _steps_control(session: Session) -> Outcome:
+    """What was not asked was not answered well."""
+    message = f"{len(session.done)} of {len(STEPS)} steps of the probe were done"
+    return _control("all was asked", holds=len(session.done) == len(STEPS), message=message)
 
 
 def _keep_alive_control(session: Session) -> Outcome:
@@ -244,7 +297,7 @@ def _keep_alive_control(session: Session) -> Outcome:
     return _control("connections were reused", holds=reused > 0 or refused, message=message)
 
 
-def _delayed_ack_control(analysis: Analysis, session: Session, stalls: int) -> Outcome:
+def _captured_ack_control(analysis: Analysis, session: Session, stalls: int) -> Outcome:
     """Stalls behind a delayed ACK need one: there were some, or a response that nothing followed was
     acknowledged late.
     """
@@ -258,3 +311,11 @@ def _delayed_ack_control(analysis: Analysis, session: Session, stalls: int) -> O
     late = [each for each in waited.to_series().drop_nulls() if each >= _DELAYED_NS]
     message = f"{len(late)} of {waited.height} responses that nothing followed were acknowledged late"
     return _control("ACKs were delayed", holds=bool(late or stalls), message=message)
+
+
+def _socket_ack_control(session: Session) -> Outcome:
+    """Without packets the kernel says whether it was going to delay ACKs."""
+    serial = [each for each in session.exchanges if each.step.startswith(f"{SERIAL} ")]
+    delaying = sum(each.delays_acks for each in serial)
+    message = f"the kernel was to delay ACKs in {delaying} of {len(serial)} requests"
+    return _control("ACKs were delayed", holds=delaying > 0 and delaying == len(serial), message=message)

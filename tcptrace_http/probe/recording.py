@@ -1,17 +1,21 @@
 """A capture of the probe's own connections: tcpdump, through a pipe.
 
 Only packets of the ports that the probe reserved, of the one address that it asks. The capture is
-bounded in size, and read by the same decoder as any other.
+bounded in size, and read by the same decoder as any other. A last connection marks its end: when its first
+packet has come through the pipe, all before it have, however busy the machine is.
 """
 
 from __future__ import annotations
 
 import shutil
 import signal
+import struct
 import subprocess
 import threading
 from io import BufferedReader
 from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.probe.target import bound_socket
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,20 +49,27 @@ class Recording:
         """Starts tcpdump and waits until it captures.
 
         :raises NoRecording: there is no tcpdump, or it may not capture.
+        :raises OSError: the file cannot be written.
         """
         program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
         if program is None:
             raise NoRecording("tcpdump is not installed")
-        own = " or ".join(f"port {port}" for port in ports)
+        self._target = target
+        self._marker = bound_socket(target)
+        marker_port = int(self._marker.getsockname()[1])
+        #: The ports of a packet of the marker, as its header has them (RFC 9293, section 3.1).
+        self._mark = struct.pack(">HH", marker_port, target.port)
+        own = " or ".join(f"port {port}" for port in (*ports, marker_port))
         expression = f"tcp and host {target.address} and port {target.port} and ({own})"
         options = ("-i", interface or interface_of(target), "-n", "-s", "0", "-B", str(_RING_KB))
+        self._file = path.open("wb")
         self._process = subprocess.Popen(  # noqa: S603 -- the address and the ports are our own
             [program, *options, "--immediate-mode", "-U", "-w", "-", expression],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self._path = path
         self._heard = threading.Event()
+        self._marked = threading.Event()
         self.is_cut = False
         self._started = threading.Event()
         self._messages: list[str] = []
@@ -75,7 +86,11 @@ class Recording:
         return any("listening on" in message for message in self._messages)
 
     def end(self) -> None:
-        """Stop when no packet has come for a while: the last ones are on their way through the pipe."""
+        """Stop when the marker has come, and then no packet for a while: a server may still close connections."""
+        self._marker.settimeout(_QUIET_SECONDS)
+        self._marker.connect_ex((self._target.address, self._target.port))
+        self._marker.close()
+        self._marked.wait(_END_SECONDS)
         for _ in range(_QUIET_TRIES):
             if not self._heard.wait(_QUIET_SECONDS):
                 break
@@ -92,6 +107,9 @@ class Recording:
             self._process.wait()
         for thread in self._threads:
             thread.join(_END_SECONDS)
+        for stream in (self._process.stdout, self._process.stderr):
+            _stream(stream).close()
+        self._marker.close()
 
     def _listen(self) -> None:
         """Read what tcpdump says; the first word that it listens, or that it ends, starts the probe."""
@@ -105,9 +123,13 @@ class Recording:
         """Copy the capture to its file, up to the limit."""
         stream = _stream(self._process.stdout)
         written = 0
-        with self._path.open("wb") as file:
+        tail = b""
+        with self._file as file:
             while chunk := stream.read1(_CHUNK_BYTES):
                 self._heard.set()
+                if self._mark in tail + chunk:
+                    self._marked.set()
+                tail = chunk[1 - len(self._mark) :]
                 if written + len(chunk) > _BYTES_MAX:
                     self.is_cut = True
                     continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
@@ -11,6 +10,7 @@ from tcptrace_http import __version__
 from tcptrace_http.errors import ProbeError
 from tcptrace_http.probe.budget import Spent
 from tcptrace_http.probe.connection import Connection, Exchange
+from tcptrace_http.probe.target import bound_socket
 from tcptrace_http.probe.workload import STEPS, first
 
 if TYPE_CHECKING:
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 #: Ports that are reserved before the capture begins, which is of these alone: it is of no one else's packets.
-PORTS: Final = 150
+#: So many connections are made to a server that closes each after its response, and so many more for each path.
+PORTS: Final = 140
+_PORTS_OF_A_PATH: Final = 10
 
 
 class Session:
@@ -32,12 +34,15 @@ class Session:
         self.target = target
         self.budget = budget
         #: Further documents to ask for.
-        self.paths = tuple(paths)
+        self.paths = tuple(target.at(path).path for path in paths)
         self.exchanges: list[Exchange] = []
         self.notes: list[str] = []
         self.serves_ranges = False
-        self.requests_on_one = 0
-        self._reserved = [_reserved(target) for _ in range(PORTS)]
+        #: Whether a connection was idle for long enough to start again, on a path where that shows.
+        self.has_restarted = False
+        #: The steps that were done to their end.
+        self.done: list[str] = []
+        self._reserved = [bound_socket(target) for _ in range(PORTS + _PORTS_OF_A_PATH * len(self.paths))]
         #: The ports of all connections that there will be.
         self.ports = tuple(int(each.getsockname()[1]) for each in self._reserved)
         self._open: list[Connection] = []
@@ -52,10 +57,8 @@ class Session:
             with suppress(Spent):
                 tell("first")
                 self.document = first(self)
-                for step in STEPS if self._is_fit() else ():
-                    tell(step.__name__.replace("_", " "))
-                    step(self)
-                    self.close_all()
+                if self._is_fit():
+                    self._do_steps(tell)
                 return
             if not self.exchanges:
                 raise ProbeError(self.target.url, f"no answer within {self.budget.limits.time:g} s")
@@ -65,6 +68,21 @@ class Session:
             self.close_all()
             for each in self._reserved:
                 each.close()
+
+    def _do_steps(self, tell: Callable[[str], None]) -> None:
+        """Each step; a server that cannot be reached any more is judged by what it did before.
+
+        :raises Spent: the time or the requests are used up.
+        """
+        for step in STEPS:
+            tell(step.__name__.replace("_", " "))
+            try:
+                step(self)
+            except ProbeError as error:
+                self.note(f"{error.what}, after it had answered {len(self.exchanges)} requests")
+                return
+            self.close_all()
+            self.done.append(step.__name__)
 
     def _is_fit(self) -> bool:
         """Whether the document serves to compare others with."""
@@ -129,11 +147,19 @@ class Session:
 
     def get_many(self, step: str, connection: Connection, count: int) -> None:
         """Requests that are written together."""
-        request = self._request("GET", self.target.path, ())
+        request = self._request("GET", self.target.path)
         paths = [self.target.path] * count
         self.exchanges += connection.ask_many(step, paths, request * count)
 
-    def _request(self, method: str, path: str, headers: Sequence[tuple[str, str]]) -> bytes:
+    def announce(self, step: str, connection: Connection, *, method: str, body: bytes, patience: float) -> None:
+        """A request whose body waits for the server's word, but not longer than so many seconds."""
+        fields = (("Content-Length", str(len(body))), ("Expect", "100-continue"))
+        head = self._request(method, self.target.path, fields)
+        self.exchanges.append(
+            connection.announce(step, method=method, path=self.target.path, parts=(head, body), patience=patience)
+        )
+
+    def _request(self, method: str, path: str, headers: Sequence[tuple[str, str]] = ()) -> bytes:
         fields = (
             ("Host", self.target.authority),
             ("User-Agent", f"tcptrace-http/{__version__} (probe)"),
@@ -146,10 +172,3 @@ class Session:
 
 def _silent(step: str) -> None:
     """Tells nobody."""
-
-
-def _reserved(target: Target) -> socket.socket:
-    """A socket with a port of its own, not yet connected."""
-    made = socket.socket(target.family, socket.SOCK_STREAM)
-    made.bind(("", 0))
-    return made

@@ -6,13 +6,15 @@ import ipaddress
 import socket
 from dataclasses import dataclass, replace
 from typing import Final
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import quote, urljoin, urlsplit
 
 from tcptrace_http.errors import ProbeError
 
-__all__ = ["Target", "target_of"]
+__all__ = ["Target", "bound_socket", "target_of"]
 
 _HTTP_PORT: Final = 80
+#: What a path and query may hold as they are (RFC 3986, sections 3.3 and 3.4), and what is escaped already.
+_AS_IT_IS: Final = "/?:@!$&'()*+,;=-._~%[]"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,15 +37,18 @@ class Target:
         return name if self.port == _HTTP_PORT else f"{name}:{self.port}"
 
     def at(self, path: str) -> Target:
-        """Another path of the same server."""
-        return replace(self, path=path, url=f"http://{self.authority}{path}")
+        """Another path of the same server, with its query."""
+        written = _written(path)
+        return replace(self, path=written, url=f"http://{self.authority}{written}")
 
     def redirected(self, location: str) -> Target | None:
         """Where a Location field leads; None where that is another server, which is never asked."""
-        parts = urlsplit(urljoin(self.url, location))
-        if parts.scheme != "http" or parts.hostname != self.host or (parts.port or _HTTP_PORT) != self.port:
+        try:
+            parts = urlsplit(urljoin(self.url, location))
+            is_same = (parts.scheme, parts.hostname, parts.port or _HTTP_PORT) == ("http", self.host, self.port)
+        except ValueError:
             return None
-        return self.at(_path(parts.path, parts.query))
+        return self.at(_path(parts.path, parts.query)) if is_same else None
 
 
 def target_of(url: str) -> Target:
@@ -54,22 +59,32 @@ def target_of(url: str) -> Target:
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port or _HTTP_PORT
+        host = _ascii(parts.hostname or "")
     except ValueError as error:
         raise ProbeError(url, f"no URL: {error}") from None
     if parts.scheme == "https":
         raise ProbeError(url, "TLS hides HTTP; probe the plain HTTP port that the TLS terminator asks")
-    if parts.scheme != "http" or not parts.hostname:
+    if parts.scheme != "http" or not host:
         raise ProbeError(url, "write http://HOST[:PORT]/PATH")
-    family, address = _resolved(url, parts.hostname, port)
+    if parts.username is not None:
+        raise ProbeError(url, "a name and password in a URL are not sent; probe a document that needs none")
+    family, address = _resolved(url, host, port)
     bare = Target(
         url=url,
-        host=parts.hostname,
+        host=host,
         port=port,
         path="/",
         family=family,
         address=address,
     )
     return bare.at(_path(parts.path, parts.query))
+
+
+def bound_socket(target: Target) -> socket.socket:
+    """A socket for the target with a port of its own, not yet connected."""
+    made = socket.socket(target.family, socket.SOCK_STREAM)
+    made.bind(("", 0))
+    return made
 
 
 def _resolved(url: str, host: str, port: int) -> tuple[int, str]:
@@ -82,5 +97,18 @@ def _resolved(url: str, host: str, port: int) -> tuple[int, str]:
     return int(family), str(ipaddress.ip_address(str(place[0]).partition("%")[0]))
 
 
+def _ascii(host: str) -> str:
+    """A name as the DNS and the Host field have it (RFC 5890).
+
+    :raises ValueError: it cannot be written so.
+    """
+    return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
 def _path(path: str, query: str) -> str:
-    return (path or "/") + (f"?{query}" if query else "")
+    return path + (f"?{query}" if query else "")
+
+
+def _written(path: str) -> str:
+    """A path as a request line can have it: nothing in it ends the line, and it is ASCII."""
+    return quote(f"/{path.removeprefix('/')}", safe=_AS_IT_IS, errors="surrogateescape")

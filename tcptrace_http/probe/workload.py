@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tcptrace_http.probe.connection import Exchange
     from tcptrace_http.probe.session import Session
 
-__all__ = ["CONTROL", "REPEATS", "SERIAL", "STEPS", "first"]
+__all__ = ["CONTROL", "EXPECTATION", "REPEATS", "SERIAL", "STEPS", "first"]
 
 #: Sizes that between them show a head written alone, and pieces of 4, 8, 16 and 32 kB (nginx without
 #: sendfile shows from 33 kB only, a Go server above 4 kB only); the odd ones leave a short segment at the end.
@@ -27,6 +27,7 @@ _CONTROL_REPEATS: Final = 3
 #: The names of steps that the judgement looks for.
 SERIAL: Final = "serial"
 CONTROL: Final = "quick-ack"
+EXPECTATION: Final = "expectation"
 _REDIRECTS_MAX: Final = 5
 #: The class of a status is its hundreds (RFC 9110, section 15).
 _REDIRECTION: Final = 3
@@ -44,6 +45,8 @@ RESTART_RTT_NS: Final = 20_000_000
 #: More than an initial window of ten segments.
 RESTART_BYTES: Final = 60_000
 _UNSEEN: Final = "slow start after idle could not be seen"
+#: Longer than a server thinks, and as long as curl waits for a 100 (Continue).
+PATIENCE_SECONDS: Final = 1.0
 #: Longer than a delayed ACK of 40 ms.
 _ACK_PAUSE_SECONDS: Final = 0.1
 
@@ -149,6 +152,12 @@ def head(session: Session) -> None:
         session.note(f"HEAD is answered with {exchange.status}, GET with {session.document.status}")
 
 
+def expectation(session: Session) -> None:
+    """A request whose body waits for a 100 (RFC 9110, section 10.1.1): of a method that changes nothing."""
+    body = b"asked by a probe"
+    session.announce(EXPECTATION, session.connect(), method="OPTIONS", body=body, patience=PATIENCE_SECONDS)
+
+
 def bundle(session: Session) -> None:
     """Requests on several connections at once."""
     for connection in [session.connect() for _ in range(_BUNDLE)]:
@@ -164,7 +173,6 @@ def many(session: Session) -> None:
     while connection.is_open and count < _MANY and session.budget.seconds_left > until:
         session.get("many", connection, headers=headers)
         count += 1
-    session.requests_on_one = count
     if not connection.is_open and count > 1:
         session.note(f"the server closed a connection after {count} requests")
 
@@ -183,6 +191,7 @@ def restart(session: Session) -> None:
         if connection.is_open:
             session.budget.pause(pause)
             session.get(step, connection)
+    session.has_restarted = session.exchanges[-1].step == "restart-idle"
 
 
 STEPS: Final = (
@@ -196,6 +205,7 @@ STEPS: Final = (
     compressed,
     conditional,
     head,
+    expectation,
     bundle,
     many,
     restart,

@@ -107,3 +107,17 @@ def test_the_list_has_every_claim_in_80_columns(cli):
     assert [row["claim"] for row in json.loads(cli("reproduce", "--list", "--format", "json").out)] == list(
         claims()
     )
+
+
+@pytest.mark.slow
+def test_all_in_a_hurry(cli, tmp_path):
+    """Every claim of every paper, and the baselines: nothing fails, and a second call simulates nothing."""
+    result = cli("reproduce", "all", "--quick", "--jobs", "2", "-o", tmp_path)
+    assert result.code == 0, result.err
+    assert [line.split()[0] for line in result.out.decode().splitlines()[1:43]] == list(claims())
+    pages = {path.stem for path in tmp_path.glob("*.html")}
+    assert pages == {"index", "baselines", *(claim.paper for claim in claims().values())}
+    kept = (tmp_path / ".results" / "results.jsonl").read_bytes()
+    again = cli("reproduce", "all", "--quick", "--jobs", "2", "-o", tmp_path)
+    assert again.out == result.out
+    assert (tmp_path / ".results" / "results.jsonl").read_bytes() == kept

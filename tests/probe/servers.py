@@ -134,13 +134,15 @@ def _started(folder: Path, template: str, name: str, command: list[str], **words
 @contextmanager
 def _running(command: list[str], address: str, port: int) -> Iterator[str]:
     # Apache ends its whole process group, which must not be ours.
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    try:
-        _wait_for(process, address, port)
-        yield f"http://{address}:{port}"
-    finally:
-        process.terminate()
-        process.wait(_START_SECONDS)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    ) as process:
+        try:
+            _wait_for(process, address, port)
+            yield f"http://{address}:{port}"
+        finally:
+            process.terminate()
+            process.wait(_START_SECONDS)
 
 
 def _wait_for(process: subprocess.Popen[bytes], address: str, port: int) -> None:

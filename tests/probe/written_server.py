@@ -5,7 +5,12 @@ from __future__ import annotations
 import argparse
 import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GARBAGE = b"\x00\x01\x02 this is no HTTP \xff\xfe\r\n\r\n"
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"
@@ -22,6 +27,7 @@ def main() -> None:
     parser.add_argument("--cork", action="store_true", help="cork, and forget to take it back")
     parser.add_argument("--cork-forgotten", type=int, default=0)
     parser.add_argument("--close", type=int, default=0, help="close after so many responses")
+    parser.add_argument("--ignores-expect", type=int, default=0, help="wait for bodies without a 100")
     parser.add_argument("--status", type=int, default=200)
     parser.add_argument(
         "--misbehave", choices=("", "hang", "garbage", "tls", "endless", "loop", "drop"), default=""
@@ -34,30 +40,47 @@ def main() -> None:
 
 
 def serve(connection: socket.socket, options: argparse.Namespace) -> None:
-    with connection:
+    with connection, suppress(OSError):
         if options.nodelay:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if options.send_buffer:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, options.send_buffer)
         if options.cork_forgotten:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
-        waiting = b""
-        answered = 0
-        try:
-            while True:
-                while b"\r\n\r\n" not in waiting:
-                    data = connection.recv(65536)
-                    if not data:
-                        return
-                    waiting += data
-                request, _, waiting = waiting.partition(b"\r\n\r\n")
-                if options.misbehave == "drop":
-                    waiting = b""
-                answered += 1
-                if not answer(connection, request, options, answered):
-                    return
-        except OSError:
-            return
+        for number, request in enumerate(requests(connection, options), start=1):
+            if not answer(connection, request, options, number):
+                return
+
+
+def requests(connection: socket.socket, options: argparse.Namespace) -> Iterator[bytes]:
+    """The heads of requests, until the client closes; bodies are passed over."""
+    waiting = b""
+    while True:
+        while b"\r\n\r\n" not in waiting:
+            waiting += received(connection)
+        request, _, waiting = waiting.partition(b"\r\n\r\n")
+        body = body_bytes(request)
+        if body and not options.ignores_expect:
+            connection.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+        while len(waiting) < body:
+            waiting += received(connection)
+        waiting = b"" if options.misbehave == "drop" else waiting[body:]
+        yield request
+
+
+def received(connection: socket.socket) -> bytes:
+    data = connection.recv(65536)
+    if not data:
+        raise ConnectionResetError
+    return data
+
+
+def body_bytes(request: bytes) -> int:
+    """How long the body of a request is, by its head."""
+    for line in request.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.partition(b":")[2])
+    return 0
 
 
 def answer(connection: socket.socket, request: bytes, options: argparse.Namespace, number: int) -> bool:

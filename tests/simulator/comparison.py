@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.true_waits import true_transactions
 
-from .indistinguishable import is_indistinguishable
+from .indistinguishable import is_alike, is_indistinguishable, is_unseen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -177,7 +177,7 @@ def compared(run: Run) -> Comparison:
         if unequal:
             comparison.unequal[key] = unequal
         _compare_waits(comparison, key, true, told.waits.get(key, []))
-        _compare_findings(comparison, key, true, told, _round_trip(told.rows[key]))
+        _compare_findings(comparison, key, true, told)
     known = {(*keys[connection], index) for connection, index in facts if connection in keys}
     for key in told.rows.keys() - complete:
         if told.rows[key]["complete"]:
@@ -207,13 +207,6 @@ def _unequal(true: TrueTransaction, fact: Mapping[str, Any], row: Mapping[str, A
             yield f"{name}: {row[name]} instead of {value}"
 
 
-def _round_trip(row: Mapping[str, Any]) -> int:
-    """From the request to the first byte of the response: no less than a round trip, if both are known."""
-    if row["response_first_time"] is None or row["request_last_time"] is None:
-        return 0
-    return max(0, row["response_first_time"] - row["request_last_time"])
-
-
 def _compare_waits(comparison: Comparison, key: Key, true: TrueTransaction, told: _Waits) -> None:
     bounds = {bound for wait in true.waits for bound in (wait.start, wait.end)}
     bounds |= {bound for _, *both in told for bound in both}
@@ -234,9 +227,7 @@ def _at(waits: _Waits, time: int) -> str:
     return next((cause for cause, start, end in waits if start <= time < end), "")
 
 
-def _compare_findings(
-    comparison: Comparison, key: Key, true: TrueTransaction, told: Told, round_trip: int
-) -> None:
+def _compare_findings(comparison: Comparison, key: Key, true: TrueTransaction, told: Told) -> None:
     """A finding is right if it overlaps a stall of its name, a stall is found if a finding of its name does."""
     stalls = [(stall.name, *span) for stall in true.stalls for span in stall.spans]
     findings = told.findings.get(key, [])
@@ -247,11 +238,13 @@ def _compare_findings(
         for found in theirs:
             if any(_overlap(found, stall) for stall in ours):
                 comparison.right[name] += 1
-            else:
+            elif not is_alike(name, true):
                 lost, instead = found[2] - found[1], _most_of(waits, [found])
                 comparison.verdicts.append(Verdict(name, key, False, lost, instead))
-        must = max(MUST_NS, MUST_ROUND_TRIPS.get(name, 0.0) * round_trip)
-        missed = [stall for stall in ours if not any(_overlap(found, stall) for found in theirs)]
+        must = max(MUST_NS, MUST_ROUND_TRIPS.get(name, 0.0) * true.round_trip)
+        unseen = {span for stall in true.stalls if is_unseen(stall) for span in stall.unseen}
+        shown = [stall for stall in ours if stall[1:] not in unseen]
+        missed = [stall for stall in shown if not any(_overlap(found, stall) for found in theirs)]
         lost = sum(stall[2] - stall[1] for stall in missed)
         if lost >= must:
             instead = _most_of(told.waits.get(key, []), missed)

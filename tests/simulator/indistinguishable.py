@@ -1,4 +1,4 @@
-"""Causes that the packets of a capture at one end cannot tell apart: the whole list, each with its reason.
+"""Causes and findings that the packets of a capture at one end cannot tell apart: all of them, with reasons.
 
 The strict share counts these as wrong. What is here is a limit of what can be seen, not of the analysis: an expert
 with the same packets and no more could not tell either.
@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from reference_sim.true_waits import Wait
+    from reference_sim.true_waits import Stall, TrueTransaction, Wait
 
-__all__ = ["INDISTINGUISHABLE", "Pair", "is_indistinguishable"]
+__all__ = [
+    "ALIKE",
+    "INDISTINGUISHABLE",
+    "UNSEEN",
+    "Alike",
+    "Pair",
+    "Unseen",
+    "is_alike",
+    "is_indistinguishable",
+    "is_unseen",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,56 @@ INDISTINGUISHABLE: Final = (
         " nothing ended, as it does from a server that had no data until then, or from a slow link.",
     ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A detector whose finding is not asked for where the truth says that packets show nothing of the stall."""
+
+    detector: str
+    reason: str
+
+
+UNSEEN: Final = (
+    Unseen(
+        detector="slow-start-restart",
+        reason="The window that was thrown away had never been used: no more had ever been in flight at once than"
+        " it has after the idle period. A connection that begins in slow start shows the same flights.",
+    ),
+    Unseen(
+        detector="odd-short-final-segment",
+        reason="At the server an ACK of two full segments is one that its receiver does not delay (RFC 1122,"
+        " section 4.2.3.2), on a path that took longer; that it counts the options in and waits for a third one (a"
+        " bug of NetBSD 1.2.1) only a capture at the client shows.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """A detector whose finding is no mistake on connections that share their window: what they show is that."""
+
+    detector: str
+    reason: str
+
+
+ALIKE: Final = (
+    Alike(
+        detector="slow-start-restart",
+        reason="After an idle period a connection has a part of the ensemble's window, as others have taken theirs"
+        " of it (RFC 2140, section 4; E-TCP): smaller flights than before, as after a restart.",
+    ),
+)
+
+
+def is_alike(detector: str, true: TrueTransaction) -> bool:
+    """Whether packets of this transaction may show what ``detector`` finds although it is not there."""
+    return true.shares_window and any(detector == it.detector for it in ALIKE)
+
+
+def is_unseen(stall: Stall) -> bool:
+    """Whether a finding of what the truth says is unseen in ``stall`` cannot be asked for."""
+    return any(stall.name == it.detector for it in UNSEEN)
 
 
 def is_indistinguishable(true: Wait, told: str) -> bool:

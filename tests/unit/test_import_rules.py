@@ -25,6 +25,7 @@ ALLOWED = {
     "detectors": {"schema", "waits"},
     "analysis": {
         "capture",
+        "charts",
         "counterfactual",
         "detectors",
         "errors",
@@ -36,11 +37,22 @@ ALLOWED = {
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "peers": set(),
     "glossary": {"causes", "detectors", "errors", "peers", "rollups", "schema"},
-    "report": {"analysis", "capture", "detectors", "pages", "schema", "trace"},
-    "charts": {"schema"},
+    "report": {
+        "__version__",
+        "analysis",
+        "capture",
+        "detectors",
+        "errors",
+        "pages",
+        "remedies",
+        "rollups",
+        "schema",
+        "trace",
+    },
+    "charts": {"errors", "schema"},
     "remedies": set(),
     "check": {"__version__", "analysis", "detectors", "errors", "remedies", "report"},
-    "probe": {"analysis", "check", "errors", "remedies", "report"},
+    "probe": {"__version__", "analysis", "check", "errors", "remedies", "report"},
     "cli": {
         "__version__",
         "analysis",
@@ -59,7 +71,7 @@ ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
-    "altair": {"charts"},
+    "altair": {"charts", "cli"},
     "scapy": set(),
     "dpkt": set(),
     "rich": set(),

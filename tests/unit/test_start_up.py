@@ -31,9 +31,10 @@ def test_help_imports_neither_libraries_nor_the_core():
     assert not imported & (libraries | {"importlib.resources", "tomllib"})
 
 
-def test_help_of_simulate_imports_no_simulator():
-    imported = imported_by("simulate", "--help")
-    assert "tcptrace_http.cli.simulate" in imported
+@pytest.mark.parametrize("command", ["simulate", "reproduce"])
+def test_help_of_simulate_and_reproduce_imports_no_simulator(command):
+    imported = imported_by(command, "--help")
+    assert f"tcptrace_http.cli.{command}" in imported
     assert not [name for name in imported if name.startswith(("reference_sim", "polars"))]
 
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.bhalekar_2003.compared_strategies import COMPARED_STRATEGIES
 from reference_sim.papers.bhalekar_2003.connections import CONNECTIONS
+from reference_sim.papers.bhalekar_2003.cumulative_cache import CUMULATIVE_CACHE
 from reference_sim.papers.bhalekar_2003.initial_window import INITIAL_WINDOW
 from reference_sim.papers.bhalekar_2003.optimized_browser import OPTIMIZED_BROWSER
 from reference_sim.papers.bhalekar_2003.round_trips import ROUND_TRIPS
+from reference_sim.papers.bhalekar_2003.saved_bytes import SAVED_BYTES
 from reference_sim.papers.bhalekar_2003.shared_state import SHARED_STATE
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ EXPERIMENTS: Final[tuple[Experiment, ...]] = (
     COMPARED_STRATEGIES,
     CONNECTIONS,
     OPTIMIZED_BROWSER,
+    CUMULATIVE_CACHE,
+    SAVED_BYTES,
     SHARED_STATE,
     INITIAL_WINDOW,
 )

@@ -10,7 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_sim.reproduction.claim import PAPERS
-from reference_sim.reproduction.report.charts import drawn
+from reference_sim.reproduction.report.baselines_page import (
+    TITLE,
+    baselines_chart,
+    baselines_frame,
+    baselines_page,
+)
+from reference_sim.reproduction.report.charts import drawing_of, drawn
 from reference_sim.reproduction.report.index_page import index_page
 from reference_sim.reproduction.report.paper_page import paper_page
 from reference_sim.reproduction.report.tables import comparisons_frame, summary_frame
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from reference_sim.reproduction.baselines import Row
     from reference_sim.reproduction.experiment import Effort
     from reference_sim.reproduction.report.charts import Drawings
     from reference_sim.reproduction.runner import Outcome
@@ -27,8 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["write_report"]
 
 
-def write_report(outcomes: Sequence[Outcome], folder: Path, *, effort: Effort) -> list[Failure]:
+def write_report(
+    outcomes: Sequence[Outcome], folder: Path, *, effort: Effort, baselines: Sequence[Row] = ()
+) -> list[Failure]:
     """Write all that is known of these outcomes into the folder; the charts that could not be drawn.
+
+    Where there are rows of the ``baselines``, they have a page of their own.
 
     :raises ModuleNotFoundError: altair or vl-convert are not installed.
     :raises OSError: a file cannot be written.
@@ -44,18 +55,35 @@ def write_report(outcomes: Sequence[Outcome], folder: Path, *, effort: Effort) -
         frame.write_csv(folder / "tables" / f"{claim}.csv")
         frame.write_parquet(folder / "tables" / f"{claim}.parquet")
     summary_frame(outcomes).write_csv(folder / "summary.csv")
-    _write_pages(outcomes, folder, drawings, effort)
+    if baselines:
+        _write_baselines(baselines, folder, effort)
+    _write_pages(outcomes, folder, drawings, effort, has_baselines=bool(baselines))
     return [one.failure for one in drawings.values() if one.failure is not None]
 
 
+def _write_baselines(rows: Sequence[Row], folder: Path, effort: Effort) -> None:
+    frame = baselines_frame(rows)
+    frame.write_csv(folder / "tables" / "baselines.csv")
+    frame.write_parquet(folder / "tables" / "baselines.parquet")
+    drawing = drawing_of(f"{TITLE}: residuals", baselines_chart(rows).to_dict(), "baselines")
+    _write(folder / "charts" / "baselines.svg", drawing.file)
+    _write(folder / "baselines.html", baselines_page(rows, drawing, effort))
+
+
 def _write_pages(
-    outcomes: Sequence[Outcome], folder: Path, drawings: Mapping[str, Drawings], effort: Effort
+    outcomes: Sequence[Outcome],
+    folder: Path,
+    drawings: Mapping[str, Drawings],
+    effort: Effort,
+    *,
+    has_baselines: bool,
 ) -> None:
     by_paper = {paper: [one for one in outcomes if one.claim.paper == paper] for paper in PAPERS.values()}
     for paper, shown in by_paper.items():
         if shown:
             _write(folder / f"{paper}.html", paper_page(paper, shown, drawings, effort))
-    _write(folder / "index.html", index_page({paper: shown for paper, shown in by_paper.items() if shown}, effort))
+    asked = {paper: shown for paper, shown in by_paper.items() if shown}
+    _write(folder / "index.html", index_page(asked, effort, has_baselines=has_baselines))
 
 
 def _write(path: Path, text: str) -> None:

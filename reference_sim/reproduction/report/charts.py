@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.runner import Outcome
 
-__all__ = ["Drawing", "Drawings", "drawn"]
+__all__ = ["Drawing", "Drawings", "drawing_of", "drawn"]
 
 #: Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision, on white and on
 #: black; their yellow and black are not, and left out.
@@ -29,7 +29,8 @@ _FONT: Final = "Arial, Liberation Sans, Helvetica, sans-serif"
 _STYLE: Final[Mapping[str, Any]] = {
     "background": None,
     "font": _FONT,
-    "padding": 8,
+    # The reader's font may be wider than the one that was measured with.
+    "padding": {"left": 24, "right": 16, "top": 8, "bottom": 8},
     "view": {"continuousWidth": _WIDTH, "continuousHeight": _HEIGHT, "stroke": _GRID},
     "axis": {
         "labelColor": _INK,
@@ -41,6 +42,7 @@ _STYLE: Final[Mapping[str, Any]] = {
         "titleFontSize": 12,
         "titleFontWeight": "normal",
         "labelLimit": 260,
+        "labelSeparation": 8,
     },
     "legend": {
         "labelColor": _INK,
@@ -86,7 +88,7 @@ def drawn(outcome: Outcome) -> Drawings:
         charts = outcome.experiment.charts(outcome.results)
         return Drawings(
             [
-                _drawing(title, chart.to_dict(), f"{outcome.claim.id}-{number}")
+                drawing_of(title, chart.to_dict(), f"{outcome.claim.id}-{number}")
                 for number, (title, chart) in enumerate(charts.items(), start=1)
             ]
         )
@@ -96,7 +98,8 @@ def drawn(outcome: Outcome) -> Drawings:
         return Drawings(failure=Failure(f"the charts of {outcome.claim.id}", f"{type(error).__name__}: {error}"))
 
 
-def _drawing(title: str, specification: dict[str, Any], name: str) -> Drawing:
+def drawing_of(title: str, specification: dict[str, Any], name: str) -> Drawing:
+    """The chart of a Vega-Lite specification; its parts are named after ``name``."""
     import vl_convert
 
     own = {key: value for key, value in specification.get("config", {}).items() if key != "view"}

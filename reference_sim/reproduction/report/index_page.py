@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reference_sim.reproduction.claim import TITLES, claims
 from reference_sim.reproduction.report.html import badge, document, escape, score
@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 __all__ = ["index_page"]
 
 
-def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort) -> str:
+_BASELINES: Final = (
+    '<section id="baselines"><h2><a href="baselines.html">Analytic models beside the simulator</a></h2>'
+    '<p class="source">Six models and two bounds, by size, round trip, loss and ACKs.</p></section>'
+)
+
+
+def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort, *, has_baselines: bool = False) -> str:
     """The HTML of the page."""
     verdicts = [one.judgement.verdict for shown in by_paper.values() for one in shown]
     asked = f"{len(verdicts)} of the {len(claims())} claims of {len(TITLES)} papers"
@@ -27,6 +33,7 @@ def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort) -> str
         "</header>",
         "<main>",
         *(part for paper, shown in by_paper.items() for part in _paper(paper, shown)),
+        *([_BASELINES] if has_baselines else []),
         "</main>",
     ]
     return document("What the papers claim, simulated again", "\n".join(body), effort)

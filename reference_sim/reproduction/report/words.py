@@ -10,7 +10,7 @@ from reference_sim.reproduction.verdict import Verdict
 if TYPE_CHECKING:
     from reference_sim.reproduction.verdict import Comparison, Mean
 
-__all__ = ["SIGNS", "figure", "interval", "ours", "published", "ratio", "tolerances"]
+__all__ = ["SIGNS", "figure", "interval", "ours", "percent", "published", "ratio", "tolerances"]
 
 #: Told apart without colour.
 SIGNS: Final = {Verdict.REPRODUCED: "●", Verdict.REPRODUCED_IN_SHAPE: "◐", Verdict.NOT_REPRODUCED: "○"}
@@ -54,6 +54,12 @@ def interval(mean: Mean) -> str:
 def ratio(one: Comparison) -> str:
     """Ours over the published."""
     return _NOTHING if one.ratio is None else f"{one.ratio:.3f}"
+
+
+def percent(share: float, *, signed: bool = False) -> str:
+    """A share in whole percent."""
+    text = f"{100 * share:+.0f}" if signed else f"{100 * share:.0f}"
+    return f"{text.replace('-', _MINUS)} %"
 
 
 def tolerances(one: Comparison) -> str:

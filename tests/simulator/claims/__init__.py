@@ -21,10 +21,23 @@ K7     Kruse 2001, Table 2, Figure 9          large pages are hit by bit errors,
 K8     Kruse 2001, Figures 10 to 13           the model is a lower bound, and close for pipelining
 K9     Kruse 2001, section 2.1                two bugs of BSD
 B1     Bhalekar 2003, Figure 1.2              round trips before the first data
+B2     Bhalekar 2003, Figures 4.1 to 4.5      MaxConn, HTTP/1.1, ExactConn, HTTP/1.0, FTP, in this order
+B3     Bhalekar 2003, section 4.4             more connections are faster, until each object has one
+B4     Bhalekar 2003, section 4.7             optimized browser: 30 % less than HTTP/1.1, 35 to 45 % less
+B5     Bhalekar 2003, section 5.5             cumulative cache: 6 ms, 12 ms, 1 s, 3 to 4.5 s; 40 to 79 % less
+B6     Bhalekar 2003, chapters 2, 3 and 7     bytes that caches, compression, deltas and prefetching save
+B7     Bhalekar 2003, section 3.1.1           T/TCP serves serial connections, shared blocks all
+B8     Bhalekar 2003, section 3.4.1           one segment waits for the delayed ACK, two do not
+E1     Eggert 1999, Figure 5, first graph     unlimited, Reno's bundle is faster, HTML before others is not
+E2     Eggert 1999, Figure 5, second graph    with four connections an ensemble is faster than a bundle
+E3     Eggert 1999, Figure 5, third graph     a short queue costs a bundle much and an ensemble nothing
+E4     Eggert 1999, Figure 5, fourth graph    both: the bundle's losses
+E5     Eggert 1999, Figure 6                  a repeated access is faster than the first
 E6     Eggert 1999, Figure 3                  a second transfer ends 0.18 s sooner
 E7     Eggert 1999, Figure 4                  connections that come and go share a window equally
+E8     Eggert 1999, section 6.1               as long as over one connection of HTTP/1.1
 =====  =====================================  ==============================================================
 
-Those of Kruse are in ``tests/simulator/reproduction``. What whole pages take (Gürkan's tables, Bhalekar's pages,
-Eggert's Figures 5 and 6) is elsewhere.
+Those of Kruse, Eggert and Bhalekar are in ``tests/simulator/reproduction``, and so is what G1 to G11 say
+(Gürkan's tables).
 """

@@ -140,7 +140,7 @@ def assert_ends(process):
 
 
 def task(group, number):
-    return Task(str(number), group, "label", {}, counted)
+    return Task(str(number), group, "label", "{}", counted)
 
 
 def test_every_group_is_sampled_then_the_costliest_comes_first_in_small_batches():

@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use crate::loss::{Lossy, Passing};
 use crate::random::Random;
 use crate::scenario::{Link as Description, Queue};
+use crate::segment::{flags, Segment};
 use crate::stack::Nanoseconds;
 use crate::truth::{Drop, HopRow, LinkTotals, QueueRow};
 
@@ -23,6 +24,7 @@ pub struct Link {
     delay: Nanoseconds,
     queue: Queue,
     losses: Vec<Lossy>,
+    opens_at_once: bool,
     /// When the transmitter is done with all it has.
     free_at: Nanoseconds,
     /// Packets behind the one in service: when they are taken into service, and their bytes.
@@ -52,6 +54,7 @@ impl Link {
             losses: losses
                 .map(|(loss, number)| Lossy::new(loss.clone(), random(number)))
                 .collect(),
+            opens_at_once: description.opens_at_once,
             free_at: 0,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -69,6 +72,12 @@ impl Link {
         self.take_into_service(now, &mut changed);
         self.totals.packets += 1;
         self.totals.bytes += u64::from(packet.bytes);
+        if self.opens_at_once && is_opening(packet.segment) {
+            return Passage {
+                dequeued: Some(now),
+                arrival: Ok(now),
+            };
+        }
         let waits = self.free_at > now;
         if waits && !self.has_room(packet.bytes) {
             self.totals.drops += 1;
@@ -153,6 +162,11 @@ impl Link {
     }
 }
 
+/// A client's SYN: the first segment of a connection.
+fn is_opening(segment: &Segment) -> bool {
+    segment.has(flags::SYN) && !segment.has(flags::ACK)
+}
+
 /// The row of a packet's passage.
 #[must_use]
 pub fn hop_row(packet: u64, link: u32, now: Nanoseconds, passage: &Passage) -> HopRow {
@@ -179,7 +193,6 @@ pub fn queue_row(time: Nanoseconds, link: u32, packets: u32, bytes: u64) -> Queu
 mod tests {
     use super::*;
     use crate::scenario::Loss;
-    use crate::segment::Segment;
     use crate::truth::Side;
 
     const MILLISECOND: Nanoseconds = 1_000_000;
@@ -194,6 +207,7 @@ mod tests {
             delay_ns: 20 * MILLISECOND,
             queue,
             loss: Vec::new(),
+            opens_at_once: false,
         };
         Link::new(&description, |number| Random::new(1, u64::from(number)))
     }
@@ -213,6 +227,29 @@ mod tests {
         let mut link = link(Queue::Unlimited);
         let arrivals = [0, 0, 5, 40].map(|at| offer(&mut link, at * MILLISECOND, 1250).arrival);
         assert_eq!(arrivals, [30, 40, 50, 70].map(|at| Ok(at * MILLISECOND)));
+    }
+
+    #[test]
+    fn an_opening_is_over_at_once_and_takes_no_place() {
+        let mut link = link(Queue::Packets(1));
+        link.opens_at_once = true;
+        let mut opening = |flags, now| {
+            let segment = Segment {
+                flags,
+                ..Segment::default()
+            };
+            let packet = Passing {
+                connection: 0,
+                side: Side::Client,
+                segment: &segment,
+                bytes: 1250,
+            };
+            link.pass(now, packet, |_, _, _| {}).arrival
+        };
+        assert_eq!(opening(flags::ACK, 0), Ok(30 * MILLISECOND));
+        assert_eq!(opening(flags::ACK, 1), Ok(40 * MILLISECOND));
+        assert_eq!(opening(flags::SYN, 2), Ok(2));
+        assert_eq!(opening(flags::SYN | flags::ACK, 3), Err(Drop::QueueFull));
     }
 
     #[test]

@@ -67,6 +67,7 @@ mod tests {
             delay_ns: 1,
             queue: Queue::Unlimited,
             loss: Vec::new(),
+            opens_at_once: false,
         };
         pairs.iter().map(link).collect()
     }

@@ -49,6 +49,10 @@ pub struct Link {
     /// What may wait besides the packet in service; more is dropped at the tail.
     pub queue: Queue,
     pub loss: Vec<Loss>,
+    /// A client's SYN, and the request on it, is at the other end at once and takes no place: what
+    /// ns-2's one-way agents do not send (Eggert 1999, section 4).
+    #[serde(default)]
+    pub opens_at_once: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -24,6 +24,8 @@ pub struct Bottleneck {
     burst: Option<Burst>,
     /// Time a byte takes, in 1/1024 ns; 0 while it is not known.
     pace: i64,
+    /// What the ACK had acknowledged that showed it first: that one may have been delayed.
+    known_since: u64,
     /// When the last byte sent so far will have left the slowest link.
     drained_ns: i64,
 }
@@ -62,7 +64,10 @@ impl Bottleneck {
         let latest_ns = left_ns.saturating_add(rest);
         self.drained_ns = match (was_known, self.pace > 0) {
             (false, false) => self.drained_ns,
-            (false, true) => latest_ns,
+            (false, true) => {
+                self.known_since = after;
+                latest_ns
+            }
             _ => self.drained_ns.min(latest_ns),
         };
     }
@@ -71,6 +76,12 @@ impl Bottleneck {
     #[must_use]
     pub fn drained_ns(&self) -> i64 {
         self.drained_ns
+    }
+
+    /// As before, as far as ACKs before the one up to `after` tell.
+    #[must_use]
+    pub fn had_drained_ns(&self, after: u64) -> Option<i64> {
+        (self.pace > 0 && after > self.known_since).then_some(self.drained_ns)
     }
 
     fn takes(&self, bytes: u64) -> i64 {
@@ -102,6 +113,14 @@ mod tests {
         // An ACK that was late shows nothing about the link, and does not make the queue longer.
         link.acknowledged(10_000, 10_000, 25 * MS, 1000);
         assert!((link.drained_ns() - 10 * MS).abs() < MS / 10);
+    }
+
+    #[test]
+    fn the_ack_that_shows_the_pace_first_tells_nothing_of_its_own_delay() {
+        let mut link = with_a_known_pace();
+        assert_eq!(link.had_drained_ns(2000), None);
+        link.acknowledged(4000, 10_000, 4 * MS, 1000);
+        assert_eq!(link.had_drained_ns(4000), Some(link.drained_ns()));
     }
 
     #[test]

@@ -22,6 +22,8 @@ const RELEASE_MAX_NS: i64 = 10_000_000;
 const RTT_MIN_NS: i64 = 2_000_000;
 /// Flights of a response that are recorded; by then slow start has long ended.
 const FLIGHTS_MAX: usize = 64;
+/// Idle periods of responses that are not complete: a server that writes piece by piece is idle before each.
+const IDLES_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug)]
 struct Flight {
@@ -79,6 +81,8 @@ pub struct FlightData {
     pub receive_window_segments: u32,
     /// From the observation point to the server and back.
     pub server_rtt_ns: Option<i64>,
+    /// How long the slowest link before the observation point takes for it, as far as that is known.
+    pub takes_ns: i64,
 }
 
 impl FlightData {
@@ -103,7 +107,8 @@ pub struct FlightTracker {
     largest_window: u32,
     segment_bytes: u32,
     retransmissions: u32,
-    after_idle: Option<Box<AfterIdle>>,
+    /// In the order of their offsets.
+    after_idle: Vec<AfterIdle>,
     /// When the client last acknowledged something new.
     acknowledged_ns: Option<i64>,
     /// Where the last complete response ended.
@@ -134,7 +139,7 @@ impl FlightTracker {
             current.window_segments = 0;
             current.saw_loss = true;
         }
-        if let Some(after_idle) = self.after_idle.as_mut() {
+        if let Some(after_idle) = self.after_idle.last_mut() {
             if offset < after_idle.first_flight_end {
                 after_idle.first_flight_resent = after_idle.first_flight_resent.saturating_add(1);
             }
@@ -154,7 +159,7 @@ impl FlightTracker {
             return;
         };
         let gap = data.time_ns.saturating_sub(current.end_ns);
-        if !ends_flight(gap, data.rtt_ns) {
+        if !ends_flight(gap.saturating_sub(data.takes_ns), data.rtt_ns) {
             current.add(data);
         } else {
             self.end_flight();
@@ -163,7 +168,7 @@ impl FlightTracker {
             }
             self.current = Some(Flight::opened_by(data));
         }
-        if let Some(after_idle) = self.after_idle.as_mut() {
+        if let Some(after_idle) = self.after_idle.last_mut() {
             after_idle.go_on(data);
         }
     }
@@ -179,7 +184,10 @@ impl FlightTracker {
     }
 
     fn begin_after(&mut self, idle_ns: i64, data: FlightData) {
-        self.after_idle = Some(Box::new(AfterIdle {
+        if self.after_idle.len() >= IDLES_MAX {
+            return;
+        }
+        self.after_idle.push(AfterIdle {
             offset: data.offset,
             first_flight_end: data.offset.saturating_add(u64::from(data.bytes)),
             first_flight_has_ended: false,
@@ -189,7 +197,7 @@ impl FlightTracker {
             earlier_flight_segments: self.largest,
             retransmissions: self.retransmissions,
             receive_window_segments: data.receive_window_segments,
-        }));
+        });
     }
 
     /// The client acknowledged so many new bytes at once.
@@ -205,7 +213,9 @@ impl FlightTracker {
     #[inline]
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        self.flights.len().saturating_mul(size_of::<Flight>()) as u64
+        let flights = self.flights.len().saturating_mul(size_of::<Flight>());
+        let idles = self.after_idle.len().saturating_mul(size_of::<AfterIdle>());
+        flights.saturating_add(idles) as u64
     }
 
     /// A response is complete: it becomes a row if it begins the flow or came after an idle period, or in
@@ -217,21 +227,35 @@ impl FlightTracker {
         rows: &mut Bounded<FlightsTable>,
     ) {
         self.response_end = response.end;
-        let inside = |after: &AfterIdle| (response.start..response.end).contains(&after.offset);
-        let after_idle = self.after_idle.take_if(|after| inside(after));
-        let start = after_idle
-            .as_ref()
-            .map_or(response.start, |after| after.offset);
+        let Some(rtt) = rtt_ns else {
+            self.forget_before(response.end);
+            return;
+        };
+        let (start, end) = (response.start, response.end);
+        let idles = self.after_idle.partition_point(|it| it.offset < end);
+        let idles: Vec<AfterIdle> = self.after_idle.drain(..idles).collect();
         let mut flights = std::mem::take(&mut self.flights);
         flights.extend(self.current);
-        flights.retain(|flight| (start..response.end).contains(&flight.offset));
-        let is_notable = match after_idle {
-            Some(_) => flights.len() > 1,
-            None => self.retransmissions == 0 && are_steady(&flights),
-        };
-        if let Some(rtt) = rtt_ns.filter(|_| is_notable) {
-            rows.push(&self.row(after_idle.as_deref(), &flights, response, rtt));
+        flights.retain(|flight| (start..end).contains(&flight.offset));
+        let went_on = idles.iter().all(|after| after.offset < start);
+        if went_on && self.retransmissions == 0 && are_steady(&flights) {
+            rows.push(&self.row(None, &flights, response, rtt));
         }
+        let ends = idles.iter().skip(1).map(|next| next.offset).chain([end]);
+        for (after, until) in idles.iter().zip(ends) {
+            let is_of_it = |it: &&Flight| (after.offset..until).contains(&it.offset);
+            let of_it: Vec<Flight> = flights.iter().filter(is_of_it).copied().collect();
+            if after.offset >= start && of_it.len() > 1 {
+                rows.push(&self.row(Some(after), &of_it, response, rtt));
+            }
+        }
+        self.forget_before(end);
+    }
+
+    /// A response ended at `end`: the next one is looked at by itself.
+    fn forget_before(&mut self, end: u64) {
+        self.after_idle.retain(|after| after.offset >= end);
+        self.flights.clear();
         self.acks = 0;
         self.stretch_acks = 0;
         self.least_window_segments = None;
@@ -240,7 +264,7 @@ impl FlightTracker {
     /// Gives back what is remembered: the flow is over.
     pub fn release(&mut self) {
         self.flights = Vec::new();
-        self.after_idle = None;
+        self.after_idle = Vec::new();
     }
 
     fn end_flight(&mut self) {
@@ -252,7 +276,7 @@ impl FlightTracker {
             self.largest = self.largest.max(flight.segments);
         }
         self.largest_window = self.largest_window.max(flight.window_segments);
-        if let Some(after_idle) = self.after_idle.as_mut() {
+        if let Some(after_idle) = self.after_idle.last_mut() {
             after_idle.first_flight_has_ended = true;
         }
         if self.flights.len() < FLIGHTS_MAX {

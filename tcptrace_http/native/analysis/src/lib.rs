@@ -50,6 +50,7 @@ mod recoveries;
 mod segment_size;
 mod segmentation;
 mod segments;
+mod serialization;
 mod statistics;
 mod tables;
 mod tcp_analysis;

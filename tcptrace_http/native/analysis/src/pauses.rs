@@ -16,6 +16,7 @@ use crate::bottleneck::Bottleneck;
 use crate::bounded::Bounded;
 use crate::half::Acknowledged;
 use crate::segmentation::{Counted, Lull, Segmented};
+use crate::serialization::Serialization;
 
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
@@ -39,6 +40,10 @@ const SPACING_MAX_NS: i64 = 2_000_000;
 const SPACING_SHARE: i64 = 10;
 /// Pauses of one response that wait for its end.
 const OPEN_PAUSES_MAX: usize = 4096;
+/// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once.
+const UNDECIDED_MAX: usize = 16;
+/// ACKs that may have ended a pause whose length is not known yet: more than two come of a delayed one.
+const UNDECIDED_ACKS_MAX: usize = 4;
 /// Responses that were opened and are not complete: as many as requests wait for theirs, and the
 /// interim responses of one of them.
 const OPENINGS_MAX: usize = 2048;
@@ -74,8 +79,8 @@ pub struct Path {
     pub receiver_rtt_ns: Option<i64>,
     pub receive_window: u64,
     pub in_loss_recovery: bool,
-    /// How long the slowest link takes for the data at hand, as far as its pace is known. Near the receiver
-    /// that much passes between the data's first bit and its being seen.
+    /// How much longer than a packet without payload the data at hand takes on the slowest link, as far as its
+    /// pace is known. Near the receiver that much passes until it is seen.
     pub takes_ns: i64,
     /// The sender of the data offered SACK on its SYN.
     pub sender_permits_sack: bool,
@@ -168,6 +173,12 @@ pub struct PauseTracker {
     counted: Counted,
     segment_bytes: u32,
     largest_flight_bytes: u64,
+    /// Pauses whose end is to be told when the pace of the link is known.
+    undecided: Vec<Pause>,
+    /// The slowest link, where it is before the observation point.
+    behind: Serialization,
+    /// The longest that it took for a segment.
+    takes_ns: i64,
     link: Bottleneck,
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
@@ -198,6 +209,17 @@ pub struct AckSeen {
 }
 
 impl PauseTracker {
+    /// How long the slowest link before the observation point takes for a segment of so many bytes: what is behind
+    /// it comes no sooner.
+    #[must_use]
+    pub fn takes_ns(&self, bytes: u32, path: &Path) -> i64 {
+        if path.is_nearer_to_sender() {
+            return 0;
+        }
+        let path_ns = path.sender_rtt_ns.unwrap_or(0);
+        self.behind.of_packet(bytes, path_ns)
+    }
+
     /// Gives back all memory but the counts: the flow is over.
     pub fn release(&mut self) {
         *self = PauseTracker {
@@ -213,14 +235,21 @@ impl PauseTracker {
         let acks = self.acks.len().saturating_mul(size_of::<PeerAck>());
         let open = self.open.len().saturating_mul(size_of::<OpenPause>());
         let openings = self.openings.len().saturating_mul(size_of::<Opening>());
-        acks.saturating_add(open).saturating_add(openings) as u64
+        let pause = size_of::<Pause>()
+            .saturating_add(UNDECIDED_ACKS_MAX.saturating_mul(size_of::<Ending>()));
+        let undecided = self.undecided.len().saturating_mul(pause);
+        acks.saturating_add(open)
+            .saturating_add(openings)
+            .saturating_add(undecided) as u64
     }
 
     /// The receiver acknowledged new data.
     pub fn acknowledged(&mut self, ack: AckSeen, path: &Path) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
         let sender_rtt_ns = path.sender_rtt_ns.unwrap_or(0);
-        let too_old = sender_rtt_ns.saturating_add(ACK_AGE_SLACK_NS);
+        let too_old = sender_rtt_ns
+            .saturating_add(self.takes_ns)
+            .saturating_add(ACK_AGE_SLACK_NS);
         // One older ACK is kept: it bounds what the next one newly acknowledges.
         while self.acks.len() >= ACKS_MAX
             || self
@@ -265,6 +294,9 @@ impl PauseTracker {
         self.counted.add(data.bytes, path.segment_bytes, is_short);
         if let Some(previous) = self.previous {
             let gap = data.time_ns.saturating_sub(previous.time_ns);
+            if !self.may_be_released(previous, data, path) {
+                self.behind.came(gap, data.bytes);
+            }
             let least = if is_short {
                 PAUSE_MIN_NS
             } else {
@@ -290,7 +322,39 @@ impl PauseTracker {
         self.previous = Some(data);
         let is_alone = flight_bytes <= u64::from(data.bytes);
         self.link.sent(data.start, data.end, data.time_ns, is_alone);
-        self.largest_flight_bytes = self.largest_flight_bytes.max(flight_bytes);
+        self.takes_ns = self.takes_ns.max(path.takes_ns);
+        self.largest_flight_bytes = self
+            .largest_flight_bytes
+            .max(flight_bytes)
+            .max(self.flight_at_sender(data, path));
+    }
+
+    /// Whether all had been acknowledged, early enough for that to have released the data.
+    fn may_be_released(&self, previous: SentData, data: SentData, path: &Path) -> bool {
+        let left_ns = data.time_ns.saturating_sub(path.sender_rtt_ns.unwrap_or(0));
+        let acked = self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns);
+        acked.is_some_and(|ack| ack.after >= previous.end)
+    }
+
+    /// What its sender had in flight with this segment, at least: the ACKs that had not come to it when the
+    /// segment left, which was no later than the path and the slowest link tell. A link that takes a round trip
+    /// for a segment has each acknowledged before the next one is seen.
+    fn flight_at_sender(&self, data: SentData, path: &Path) -> u64 {
+        let took_ns = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(path.takes_ns);
+        let slack_ns = RELEASE_MAX_NS.max(took_ns / RELEASE_RTT_SHARE);
+        let left_ns = data
+            .time_ns
+            .saturating_sub(took_ns)
+            .saturating_add(slack_ns);
+        let had_come = self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns);
+        let acked = had_come
+            .map(|ack| ack.after)
+            .or_else(|| self.acks.front().map(|ack| ack.before))
+            .unwrap_or(data.start);
+        data.end.saturating_sub(acked)
     }
 
     /// A message was found to start at `message_start`, in the segment just seen.
@@ -318,6 +382,7 @@ impl PauseTracker {
         segmented: &mut Bounded<SegmentationTable>,
     ) {
         let FinishedMessage { start, end, .. } = message;
+        self.decide();
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
             if first.message_start > start {
@@ -443,79 +508,183 @@ impl PauseTracker {
         }
     }
 
-    /// Records the pause between two data segments, if an ACK may have ended it: a short segment
-    /// waited for the ACK of a short one, or whatever it was for one that may have been delayed. A
-    /// delayed ACK covers less than two full segments (RFC 1122, section 4.2.3.2).
+    /// Looks at the pause between two data segments, which an ACK may have ended. Near the receiver it is told
+    /// when the pace of the link is known, at the end of the message if not before.
     fn consider(&mut self, previous: SentData, data: SentData, is_short: bool, path: &Path) {
-        // A pace as long as the pause is the rhythm of delayed ACKs, and no link's.
-        let gap_ns = data.time_ns.saturating_sub(previous.time_ns);
-        let takes_ns = if path.is_nearer_to_sender() || path.takes_ns > gap_ns / 2 {
-            0
-        } else {
-            path.takes_ns
-        };
-        let expected = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
-        let distance = |ack: &PeerAck| {
-            data.time_ns
-                .saturating_sub(ack.time_ns)
-                .saturating_sub(expected)
-                .saturating_abs()
-        };
+        if path.in_loss_recovery || self.was_disturbed {
+            return;
+        }
+        let shorts = &self.shorts;
         let short_of = |ack: &PeerAck| {
             let is_acked = |short: &&ShortSegment| short.end <= ack.after && short.end > ack.before;
-            self.shorts.iter().rev().find(is_acked).copied()
+            shorts.iter().rev().find(is_acked).copied()
         };
-        let Some(nearest) = self.acks.iter().rev().min_by_key(|ack| distance(ack)) else {
+        let ending = |ack: &PeerAck| Ending {
+            ack: *ack,
+            short: short_of(ack),
+        };
+        let mut pause = Pause {
+            previous,
+            data,
+            is_short,
+            path: *path,
+            spacing_ns: self.spacing_ns,
+            drained_ns: if path.is_nearer_to_sender() {
+                self.link.drained_ns()
+            } else {
+                previous.time_ns
+            },
+            queued_until_ns: self
+                .link
+                .had_drained_ns(previous.end)
+                .filter(|_| path.is_nearer_to_sender()),
+            largest_flight_bytes: self.largest_flight_bytes,
+            shorts: self.counted.shorts,
+            endings: Vec::new(),
+        };
+        let is_known = path.is_nearer_to_sender() || path.takes_ns > 0;
+        if !is_known && self.undecided.len() < UNDECIDED_MAX {
+            let last = self.acks.iter().rev().take(UNDECIDED_ACKS_MAX);
+            pause.endings = last.map(ending).collect();
+            self.undecided.push(pause);
             return;
+        }
+        let endings = self.acks.iter().rev().map(ending);
+        self.open.extend(pause.ended_by(endings, path.takes_ns));
+    }
+
+    /// Decides on the pauses for which the pace of the link was not known.
+    fn decide(&mut self) {
+        if self.undecided.is_empty() {
+            return;
+        }
+        for pause in self.undecided.drain(..) {
+            let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
+            let takes_ns = self.behind.of_payload(pause.data.bytes, path_ns);
+            let endings = pause.endings.iter().copied();
+            self.open.extend(pause.ended_by(endings, takes_ns));
+        }
+        self.open.sort_by_key(|pause| pause.released_start);
+    }
+}
+
+/// A pause between two data segments of one sender.
+#[derive(Debug)]
+struct Pause {
+    previous: SentData,
+    data: SentData,
+    /// The one after it is.
+    is_short: bool,
+    path: Path,
+    spacing_ns: i64,
+    /// When what was sent before had left the slowest link.
+    drained_ns: i64,
+    /// As far as it was known before the last ACK.
+    queued_until_ns: Option<i64>,
+    largest_flight_bytes: u64,
+    shorts: u32,
+    /// The last ACKs before its end, newest first, while it is undecided.
+    endings: Vec<Ending>,
+}
+
+/// An ACK that may have ended a pause, and the short segment that it acknowledges.
+#[derive(Clone, Copy, Debug)]
+struct Ending {
+    ack: PeerAck,
+    short: Option<ShortSegment>,
+}
+
+impl Pause {
+    /// The pause as one that an ACK may have ended: a short segment waited for the ACK of a short one, or
+    /// whatever it was for one that may have been delayed. A delayed ACK covers less than two full segments
+    /// (RFC 1122, section 4.2.3.2). The released segment takes `takes_ns` on the slowest link; where that is in
+    /// doubt, for delayed ACKs have their rhythm as well, what comes without taking it was released, too.
+    fn ended_by(
+        &self,
+        endings: impl Iterator<Item = Ending> + Clone,
+        takes_ns: i64,
+    ) -> Option<OpenPause> {
+        let takes_ns = if self.path.is_nearer_to_sender() {
+            0
+        } else {
+            takes_ns
         };
-        let releasing_short = self
-            .acks
-            .iter()
-            .rev()
-            .filter(|ack| short_of(ack).is_some())
-            .min_by_key(|ack| distance(ack))
-            .filter(|ack| distance(ack) <= distance(nearest).saturating_add(EQUALLY_NEAR_NS));
-        let ack = *releasing_short.unwrap_or(nearest);
-        let short = short_of(&ack);
-        let since_ack = data
+        let on_link = self.nearest(endings.clone(), takes_ns)?;
+        let at_once = self.nearest(endings, 0)?;
+        let off = |ending: &Ending, takes_ns: i64| self.since(ending, takes_ns).saturating_abs();
+        if off(&at_once, 0) < off(&on_link, takes_ns) {
+            self.row(at_once, 0)
+        } else {
+            self.row(on_link, takes_ns)
+        }
+    }
+
+    /// How much later than this ACK could have released it the data came.
+    fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
+        let released_ns = self
+            .data
             .time_ns
-            .saturating_sub(ack.time_ns)
-            .saturating_sub(expected);
-        let path_rtt = expected.saturating_add(path.receiver_rtt_ns.unwrap_or(0));
+            .saturating_sub(self.path.sender_rtt_ns.unwrap_or(0))
+            .saturating_sub(takes_ns);
+        released_ns.saturating_sub(ending.ack.time_ns)
+    }
+
+    /// The ACK whose distance is what the path takes; of equally near ones one of a short segment.
+    fn nearest(
+        &self,
+        endings: impl Iterator<Item = Ending> + Clone,
+        takes_ns: i64,
+    ) -> Option<Ending> {
+        let distance = |ending: &Ending| self.since(ending, takes_ns).saturating_abs();
+        let nearest = endings.clone().min_by_key(distance)?;
+        let most = distance(&nearest).saturating_add(EQUALLY_NEAR_NS);
+        endings
+            .filter(|ending| ending.short.is_some())
+            .min_by_key(distance)
+            .filter(|ending| distance(ending) <= most)
+            .or(Some(nearest))
+    }
+
+    fn row(&self, ending: Ending, takes_ns: i64) -> Option<OpenPause> {
+        let Ending { ack, short } = ending;
+        let (previous, data, path) = (&self.previous, &self.data, &self.path);
+        let since_ack = self.since(&ending, takes_ns);
+        let path_rtt = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(takes_ns)
+            .saturating_add(path.receiver_rtt_ns.unwrap_or(0));
         let follows =
             since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
-        let ack_delay = ack
-            .time_ns
-            .saturating_sub(ack.covered_ns)
-            .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
         let newly_acked = ack.after.saturating_sub(ack.before);
         let ack_covers_all = ack.after >= previous.end;
-        let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS
-            && ack_covers_all
-            && newly_acked < u64::from(path.segment_bytes).saturating_mul(2);
-        let may_be_held = is_short && short.is_some();
+        // What stood in the queue of a slow link came when that had drained.
+        let queued_ns = self.queued_until_ns.filter(|_| ack_covers_all);
+        let came_ns = queued_ns.map_or(ack.covered_ns, |until| {
+            ack.covered_ns.max(until.min(ack.time_ns))
+        });
+        let ack_delay = ack
+            .time_ns
+            .saturating_sub(came_ns)
+            .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
+        let at_once = u64::from(path.segment_bytes).saturating_mul(2);
+        // One that counts the options in, and so waits for a third segment, shows its delay next to it.
+        let is_acked_at_once = newly_acked > at_once
+            || (newly_acked == at_once && (path.is_nearer_to_sender() || !self.is_short));
+        let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS && ack_covers_all && !is_acked_at_once;
+        let may_be_held = self.is_short && short.is_some();
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
         let is_alone = ack.outstanding_segments == 1;
         let is_candidate =
-            may_be_held || (may_be_delayed && (is_short || short.is_some() || is_alone));
-        if !follows
-            || !is_candidate
-            || ack.opens_connection
-            || path.in_loss_recovery
-            || self.was_disturbed
-        {
-            return;
+            may_be_held || (may_be_delayed && (self.is_short || short.is_some() || is_alone));
+        if !follows || !is_candidate || ack.opens_connection {
+            return None;
         }
         // Had it not been held, it would have followed at the pace of the segments before; and had it
         // found these in a queue, it would have stood there.
         let gap = data.time_ns.saturating_sub(previous.time_ns);
         let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
         let spacing = if is_pace { self.spacing_ns } else { 0 }.max(takes_ns);
-        let drained_ns = if path.is_nearer_to_sender() {
-            self.link.drained_ns()
-        } else {
-            previous.time_ns
-        };
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,
@@ -533,7 +702,7 @@ impl PauseTracker {
             could_send_time: previous
                 .time_ns
                 .saturating_add(spacing)
-                .max(drained_ns)
+                .max(self.drained_ns)
                 .min(data.time_ns),
             segment_bytes: path.segment_bytes,
             short_frame: short.map(|short| short.frame),
@@ -547,13 +716,13 @@ impl PauseTracker {
             client_path_rtt: path.receiver_rtt_ns,
             ..PauseRow::default()
         };
-        self.open.push(OpenPause {
+        Some(OpenPause {
             released_start: data.start,
             released_end: data.end,
             short_start: short.map(|short| short.start),
-            shorts: self.counted.shorts,
+            shorts: self.shorts,
             row,
-        });
+        })
     }
 }
 

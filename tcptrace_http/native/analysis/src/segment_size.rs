@@ -12,6 +12,10 @@ const EQUAL_RUN_MIN: u32 = 3;
 /// today carry that much. What is shorter and ends a write of the sender (PSH) is as long as that write.
 const LEAST_PATH_PAYLOAD: u32 = 1280 - 40 - 20 - TIMESTAMPS_BYTES;
 
+/// A sender that was offered no MSS fills packets of 576 bytes (RFC 9293, section 3.7.1), in which headers take no
+/// more than this. Many send more.
+const DEFAULT_PAYLOAD: u32 = 576 - 20 - 60;
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SegmentSize {
     negotiated: Option<u32>,
@@ -19,6 +23,8 @@ pub struct SegmentSize {
     mss: [Option<u32>; 2],
     /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
     option_bytes: Option<u32>,
+    /// The SYNs were seen.
+    had_handshake: bool,
     /// What the client accepts, which a server with a smaller MSS of its own may use in full.
     accepted: Option<u32>,
     /// Largest payload seen; it stands in where no handshake was.
@@ -41,6 +47,7 @@ impl SegmentSize {
             (one, other) => one.or(other),
         };
         self.mss = [least.map(u32::from), client.map(u32::from)];
+        self.had_handshake = true;
         self.take_off(if timestamps { TIMESTAMPS_BYTES } else { 0 });
     }
 
@@ -108,7 +115,12 @@ impl SegmentSize {
     /// Payload of a full segment; 0 before anything is known.
     #[must_use]
     pub fn full(&self) -> u32 {
-        self.path_limit.or(self.negotiated).unwrap_or(self.largest)
+        let without = if self.had_handshake {
+            self.largest.max(DEFAULT_PAYLOAD)
+        } else {
+            self.largest
+        };
+        self.path_limit.or(self.negotiated).unwrap_or(without)
     }
 
     /// As [`SegmentSize::full`], of a segment with a header of this length: a SYN-ACK has more options.

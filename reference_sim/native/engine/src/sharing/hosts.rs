@@ -429,8 +429,9 @@ fn send_of(
     let sent_before = tcp.sender().max;
     let (segment, reason) = tcp.transmit(now)?;
     if segment.payload > 0 {
-        let is_again = segment.seq < sent_before;
-        ensemble.sent(at, segment.seq, segment.payload, is_again, now);
+        // Data on a SYN begins behind it.
+        let start = segment.seq.max(1);
+        ensemble.sent(at, start, segment.payload, start < sent_before, now);
     }
     Some((at, segment, reason))
 }

@@ -163,11 +163,17 @@ impl Window {
 
     /// Back to the restart window, which is never more than the initial one (RFC 5681, 4.1).
     pub fn restart(&mut self) {
+        if self.kind == Congestion::FixedWindow {
+            return;
+        }
         self.cwnd = self.cwnd.min(self.initial);
     }
 
     /// Half for each timeout of idle time (RFC 2861, section 3).
     pub fn decay(&mut self, idle: Nanoseconds, timeout: Nanoseconds) {
+        if self.kind == Congestion::FixedWindow {
+            return;
+        }
         self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
         let mut passed = idle;
         while passed > timeout && self.cwnd > self.initial {

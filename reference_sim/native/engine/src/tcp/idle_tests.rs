@@ -8,10 +8,10 @@ const MS: Nanoseconds = 1_000_000;
 /// When the server sends ten segments after so much idle time, having grown its window to twelve:
 /// from the first one, in milliseconds.
 fn flight_after(idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
-    flight_of(Congestion::Newreno, idle, policy)
+    flight_of(idle, policy, Congestion::Reno)
 }
 
-fn flight_of(congestion: Congestion, idle: Nanoseconds, policy: IdleRestart) -> Vec<Nanoseconds> {
+fn flight_of(idle: Nanoseconds, policy: IdleRestart, congestion: Congestion) -> Vec<Nanoseconds> {
     let mut client = stack();
     client.acks.every = 1;
     client.acks.counts_segments = true;
@@ -35,7 +35,7 @@ fn flight_of(congestion: Congestion, idle: Nanoseconds, policy: IdleRestart) -> 
 #[test]
 fn what_has_no_congestion_window_restarts_none() {
     for policy in [IdleRestart::Reset, IdleRestart::Decay, IdleRestart::Pace] {
-        let times = flight_of(Congestion::FixedWindow, 8000 * MS, policy);
+        let times = flight_of(8000 * MS, policy, Congestion::FixedWindow);
         assert_eq!(at_once(&times), 10, "{policy:?}");
     }
 }

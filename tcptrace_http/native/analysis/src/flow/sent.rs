@@ -253,6 +253,8 @@ impl Flow {
         start: i64,
         class: &Class,
     ) {
+        // What had held the first segment behind a loss is not disturbed by it.
+        let in_loss_recovery = self.server_half().acked < self.recovery_until;
         if !class.is_new || class.gap_before_bytes > 0 {
             self.recovery_until = self.server_half().next;
             self.usage.server_loss_ns.get_or_insert(packet.time_ns);
@@ -279,10 +281,12 @@ impl Flow {
         let waits = self.waits.as_deref();
         let path = Path {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
+            in_loss_recovery,
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
+        let takes_ns = self.pauses.takes_ns(segment.payload_bytes, &path);
         self.pauses.sent(data, &path, flight_bytes);
         let full = u64::from(path.segment_bytes.max(1));
         self.flights.server_data(FlightData {
@@ -296,6 +300,7 @@ impl Flow {
             rtt_ns: self.path_rtt_ns(),
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
             server_rtt_ns: path.sender_rtt_ns,
+            takes_ns,
         });
     }
 

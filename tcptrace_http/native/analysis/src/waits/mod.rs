@@ -205,7 +205,8 @@ impl Waits {
         }
     }
 
-    /// How long the slowest link takes for a segment of a response, as far as its pace is known.
+    /// How much longer than a packet without payload a segment of a response takes on the slowest link, as far
+    /// as its pace is known.
     #[must_use]
     pub fn response_takes_ns(&self, bytes: u32) -> i64 {
         self.responses.takes_ns(bytes)

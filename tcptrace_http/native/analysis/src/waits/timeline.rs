@@ -246,10 +246,14 @@ impl Timeline {
         opening.map_or(0, |opening| self.takes(opening.1, 1, self.full_bytes))
     }
 
-    /// How long the slowest link takes for a segment, as far as its pace is known.
+    /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
+    /// known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
         let sure = Some(self.pace).filter(|pace| pace.is_sure());
-        sure.map_or(0, |pace| pace.of_bytes(bytes, self.full_bytes))
+        sure.map_or(0, |pace| {
+            let bare = pace.of_bytes(0, self.full_bytes);
+            pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
+        })
     }
 
     /// New data was seen.
@@ -484,6 +488,12 @@ impl Timeline {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
         }
+        let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
+        if let Some(hole) = left.filter(|_| !self.pending.is_empty()) {
+            self.fills_first_hole(data, cause, route);
+            self.has_hole = true;
+            return self.settle(hole, data.at, route);
+        }
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
             lost.stall.get_or_insert((cause, data.at.frame));
@@ -503,6 +513,28 @@ impl Timeline {
             });
             self.came = Some(data.at);
         }
+    }
+
+    /// Data came, and more behind it is missing: what holds up the rest is another repair, of which the sender
+    /// may have learnt otherwise.
+    fn fills_first_hole(&mut self, data: Resent, cause: Cause, route: Route) {
+        let Some(front) = self.pending.front_mut() else {
+            return;
+        };
+        let behind = *front;
+        front.cause = None;
+        front.gap_ns = 0;
+        let came = self.came.unwrap_or(behind.at);
+        let start = behind.at.later(came);
+        self.plain(behind, came, start, route);
+        self.push(Piece {
+            start,
+            end: data.at,
+            cause,
+            confidence: SEEN,
+            waited: None,
+        });
+        self.came = Some(data.at.later(start));
     }
 
     /// The receiver has acknowledged up to `acked`.

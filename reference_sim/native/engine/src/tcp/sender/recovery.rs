@@ -12,7 +12,8 @@ const LIMITED_SEGMENTS: u32 = 2;
 impl Sender {
     /// An ACK of something new.
     pub fn acknowledged(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
-        let acked = ack - self.una;
+        // A SYN is no data: its ACK opens no window (RFC 5681, section 3.1).
+        let acked = ack - self.una.max(1);
         self.end_pacing(ack);
         if stack.retransmission.times_acks {
             self.time_ack(ack, sent, now, stack);
@@ -46,7 +47,8 @@ impl Sender {
                     self.recovery = Recovery::None;
                 }
             }
-            Recovery::None => self.grow(acked, now, stack),
+            Recovery::None if acked > 0 => self.grow(acked, now, stack),
+            Recovery::None => {}
         }
         self.retransmission_timer = None;
         self.arm(now, stack);

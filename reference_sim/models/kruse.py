@@ -1,15 +1,12 @@
-"""Analytic models of page retrieval: the window model of Kruse 2001, and counts of round trips.
+"""The window model of Kruse, Allman, Griner, Tran: "Experimentation and Modeling of HTTP Over Satellite Channels".
 
-They assume round trips that are long against the time to send a segment, and no loss. Sections and
-equations are those of Kruse, Allman, Griner, Tran: "Experimentation and Modeling of HTTP Over
-Satellite Channels" (2001), which extends Heidemann, Obraczka, Touch 1997. Times are nanoseconds.
+(2001; extends Heidemann, Obraczka, Touch 1997.) Sections and equations are those of the paper. Times are
+nanoseconds. Valid for round trips that are long against the time to send a segment, and without loss.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import ScenarioError
@@ -17,11 +14,11 @@ from tcptrace_http.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from reference_sim.models.path import Path
+
 __all__ = [
     "GROWTH",
     "GROWTH_WITH_DELAYED_ACKS",
-    "Path",
-    "Service",
     "acknowledgments",
     "approximate_window",
     "distribution",
@@ -31,7 +28,6 @@ __all__ = [
     "initial_window",
     "page_time",
     "pipelined_page_time",
-    "round_trips_before_data",
     "round_trips_to_window",
     "transfer_time",
     "windows",
@@ -41,9 +37,6 @@ __all__ = [
 GROWTH: Final = 2.0
 #: Equation 5, for equation 4: delayed ACKs.
 GROWTH_WITH_DELAYED_ACKS: Final = 1.57
-
-_NANOSECONDS: Final = 10**9
-_BITS: Final = 8
 
 
 def initial_window(mss: int) -> int:
@@ -95,23 +88,6 @@ def element_size(size: int, *, path: Path, initial: int, delayed_acks: bool) -> 
         last += 1
         sent += growth**last
     return (last + 1) * path.rtt_ns + path.sending_ns(size)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Path:
-    """A path between client and server: round trip, rate in bits a second, segment size."""
-
-    rtt_ns: int
-    rate_bps: int
-    mss: int = 1460
-
-    def sending_ns(self, size: int) -> int:
-        """The time to send so many bytes."""
-        return size * _BITS * _NANOSECONDS // self.rate_bps
-
-    def segments(self, size: int) -> int:
-        """The segments that so many bytes take."""
-        return -(-size // self.mss)
 
 
 def distribution(sizes: Sequence[int], connections: int) -> list[list[int]]:
@@ -229,33 +205,6 @@ def _serial_time(sizes: Sequence[int], path: Path, initial: int, flown: int, *, 
         time += transfer_time(size, path=path, initial=window, delayed_acks=delayed_acks)
         flown += len(flights(path.segments(size), window, delayed_acks=delayed_acks))
     return time
-
-
-class Service(StrEnum):
-    """What brings data from a server, in Figure 1.2 of Bhalekar 2003."""
-
-    FTP_FIRST = "ftp-first"
-    FTP_NEXT = "ftp-next"
-    HTTP10 = "http10"
-    IDEAL = "ideal"
-
-
-# Half round trips: a message that goes one way is one.
-_HANDSHAKE: Final = 2
-_MESSAGE: Final = 1
-
-
-def round_trips_before_data(service: Service) -> int:
-    """Round trips from the client's first packet to the first data (Bhalekar 2003, Figure 1.2)."""
-    request_and_data = _MESSAGE + _MESSAGE
-    halves = {
-        # Control connection; the command; the server opens the data connection; data.
-        Service.FTP_FIRST: _HANDSHAKE + request_and_data + _HANDSHAKE,
-        Service.FTP_NEXT: request_and_data + _HANDSHAKE,
-        Service.HTTP10: _HANDSHAKE + request_and_data,
-        Service.IDEAL: request_and_data,
-    }
-    return halves[service] // 2
 
 
 def _growth(*, delayed_acks: bool) -> float:

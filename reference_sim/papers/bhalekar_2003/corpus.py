@@ -1,0 +1,133 @@
+"""A small corpus of page versions, made for sections 3.3, 3.5 and 7.2: real text in the HTML of its time.
+
+The stories are paragraphs of Python's own language reference (``pydoc_data``), English prose that every
+installation has; the frame around them is a news page of 2003, a table with navigation, styles and adverts.
+Each page has 50 kB of document and 100 kB of images, which are compressed already (section 5.5's page).
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from itertools import accumulate
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["IMAGE_BYTES", "Change", "Version", "corpus", "images"]
+
+#: "50kB (base) + 100kB (sum of all embedded object sizes in the web page)" (section 5.5).
+_DOCUMENT_BYTES: Final = 50_000
+IMAGE_BYTES: Final = 100_000
+_PAGES: Final = 8
+#: The text of a line of a document.
+_WIDTH: Final = 100
+#: A paragraph is a story from so many characters on.
+_PROSE: Final = 300
+#: Of the stories of a news page, those that are new at the next visit: a quarter, assumed. The others move
+#: down, as many fall off the end.
+_NEW_STORIES: Final = 0.25
+
+
+class Change(StrEnum):
+    """What became of a page between two visits."""
+
+    #: "Made to the web-pages in order to give them a fresh or current look" (3.5): date, counter, adverts.
+    COSMETIC = "cosmetic"
+    #: "The structure of the page is retained and only the content i.e. text changes" (7.2.1).
+    NEWS = "news"
+    #: All stories are others; only the frame is as it was.
+    REWRITTEN = "rewritten"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Version:
+    """A page's document as it was cached, and as it is now."""
+
+    change: Change
+    old: str
+    new: str
+
+
+def corpus(*, seed: int = 1) -> Iterator[Version]:
+    """So many pages, each with its three changes."""
+    random = Random(seed)  # noqa: S311 -- a model, no secret
+    for number in range(_PAGES):
+        stories = random.sample(_stories(), len(_stories()))
+        shown = _shown(stories)
+        new = max(1, round(shown * _NEW_STORIES))
+        old = _document(number, 1, stories[:shown])
+        for change, now in (
+            (Change.COSMETIC, stories[:shown]),
+            (Change.NEWS, [*stories[shown : shown + new], *stories[: shown - new]]),
+            (Change.REWRITTEN, stories[shown : 2 * shown]),
+        ):
+            yield Version(change=change, old=old, new=_document(number, 2, now))
+
+
+def images(*, seed: int = 1) -> bytes:
+    """The images of one page: noise, as what is well compressed looks like."""
+    return Random(seed).randbytes(IMAGE_BYTES)  # noqa: S311 -- a model, no secret
+
+
+@cache
+def _stories() -> Sequence[str]:
+    """Paragraphs of prose, each once."""
+    from pydoc_data.topics import topics
+
+    paragraphs = (
+        re.sub(r"\s+", " ", paragraph).strip()
+        for name in sorted(topics)
+        for paragraph in topics[name].split("\n\n")
+    )
+    prose = (text for text in paragraphs if len(text) >= _PROSE and text.isascii() and text[0].isalpha())
+    return tuple(dict.fromkeys(prose))
+
+
+def _shown(stories: Sequence[str]) -> int:
+    """How many stories fill a document, or half of all, so that as many others are left."""
+    frame = len(_document(0, 1, ()))
+    filled = accumulate((sum(map(len, _story(story))) for story in stories), initial=frame)
+    return min(sum(size < _DOCUMENT_BYTES for size in filled), len(stories) // 2)
+
+
+def _document(number: int, version: int, stories: Sequence[str]) -> str:
+    """The page of this number: what changes at any visit, and stories in a frame that stays."""
+    sections = [_section(number, place) for place in range(12)]
+    lines = [
+        '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN">',
+        f"<html><head><title>The Daily {number}: news, weather, sport</title>",
+        '<link rel="stylesheet" type="text/css" href="/style/main.css">',
+        "</head><body bgcolor=#ffffff text=#000000 link=#003399 vlink=#663399>",
+        f'<p class="date">{10 + version} December 2003, visitor {number * 7919 + version * 337}</p>',
+        f'<img src="/adverts/{number * 31 + version * 17}.gif" width="468" height="60" alt="Advertisement">',
+        '<table border="0" cellpadding="0" cellspacing="0" width="760"><tr><td valign="top" width="160">',
+        *sections,
+        '</td><td valign="top" width="600">',
+    ]
+    for story in stories:
+        lines += _story(story)
+    lines += ["</td></tr></table>", f"<p>Copyright 2003 The Daily {number}</p>", "</body></html>"]
+    return "\n".join(lines) + "\n"
+
+
+def _story(story: str) -> Sequence[str]:
+    headline = " ".join(story.split()[:6])
+    return (
+        f'<h2 class="headline"><font face="Arial, Helvetica" size="3">{headline}</font></h2>',
+        '<p class="story"><font face="Verdana, Arial" size="2">',
+        *textwrap.wrap(story, _WIDTH),
+        "</font></p>",
+    )
+
+
+def _section(number: int, place: int) -> str:
+    return (
+        f'<a class="nav" href="/section/{place}/index.html"><img src="/images/nav{place}.gif" width="16"'
+        f' height="16" border="0" alt="">Section {place} of The Daily {number}</a><br>'
+    )

@@ -1,0 +1,77 @@
+"""Section 6.1: whole pages over E-TCP and over one connection of HTTP/1.1 take as long (E8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.papers.eggert_1999.bundles import (
+    PAGES,
+    Bars,
+    Cell,
+    Situation,
+    Transport,
+    accesses,
+    measure,
+    network_of,
+    page_of,
+    quantity,
+    stack_of,
+)
+from reference_sim.papers.eggert_1999.compared import compared
+from reference_sim.plan import HttpVersion
+from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
+from reference_sim.reproduction.verdict import Judgement, judged
+from reference_sim.stack import Sharing
+from reference_sim.strategy import Discovery, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SECTION_6_1"]
+
+# More than any page has objects: all requests at once.
+_ALL: Final = 100
+_PIPELINED: Final = Strategy(
+    name="eggert-http11",
+    about="HTTP/1.1 on one connection, requests as the links come",
+    source="Eggert 1999, section 6.1",
+    version=HttpVersion.HTTP11,
+    persistent=True,
+    pipelining=_ALL,
+    discovery=Discovery.STREAMING,
+)
+
+
+def _label(page: str) -> str:
+    return f"HTTP/1.1, {page}"
+
+
+def _runs(_: Effort) -> Iterator[Run]:
+    for page in PAGES:
+        yield Cell(page=page, situation=Situation.MODEL, transport=Transport.FAIR).run()
+        scenario = accesses(
+            strategy=_PIPELINED,
+            page=page_of(page),
+            network=network_of(Situation.MODEL),
+            stack=stack_of(Sharing.NONE),
+        )
+        yield Run(label=_label(page), scenario=scenario, measure=measure)
+
+
+def _judge(results: Results) -> Judgement:
+    bars = Bars(results)
+    comparisons = [
+        compared(
+            f"total of {page}: E-TCP over HTTP/1.1",
+            1.0,
+            bars.time("total", Situation.MODEL, page, Transport.FAIR)
+            / results.value(_label(page), quantity("total")),
+        )
+        for page in PAGES
+    ]
+    return judged(
+        comparisons, remarks="The paper argues it and measures nothing; model scenario, fair scheduling."
+    )
+
+
+SECTION_6_1: Final = Experiment(claim="E8", runs=_runs, judge=_judge)

@@ -1,0 +1,234 @@
+"""Figures 3 and 4: bare transfers, as ns-2's one-way connections are.
+
+The figures print neither the sizes of what is transferred nor ns-2's clock, and connections there have
+no SYNs: times are those of the data's packets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.networks import network
+from reference_sim.papers.eggert_1999.compared import compared
+from reference_sim.reproduction.claim import claims
+from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
+from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
+from reference_sim.scenario import Record, Scenario, Transfer
+from reference_sim.stacks import stack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import polars as pl
+
+    from reference_sim.simulation import Simulation
+    from reference_sim.stack import Stack
+
+__all__ = [
+    "FIGURE_3",
+    "FIGURE_4",
+    "PACING_COUNT",
+    "PACKET_COUNTS",
+    "SEGMENT_BYTES",
+    "coarse",
+    "data_packets",
+    "transfers",
+]
+
+_S: Final = 10**9
+#: What a segment of 512 bytes carries beside T/TCP's option and its padding.
+SEGMENT_BYTES: Final = 500
+#: Packets that Figure 3 shows paced.
+_PACED: Final = 4
+#: What is transferred twice, in packets, and what else might be.
+PACING_COUNT: Final = 8
+_COUNTS: Final = (4, 6, PACING_COUNT, 10, 15)
+_STARTS_NS: Final = (0, 5 * _S // 10, 8 * _S // 10)
+#: Sizes, in packets, with which the connections of Figure 4 end in its order: third, second, first.
+PACKET_COUNTS: Final = (350, 140, 40)
+_RENO: Final = "reno-ns"
+_ETCP: Final = "etcp-fair"
+#: The figure's 0.18 s is read off in words ("about 0.18 seconds").
+_SAVED_TOLERANCE: Final = 0.10
+_SAVED_SHAPE_TOLERANCE: Final = 0.30
+
+
+def transfers(stack: Stack, *started: tuple[int, int]) -> Scenario:
+    """Transfers between two hosts: when each starts, in nanoseconds, and how many bytes it has."""
+    path = network("eggert")
+    return Scenario(
+        network=path,
+        transfers=tuple(
+            Transfer(
+                node=path.clients[0],
+                stack=stack,
+                server_node=path.servers[0],
+                server_stack=stack,
+                start=start,
+                files=(size,),
+            )
+            for start, size in started
+        ),
+        record=Record(packets=True),
+    )
+
+
+def data_packets(simulation: Simulation) -> pl.DataFrame:
+    """The data's packets in the order of sending; ``sent`` and ``received`` in seconds after the first."""
+    import polars as pl
+
+    packets = simulation.truth.packets
+    data = packets.filter((pl.col("side") == "server") & (pl.col("payload_bytes") > 0)).sort("sent")
+    start = data["sent"][0]
+    seconds = [((pl.col(name) - start).dt.total_nanoseconds() / 1e9).alias(name) for name in ("sent", "received")]
+    return data.select("connection", *seconds)
+
+
+def _measure_pacing(simulation: Simulation) -> Mapping[str, float]:
+    """How long each of two transfers took; of the second what was sent before its first ACK came."""
+    import polars as pl
+
+    packets = data_packets(simulation)
+    first, second = (packets.filter(connection=connection) for connection in (0, 1))
+    acks = simulation.truth.packets.filter((pl.col("side") == "client") & (pl.col("ack") > 1), connection=1)
+    before_ack = simulation.truth.packets.filter(
+        (pl.col("side") == "server") & (pl.col("payload_bytes") > 0) & (pl.col("sent") < acks["received"].min()),
+        connection=1,
+    ).height
+    times = second["sent"].to_list()[:before_ack]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
+    return {
+        "first, s": first["received"][-1] - first["sent"][0],
+        "second, s": second["received"][-1] - second["sent"][0],
+        "paced": before_ack,
+        # Of a single packet there are none.
+        **({"least gap": min(gaps), "largest gap": max(gaps)} if gaps else {}),
+    }
+
+
+def coarse(made: Stack) -> Stack:
+    """The stack with round trips counted in ticks of its host's clock, as BSD does: 0.105 s are two."""
+    return replace(made, name=f"{made.name}, ticks", retransmission=replace(made.retransmission, on_ticks=True))
+
+
+def _label(made: Stack, packets: int) -> str:
+    return f"{made.name}, {packets}"
+
+
+def _pacing_run(made: Stack, packets: int) -> Run:
+    size = packets * SEGMENT_BYTES
+    scenario = transfers(made, (0, size), (2 * _S, size))
+    return Run(label=_label(made, packets), scenario=scenario, measure=_measure_pacing)
+
+
+def _pacing_runs(_: Effort) -> Iterator[Run]:
+    for made in (coarse(stack(_RENO)), coarse(stack(_ETCP)), stack(_ETCP)):
+        for packets in _COUNTS:
+            yield _pacing_run(made, packets)
+
+
+def _saved(results: Results, made: Stack, packets: int) -> float:
+    label = _label(made, packets)
+    return results.value(label, "first, s") - results.value(label, "second, s")
+
+
+def _judge_pacing(results: Results) -> Judgement:
+    etcp = coarse(stack(_ETCP))
+    label = _label(etcp, PACING_COUNT)
+    comparisons = [
+        Comparison(
+            what="the second transfer ends sooner by",
+            unit="s",
+            published=float(claims()["E6"].expect["saved_s"]),
+            ours=Mean(_saved(results, etcp, PACING_COUNT)),
+            tolerance=_SAVED_TOLERANCE,
+            shape_tolerance=_SAVED_SHAPE_TOLERANCE,
+        ),
+        Comparison(
+            what="packets paced before its first ACK",
+            unit="",
+            published=_PACED,
+            ours=Mean(results.value(label, "paced")),
+            tolerance=1,
+            shape_tolerance=2,
+            absolute=True,
+        ),
+        compared(
+            "largest gap between them over the least",
+            1.0,
+            results.value(label, "largest gap") / results.value(label, "least gap"),
+        ),
+        compared(
+            "over Reno, which shares nothing, it ends sooner by (s)",
+            0.0,
+            _saved(results, coarse(stack(_RENO)), PACING_COUNT),
+        ),
+    ]
+    return judged(comparisons, remarks=_pacing_remarks(results))
+
+
+def _pacing_remarks(results: Results) -> str:
+    """What other numbers of packets, and an exact clock, give."""
+    by_clock = [
+        ", ".join(
+            f"{count}: {_saved(results, made, count):.2f} s ({results.value(_label(made, count), 'paced'):.0f})"
+            for count in _COUNTS
+        )
+        for made in (coarse(stack(_ETCP)), stack(_ETCP))
+    ]
+    return (
+        "The figure prints neither the number of packets nor its link (here that of section 4). It shows four"
+        " packets paced before ACKs take over: slower than the window that a transfer leaves over its round trip,"
+        " by which all of the next one would be paced. Chosen are a clock of 0.1 s, by which the round trip of"
+        f" 0.105 s is two ticks, and {PACING_COUNT} packets, the fewest that take four round trips. Saved, and"
+        f" packets before the first ACK, by the number of packets: {by_clock[0]}; by a clock for which it is one"
+        f" tick, ns-2's for most phases: {by_clock[1]}."
+    )
+
+
+def _measure_shares(simulation: Simulation) -> Mapping[str, float]:
+    """Shares of the packets sent while one, two and three connections are open."""
+    import polars as pl
+
+    packets = data_packets(simulation)
+    ends = packets.group_by("connection").agg(pl.col("sent").min().alias("from"), pl.col("sent").max().alias("to"))
+    (_, from2, from3), (to1, to2, to3) = (ends.sort("connection")[name].to_list() for name in ("from", "to"))
+    without3 = packets.filter(pl.col("sent") > to3)["sent"][0]
+    stretches = {"1": (0.0, from2), "1:1": (from2, from3), "1:1:1": (from3, to3), "1:1 again": (without3, to2)}
+    measured = {"second ends before first": to1 - to2, "third ends before second": to2 - to3}
+    for name, (start, end) in stretches.items():
+        sent = packets.filter((pl.col("sent") >= start) & (pl.col("sent") < end))
+        for connection in range(3):
+            measured[f"{name}, connection {connection + 1}"] = (
+                sent.filter(connection=connection).height / sent.height
+            )
+    return measured
+
+
+def _share_runs(_: Effort) -> Iterator[Run]:
+    started = [(start, count * SEGMENT_BYTES) for start, count in zip(_STARTS_NS, PACKET_COUNTS, strict=True)]
+    yield Run(label=_ETCP, scenario=transfers(stack(_ETCP), *started), measure=_measure_shares)
+
+
+def _judge_shares(results: Results) -> Judgement:
+    published = {"1": (1, 0, 0), "1:1": (1 / 2, 1 / 2, 0), "1:1:1": (1 / 3,) * 3, "1:1 again": (1 / 2, 1 / 2, 0)}
+    comparisons = [
+        compared(
+            f"{stretch}: share of connection {number}",
+            share,
+            results.value(_ETCP, f"{stretch}, connection {number}"),
+        )
+        for stretch, shares in published.items()
+        for number, share in enumerate(shares, start=1)
+    ]
+    return judged(
+        comparisons,
+        remarks="Sizes are chosen for the connections to end in the figure's order; it prints none.",
+    )
+
+
+FIGURE_3: Final = Experiment(claim="E6", runs=_pacing_runs, judge=_judge_pacing)
+FIGURE_4: Final = Experiment(claim="E7", runs=_share_runs, judge=_judge_shares)

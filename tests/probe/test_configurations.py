@@ -1,0 +1,116 @@
+"""Real servers on loopback, each with a good or a bad configuration: the probe tells them apart, every time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from .configurations import CONFIGURATIONS, Configuration
+from .servers import LARGE
+
+if TYPE_CHECKING:
+    from .conftest import Probed
+
+#: How often each is probed: what a busy machine does must never look like a server's habit.
+RUNS = 20
+EVERY_DAY = (
+    "nginx as it comes",
+    "nginx without keep-alive",
+    "Apache as it comes",
+    "lighttpd as it comes",
+    "pieces of 4 kB, with Nagle",
+)
+BOTH_WAYS = pytest.mark.parametrize("ways", [(), ("--no-capture",)], ids=["packets", "sockets"])
+
+
+def named(name: str) -> Configuration:
+    return next(each for each in CONFIGURATIONS if each.name == name)
+
+
+def assert_told(configuration: Configuration, probed: Probed) -> None:
+    told = f"{configuration.name}: {probed.error} {probed.report}"
+    if configuration.is_good:
+        assert probed.code == 0, told
+        assert not probed.failing, told
+        return
+    assert probed.code == 1, told
+    assert probed.failing, told
+    assert probed.failing <= set(configuration.pathologies), told
+    assert configuration.setting in probed.settings, told
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("name", EVERY_DAY)
+def test_common_configuration_is_told(tmp_path, probed, name, ways):
+    configuration = named(name)
+    with configuration.start(tmp_path, **configuration.options) as url:
+        assert_told(configuration, probed(url + LARGE, *ways))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda each: each.name)
+def test_every_configuration_is_told_every_time(tmp_path, probed, configuration):
+    for number in range(RUNS):
+        save = tmp_path / f"{number}.pcap"
+        with configuration.start(tmp_path, **configuration.options) as url:
+            assert_told(configuration, probed(url + LARGE, "--save", save))
+        # A capture that was judged wrongly is kept by pytest.
+        save.unlink()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda each: each.name)
+def test_every_configuration_is_told_without_packets(tmp_path, probed, configuration):
+    with configuration.start(tmp_path, **configuration.options) as url:
+        assert_told(configuration, probed(url + LARGE, "--no-capture"))
+
+
+def test_at_least_twelve_configurations_good_and_bad_of_four_servers():
+    assert len(CONFIGURATIONS) >= 12
+    assert len({each.start for each in CONFIGURATIONS}) == 4
+    assert {each.is_good for each in CONFIGURATIONS} == {True, False}
+
+
+def test_keep_alive_and_delayed_acks_are_shown_to_have_been_in_play(tmp_path, probed):
+    configuration = named("nginx as it comes")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        for ways in ((), ("--no-capture",)):
+            shown = probed(url + LARGE, *ways)
+            controls = {
+                each["name"]: each["status"] for each in shown.report["outcomes"] if each["subject"] == "control"
+            }
+            assert controls == dict.fromkeys(
+                ("all was asked", "connections were reused", "ACKs were delayed"), "passed"
+            )
+
+
+@BOTH_WAYS
+def test_body_that_waits_for_a_100_in_vain_is_told(tmp_path, probed, ways):
+    configuration = named("in one write, with Nagle")
+    with configuration.start(tmp_path, **configuration.options, ignores_expect=1) as url:
+        shown = probed(url + LARGE, *ways, "--fail-on", "warning", "--select", "expect-continue-wait")
+    assert shown.code == 1
+    (outcome,) = [each for each in shown.report["outcomes"] if each["name"] == "expect-continue-wait"]
+    (violation,) = outcome["violations"]
+    assert 900e6 < violation["lost_ns"] < 5e9
+
+
+def test_without_packets_the_report_says_what_it_could_not_see(tmp_path, probed):
+    configuration = named("in one write, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE, "--no-capture")
+    assert "not judged, for want of packets: " in shown.notes
+    assert "nagle-hold" in shown.notes
+    assert "short-initial-segment" not in shown.notes
+
+
+def test_threshold_without_packets_is_inconclusive(tmp_path, probed):
+    policy = tmp_path / "policy.toml"
+    policy.write_text('[thresholds]\nttfb = ["p(95)<2s"]\n')
+    configuration = named("in one write, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE, "--no-capture", "--policy", policy)
+        assert shown.code == 3
+        assert shown.inconclusive == {"ttfb p(95)<2s"}
+        assert probed(url + LARGE, "--policy", policy).code == 0
