@@ -1,4 +1,4 @@
-"""The program xplot opens the graphs without a complaint, and they have what tcptrace draws of the same capture."""
+"""The program xplot opens the graphs without a complaint, and they have what tcptrace draws of a capture."""
 
 import os
 import re
