@@ -240,12 +240,18 @@ class Stack:
     #: The application sees data before an ACK of it leaves, so that an answer made in no time
     #: carries the ACK (ns-2's upcalls).
     upcall_before_ack: bool = False
+    #: Connections that it opens then send their SYNs before that ACK, too (ns-2's FullTcp and BayFullTcp).
+    upcall_opens_before_ack: bool = False
     #: A write reaches TCP in pieces of so many bytes, and TCP may send after each (4.4BSD's
     #: sosend); None: the whole write at once.
     write_step_bytes: int | None = None
     writer_wakes: WriterWakes = WriterWakes.ANY
     #: A FIN rides on the last data if both are ready; else it goes alone, once all is acknowledged.
     fin_with_data: bool = True
+    #: A FIN that was sent once rides on every ACK without data, also when data before it has to go out
+    #: again; the peer answers it with its own, and if data is sent behind that, this end never closes
+    #: (ns-2's BayFullTcp, whose server then takes no other connection of this client).
+    fin_on_bare_acks: bool = False
     #: T/TCP: data and FIN may ride on the SYN once the server is known (RFC 1644).
     accelerated_open: bool = False
     sharing: Sharing = Sharing.NONE

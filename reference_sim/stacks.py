@@ -152,6 +152,7 @@ _FULLTCP_NS: Final = Preset(
         ),
         idle_restart=IdleRestart.KEEP,
         upcall_before_ack=True,
+        upcall_opens_before_ack=True,
         fin_with_data=False,
         time_wait=0,
     ),
@@ -171,6 +172,7 @@ _FULLTCP_NS: Final = Preset(
         "retransmission": "tcpTick_ 0.1 s, rtxcur_init_ 6 s, minrto_ 0.2 s, maxrto_ 60 s; rtt_update: integers",
         "idle_restart": "Gürkan 1998, section 4.5: the window at the end of the idle period is that at its start",
         "upcall_before_ack": "ns-2 calls the application when data comes, and then acknowledges",
+        "upcall_opens_before_ack": "ns-2: an agent sends its SYN in the call that gives it data",
         "time_wait": "ns-2: a closed agent is done",
     },
 )

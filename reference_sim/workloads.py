@@ -298,6 +298,7 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     starts_over: int | timedelta = 1 * _S,
     ftp_file_bytes: int = _THESIS_FILE,
     ftp_one_connection: bool = False,
+    reuses_agents: bool = True,
     record: Record | None = None,
 ) -> Scenario:
     """The thesis's grid: web and FTP clients on its dumbbell (Gürkan 1998, section 4.1).
@@ -308,12 +309,20 @@ def thesis(  # noqa: PLR0913 -- one parameter an item that is fitted or assumed
     the text prints milliseconds; ``serial_thinks_per_file``. Assumed: client i at node i mod 4 with
     the server of the same index, FTP clients alike; not ``ftp_one_connection``: a connection for each
     file, as ns's agents make it; the starts of the clients, spread evenly over ``starts_over``.
+    ``reuses_agents``: a client has its agents of ns once and for all, each joined to one of the server, as
+    "client agents" in section 4.1 says; one whose server end never closes, as ns's BayFullTcp does after
+    some losses (``Stack.fin_on_bare_acks``), asks for nothing more.
 
     :raises ScenarioError: no client, or an unknown name.
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     named = stack_named(stack) if isinstance(stack, str) else stack
-    tcp = replace(named, initial_window=Segments(segments=initial_window), max_window_segments=max_window_segments)
+    tcp = replace(
+        named,
+        initial_window=Segments(segments=initial_window),
+        max_window_segments=max_window_segments,
+        fin_on_bare_acks=reuses_agents,
+    )
     if named.initial_ssthresh_segments == named.max_window_segments:
         tcp = replace(tcp, initial_ssthresh_segments=max_window_segments)
     where = network_named("thesis")

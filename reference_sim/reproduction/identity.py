@@ -24,15 +24,19 @@ if TYPE_CHECKING:
 
     from reference_sim.reproduction.experiment import Measure
 
-__all__ = ["engine", "identity", "measure_name"]
+__all__ = ["canonical", "engine", "identity", "measure_name"]
 
 #: Modules whose functions measures use; others are of the engine or have no figures in them.
 _OF_MEASURES: Final = ("reference_sim.papers", "reference_sim.reproduction.readings")
 
 
-def identity(document: Mapping[str, Any], measure: Measure) -> str:
-    """The name under which the figures of this scenario are kept, in hexadecimal."""
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+def canonical(document: Mapping[str, Any]) -> str:
+    """The text of a scenario's document: the same document, the same text."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"))
+
+
+def identity(text: str, measure: Measure) -> str:
+    """The name under which the figures of the scenario of this text are kept, in hexadecimal."""
     parts = (engine(), measure_name(measure), _digest_of(measure.__module__), text)
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reference_sim.reproduction.claim import claims
 from reference_sim.reproduction.experiment import Effort, Results
-from reference_sim.reproduction.identity import identity, measure_name
+from reference_sim.reproduction.identity import canonical, identity, measure_name
 from reference_sim.reproduction.store import Measured
 from reference_sim.reproduction.verdict import Judgement, Verdict
 from reference_sim.reproduction.work import Failure, Queue, Task, work
@@ -93,9 +93,9 @@ def _planned(name: str, runs: Callable[[Effort], Iterable[Run]], effort: Effort)
     tasks: list[Task] = []
     try:
         for run in runs(effort):
-            document = run.scenario.document()
+            text = canonical(run.scenario.document())
             group = f"{name} {measure_name(run.measure)}"
-            tasks.append(Task(identity(document, run.measure), group, run.label, document, run.measure))
+            tasks.append(Task(identity(text, run.measure), group, run.label, text, run.measure))
     except Exception as error:  # noqa: BLE001 -- whatever is wrong with one claim, the others go on
         return _Plan(tasks, Failure("its scenarios", f"{type(error).__name__}: {error}"))
     return _Plan(tasks)

@@ -11,6 +11,7 @@ when a process dies, and leave semaphores behind when they are interrupted.)
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
@@ -20,13 +21,13 @@ from collections import Counter, deque
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait as wait_for
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from reference_sim.reproduction.store import Measured
 from reference_sim.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnContext
 
@@ -46,7 +47,8 @@ class Task:
     #: Runs that cost about the same.
     group: str
     label: str
-    document: Mapping[str, Any]
+    #: The scenario's document as text: thousands of them wait at a time.
+    text: str
     measure: Measure
 
 
@@ -167,6 +169,8 @@ class _Worker:
     def send(self, batch: list[Task]) -> Iterator[tuple[Task, Measured | Failure]]:
         """Have the batch simulated; what cannot be sent fails at once."""
         self._batch = batch
+        if not self._process.is_alive():
+            return  # to be received; a program that dies of broken pipes must not write to it
         try:
             self.connection.send(batch)
         except OSError:
@@ -213,7 +217,7 @@ def _end_with_parent() -> None:
 def _done(task: Task) -> Measured | Failure:
     start = time.process_time()
     try:
-        figures = {name: float(value) for name, value in task.measure(simulate(task.document)).items()}
+        figures = {name: float(value) for name, value in task.measure(simulate(json.loads(task.text))).items()}
     except Exception as error:  # noqa: BLE001 -- whatever is wrong with one run, the others go on
         return _failure(task, error)
     return Measured(figures, time.process_time() - start)

@@ -98,8 +98,10 @@ class Holds:
 
     def _cause(self, limit: str, packet: Packet, begun: int) -> str:
         if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
-            # Nagle's algorithm holds no full segment: what filled it had not been written before.
-            limit = "send_buffer" if self.connection.writes_at_once else "application"
+            # Nagle's algorithm holds no full segment: what filled it had not been written before. An ACK makes
+            # room for it; where none came it was the application that had not.
+            made_room = self.connection.writes_at_once and self._was_released_here(packet)
+            limit = "send_buffer" if made_room else "application"
         if limit == "application":
             return _APPLICATION[self.side]
         if limit == "nagle":

@@ -20,6 +20,8 @@ __all__ = ["Stall", "stalls_of"]
 
 _DELAYED: Final = "stall.nagle_delayed_ack"
 _HELD: Final = "stall.nagle_hold"
+#: Full segments that a receiver acknowledges at once (RFC 1122, section 4.2.3.2).
+_ACKED_AT_ONCE: Final = 2
 _RESTART: Final = "stall.slow_start_restart"
 #: Causes that are a pathology by themselves.
 _BY_CAUSE: Final = {
@@ -45,7 +47,8 @@ class Stall:
     #: When it cost something: starts and ends, in order. A hold at the server is when its sender held the data,
     #: which came a way later.
     spans: tuple[tuple[int, int], ...]
-    #: Those of them of which packets show nothing: a window was thrown away that had never been used.
+    #: Those of them of which packets show nothing: a window was thrown away that had never been used, or, at the
+    #: server, an ACK of two full segments was delayed all the same.
     unseen: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -68,7 +71,7 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
         else:
             continue
         spans[name, wait.cause].append((wait.start, wait.end))
-        if wait.cause == _RESTART and not observer.server.shows_restart(packet):
+        if _is_unseen(wait.cause, packet, observer):
             unseen[name, wait.cause].append((wait.start, wait.end))
     return [Stall(*key, tuple(found), tuple(unseen[key])) for key, found in sorted(spans.items())]
 
@@ -89,6 +92,18 @@ def _holds(times: Times, observer: Observer) -> Iterator[tuple[Packet, Wait]]:
         way = gap.came - packet.sent if is_at_sender else 0
         for wait in partition.waits:
             yield packet, replace(wait, start=wait.start - way, end=wait.end - way)
+
+
+def _is_unseen(cause: str, packet: Packet, observer: Observer) -> bool:
+    """Whether packets show nothing of what held ``packet``: see :attr:`Stall.unseen`."""
+    if cause == _RESTART:
+        return not observer.server.shows_restart(packet)
+    outstanding = sum(it.payload for it in observer.server.outstanding(packet))
+    return (
+        cause == _DELAYED
+        and observer.at == packet.side
+        and outstanding >= _ACKED_AT_ONCE * observer.connection.mss
+    )
 
 
 def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer) -> str:

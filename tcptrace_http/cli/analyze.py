@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -26,8 +27,9 @@ __all__ = ["analyze"]
 _EXIT_UNREADABLE: Final = 2
 _STANDARD_OUTPUT: Final = "-"
 #: Formats that show a whole analysis; the others write one table.
-_WHOLE: Final = ("text", "json")
+_WHOLE: Final = ("text", "json", "html", "har", "xplot")
 _FORMATS: Final = (*_WHOLE, "ndjson", "csv", "parquet")
+_WITH_SEGMENTS: Final = ("html", "xplot")
 _DEFAULT_TABLE: Final = "transactions"
 _TABLE_OF_STATISTICS: Final = "flows"
 
@@ -39,7 +41,8 @@ _TABLE_OF_STATISTICS: Final = "flows"
     "format_name",
     type=click.Choice(_FORMATS),
     default="text",
-    help="text and json show everything; ndjson, csv and parquet write one table. Default: text.",
+    help="text, json and html show everything, har what browsers' tools read, xplot a graph a flow into the folder"
+    " of --output; ndjson, csv and parquet write one table. Default: text.",
 )
 @click.option(
     "--table",
@@ -79,6 +82,8 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     """
     if table is not None and format_name in _WHOLE and where is None:
         raise click.UsageError("--table needs --where, or a format that writes a table: ndjson, csv or parquet")
+    if format_name == "xplot" and output == _STANDARD_OUTPUT:
+        raise click.UsageError("--format xplot writes several files; name a folder with -o")
     table = table or _DEFAULT_TABLE
     paths = _capture_paths(captures, output)
     is_one = list(captures) == paths and len(paths) == 1
@@ -86,8 +91,23 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     first = next(made, None)
     if first is None:
         return _EXIT_UNREADABLE
+    if format_name == "html" and len(paths) > 1:
+        raise click.UsageError("--format html writes a page of one capture")
+    if format_name == "xplot":
+        return _graphs(chain([first], made), Path(output))
     with _binary(output) as file:
         _writer(format_name, table, is_one=is_one)(chain([first], made), file)
+    return 0
+
+
+def _graphs(analyses: Iterable[Analysis], folder: Path) -> int:
+    """The graphs of each capture; of several in a folder each."""
+    from tcptrace_http.report import xplot
+
+    all_of_them = list(analyses)
+    for analysis in all_of_them:
+        own = folder if len(all_of_them) == 1 else folder / Path(analysis.capture.path).name
+        xplot.write(analysis, own)
     return 0
 
 
@@ -153,7 +173,7 @@ class _Reading:
             )
         whole = analysis.analyze(
             path,
-            tables={self.table},
+            tables={"segments"} if self.format_name in _WITH_SEGMENTS else {self.table},
             statistics=self.table == _TABLE_OF_STATISTICS,
             jobs=self.jobs,
             progress=progress,
@@ -189,6 +209,14 @@ def _writer(format_name: str, table: str, *, is_one: bool) -> Callable[[Iterable
         from tcptrace_http.report import json
 
         return lambda documents, file: json.write(documents, file, is_one=is_one)
+    if format_name == "html":
+        from tcptrace_http.report import html
+
+        return html.write
+    if format_name == "har":
+        from tcptrace_http.report import har
+
+        return har.write
     from tcptrace_http.report import tables
 
     return lambda analyses, file: tables.write(analyses, file, table, format_name, is_one=is_one)

@@ -98,6 +98,8 @@ def find(
     # One last segment the original algorithm of Nagle holds behind full ones as well, unless it is off.
     may_be_nagle = ends_at_second & (second == 1) & (first > 1) & (pl.col("nagle_disproofs") == 0)
     is_window = ~ends_at_second | (first <= OLD_WINDOW_MAX) | (first >= WINDOW_NOW_MIN)
+    # A window that is used up ends with a full segment (RFC 9293, section 3.8.6.2.1).
+    is_used_up = pl.col("first_flight_ends_full")
     window_is_open = pl.col("receive_window_segments") > first
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
@@ -127,7 +129,9 @@ def find(
         .lazy()
         .join(timed.select("flow", "transaction"), on=["flow", "transaction"], how="anti", maintain_order="left")
         .join(tables["flows"].lazy().select("flow", "nagle_disproofs"), on="flow", maintain_order="left")
-        .filter(was_idle, starts_small, grows, is_window, window_is_open, is_undisturbed, ~may_be_nagle)
+        .filter(
+            was_idle, starts_small, grows, is_window, window_is_open, is_used_up, is_undisturbed, ~may_be_nagle
+        )
         .with_columns(second_frame=pl.col("flight_first_frames").list.get(1))
         .join(nagle, left_on=("flow", "second_frame"), right_on=("flow", "released_frame"), how="anti")
         .with_columns(surplus=surplus)

@@ -16,10 +16,10 @@ pytestmark = pytest.mark.slow
 
 #: As many as ns-2 has of each cell.
 SEEDS: Final = 2
-#: Mean difference from ns-2: of the rate relative, of the others absolute.
-MEANS: Final = {"rate": 0.035, "utilisation": 0.004, "drops": 0.005}
+#: Mean difference from ns-2: of the rate relative, of the others in points.
+MEANS: Final = {"rate": 0.025, "utilisation": 0.3, "drops": 0.25}
 #: The least share of cells within three combined standard errors, or within the floors of ``grid``.
-SHARES: Final = {"rate": 0.65, "utilisation": 0.90, "drops": 0.60}
+SHARES: Final = {"rate": 0.85, "utilisation": 0.95, "drops": 0.75}
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,6 @@ def compared() -> list[grid.Comparison]:
 
 
 def test_cells_are_as_in_ns_2_within_the_spread_of_seeds(compared: list[grid.Comparison]) -> None:
-    # Those that are not are above all 64 clients on persistent connections.
     assert below(grid.shares(compared), SHARES) == {}
 
 

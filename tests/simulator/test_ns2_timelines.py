@@ -12,6 +12,7 @@ CASES = [
     ("thesis-pipelined", "tahoe-ns", "pipe"),
     ("segment-filled", "tahoe-ns", "seg"),
     ("http10-serial", "tahoe-ns", "serial"),
+    ("http10-parallel", "tahoe-ns", "parallel"),
     ("http10-serial", "fulltcp-ns", "serial_fulltcp"),
     ("http10-parallel", "fulltcp-ns", "parallel_fulltcp"),
     ("thesis-pipelined", "fulltcp-ns", "pipe_fulltcp"),

@@ -205,8 +205,8 @@ _REMARKS: Final = (
     " MaxConn's are as low as HTTP/1.1's and much lower than HTTP/1.0's (ESPN), and that ExactConn's and"
     " HTTP/1.0's are identical (many small objects): from the request on the first and the last hold, and much"
     " lower than with HTTP/1.0 is what a browser waits from when it wants the object. That ExactConn's page"
-    " response time is only slightly above HTTP/1.1's contradicts the text's own \"extremely high\" and is taken"
-    " for that of the base document. HTTP/1.0 opens its next connection while the last one closes."
+    " response time is only slightly above HTTP/1.1's contradicts the text's own \"extremely high\" and is not"
+    " compared. HTTP/1.0 opens its next connection while the last one closes."
 )
 
 

@@ -87,6 +87,11 @@ class Tally:
         return self.stale / (self.own + self.cumulative)
 
     @property
+    def crossing_share(self) -> float:
+        """Of the pages asked for, those that cross the satellite: misses, and what validation finds modified."""
+        return (self.requests - self.own - self.cumulative + self.stale) / self.requests
+
+    @property
     def delta_eligible_share(self) -> float:
         """Of the responses with a body (200), those of a resource that was had before in another version."""
         whole = self.requests - self.own - self.cumulative

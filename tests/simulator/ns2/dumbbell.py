@@ -16,8 +16,6 @@ from reference_sim.workloads import thesis
 from .programs import Life
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from reference_sim.scenario import Scenario
 
 #: Sizes of the stored timelines' document.
@@ -81,12 +79,3 @@ def lives(scenario: Scenario) -> list[Life]:
 
 def seconds(nanoseconds: int) -> float:
     return nanoseconds / _SECOND
-
-
-def retrieval_rate(retrievals: pl.DataFrame) -> float:
-    """Bytes a second: the sum of bytes over the sum of times, of what the web clients retrieved."""
-    import polars as pl
-
-    done = retrievals.filter(~pl.col("is_transfer") & pl.col("end").is_not_null())
-    taken = (pl.col("end").to_physical() - pl.col("start").to_physical()).sum()
-    return float(done.select(pl.col("bytes").sum() * _SECOND / taken).item())

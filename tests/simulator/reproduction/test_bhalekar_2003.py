@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from functools import cache
 from math import log
 from statistics import fmean
@@ -25,6 +26,7 @@ from reference_sim.papers.bhalekar_2003.scenarios import Access, hybrid, page_ti
 from reference_sim.reproduction.experiment import Effort, Results
 from reference_sim.reproduction.verdict import Verdict
 from reference_sim.simulation import simulate
+from reference_sim.strategy import Discovery, named_strategy
 from tcptrace_http.errors import ScenarioError
 
 QUICK = Effort(quick=True)
@@ -156,6 +158,12 @@ def test_b4_the_hub_needs_its_own_round_trips_to_find_the_objects():
     assert far - near == pytest.approx(4 * 0.1, abs=0.01)
 
 
+def test_b4_connections_that_are_opened_as_the_links_come_save_nothing():
+    """A handshake and a request over the satellite after the document, where pipelining takes the request."""
+    late = replace(named_strategy("optimized-browser"), discovery=Discovery.STREAMING)
+    assert page_seconds(late, "fifty-small") > page_seconds("http11-pipelined", "fifty-small")
+
+
 def test_b4_against_browsers_without_pipelining_the_cut_grows_with_the_objects():
     cuts = []
     for count in (1, 5, 10, 25):
@@ -202,6 +210,13 @@ def test_b5_more_users_and_a_larger_cache_spare_more():
         assert hits[-1] - hits[0] > 0.1
 
 
+def test_b5_documents_that_change_more_often_are_shown_outdated_more_often():
+    stale = [fmean(tally.stale_share for tally in days(Office(change_hours=hours))) for hours in (2, 9.5, 72)]
+    assert stale == sorted(stale, reverse=True)
+    assert stale[0] > 0.3
+    assert stale[-1] < 0.05
+
+
 def test_b5_one_user_has_nothing_of_a_cumulative_cache():
     tally = tallied(list(day(Office(users=1), seed=1)))
     assert tally.cumulative == 0
@@ -213,6 +228,7 @@ def test_b5_each_request_is_answered_where_it_is_nearest():
     tally = tallied(requests)
     assert (tally.own, tally.cumulative, tally.stale) == (2, 1, 1)
     assert tally.delta_eligible_share == pytest.approx(1 / 3)
+    assert tally.crossing_share == pytest.approx(3 / 5)
     assert tallied(requests, is_cumulative=False).cumulative == 0
 
 

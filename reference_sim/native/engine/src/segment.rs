@@ -24,6 +24,8 @@ pub struct Segment {
     pub options: Options,
     /// When it left. Nothing of it is on the wire; packets of ns-2 tell their receivers.
     pub sent: Nanoseconds,
+    /// Its FIN comes before data that has to go out again, and that BayFullTcp takes all the same.
+    pub has_early_fin: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -50,6 +50,9 @@ pub struct Stack {
     /// The application sees data before an ACK of it leaves, so that an answer made in no time
     /// carries the ACK (ns-2's upcalls); kernels send an ACK that is due at once before.
     pub upcall_before_ack: bool,
+    /// Connections that the application opens then send their SYNs before that ACK, too.
+    #[serde(default)]
+    pub upcall_opens_before_ack: bool,
     /// The socket layer hands a write to TCP in pieces of so many bytes, and TCP may send after
     /// each (4.4BSD's sosend: one mbuf cluster of 2048 bytes); none: the whole write at once.
     pub write_step_bytes: Option<u32>,
@@ -59,6 +62,11 @@ pub struct Stack {
     /// it goes alone behind that ACK, and behind data once all of it is acknowledged, but for data
     /// that goes out when nothing is in flight (ns-2's FullTcp).
     pub fin_with_data: bool,
+    /// A FIN that was sent once rides on every ACK without data, also when data before it has to
+    /// go out again; the peer answers it with its own, and if data is sent behind that, this end
+    /// never closes (ns-2's BayFullTcp, whose server then takes no other connection).
+    #[serde(default)]
+    pub fin_on_bare_acks: bool,
     /// T/TCP: the first data and the FIN may ride on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,
     pub sharing: Sharing,

@@ -80,6 +80,8 @@ pub struct World {
     spare_timeline: Timeline,
     /// Ends that their applications called.
     due: Vec<End>,
+    /// The others, where what the application opens goes out first.
+    answering: Vec<End>,
     randoms: Vec<Random>,
     sequence_numbers: Random,
     /// Whether a tap wants the bytes of streams.
@@ -124,6 +126,7 @@ impl World {
             exchanges: Exchanges::default(),
             spare_timeline: Timeline::default(),
             due: Vec::new(),
+            answering: Vec::new(),
             randoms: (0..applications)
                 .map(|number| random(element::application(number)))
                 .collect(),
@@ -172,6 +175,7 @@ impl World {
     /// Drives the ends that their applications have called; whether there were any.
     pub fn drive_called(&mut self) -> bool {
         let mut due = std::mem::take(&mut self.due);
+        due.append(&mut self.answering);
         let has_driven = !due.is_empty();
         for end in due.drain(..) {
             if let Some((_, pair)) = self.pair(end.connection) {
@@ -405,7 +409,12 @@ impl World {
         let Some(endpoint) = self.end(at) else {
             return;
         };
-        if !std::mem::replace(&mut endpoint.is_due, true) {
+        if std::mem::replace(&mut endpoint.is_due, true) {
+            return;
+        }
+        if endpoint.stack.upcall_opens_before_ack && !endpoint.tcp.is_opening() {
+            self.answering.push(at);
+        } else {
             self.due.push(at);
         }
     }

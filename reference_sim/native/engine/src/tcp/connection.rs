@@ -68,6 +68,11 @@ pub struct Connection {
     syn_waits_until: Option<Nanoseconds>,
     /// The SYN of a server that skips the handshake rides on what it sends next.
     syn_rides: bool,
+    /// Where a FIN of the peer came before data that is still to come.
+    early_fin: Option<u64>,
+    /// The peer closed before it had all (BayFullTcp's CLOSING), and data was sent behind that.
+    is_crossed: bool,
+    is_stuck: bool,
 }
 
 impl Connection {
@@ -109,6 +114,9 @@ impl Connection {
             told_connected: false,
             syn_waits_until: None,
             syn_rides: false,
+            early_fin: None,
+            is_crossed: false,
+            is_stuck: false,
         }
     }
 
@@ -201,6 +209,18 @@ impl Connection {
     }
 
     fn receive_data(&mut self, segment: &Segment, now: Nanoseconds) {
+        if segment.has_early_fin {
+            self.early_fin.get_or_insert(segment.seq);
+            self.receiver.due = Due::Now(SendReason::Ack);
+        } else {
+            self.receive_stretch(segment, now);
+        }
+        if self.early_fin.is_some_and(|fin| self.receiver.next >= fin) {
+            self.sender.close();
+        }
+    }
+
+    fn receive_stretch(&mut self, segment: &Segment, now: Nanoseconds) {
         let end = segment.seq + u64::from(segment.payload);
         if segment.has(flags::FIN) && self.receiver.fin.is_none() {
             self.receiver.fin = Some(end);
@@ -222,6 +242,7 @@ impl Connection {
             self.events.push(Event::Readable(data_end));
         }
         if has_ended {
+            self.is_crossed = self.sender.una < self.sender.written;
             self.events.push(Event::PeerClosed);
         }
     }
@@ -320,12 +341,24 @@ impl Connection {
         }
         self.limit = self.sender.limit(&self.stack);
         match self.receiver.due {
-            Due::Now(reason) => Some((self.segment(self.sender.max, 0, flags::ACK, now), reason)),
+            Due::Now(reason) => Some((self.bare_ack(now), reason)),
             _ => None,
         }
     }
 
+    fn bare_ack(&mut self, now: Nanoseconds) -> Segment {
+        let has_early_fin = self.stack.fin_on_bare_acks && !self.receiver.has_ended();
+        match self.sender.early_fin().filter(|_| has_early_fin) {
+            Some(fin) => Segment {
+                has_early_fin,
+                ..self.segment(fin, 0, flags::ACK | flags::FIN, now)
+            },
+            None => self.segment(self.sender.max, 0, flags::ACK, now),
+        }
+    }
+
     fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
+        self.is_stuck |= self.stack.fin_on_bare_acks && self.is_crossed && stretch.has_fin;
         // A loss that other connections tell of may be that of the SYN, too.
         self.syn_rides |= self.sender.una == 0 && stretch.reason != SendReason::New;
         let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
@@ -342,6 +375,7 @@ impl Connection {
                 window: self.receiver.acknowledge_unscaled(),
                 options: self.syn_options(true, now),
                 sent: now,
+                has_early_fin: false,
             };
         }
         let window = self.receiver.acknowledge(payload > 0, now);
@@ -364,6 +398,7 @@ impl Connection {
             window,
             options,
             sent: now,
+            has_early_fin: false,
         }
     }
 
@@ -376,6 +411,12 @@ impl Connection {
         }
     }
 
+    /// Its SYN has not been answered.
+    #[must_use]
+    pub fn is_opening(&self) -> bool {
+        self.state == State::SynSent
+    }
+
     /// Both directions are closed, or the connection failed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -384,7 +425,7 @@ impl Connection {
 
     fn tell_of_close(&mut self) {
         let peer_is_done = self.receiver.has_ended();
-        if peer_is_done && self.sender.is_done() && !self.told_closed {
+        if peer_is_done && self.sender.is_done() && !self.told_closed && !self.is_stuck {
             self.told_closed = true;
             self.events.push(Event::Closed);
         }

@@ -2,6 +2,7 @@
 //! less than an eighth of a tick is cut off, so that a steady round trip leaves a deviation of half
 //! a tick, never none.
 
+use crate::sharing::Estimate;
 use crate::stack::Nanoseconds;
 
 /// Ticks: the smoothed round trip in eighths, its mean deviation in quarters.
@@ -24,6 +25,18 @@ impl FixedPoint {
         let error = ticks - (self.smoothed >> 3);
         self.smoothed = (self.smoothed + error).max(1);
         self.deviation = (self.deviation + error.abs() - (self.deviation >> 2)).max(1);
+    }
+
+    /// What another connection of the same path has learnt by the same clock.
+    #[must_use]
+    pub fn learnt(known: Estimate, tick: Nanoseconds) -> Self {
+        let parts = |time: Nanoseconds, of_tick: Nanoseconds| {
+            i64::try_from(time.saturating_mul(of_tick) / tick).unwrap_or(i64::MAX / 16)
+        };
+        FixedPoint {
+            smoothed: parts(known.smoothed, 8),
+            deviation: parts(known.variation, 4),
+        }
     }
 
     /// The next sample begins anew.
@@ -55,6 +68,21 @@ mod tests {
 
     const MS: Nanoseconds = 1_000_000;
     const TICK: Nanoseconds = 100 * MS;
+
+    #[test]
+    fn what_another_connection_learnt_gives_its_timeout() {
+        let mut own = FixedPoint::default();
+        for now in [105, 260, 333, 520] {
+            own.sample((now - 105) * MS, now * MS, TICK);
+            let known = Estimate {
+                smoothed: own.smoothed(TICK),
+                variation: own.variation(TICK),
+            };
+            let other = FixedPoint::learnt(known, TICK);
+            assert_eq!(other, own);
+            assert_eq!(other.timeout(TICK), own.timeout(TICK));
+        }
+    }
 
     #[test]
     fn a_steady_round_trip_of_a_tick_leaves_a_timeout_of_three() {

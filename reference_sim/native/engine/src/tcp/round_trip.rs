@@ -1,5 +1,6 @@
 //! Round-trip estimation and the retransmission timeout (Jacobson 1988; RFC 6298).
 
+use crate::sharing::Estimate;
 use crate::stack::{Nanoseconds, Retransmission};
 use crate::tcp::fixed_point::FixedPoint;
 use crate::tcp::linux_spread::LinuxSpread;
@@ -24,10 +25,13 @@ pub struct RoundTrip {
 impl RoundTrip {
     /// What other connections of the same path have learnt (RFC 2140); back-off is the
     /// connection's own.
-    pub fn learn(&mut self, smoothed: Nanoseconds, variation: Nanoseconds) {
-        self.smoothed = Some(smoothed);
-        self.variation = variation;
-        self.spread = LinuxSpread::learnt(variation);
+    pub fn learn(&mut self, known: Estimate, rules: &Retransmission) {
+        self.smoothed = Some(known.smoothed);
+        self.variation = known.variation;
+        self.spread = LinuxSpread::learnt(known.variation);
+        if rules.fixed_point && rules.tick_ns > 0 {
+            self.fixed_point = FixedPoint::learnt(known, rules.tick_ns);
+        }
     }
 
     #[must_use]

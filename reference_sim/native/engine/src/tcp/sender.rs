@@ -64,6 +64,8 @@ pub struct Sender {
     pub written: u64,
     is_closing: bool,
     pub fin_sent: bool,
+    /// A FIN went out, even if it has to go out again.
+    fin_was_sent: bool,
     /// A write was not taken whole.
     pub is_refusing: bool,
     /// The right edge that the peer offers, and the largest window that it ever did.
@@ -118,6 +120,7 @@ impl Sender {
             written: 1,
             is_closing: false,
             fin_sent: false,
+            fin_was_sent: false,
             is_refusing: false,
             edge: 0,
             offered: 0,
@@ -183,6 +186,12 @@ impl Sender {
     pub fn pipe(&self) -> u64 {
         let selective = self.selective.as_ref().map(Selective::pipe);
         selective.unwrap_or_else(|| self.flight())
+    }
+
+    /// Where BayFullTcp puts the FIN of an ACK without data while data has to go out again.
+    #[must_use]
+    pub fn early_fin(&self) -> Option<u64> {
+        (self.fin_was_sent && self.next < self.written).then_some(self.next)
     }
 
     /// All that was written, and the FIN behind it, is acknowledged.
@@ -326,6 +335,7 @@ impl Sender {
     ) -> Stretch {
         let stretch = self.stretch(start, payload, reason, stack);
         self.fin_sent |= stretch.has_fin;
+        self.fin_was_sent |= stretch.has_fin;
         let end = start + payload + u64::from(stretch.has_fin);
         if payload < self.mss && payload > 0 {
             self.last_short_end = start + payload;

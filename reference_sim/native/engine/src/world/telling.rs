@@ -1,7 +1,7 @@
 //! What happened to an end is kept for its application.
 
 use crate::app::{End, Happening};
-use crate::fabric::of_mut;
+use crate::fabric::{of_mut, peer};
 use crate::tcp::Event as TcpEvent;
 use crate::truth::{ConnectionRow, Side};
 use crate::world::{Notice, Reach, World};
@@ -31,8 +31,28 @@ impl World {
                 }
                 self.take_in(at);
             }
-            TcpEvent::Closed => self.over(at, Happening::Closed),
+            TcpEvent::Closed => self.closed(at),
             TcpEvent::Failed => self.over(at, Happening::Failed),
+        }
+    }
+
+    /// A client of ns-2's BayFullTcp has one agent for all its connections to a server's one, which
+    /// is free for the next when it is closed, too.
+    fn closed(&mut self, at: End) {
+        let other = End {
+            side: peer(at.side),
+            ..at
+        };
+        let has_agents = self
+            .endpoint(at)
+            .is_some_and(|end| end.stack.fin_on_bare_acks);
+        let is_other_closed = self.endpoint(other).is_none_or(|end| end.tcp.is_closed());
+        if !has_agents {
+            self.over(at, Happening::Closed);
+        } else if is_other_closed {
+            for end in [other, at] {
+                self.over(end, Happening::Closed);
+            }
         }
     }
 

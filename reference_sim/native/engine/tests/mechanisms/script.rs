@@ -224,6 +224,7 @@ fn inject(text: &str) -> Result<Action, String> {
         window: read.window.unwrap_or(65_535),
         options: read.options.unwrap_or_default(),
         sent: 0,
+        has_early_fin: false,
     };
     let is_placed = read.range.is_some() || segment.has(flags::SYN);
     Ok(Action::Inject { segment, is_placed })

@@ -177,6 +177,7 @@ impl Connection {
             window,
             options,
             sent: now,
+            has_early_fin: false,
         };
         Some((self.with_first_data(bare, now), reason))
     }

@@ -24,7 +24,7 @@ impl Connection {
 
     /// The sender goes on with what is known of its path.
     pub fn adopt(&mut self, path: &Path) {
-        self.sender.adopt(path);
+        self.sender.adopt(path, &self.stack);
     }
 
     /// The first flight of a window that was adopted, not grown, is like one after idle time.

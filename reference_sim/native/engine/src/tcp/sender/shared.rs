@@ -35,11 +35,11 @@ impl Sender {
     }
 
     /// Goes on with what is known of the path.
-    pub fn adopt(&mut self, path: &Path) {
+    pub fn adopt(&mut self, path: &Path, stack: &Stack) {
         self.window.cwnd = path.cwnd;
         self.window.ssthresh = path.ssthresh;
         if let Some(estimate) = path.round_trip {
-            self.round_trip.learn(estimate.smoothed, estimate.variation);
+            self.round_trip.learn(estimate, &stack.retransmission);
         }
     }
 

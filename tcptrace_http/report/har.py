@@ -1,0 +1,213 @@
+"""HAR 1.2 (Odvarko, "HTTP Archive 1.2"): what browsers' tools and waterfall viewers read.
+
+A page is a retrieval. Timings are in milliseconds; ``dns`` is -1, for no capture of a connection shows it, and
+so is ``connect`` on a connection that was used before. What each entry waited for is its ``_waits``, in
+nanoseconds after its start.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, quote
+
+from tcptrace_http.rollups import HAR_TIMINGS, har_timings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import BinaryIO
+
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["document", "write"]
+
+_NOT_APPLICABLE: Final = -1
+_MILLISECOND: Final = 1_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_OPTIONAL_TIMES: Final = ("blocked", "dns", "connect")
+#: A target in absolute form (RFC 9112, section 3.2.2): a URI, not a path with one in its query.
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+#: Reserved characters, and the percent sign of what is escaped already (RFC 3986, section 2).
+_URI_CHARACTERS: Final = ":/?#@!$&'()*+,;=%"
+_HOST_CHARACTERS: Final = ":[]!$&'()*+,;=%"
+
+
+def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
+    """Write one archive of all captures."""
+    text = json.dumps(document(analyses), ensure_ascii=False, indent=1)
+    file.write(text.encode("utf-8", "backslashreplace"))
+    file.write(b"\n")
+
+
+def document(analyses: Iterable[Analysis]) -> dict[str, Any]:
+    """The archive as an object; entries in the order in which they were asked for."""
+    from tcptrace_http import __version__
+
+    pages: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
+    for number, analysis in enumerate(analyses):
+        pages += _pages(analysis, number)
+        entries += _entries(analysis, number)
+    entries.sort(key=lambda entry: entry["startedDateTime"])
+    creator = {"name": "tcptrace-http", "version": __version__}
+    return {"log": {"version": "1.2", "creator": creator, "pages": pages, "entries": entries}}
+
+
+def _pages(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
+    import polars as pl
+
+    moments = pl.col("start", "elapsed").to_physical().name.suffix("_ns")
+    for row in analysis.retrievals.with_columns(moments).iter_rows(named=True):
+        yield {
+            "startedDateTime": _moment(row["start_ns"]),
+            "id": _page_id(number, row["retrieval"]),
+            "title": row["url"] or "",
+            "pageTimings": {"onContentLoad": _NOT_APPLICABLE, "onLoad": _duration(row["elapsed_ns"])},
+        }
+
+
+def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
+    import polars as pl
+
+    key = ["flow", "transaction"]
+    of_flows = analysis.flows.select("flow", "server", "server_port", "client_port")
+    of_pages = analysis.retrieval_transactions.select(*key, "retrieval").unique(key, keep="first")
+    rows = (
+        analysis.transactions.rename({"index": "transaction"})
+        .join(har_timings(analysis.waits), on=key, how="left")
+        .join(of_flows, on="flow", how="left")
+        .join(of_pages, on=key, how="left")
+        .with_columns(pl.col("start_time").to_physical().alias("start_time_ns"), pl.col(HAR_TIMINGS).to_physical())
+    )
+    waits = _waits(analysis)
+    for row in rows.sort("start_time_ns", *key).iter_rows(named=True):
+        yield _entry(row, waits.get((row["flow"], row["transaction"]), []), number)
+
+
+def _waits(analysis: Analysis) -> Mapping[tuple[int, int], list[dict[str, Any]]]:
+    """The waits by transaction."""
+    import polars as pl
+
+    columns = (pl.col("cause").cast(pl.String), pl.col("start", "end").to_physical(), "first_frame", "last_frame")
+    rows = analysis.waits.sort("flow", "transaction", "start").select("flow", "transaction", *columns).iter_rows()
+    return {
+        key: [
+            {"cause": cause, "start_ns": start, "end_ns": end, "first_frame": first, "last_frame": last}
+            for _, _, cause, start, end, first, last in these
+        ]
+        for key, these in groupby(rows, key=lambda row: (row[0], row[1]))
+    }
+
+
+def _entry(row: Mapping[str, Any], waits: list[dict[str, Any]], number: int) -> dict[str, Any]:
+    timings = _timings(row)
+    entry = {
+        "startedDateTime": _moment(row["start_time_ns"]),
+        "time": sum(each for each in timings.values() if each != _NOT_APPLICABLE),
+        "request": _request(row),
+        "response": _response(row),
+        "cache": {},
+        "timings": timings,
+        "serverIPAddress": row["server"],
+        "connection": str(row["client_port"]),
+        "_flow": row["flow"],
+        "_transaction": row["transaction"],
+        "_waits": waits,
+    }
+    if row["retrieval"] is not None:
+        entry["pageref"] = _page_id(number, row["retrieval"])
+    return entry
+
+
+def _timings(row: Mapping[str, Any]) -> dict[str, float]:
+    """The six; what is no time of this transaction is -1 where HAR allows that."""
+    made = {name: _duration(row[name]) for name in HAR_TIMINGS}
+    made["connect"] = _NOT_APPLICABLE if row["reused_connection"] else made["connect"]
+    return {
+        name: value if value != _NOT_APPLICABLE or name in _OPTIONAL_TIMES else 0.0 for name, value in made.items()
+    }
+
+
+def _request(row: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {"Host": row["host"], "Referer": row["referer"], "Accept-Encoding": row["accept_encoding"]}
+    return {
+        "method": row["method"] or "",
+        "url": _url(row),
+        "httpVersion": row["version"] or "",
+        "cookies": [],
+        "headers": _headers(fields),
+        "queryString": _query(row["target"]),
+        "headersSize": _size(row["request_header_bytes"]),
+        "bodySize": _size(row["request_body_bytes"]),
+    }
+
+
+def _response(row: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {
+        "Server": row["server_software"],
+        "Content-Type": row["content_type"],
+        "Content-Encoding": row["content_encoding"],
+        "Location": row["location"],
+        "ETag": row["etag"],
+        "Last-Modified": row["last_modified"],
+        "Cache-Control": row["cache_control"],
+        "Vary": row["vary"],
+    }
+    return {
+        "status": row["status"] or 0,
+        "statusText": "",
+        "httpVersion": row["version"] or "",
+        "cookies": [],
+        "headers": _headers(fields),
+        "content": {"size": row["response_body_bytes"] or 0, "mimeType": row["content_type"] or ""},
+        "redirectURL": row["location"] or "",
+        "headersSize": _size(row["response_header_bytes"]),
+        "bodySize": _size(row["response_body_bytes"]),
+        "comment": "" if row["complete"] else "the response is not complete in the capture",
+    }
+
+
+def _headers(fields: Mapping[str, str | None]) -> list[dict[str, str]]:
+    """The fields that an analysis keeps; a capture has more."""
+    return [{"name": name, "value": value} for name, value in fields.items() if value is not None]
+
+
+def _query(target: str | None) -> list[dict[str, str]]:
+    query = (target or "").partition("?")[2]
+    return [{"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True)]
+
+
+def _url(row: Mapping[str, Any]) -> str:
+    """The target URI (RFC 9112, section 3.3), whatever bytes the request had: what no URI may have is escaped."""
+    target = row["target"] or "/"
+    if _ABSOLUTE.match(target):
+        return quote(target, safe=_URI_CHARACTERS)
+    address = f"[{row['server']}]" if ":" in (row["server"] or "") else row["server"]
+    authority = quote(row["host"], safe=_HOST_CHARACTERS) if row["host"] else f"{address}:{row['server_port']}"
+    if row["method"] == "CONNECT" or target == "*":
+        return f"http://{authority}"
+    path = target if target.startswith("/") else f"/{target}"
+    return f"http://{authority}{quote(path, safe=_URI_CHARACTERS)}"
+
+
+def _size(count: int | None) -> int:
+    return _NOT_APPLICABLE if count is None else int(count)
+
+
+def _duration(nanoseconds: int | None) -> float:
+    """Milliseconds, or -1 of what is not known."""
+    return _NOT_APPLICABLE if nanoseconds is None else nanoseconds / _MILLISECOND
+
+
+def _moment(nanoseconds: int | None) -> str:
+    """ISO 8601 with microseconds."""
+    if nanoseconds is None:
+        nanoseconds = 0
+    return (_EPOCH + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds")
+
+
+def _page_id(capture: int, retrieval: int) -> str:
+    return f"page_{capture}_{retrieval}"

@@ -1,0 +1,82 @@
+// Draws the charts, and makes the tables sort and filter. Rows are added when they are asked for, so that
+// a table of many thousands opens at once.
+"use strict";
+const ROWS_AT_A_TIME = 200;
+
+for (const place of document.querySelectorAll("[data-chart]")) {
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const options = { actions: false, renderer: "svg", theme: dark ? "dark" : undefined };
+  vegaEmbed(place, { ...CHARTS[place.dataset.chart], background: null }, options);
+}
+
+const compare = (left, right) => {
+  if (left === right) return 0;
+  if (left === null) return 1;
+  if (right === null) return -1;
+  return typeof left === "number" ? left - right : String(left).localeCompare(String(right));
+};
+
+for (const element of document.querySelectorAll("[data-table]")) {
+  const table = TABLES[element.dataset.table];
+  const section = element.closest("section");
+  const search = section.querySelector("input");
+  const note = section.querySelector("[data-shown]");
+  const state = { column: -1, descending: false, shown: ROWS_AT_A_TIME };
+
+  const head = element.tHead.insertRow();
+  table.columns.forEach((name, column) => {
+    const cell = document.createElement("th");
+    const button = document.createElement("button");
+    button.textContent = name.replaceAll("_", " ");
+    button.addEventListener("click", () => {
+      state.descending = state.column === column ? !state.descending : typeof table.rows[0]?.[column] === "number";
+      state.column = column;
+      draw();
+    });
+    cell.append(button);
+    head.append(cell);
+  });
+
+  const chosen = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const rows = table.rows.filter((row) => {
+      const text = row.join(" ").toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    if (state.column >= 0) {
+      const sign = state.descending ? -1 : 1;
+      rows.sort((left, right) => {
+        // What is not known comes last, whichever way is sorted.
+        const [a, b] = [left[state.column], right[state.column]];
+        return a === null || b === null ? compare(a, b) : sign * compare(a, b);
+      });
+    }
+    return rows;
+  };
+
+  const draw = () => {
+    const rows = chosen();
+    [...head.cells].forEach((cell, column) => {
+      cell.ariaSort = column === state.column ? (state.descending ? "descending" : "ascending") : "none";
+    });
+    element.tBodies[0].replaceChildren(...rows.slice(0, state.shown).map((row) => {
+      const line = document.createElement("tr");
+      for (const value of row) {
+        const cell = line.insertCell();
+        cell.textContent = typeof value === "number" ? value.toLocaleString("en") : value ?? "";
+        if (typeof value === "number") cell.className = "number";
+      }
+      return line;
+    }));
+    const left = rows.length - Math.min(rows.length, state.shown);
+    note.replaceChildren(`${Math.min(rows.length, state.shown)} of ${table.rows.length} rows `);
+    if (left > 0) {
+      const more = document.createElement("button");
+      more.textContent = `show ${Math.min(left, ROWS_AT_A_TIME)} more`;
+      more.addEventListener("click", () => { state.shown += ROWS_AT_A_TIME; draw(); });
+      note.append(more);
+    }
+  };
+  search.addEventListener("input", () => { state.shown = ROWS_AT_A_TIME; draw(); });
+  draw();
+}

@@ -1,0 +1,146 @@
+"""The tables of a report: findings by kind, and rows for the tables that sort and filter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tcptrace_http.remedies import settings_for
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["Kind", "kinds", "tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """All findings of one detector: how many, what they cost, and the worst of them."""
+
+    detector: str
+    severity: str
+    count: str
+    lost_ns: int
+    summary: str
+    place: str
+    remedy: str
+    settings: tuple[str, ...]
+    reference: str
+
+
+def kinds(analysis: Analysis) -> list[Kind]:
+    """The findings by detector, the most time lost first."""
+    import polars as pl
+
+    software = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "server_software")
+    found = analysis.findings.join(software, on=["flow", "transaction"], how="left", maintain_order="left")
+    lost = pl.col("lost").dt.total_nanoseconds()
+    grouped = found.group_by("detector", maintain_order=True).agg(
+        pl.len().alias("count"), lost.sum().alias("total"), pl.all().exclude("detector").first()
+    )
+    return [_kind(row) for row in grouped.sort("total", descending=True).iter_rows(named=True)]
+
+
+def _kind(row: dict[str, Any]) -> Kind:
+    frames = f"frames {row['first_frame']} to {row['last_frame']}" if row["first_frame"] is not None else ""
+    flow = f"flow {row['flow']}" if row["flow"] is not None else ""
+    return Kind(
+        detector=row["detector"],
+        severity=row["severity"],
+        count=f"{row['count']:,} {'finding' if row['count'] == 1 else 'findings'}",
+        lost_ns=row["total"],
+        summary=row["summary"],
+        place=", ".join(filter(None, (flow, frames))),
+        remedy=row["remedy"] or "",
+        settings=settings_for(row["detector"], row["server_software"]),
+        reference=row["reference"] or "",
+    )
+
+
+def tables(analysis: Analysis) -> dict[str, Any]:
+    """By name: title, columns (name, unit) and rows of plain values."""
+    return {
+        "transactions": _table("Transactions", _transactions(analysis)),
+        "findings": _table("Findings", _findings(analysis)),
+        "connections": _table("Connections", _flows(analysis)),
+    }
+
+
+def _table(title: str, frame: pl.DataFrame) -> dict[str, Any]:
+    return {"title": title, "columns": frame.columns, "rows": frame.rows()}
+
+
+def _milliseconds(expression: pl.Expr) -> pl.Expr:
+    return (expression.dt.total_nanoseconds() / 1e6).round(3)
+
+
+def _transactions(analysis: Analysis) -> pl.DataFrame:
+    import polars as pl
+
+    from tcptrace_http.rollups import har_timings
+
+    key = ["flow", "transaction"]
+    length = pl.col("end") - pl.col("start")
+    stalled = (
+        analysis.waits.filter(pl.col("cause").cast(pl.String).str.starts_with("stall."))
+        .group_by(key)
+        .agg(_milliseconds(length.sum()).alias("stalled (ms)"))
+    )
+    phases = har_timings(analysis.waits).select(
+        *key, *(_milliseconds(pl.col(name)).alias(f"{name} (ms)") for name in ("connect", "wait", "receive"))
+    )
+    return (
+        analysis.transactions.rename({"index": "transaction"})
+        .join(phases, on=key, how="left", maintain_order="left")
+        .join(stalled, on=key, how="left", maintain_order="left")
+        .select(
+            *key,
+            "method",
+            pl.col("target").str.slice(0, 200),
+            "host",
+            "status",
+            pl.col("response_body_bytes").alias("body (bytes)"),
+            _milliseconds(pl.col("end_time") - pl.col("start_time")).alias("elapsed (ms)"),
+            pl.col("stalled (ms)").fill_null(0.0),
+            pl.when(~pl.col("reused_connection")).then("connect (ms)").alias("connect (ms)"),
+            "wait (ms)",
+            "receive (ms)",
+            pl.col("request_frame").alias("frame"),
+        )
+    )
+
+
+def _findings(analysis: Analysis) -> pl.DataFrame:
+    import polars as pl
+
+    return analysis.findings.select(
+        pl.col("detector").cast(pl.String),
+        pl.col("severity").cast(pl.String),
+        "flow",
+        "transaction",
+        _milliseconds(pl.col("lost")).alias("lost (ms)"),
+        pl.col("confidence").round(2),
+        "summary",
+        "first_frame",
+        "last_frame",
+    )
+
+
+def _flows(analysis: Analysis) -> pl.DataFrame:
+    import polars as pl
+
+    return analysis.flows.select(
+        "flow",
+        pl.format("{}:{}", "client", "client_port").alias("client"),
+        pl.format("{}:{}", "server", "server_port").alias("server"),
+        "packets",
+        "client_bytes",
+        "server_bytes",
+        pl.col("transactions"),
+        _milliseconds(pl.col("initial_rtt")).alias("initial RTT (ms)"),
+        (pl.col("client_retransmissions") + pl.col("server_retransmissions")).alias("retransmissions"),
+        pl.col("observation_point").cast(pl.String).alias("captured at"),
+        pl.col("closed_by").cast(pl.String),
+    )
