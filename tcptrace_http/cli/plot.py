@@ -130,6 +130,6 @@ def _save(drawn: alt.LayerChart, output: Path) -> None:
     if output.suffix == ".json":
         output.write_text(drawn.to_json(), encoding="utf-8")
     elif output.suffix == ".html":
-        drawn.save(str(output), inline=True)
+        drawn.save(str(output), inline=True, embed_options={"renderer": "svg"})
     else:
         drawn.save(str(output), scale_factor=2 if output.suffix == ".png" else 1)
