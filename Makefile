@@ -19,7 +19,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test test-all lint fmt gen bench bench-simulator fuzz properties clean
+.PHONY: help build tools test test-all lint fmt gen bench bench-simulator fuzz properties notebooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ gen: build ## write the generated files anew
 	$(BIN)/python tests/generate/rows.py
 	$(BIN)/python tests/generate/catalogue.py
 	$(BIN)/python tests/generate/readme.py
+
+notebooks: build ## run the notebooks and store what they show
+	$(BIN)/python -m tests.notebooks.execution
 
 # An editable installation starts slower than the one that users have.
 bench: ## speed and memory against tcptrace and tshark

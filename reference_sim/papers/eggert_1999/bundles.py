@@ -142,11 +142,14 @@ class Cell:
     transport: Transport
     links_stand_in: float = LINKS_STAND_IN
     least_timeout_ns: int = LEAST_TIMEOUT_NS
+    is_paced_by_ticks: bool = True
 
     @property
     def label(self) -> str:
         """Its name among the results."""
         choices = f"links {self.links_stand_in:g}, timeout {self.least_timeout_ns / 10**9:g} s"
+        if not self.is_paced_by_ticks:
+            choices += ", an exact pace"
         return f"{self.situation}, {self.page}, {self.transport}, {choices}"
 
     def run(self) -> Run:
@@ -169,7 +172,11 @@ class Cell:
             strategy=strategy,
             page=page_of(self.page, links_stand_in=self.links_stand_in),
             network=network_of(self.situation),
-            stack=stack_of(self.transport.sharing, least_timeout_ns=self.least_timeout_ns),
+            stack=stack_of(
+                self.transport.sharing,
+                least_timeout_ns=self.least_timeout_ns,
+                is_paced_by_ticks=self.is_paced_by_ticks,
+            ),
         )
 
 
@@ -187,19 +194,29 @@ def accesses(*, strategy: Strategy, page: Page, network: Network, stack: Stack) 
     return replace(made, servers=servers, taps=())
 
 
-def stack_of(sharing: Sharing, *, least_timeout_ns: int = LEAST_TIMEOUT_NS) -> Stack:
-    """ns-2's one-way Reno, told as T/TCP; integers of ticks for its round trips."""
+def stack_of(
+    sharing: Sharing, *, least_timeout_ns: int = LEAST_TIMEOUT_NS, is_paced_by_ticks: bool = True
+) -> Stack:
+    """ns-2's one-way Reno, told as T/TCP, or E-TCP.
+
+    Reno's round trips are integers of ns-2's ticks. Those by which E-TCP paces are counted as Figure 3
+    shows (:func:`~reference_sim.papers.eggert_1999.transfers.coarse`), unless ``is_paced_by_ticks`` is not.
+    """
     reno = stack("reno-ns")
+    is_shared = sharing is not Sharing.NONE
+    by_ticks = is_shared and is_paced_by_ticks
     return replace(
         reno,
         name=f"{sharing} of Eggert 1999",
         mss=_SEGMENT_BYTES + _COUNT_BYTES,
         receive_buffer=_RECEIVE_BYTES,
         window_scale=None,
-        retransmission=replace(reno.retransmission, fixed_point=True, min=least_timeout_ns),
+        retransmission=replace(
+            reno.retransmission, fixed_point=not by_ticks, on_ticks=by_ticks, min=least_timeout_ns
+        ),
         accelerated_open=True,
         sharing=sharing,
-        idle_restart=reno.idle_restart if sharing is Sharing.NONE else IdleRestart.PACE,
+        idle_restart=IdleRestart.PACE if is_shared else reno.idle_restart,
     )
 
 
@@ -264,6 +281,7 @@ class Bars:
     results: Results
     links_stand_in: float = LINKS_STAND_IN
     least_timeout_ns: int = LEAST_TIMEOUT_NS
+    is_paced_by_ticks: bool = True
 
     def time(
         self, what: str, situation: Situation, of: str, transport: Transport, *, again: bool = False
@@ -275,6 +293,7 @@ class Bars:
             transport=transport,
             links_stand_in=self.links_stand_in,
             least_timeout_ns=self.least_timeout_ns,
+            is_paced_by_ticks=self.is_paced_by_ticks,
         )
         return self.results.value(cell.label, quantity(what, again=again))
 

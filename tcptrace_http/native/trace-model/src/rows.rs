@@ -1285,7 +1285,7 @@ pub struct SegmentRow {
     pub rtt: Option<i64>,
     /// Segments it was on the wire: over 1 for offload super-segments.
     pub wire_segments: u32,
-    /// Left and right edges of its SACK blocks, relative as ``ack`` is; 0 for what is before the initial number.
+    /// Left and right edges of its SACK blocks, relative as ack is; 0 before the initial number.
     pub sack_edges: Vec<u64>,
 }
 /// Which columns of [`SegmentsTable`] are gathered; by default all.

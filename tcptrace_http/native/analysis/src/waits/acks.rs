@@ -117,6 +117,15 @@ impl Acks {
         }
     }
 
+    /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the
+    /// ACK is of that segment alone.
+    pub(super) fn delay_of(&self, came_ns: i64, start: i64, end: i64) -> Option<i64> {
+        let at = self.ring.partition_point(|ack| ack.acked < end);
+        let ack = self.ring.get(at).filter(|ack| ack.acked == end)?;
+        let before = self.ring.get(at.checked_sub(1)?)?;
+        (before.acked == start).then(|| ack.time_ns.saturating_sub(came_ns))
+    }
+
     /// The first ACK, if it went more than half a round trip before: the path was measured by a SYN-ACK with
     /// data (RFC 1644, RFC 7413) then, and seemed longer by the time that took.
     fn first_of_an_accelerated_open(&self, time_ns: i64, path_ns: i64) -> Option<usize> {
@@ -168,6 +177,14 @@ mod tests {
             closed.released(101 * MS, 6000, MS, 0),
             Released::ByOpenedWindow
         );
+    }
+
+    #[test]
+    fn the_delay_of_an_ack_is_known_of_a_segment_that_was_alone() {
+        let acks = acks(&[(0, 1000, 9000), (250, 2000, 9000), (300, 4000, 9000)]);
+        assert_eq!(acks.delay_of(50 * MS, 1000, 2000), Some(200 * MS));
+        assert_eq!(acks.delay_of(280 * MS, 3000, 4000), None);
+        assert_eq!(acks.delay_of(280 * MS, 2000, 3000), None);
     }
 
     #[test]

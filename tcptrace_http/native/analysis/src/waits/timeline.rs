@@ -16,6 +16,7 @@ use super::link::{Least, Link, LinkBurst};
 use super::pace::{Flights, Limit, Pace, BURST_MIN_NS, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
 use super::window::UsedWindow;
+use crate::shared_windows::Sharing;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;
@@ -50,6 +51,7 @@ pub(super) struct Data {
     pub(super) recovery: Option<RecoveryKind>,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(super) is_pushed: bool,
+    pub(super) sharing: Sharing,
 }
 
 impl Data {
@@ -96,10 +98,13 @@ struct Pending {
     segments: u32,
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
+    if_shared: Option<Cause>,
     /// Nothing before it is on its way, or it waited for something else.
     begins_burst: bool,
     /// How long after the segment before it went by.
     gap_ns: i64,
+    /// How long of that the ACK of the segment before was delayed, which was alone in the window.
+    ack_delay_ns: i64,
     /// From when on the window was open, although the sender learnt it by a probe only.
     persists_from_ns: Option<i64>,
     /// It was lost: how that was noticed, and the frame in which it was sent again.
@@ -113,6 +118,8 @@ pub(super) struct Piece {
     pub(super) end: Moment,
     pub(super) cause: Cause,
     pub(super) confidence: f64,
+    /// What it is if connections turn out to share a window.
+    if_shared: Option<Cause>,
     /// The wait before this segment; none where something else tells how long it was.
     waited: Option<Waited>,
 }
@@ -183,6 +190,8 @@ pub(super) struct Timeline {
     is_answer: bool,
     /// The first segments of answers: when they went by, and their bytes.
     openings: VecDeque<(i64, u32)>,
+    /// What the present segment waited for if connections share a window, which may show later.
+    if_shared: Option<Cause>,
 }
 
 impl Timeline {
@@ -213,6 +222,18 @@ impl Timeline {
             acked: 0,
             is_answer: true,
             openings: VecDeque::new(),
+            if_shared: None,
+        }
+    }
+
+    /// The sender's connections were found to share a window.
+    pub(super) fn windows_are_shared(&mut self) {
+        for piece in &mut self.pieces {
+            piece.cause = piece.if_shared.take().unwrap_or(piece.cause);
+        }
+        for sent in &mut self.pending {
+            let shared = sent.if_shared.take().map(|cause| (cause, INFERRED));
+            sent.cause = shared.or(sent.cause);
         }
     }
 
@@ -262,11 +283,15 @@ impl Timeline {
         if is_answer && self.openings.len() < OPENINGS_MAX {
             self.openings.push_back((data.at.time_ns, data.bytes));
         }
+        if data.sharing.is_shared {
+            self.windows_are_shared();
+        }
         if !is_answer {
             self.learn_arrivals(data, route, acks);
         }
         let cause = self.wait_before(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
+        let ack_delay_ns = self.ack_delay(data, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
@@ -284,8 +309,10 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             cause,
+            if_shared: self.if_shared.take(),
             begins_burst,
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
+            ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
             stall: None,
         };
@@ -309,6 +336,7 @@ impl Timeline {
         let are_full = was_full && data.is_full() && !data.opens_hole;
         if gap <= self.pace.burst_max_ns(data.segments, rtt)
             && !(route.is_at_sender && self.was_let_go(gap, data, route, acks))
+            && !(data.sharing.is_shared && data.sharing.by_other)
         {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
@@ -318,10 +346,17 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        let by_other = data.sharing.by_other && released == Released::ByNone;
+        let released = if by_other && data.sharing.is_shared {
+            Released::ByAck
+        } else {
+            released
+        };
         let is_of_link = data.is_full()
             && data.segments == 1
             && !data.opens_hole
-            && released == Released::ByNone;
+            && released == Released::ByNone
+            && !by_other;
         // What was in the sender's buffer waited for nothing but the link.
         let may_be_pace = self.has_more
             && !route.is_at_sender
@@ -343,6 +378,18 @@ impl Timeline {
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.flights.was_idle();
             self.window.was_idle();
+        }
+        let shared_limit = if data.sharing.had_loss {
+            Limit::CongestionAvoidance
+        } else {
+            Limit::SlowStart
+        };
+        if data.sharing.is_shared {
+            return Some(self.cause_of(released, shared_limit, (data, was_full)));
+        }
+        if by_other || released == Released::ByAck {
+            let (cause, _) = self.cause_of(Released::ByAck, shared_limit, (data, was_full));
+            self.if_shared = Some(cause);
         }
         Some(self.cause_of(released, limit, (data, was_full)))
     }
@@ -381,6 +428,20 @@ impl Timeline {
             time_ns: until_ns,
             ..piece.start
         })
+    }
+
+    /// How long the ACK of the segment before was delayed, if that was a full one and alone.
+    fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
+        let alone = self.sent.filter(|(_, was_full)| *was_full);
+        let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
+            return 0;
+        };
+        let end = data.end.saturating_sub(i64::from(data.bytes));
+        let start = end.saturating_sub(i64::from(data.full_bytes));
+        let delay = acks.delay_of(before.time_ns, start, end);
+        delay
+            .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
+            .unwrap_or(0)
     }
 
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
@@ -509,6 +570,7 @@ impl Timeline {
                 end: data.at,
                 cause,
                 confidence: INFERRED,
+                if_shared: None,
                 waited: None,
             });
             self.came = Some(data.at);
@@ -532,6 +594,7 @@ impl Timeline {
             end: data.at,
             cause,
             confidence: SEEN,
+            if_shared: None,
             waited: None,
         });
         self.came = Some(data.at.later(start));
@@ -703,6 +766,7 @@ impl Timeline {
                 end: Moment { frame, ..end },
                 cause,
                 confidence: SEEN,
+                if_shared: None,
                 waited: None,
             });
         }
@@ -740,6 +804,7 @@ impl Timeline {
             end: middle,
             cause: self.words.burst,
             confidence: INFERRED,
+            if_shared: None,
             waited: None,
         });
         let Some((cause, confidence)) = wait else {
@@ -751,15 +816,27 @@ impl Timeline {
             segments: data.segments,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
-            let start = middle;
             let waited = Some(waited).filter(|_| !self.settles_by_ack);
-            return self.push(Piece {
-                start,
-                end,
-                cause,
-                confidence,
-                waited,
-            });
+            // A window of one segment waits for its round trip, and for its receiver's timer.
+            let is_delayed = cause == Cause::SendLimitedSlowStart && data.ack_delay_ns > 0;
+            let delayed_ns = end.time_ns.saturating_sub(data.ack_delay_ns);
+            let delayed = Moment {
+                time_ns: delayed_ns.max(middle.time_ns),
+                ..middle
+            };
+            let border = if is_delayed { delayed } else { end };
+            let delay = Cause::StallDelayedAckFirstSegment;
+            for (start, end, cause) in [(middle, border, cause), (border, end, delay)] {
+                self.push(Piece {
+                    start,
+                    end,
+                    cause,
+                    confidence,
+                    if_shared: data.if_shared,
+                    waited,
+                });
+            }
+            return;
         };
         let opened = Moment {
             time_ns: persists_from_ns.clamp(middle.time_ns, end.time_ns),
@@ -770,6 +847,7 @@ impl Timeline {
             end: opened,
             cause: Cause::SendLimitedZeroWindow,
             confidence: SEEN,
+            if_shared: None,
             waited: None,
         });
         self.push(Piece {
@@ -777,6 +855,7 @@ impl Timeline {
             end,
             cause: Cause::StallPersist,
             confidence: INFERRED,
+            if_shared: None,
             waited: None,
         });
     }
