@@ -19,7 +19,14 @@ _UNITS = {"time": "UTC, nanoseconds", "duration": "nanoseconds"}
 
 
 def explain(name: str) -> str:
-    """What a name means; a column that several tables have is explained for each of them."""
+    """What a name means; a column that several tables have is explained for each of them.
+
+    >>> import tcptrace_http
+    >>> tcptrace_http.explain("stall.cork_timeout").splitlines()[0]
+    'stall.cork_timeout (cause)'
+
+    :raises UnknownName: nothing is called so.
+    """
     meanings = [meaning for known, meaning in _entries() if name in {known, known.rpartition(".")[2]}]
     exact = [meaning for known, meaning in _entries() if name == known]
     if exact or meanings:
