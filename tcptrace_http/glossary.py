@@ -31,9 +31,14 @@ def explain(name: str) -> str:
     exact = [meaning for known, meaning in _entries() if name == known]
     if exact or meanings:
         return "\n\n".join(exact or meanings)
-    near = get_close_matches(name, sorted({known for known, _ in _entries()} | _column_names()), n=3)
+    near = get_close_matches(name, sorted(names()), n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise UnknownName(f"nothing is called {name!r}{hint} (without a name, explain lists all)")
+
+
+def names() -> set[str]:
+    """Every name that :func:`explain` knows."""
+    return {known for known, _ in _entries()} | _column_names()
 
 
 def listing() -> str:

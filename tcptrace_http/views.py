@@ -61,7 +61,7 @@ class _View:
         return self._analysis.segments.filter(flow=self.fields["flow"])
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and isinstance(other, _View) and self.fields == other.fields
+        return isinstance(other, _View) and type(self) is type(other) and self.fields == other.fields
 
     def __hash__(self) -> int:
         return hash((type(self), self.fields["flow"], self.fields.get("index")))
