@@ -24,7 +24,9 @@ _PAGE: Final = """<!doctype html>
 <body>
 <div id="vis"></div>
 <script>{library}</script>
-<script>vegaEmbed("#vis", {chart}, {{ renderer: "svg", actions: {{ export: true, source: false, editor: false }} }});
+<script>
+const actions = {{ export: true, source: false, editor: false }};
+vegaEmbed("#vis", {chart}, {{ renderer: "svg", actions }});
 </script>
 </body>
 </html>
