@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 import click
 
+from tcptrace_http.cli.completion import names_to_explain
 from tcptrace_http.errors import UnknownName
 from tcptrace_http.peers import PEERS
 
@@ -13,14 +14,20 @@ __all__ = ["explain"]
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=names_to_explain)
 @click.option("--peer", type=click.Choice(PEERS), help="Show which columns hold the fields of this tool.")
 def explain(name: str | None, peer: str | None) -> None:
-    """Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
+    r"""Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
     a metric or a preset of policies; or what a simulation is made of: a strategy, a page, a network, a TCP stack.
 
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.
+
+    \b
+    Examples:
+      tcptrace-http explain short-initial-segment
+      tcptrace-http explain transactions
+      tcptrace-http explain --peer tcptrace
     """
     from tcptrace_http import glossary
 
