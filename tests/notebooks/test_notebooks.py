@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
 #: They simulate many pages: all but these run every day.
-SLOW = frozenset({"pathologies_of_1996"})
+SLOW = frozenset({"pathologies_of_1996", "strategies_over_a_satellite", "writing_a_strategy"})
 #: A code host shows no larger one.
 BYTES_MAX = 1_000_000
 
