@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
@@ -27,8 +28,14 @@ _UNITS: Final[Mapping[Unit, tuple[Mapping[str, float], str]]] = {
 }
 _QUANTITY: Final = re.compile(rf"\s*({_NUMBER})\s*([A-Za-zµ%]*)\s*")
 _ROUND_TRIPS: Final = re.compile(rf"\s*(?:({_NUMBER})\s*\*\s*)?rtt\s*")
+#: Of a number that is too long to be one.
+_SHOWN: Final = 20
 _THRESHOLD: Final = re.compile(rf"\s*(avg|count|max|med|min|p\(\s*({_NUMBER})\s*\))\s*(<=|>=|==|<|>)\s*(.*)")
 _HUNDRED: Final = 100.0
+#: A year: more than any capture lasts.
+_MILLISECONDS_MAX: Final = 366 * 86_400_000
+#: Beyond it a limit is no limit, and its unit could not be counted exactly.
+_QUANTITY_MAX: Final = 1e12
 
 
 def lost_limit(written: str | float) -> LostLimit:
@@ -37,10 +44,12 @@ def lost_limit(written: str | float) -> LostLimit:
     :raises PolicyError: it is none of these.
     """
     if isinstance(written, (int, float)):
+        if not 0 <= written <= _MILLISECONDS_MAX:
+            raise PolicyError(f"{written!r} is no loss: 0 or more milliseconds, and less than a year")
         return LostLimit(ns=round(written * _NANOSECONDS["ms"]))
     round_trips = _ROUND_TRIPS.fullmatch(written)
     if round_trips is not None:
-        return LostLimit(round_trips=float(round_trips[1] or 1))
+        return LostLimit(round_trips=_finite(round_trips[1] or "1"))
     try:
         return LostLimit(ns=round(_quantity(written, Unit.NANOSECONDS)))
     except PolicyError:
@@ -54,10 +63,12 @@ def share(written: str | float) -> float:
 
     :raises PolicyError: it is none, or more than all.
     """
-    found = float(written) if isinstance(written, (int, float)) else _quantity(written, Unit.SHARE)
+    if isinstance(written, bool):
+        raise PolicyError(f"{str(written).lower()} is no share; write 0 to 1, or 0% to 100%")
+    found = written if isinstance(written, (int, float)) else _quantity(written, Unit.SHARE)
     if not 0 <= found <= 1:
         raise PolicyError(f"{written!r} is no share; write 0 to 1, or 0% to 100%")
-    return found
+    return float(found)
 
 
 def threshold(metric: Metric, written: str, *, level: Level = Level.ERROR) -> Threshold:
@@ -92,4 +103,15 @@ def _quantity(written: str, unit: Unit) -> float:
     parts = _QUANTITY.fullmatch(written)
     if parts is None or parts[2] not in known:
         raise PolicyError(f"{written!r} is not {expected}")
-    return float(parts[1]) * known[parts[2]]
+    return _finite(parts[1]) * known[parts[2]]
+
+
+def _finite(written: str) -> float:
+    """A number that can be counted with.
+
+    :raises PolicyError: it is too large.
+    """
+    found = float(written)
+    if not math.isfinite(found) or found > _QUANTITY_MAX:
+        raise PolicyError(f"{written[:_SHOWN]!r} is too large")
+    return found

@@ -210,5 +210,7 @@ class Policy:
         return replace(self, rules=rules(self.rules), thresholds=thresholds(self.thresholds), matches=matches)
 
 
+#: One that forbids nothing.
+NO_POLICY: Final = Policy()
 #: The rule of a detector that a policy does not name.
 OFF: Final = Rule(level=Level.OFF)

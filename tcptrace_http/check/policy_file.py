@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tcptrace_http.check.metrics import METRICS
 from tcptrace_http.check.notation import lost_limit, share, threshold
-from tcptrace_http.check.policy import CutShort, Level, Match, Policy, Rule, Threshold
+from tcptrace_http.check.policy import NO_POLICY, CutShort, Level, Match, Policy, Rule, Threshold
 from tcptrace_http.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 PRESETS: Final = {
     "recommended": "what certainly costs: stalls of TCP with HTTP fail, what costs elsewhere is a warning",
     "strict": "every finding fails, also structure that cost nothing here",
-    "lan": "for captures on loopback or a LAN: short round trips hide what costs on a WAN, so structure counts",
+    "lan": "for captures on loopback or a LAN: short round trips hide what costs on a WAN, so segments count",
     "satellite": "for long round trips: whole round trips lost fail, single milliseconds do not",
 }
 _LEVELS: Final = {"off": Level.OFF, "warn": Level.WARNING, "warning": Level.WARNING, "error": Level.ERROR}
@@ -56,6 +56,8 @@ _ANY: Final = "*"
 _TOP: Final = ("extends", "max-inconclusive", "cut-short", "rules", "thresholds", "match")
 _RULE_OPTIONS: Final = ("max", "max-ms", "min-confidence", "structure")
 _TRAITS: Final = ("host", "path", "port", "status", "method")
+#: Where tomllib says that a fault is.
+_AT: Final = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)")
 _PORT_MAX: Final = 65535
 _STATUS: Final = re.compile(r"[1-5](?:xx|\d\d)")
 
@@ -67,8 +69,11 @@ def preset(name: str) -> Policy:
     """
     if name not in PRESETS:
         raise PolicyError(_unknown("preset", name, PRESETS))
-    text = files(__package__).joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
-    return parse_policy(text, path=f"preset {name}")
+    return parse_policy(_preset_text(name), path=f"preset {name}")
+
+
+def _preset_text(name: str) -> str:
+    return files(__package__).joinpath("presets", f"{name}.toml").read_text(encoding="utf-8")
 
 
 def load_policy(path: str | Path) -> Policy:
@@ -93,13 +98,16 @@ def parse_policy(text: str, *, path: str = "") -> Policy:
     return _parsed(text, path, ())
 
 
-def _parsed(text: str, path: str, extending: tuple[str, ...]) -> Policy:
+def _parsed(text: str, path: str, extending: tuple[str, ...], base: Policy = NO_POLICY) -> Policy:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise PolicyError(f"no TOML: {error}", path=path) from None
+        raise PolicyError(f"no TOML: {_AT.sub('', str(error))}", path=path, line=_line_of(error, text)) from None
+    except (ValueError, RecursionError) as error:
+        # A number of thousands of digits, or lists in lists in lists.
+        raise PolicyError(f"no TOML that can be read: {error}", path=path) from None
     try:
-        return _Reader(path, (*extending, path)).policy(document)
+        return _Reader(path, (*extending, path)).policy(document, base)
     except _Fault as fault:
         raise PolicyError(fault.what, path=path, line=_line(text, fault.keys)) from None
 
@@ -120,11 +128,12 @@ class _Reader:
     path: str
     extending: tuple[str, ...]
 
-    def policy(self, document: Mapping[str, Any]) -> Policy:
+    def policy(self, document: Mapping[str, Any], base: Policy) -> Policy:
+        """What the document says over ``base``."""
         _known(document, _TOP, "key")
-        made = Policy()
+        made = base
         for name in _texts(document.get("extends", []), "extends"):
-            made = _over(made, self._extended(name))
+            made = self._extended(name, made)
         own = Policy(
             rules=_rules(_table(document, "rules"), "rules"),
             thresholds=tuple(_thresholds(_table(document, "thresholds"), "thresholds")),
@@ -134,18 +143,21 @@ class _Reader:
         )
         return _over(made, own)
 
-    def _extended(self, name: str) -> Policy:
+    def _extended(self, name: str, base: Policy) -> Policy:
         if name in PRESETS:
-            return preset(name)
+            return _parsed(_preset_text(name), f"preset {name}", self.extending, base)
         path = Path(self.path).parent / name
-        if not path.exists():
-            raise _Fault(_unknown("preset or file", name, PRESETS), "extends")
-        if any(Path(other).exists() and path.samefile(other) for other in self.extending):
-            raise _Fault(f"{name!r} extends itself", "extends")
         try:
-            return _parsed(path.read_text(encoding="utf-8"), str(path), self.extending)
+            if not path.is_file():
+                raise _Fault(_unknown("preset or file", name, PRESETS), "extends")
+            if any(Path(other).exists() and path.samefile(other) for other in self.extending):
+                raise _Fault(f"{name!r} extends itself", "extends")
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise _Fault(f"{name!r} is not UTF-8", "extends") from None
         except OSError as error:
             raise _Fault(f"{name!r}: {error.strerror}", "extends") from None
+        return _parsed(text, str(path), self.extending, base)
 
 
 def _over(base: Policy, own: Policy) -> Policy:
@@ -207,7 +219,9 @@ def _thresholds(table: Mapping[str, Any], *keys: str | int) -> Iterator[Threshol
     for name, value in table.items():
         if name not in METRICS:
             raise _Fault(_unknown("metric", name, METRICS), *keys, name)
-        for one in [value] if isinstance(value, str) else _list(value, *keys, name):
+        # A list that ends in a level is one threshold with its level.
+        is_one = isinstance(value, str) or (isinstance(value, list) and _ends_in_level(value))
+        for one in [value] if is_one else _list(value, *keys, name):
             match one:
                 case str(text):
                     level = Level.ERROR
@@ -216,6 +230,13 @@ def _thresholds(table: Mapping[str, Any], *keys: str | int) -> Iterator[Threshol
                 case _:
                     raise _Fault('a threshold is text, or text and a level: ["p(95)<200ms", "warn"]', *keys, name)
             yield _noted(partial(threshold, METRICS[name], text, level=level), *keys, name)
+
+
+def _ends_in_level(value: list[Any]) -> bool:
+    match value:
+        case [str(), str(word)]:
+            return word in _LEVELS
+    return False
 
 
 def _matches(value: object) -> Iterator[Match]:
@@ -316,8 +337,14 @@ def _known(table: Mapping[str, Any], names: Iterable[str], what: str, *keys: str
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, sorted(known), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f" (there is {', '.join(sorted(known))})"
+    hint = f"; did you mean '{near[0]}'?" if near else f" (there is {', '.join(sorted(known))})"
     return f"there is no {what} {name!r}{hint}"
+
+
+def _line_of(error: tomllib.TOMLDecodeError, text: str) -> int:
+    """The line that tomllib's message has."""
+    at = _AT.search(str(error))
+    return int(at[1]) if at is not None and at[1] is not None else text.count("\n") + 1
 
 
 def _line(text: str, keys: tuple[str | int, ...]) -> int | None:
@@ -325,7 +352,7 @@ def _line(text: str, keys: tuple[str | int, ...]) -> int | None:
 
     Keys are looked for one after the other, each from the line of the one before it on.
     """
-    lines = text.splitlines()
+    lines = text.split("\n")
     found: int | None = None
     start = 0
     for key, after in zip(keys, (*keys[1:], None), strict=True):

@@ -100,6 +100,8 @@ class CheckReport:
     fail_on: Level | None = Level.ERROR
     #: What could not be read at all, a line each; there is no verdict that passes with it.
     unreadable: Sequence[str] = ()
+    #: The file that annotations are put at, in place of the capture: the server's configuration.
+    location: str | None = None
     #: What else was seen and judged by no rule, and what could not be seen, a sentence each.
     notes: Sequence[str] = ()
 

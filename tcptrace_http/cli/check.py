@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.check import CheckReport, Level, Policy
 
-__all__ = ["Judging", "check", "concluded", "judging_options", "output_files", "policy_of"]
+__all__ = ["Judging", "baseline_of", "check", "concluded", "judging_options", "output_files", "policy_of"]
 
 EXIT_FAILED: Final = 1
 EXIT_UNUSABLE: Final = 2
@@ -68,6 +68,11 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
             metavar="FORMAT:PATH",
             help="Write the report to a file too; may be given several times.",
         ),
+        click.option(
+            "--location",
+            metavar="FILE",
+            help="Where annotations are put: the server's configuration in the repository. Default: the capture.",
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -87,6 +92,7 @@ class Judging:
     write_baseline: Path | None
     output_format: str
     output_files: tuple[str, ...]
+    location: str | None
 
     @property
     def level(self) -> Level | None:
@@ -130,21 +136,35 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
     asked = Judging(**judging)  # type: ignore[arg-type]
     from tcptrace_http.check import check as judge
 
-    files = output_files(asked.output_files)
+    files, known = output_files(asked.output_files), baseline_of(asked)
     unreadable: list[str] = []
     analyses = _analyses(captures, jobs, quiet, unreadable)
     report = judge(analyses, policy=policy_of(asked), fail_on=asked.level)
-    return concluded(replace(report, unreadable=tuple(unreadable)), asked, files)
+    return concluded(replace(report, unreadable=tuple(unreadable)), asked, files, known)
 
 
-def concluded(report: CheckReport, asked: Judging, files: Mapping[str, Path]) -> int:
+def baseline_of(asked: Judging) -> Mapping[str, int] | None:
+    """What the baseline has, if one is named: read before the work, so that a wrong one costs none."""
+    from tcptrace_http.check.baseline import load_baseline
+
+    return None if asked.baseline is None else load_baseline(asked.baseline)
+
+
+def concluded(
+    report: CheckReport,
+    asked: Judging,
+    files: Iterable[tuple[str, Path]],
+    known: Mapping[str, int] | None,
+) -> int:
     """Write what is asked for; the exit code."""
     from tcptrace_http.check import baseline as baselines
 
     if asked.write_baseline is not None:
         asked.write_baseline.write_text(baselines.baseline_of(report), encoding="utf-8")
-    if asked.baseline is not None:
-        report = baselines.against(report, baselines.load_baseline(asked.baseline))
+    if known is not None:
+        report = baselines.against(report, known)
+    if asked.location is not None:
+        report = replace(report, location=asked.location)
     _written(report, asked.output_format, files)
     return _exit_code(report)
 
@@ -178,16 +198,16 @@ def _unknown(name: str, known: Iterable[str]) -> str:
     return f"there is no detector or metric {name!r}; {hint}"
 
 
-def output_files(written: tuple[str, ...]) -> dict[str, Path]:
-    """The files to write, by format."""
-    files = {}
+def output_files(written: tuple[str, ...]) -> list[tuple[str, Path]]:
+    """The files to write, each with its format."""
+    files = []
     for one in written:
         name, colon, path = one.partition(":")
         if not colon or not path or name not in FORMAT_NAMES:
             raise click.UsageError(
                 f"--output-file {one}: write FORMAT:PATH, FORMAT one of {', '.join(FORMAT_NAMES)}"
             )
-        files[name] = Path(path)
+        files.append((name, Path(path)))
     return files
 
 
@@ -208,11 +228,11 @@ def _analyses(
             unreadable.append(str(error))
 
 
-def _written(report: CheckReport, output_format: str, files: Mapping[str, Path]) -> None:
+def _written(report: CheckReport, output_format: str, files: Iterable[tuple[str, Path]]) -> None:
     """Write the report to standard output and to files."""
     from tcptrace_http.check.formats import render
 
-    for name, path in files.items():
+    for name, path in files:
         path.write_text(render(report, name), encoding="utf-8")
     click.echo(render(report, output_format), nl=False)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tcptrace_http.cli.check import Judging, concluded, judging_options, output_files, policy_of
+from tcptrace_http.cli.check import Judging, baseline_of, concluded, judging_options, output_files, policy_of
 
 __all__ = ["probe"]
 
@@ -59,7 +59,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     from tcptrace_http.probe import probe as run
 
     asked = Judging(**judging)  # type: ignore[arg-type]
-    files = output_files(asked.output_files)
+    files, known = output_files(asked.output_files), baseline_of(asked)
     report = run(
         url,
         policy=policy_of(asked),
@@ -71,7 +71,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
         save=save,
         progress=None if quiet or not sys.stderr.isatty() else _shown,
     )
-    return concluded(report, asked, files)
+    return concluded(report, asked, files, known)
 
 
 def _shown(step: str) -> None:

@@ -19,7 +19,7 @@ class Limits:
     time: float = 60.0
     #: Requests in all.
     requests: int = 300
-    #: Requests a second, on average over the probe; None for as many as come.
+    #: Requests a second, on average since the first; None for as many as come.
     rate: float | None = None
     #: Bytes of one response; what is longer is cut off.
     response_bytes: int = 4 * 1024 * 1024
@@ -38,6 +38,12 @@ class Budget:
     limits: Limits
     started: int = field(default_factory=time.monotonic_ns)
     requests: int = 0
+    #: When the first request was sent: the rate is counted from there.
+    began: int = 0
+
+    def start(self) -> None:
+        """Begin to count the time anew: what it took to prepare the capture is not the server's."""
+        self.started = time.monotonic_ns()
 
     @property
     def seconds_left(self) -> float:
@@ -61,9 +67,9 @@ class Budget:
         """
         if self.requests + count > self.limits.requests or self.seconds_left <= 0:
             raise Spent
+        self.began = self.began or time.monotonic_ns()
         if self.limits.rate is not None:
-            due = self.requests / self.limits.rate - (time.monotonic_ns() - self.started) / _NANOSECONDS
-            self.pause(due)
+            self.pause(self.requests / self.limits.rate - (time.monotonic_ns() - self.began) / _NANOSECONDS)
         self.requests += count
 
     def pause(self, seconds: float) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import h11
 
 from tcptrace_http.errors import ProbeError
+from tcptrace_http.probe.budget import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,11 +208,14 @@ class Connection:
         is_delaying = self._is_delaying()
         reader = _Reader(method, self._left)
         while not reader.is_done and reader.size <= self._budget.limits.response_bytes:
-            self._socket.settimeout(self._budget.silence())
+            patience = self._budget.silence()
+            self._socket.settimeout(patience)
             try:
                 data = self._socket.recv(_READ_BYTES)
             except TimeoutError:
-                reader.fault = f"nothing came for {self._budget.limits.silence:g} s"
+                if patience < self._budget.limits.silence:
+                    raise Spent from None
+                reader.fault = f"nothing came for {patience:g} s"
                 break
             except OSError as error:
                 reader.fault = error.strerror or str(error)

@@ -87,12 +87,18 @@ def probe(  # noqa: PLR0913 -- what a user chooses
                     f"no packets were captured ({reason}): what the sockets show was judged, which are not"
                     " retransmissions, windows, or holds shorter than 30 ms"
                 )
+        session.budget.start()
         try:
             session.run(progress)
         finally:
             if recording is not None:
                 recording.end()
-        if recording is None:
+        if recording is not None and recording.dropped:
+            session.note(
+                f"the capture lacks {counted(recording.dropped, 'packet')}: what the sockets show was judged;"
+                " probe from a machine that is less busy"
+            )
+        if recording is None or recording.dropped:
             return _by_habits(session, policy, fail_on)
         if recording.is_cut:
             session.note("the capture reached its greatest size and was cut short")

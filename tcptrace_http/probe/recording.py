@@ -7,6 +7,7 @@ packet has come through the pipe, all before it have, however busy the machine i
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import struct
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["NoRecording", "Recording", "interface_of"]
 
+_DROPPED: Final = re.compile(r"(\d+) packets? dropped by (?:kernel|interface)")
 _CHUNK_BYTES: Final = 64 * 1024
-#: Kilobytes of the kernel's ring: a response of the greatest length, whatever else runs on the machine.
+#: Kilobytes of the kernel's ring: some responses of the greatest length, whatever else runs on the machine.
+#: Not with --immediate-mode: its ring has slots of a fixed length, 64 of them, and a packet for each.
 _RING_KB: Final = 16 * 1024
 _BYTES_MAX: Final = 256 * 1024 * 1024
 #: Seconds for tcpdump to begin, and for the last packets to come through the pipe.
@@ -64,13 +67,15 @@ class Recording:
         options = ("-i", interface or interface_of(target), "-n", "-s", "0", "-B", str(_RING_KB))
         self._file = path.open("wb")
         self._process = subprocess.Popen(  # noqa: S603 -- the address and the ports are our own
-            [program, *options, "--immediate-mode", "-U", "-w", "-", expression],
+            [program, *options, "-U", "-w", "-", expression],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         self._heard = threading.Event()
         self._marked = threading.Event()
         self.is_cut = False
+        #: How many packets the kernel had no room for; known at the end.
+        self.dropped = 0
         self._started = threading.Event()
         self._messages: list[str] = []
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._copy)]
@@ -110,6 +115,8 @@ class Recording:
         for stream in (self._process.stdout, self._process.stderr):
             _stream(stream).close()
         self._marker.close()
+        counts = [int(found[1]) for each in self._messages if (found := _DROPPED.match(each))]
+        self.dropped = sum(counts)
 
     def _listen(self) -> None:
         """Read what tcpdump says; the first word that it listens, or that it ends, starts the probe."""

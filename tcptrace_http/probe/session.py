@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -61,7 +61,7 @@ class Session:
                     self._do_steps(tell)
                 return
             if not self.exchanges:
-                raise ProbeError(self.target.url, f"no answer within {self.budget.limits.time:g} s")
+                raise ProbeError(self.target.url, f"no whole answer within {self.budget.limits.time:g} s")
             self.note("the probe's time or requests were used up before all steps were done")
         finally:
             tell("")
@@ -117,7 +117,10 @@ class Session:
         """
         if not self._reserved:
             raise Spent
-        connection = Connection(self.target, self.budget, self._reserved.pop(), delays_acks=delays_acks)
+        with ExitStack() as unless_connected:
+            reserved = unless_connected.enter_context(self._reserved.pop())
+            connection = Connection(self.target, self.budget, reserved, delays_acks=delays_acks)
+            unless_connected.pop_all()
         self._open.append(connection)
         return connection
 

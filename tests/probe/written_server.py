@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 import threading
 from contextlib import suppress
@@ -14,6 +15,67 @@ if TYPE_CHECKING:
 
 GARBAGE = b"\x00\x01\x02 this is no HTTP \xff\xfe\r\n\r\n"
 TLS_ALERT = b"\x15\x03\x01\x00\x02\x02\x46"
+
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"
+DRIP_SECONDS = 0.2
+
+
+def hang(connection: socket.socket, _: str) -> bool:
+    connection.recv(1)
+    return False
+
+
+def garbage(connection: socket.socket, _: str) -> bool:
+    connection.sendall(GARBAGE)
+    return False
+
+
+def tls(connection: socket.socket, _: str) -> bool:
+    connection.sendall(TLS_ALERT)
+    return False
+
+
+def close(_: socket.socket, __: str) -> bool:
+    return False
+
+
+def loop(connection: socket.socket, target: str) -> bool:
+    connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
+    return True
+
+
+def endless(connection: socket.socket, _: str) -> bool:
+    connection.sendall(ANSWER + b"\r\n")
+    while True:
+        connection.sendall(b"and so on " * 6553)
+
+
+def endless_head(connection: socket.socket, _: str) -> bool:
+    connection.sendall(ANSWER)
+    while True:
+        connection.sendall(b"X-And-So-On: and so on\r\n" * 1000)
+
+
+def drip(connection: socket.socket, _: str) -> bool:
+    """A byte now and then: never silent, never done."""
+    connection.sendall(ANSWER + b"\r\n")
+    turn = threading.Event()
+    while not turn.wait(DRIP_SECONDS):
+        connection.sendall(b".")
+    return False
+
+
+MISBEHAVIOURS = {
+    "hang": hang,
+    "garbage": garbage,
+    "tls": tls,
+    "close": close,
+    "loop": loop,
+    "endless": endless,
+    "endless-head": endless_head,
+    "drip": drip,
+}
 
 
 def main() -> None:
@@ -29,9 +91,8 @@ def main() -> None:
     parser.add_argument("--close", type=int, default=0, help="close after so many responses")
     parser.add_argument("--ignores-expect", type=int, default=0, help="wait for bodies without a 100")
     parser.add_argument("--status", type=int, default=200)
-    parser.add_argument(
-        "--misbehave", choices=("", "hang", "garbage", "tls", "endless", "loop", "drop"), default=""
-    )
+    parser.add_argument("--die-after", type=int, default=0, help="end after so many responses of a connection")
+    parser.add_argument("--misbehave", choices=("", "drop", *MISBEHAVIOURS), default="")
     options = parser.parse_args()
     server = socket.create_server(("127.0.0.1", options.port), backlog=64)
     while True:
@@ -88,23 +149,10 @@ def answer(connection: socket.socket, request: bytes, options: argparse.Namespac
     line, *fields = request.decode("latin-1").split("\r\n")
     method, target, _ = line.split(" ")
     named = {name.lower(): value.strip() for name, _, value in (field.partition(":") for field in fields)}
-    match options.misbehave:
-        case "hang":
-            connection.recv(1)
-            return False
-        case "garbage":
-            connection.sendall(GARBAGE)
-            return False
-        case "tls":
-            connection.sendall(TLS_ALERT)
-            return False
-        case "loop":
-            connection.sendall(f"HTTP/1.1 302 Found\r\nLocation: {target}\r\nContent-Length: 0\r\n\r\n".encode())
-            return True
-        case "endless":
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n")
-            while True:
-                connection.sendall(b"and so on " * 6553)
+    if options.misbehave in MISBEHAVIOURS:
+        return MISBEHAVIOURS[options.misbehave](connection, target)
+    if options.die_after and number > options.die_after:
+        os._exit(0)
     body = (options.root / target.lstrip("/")).read_bytes()
     status, extra = options.status, ""
     if "range" in named and status == 200:

@@ -29,13 +29,20 @@ TABLES: Final = {
 # An independent reproduction in ns-2.35 is within 15 % of 77 of the 80 printed rates: what the same TCP gives
 # where the thesis leaves choices open. Twice that, the order of a cell's neighbours is still the same.
 RATE_TOLERANCE: Final = (0.15, 0.30)
-# Points. Utilisation is printed in whole percent; ns-2 is 2.9 points from it on average, and no more than
-# 15 where the thesis prints 85 to 95 % of a link that four FTP clients fill.
+# Points. Utilisation is printed in whole percent; ns-2 is 2.9 points from it on average.
 UTILISATION_TOLERANCE: Final = (3.0, 6.0)
 # Points; ns-2 is 0.6 from it on average.
 DROPS_TOLERANCE: Final = (0.7, 1.5)
 #: Of a table's figures: one in ten is what a single run of 300 s is off by chance.
 SHARE: Final = 0.9
+#: Why some are not.
+_REASONS: Final = (
+    "Not reproduced are above all utilisations: for the persistent strategies the thesis prints 83 to 96 % where "
+    "ours, as ns-2.35's, is 94 to 99.9 % (16 web clients and one FTP client, pipelined: 85 %, though that FTP "
+    "client fills 89 % beside serial clients); its serial table has none of this. ns-2's clients get stuck with "
+    "their agents in both, which explains some of it at 64 clients, not at 16. Drop rates of parallel "
+    "connections are up to 2 points above the printed in ns-2.35, too."
+)
 
 
 def comparisons(cells: Iterable[Cell], results: Results) -> Iterator[Comparison]:
@@ -78,7 +85,7 @@ def _runs(effort: Effort, *, strategy: str) -> Iterator[Run]:
 
 
 def _judge(results: Results, *, strategy: str) -> Judgement:
-    return judged(tuple(comparisons(_cells(strategy), results)), share=SHARE, remarks=CHOICES)
+    return judged(tuple(comparisons(_cells(strategy), results)), share=SHARE, remarks=f"{CHOICES} {_REASONS}")
 
 
 def _charts(results: Results, *, strategy: str) -> Mapping[str, alt.TopLevelMixin]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
@@ -22,9 +23,12 @@ FORMATS: Final = {
     "markdown": "a job summary, or a comment on a change",
 }
 
+#: Lone surrogates, which stand for bytes of a file's name that are no text.
+_SURROGATES: Final = re.compile("[\ud800-\udfff]")
+
 
 def render(report: CheckReport, format_name: str) -> str:
-    """The report in one of :data:`FORMATS`."""
-    module = import_module(f"{__name__}.{format_name.replace('-', '_')}")
+    """The report in one of :data:`FORMATS`, as text that any encoding of Unicode can hold."""
+    module = import_module(f"{__name__}.{format_name}")
     written: str = module.render(report)
-    return written
+    return _SURROGATES.sub("\N{REPLACEMENT CHARACTER}", written)

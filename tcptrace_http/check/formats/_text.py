@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.report.quantity import duration
 
 if TYPE_CHECKING:
-    from tcptrace_http.check.report import Violation
+    from tcptrace_http.check.report import CheckReport, Violation
 
-__all__ = ["advice", "place", "sentence"]
+__all__ = ["advice", "location", "place", "printable", "sentence"]
+
+_REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+
+
+def printable(text: str) -> str:
+    """Without what no terminal, XML 1.0 or YAML takes as text: captured bytes are in it."""
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() or one in "\n\t" or one.isspace() > one.isascii() else _REPLACEMENT
+        for one in text
+    )
+
+
+def location(violation: Violation, report: CheckReport) -> str:
+    """The file that a violation is put at: of a probe without a capture or a location, the address as a path."""
+    found = report.location or violation.capture or next(iter(report.captures), "captures")
+    return found.partition("://")[2] or found
 
 
 def place(violation: Violation) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.check.baseline import fingerprint
-from tcptrace_http.check.formats._text import sentence
+from tcptrace_http.check.formats._text import location, sentence
 from tcptrace_http.check.policy import Level
 
 if TYPE_CHECKING:
@@ -40,5 +40,5 @@ def _issues(report: CheckReport) -> Iterator[dict[str, Any]]:
             "check_name": violation.name,
             "fingerprint": fingerprint(violation.fingerprint, seen[violation.fingerprint]),
             "severity": _SEVERITIES[violation.level],
-            "location": {"path": violation.capture or "captures", "lines": {"begin": 1}},
+            "location": {"path": location(violation, report), "lines": {"begin": 1}},
         }

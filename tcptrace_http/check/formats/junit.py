@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from xml.etree import ElementTree as ET
 
-from tcptrace_http.check.formats._text import sentence
+from tcptrace_http.check.formats._text import printable, sentence
 from tcptrace_http.check.report import Status, Subject
 
 if TYPE_CHECKING:
@@ -51,21 +51,16 @@ def _suite(name: str, outcomes: Sequence[Outcome], unreadable: Sequence[str]) ->
 
 
 def _case(suite: str, outcome: Outcome) -> ET.Element:
-    case = ET.Element("testcase", classname=f"{_PROGRAM}.{suite}", name=_printable(outcome.name))
+    case = ET.Element("testcase", classname=f"{_PROGRAM}.{suite}", name=printable(outcome.name))
     if outcome.status is Status.FAILED:
-        failure = ET.SubElement(case, "failure", type=outcome.level, message=_printable(outcome.message))
-        failure.text = _printable("\n".join(sentence(one) for one in outcome.violations if not one.is_known))
+        failure = ET.SubElement(case, "failure", type=outcome.level, message=printable(outcome.message))
+        failure.text = printable("\n".join(sentence(one) for one in outcome.violations if not one.is_known))
     elif outcome.status is Status.INCONCLUSIVE:
-        ET.SubElement(case, "skipped", message=_printable(outcome.message))
+        ET.SubElement(case, "skipped", message=printable(outcome.message))
     return case
 
 
 def _error(suite: str, message: str) -> ET.Element:
     case = ET.Element("testcase", classname=f"{_PROGRAM}.{suite}", name="readable")
-    ET.SubElement(case, "error", type="unreadable", message=_printable(message))
+    ET.SubElement(case, "error", type="unreadable", message=printable(message))
     return case
-
-
-def _printable(text: str) -> str:
-    """Without what XML 1.0 cannot hold: control characters and lone surrogates, as captures have them."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.check.formats._text import advice, place
+from tcptrace_http.check.formats._text import advice, place, printable
 from tcptrace_http.check.report import Status, Verdict
 from tcptrace_http.report.quantity import counted, duration
 
@@ -60,6 +60,7 @@ def _row(one: Violation) -> str:
 
 def _cell(text: str) -> str:
     """Text that stays in its cell and is no markup."""
+    text = printable(text)
     for mark in ("\\", "|", "<", "*", "_", "`", "["):
         text = text.replace(mark, f"\\{mark}")
     return " ".join(text.split())

@@ -1,7 +1,7 @@
 """SARIF 2.1.0 (OASIS), as code scanning reads it.
 
 GitHub's further rules are kept: every result has a location (the capture's file; without one, the
-policy's subject), ``partialFingerprints``, and a rule with a help text; no more than 25,000 results a run.
+address that was probed), ``partialFingerprints``, and a rule with a help text; no more than 25,000 results a run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from tcptrace_http.check.formats._text import advice, sentence
+from tcptrace_http.check.formats._text import advice, location, sentence
 from tcptrace_http.check.policy import Level
 from tcptrace_http.check.report import Status
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
-_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "none"}
 #: "Upload will be rejected beyond this" (GitHub, SARIF support for code scanning).
 _RESULTS_MAX: Final = 25_000
@@ -46,7 +46,9 @@ def _driver(report: CheckReport) -> dict[str, Any]:
     return {
         "name": "tcptrace-http",
         "semanticVersion": __version__,
-        "rules": [_rule(outcome) for outcome in report.outcomes if outcome.violations],
+        "rules": list(
+            {outcome.name: _rule(outcome) for outcome in report.outcomes if outcome.violations}.values()
+        ),
     }
 
 
@@ -54,7 +56,7 @@ def _rule(outcome: Outcome) -> dict[str, Any]:
     from tcptrace_http.detectors import DETECTORS
 
     detector = DETECTORS.get(outcome.name)
-    short, _, rest = (detector.doc if detector else outcome.name).partition("\n")
+    short, _, rest = (detector.doc if detector else f"{outcome.subject}: {outcome.name}").partition("\n")
     return {
         "id": outcome.name,
         "shortDescription": {"text": short},
@@ -79,12 +81,11 @@ def _results(report: CheckReport) -> Iterator[dict[str, Any]]:
 
 
 def _result(rule: str, violation: Violation, report: CheckReport) -> dict[str, Any]:
-    path = violation.capture or next(iter(report.captures), "captures")
     result: dict[str, Any] = {
         "ruleId": rule,
         "level": _LEVELS[violation.level],
         "message": {"text": sentence(violation)},
-        "locations": [{"physicalLocation": _physical(path)}],
+        "locations": [{"physicalLocation": _physical(location(violation, report))}],
         "partialFingerprints": {_FINGERPRINT: violation.fingerprint},
         "baselineState": "unchanged" if violation.is_known else "new",
         "properties": {
@@ -103,5 +104,5 @@ def _result(rule: str, violation: Violation, report: CheckReport) -> dict[str, A
 def _physical(path: str) -> dict[str, Any]:
     """A capture has no lines; viewers want one."""
     is_relative = not PurePath(path).is_absolute()
-    uri = quote(PurePath(path).as_posix()) if is_relative else PurePath(path).as_uri()
+    uri = quote(PurePath(path).as_posix(), errors="surrogateescape") if is_relative else PurePath(path).as_uri()
     return {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tcptrace_http.check.formats._text import sentence
+from tcptrace_http.check.formats._text import printable, sentence
 from tcptrace_http.check.policy import Level
 from tcptrace_http.check.report import Status
 
@@ -38,14 +38,19 @@ def _point(number: int, outcome: Outcome) -> Iterator[str]:
             directive = "" if outcome.level is Level.ERROR else " # TODO a warning"
             yield f"not ok {number} - {name}{directive}"
             yield "  ---"
-            yield f"  message: {json.dumps(outcome.message)}"
+            yield f"  message: {_yaml(outcome.message)}"
             yield f"  severity: {outcome.level}"
             yield "  violations:"
             for violation in outcome.violations:
-                # A JSON string is a YAML string.
-                yield f"    - {json.dumps(sentence(violation))}"
+                yield f"    - {_yaml(sentence(violation))}"
             yield "  ..."
 
 
+def _yaml(text: str) -> str:
+    """A JSON string of printable characters is a YAML string."""
+    return json.dumps(printable(text), ensure_ascii=False)
+
+
 def _escaped(text: str) -> str:
-    return " ".join(text.split()).replace("\\", "\\\\").replace("#", "\\#")
+    """A description: one line, without what begins a directive. Not every parser knows version 14's escapes."""
+    return " ".join(printable(text).split()).replace("\\", "\\\\").replace("#", "\N{FULLWIDTH NUMBER SIGN}")

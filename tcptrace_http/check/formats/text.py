@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.check.formats._text import place
+from tcptrace_http.check.formats._text import place, printable
 from tcptrace_http.check.report import Status, Subject
 from tcptrace_http.report.quantity import counted, duration
 
@@ -34,7 +34,7 @@ def _lines(report: CheckReport) -> Iterator[str]:
             yield from _outcome(outcome)
     yield from _unclear(report.outcomes)
     for message in report.unreadable:
-        yield f"unreadable: {message}"
+        yield from _wrapped(f"unreadable: {message}", "  ")
     for note in report.notes:
         yield from _wrapped(f"note: {note}", "  ")
     rules = sum(one.subject is Subject.RULE for one in passed)
@@ -87,7 +87,7 @@ def _advice(violations: Sequence[Violation]) -> Iterator[str]:
 
 def _wrapped(text: str, indent: str, *, first: str = "") -> list[str]:
     return textwrap.wrap(
-        text,
+        printable(text),
         _WIDTH,
         initial_indent=first,
         subsequent_indent=indent,

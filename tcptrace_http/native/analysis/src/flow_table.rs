@@ -16,6 +16,7 @@ use crate::flaws::flaws;
 use crate::flow::Flow;
 use crate::flow_row::flow_row;
 use crate::hosts::Hosts;
+use crate::shared_windows::SharedWindows;
 use crate::tables::Tables;
 
 /// A power of two, above the number of cores that a capture is worth sharing out to.
@@ -92,6 +93,7 @@ pub struct FlowTable {
     last: Option<(Key, usize, usize)>,
     partitions: Vec<Partition>,
     next_number: u32,
+    shared_windows: SharedWindows,
 }
 
 impl Default for FlowTable {
@@ -113,6 +115,7 @@ impl FlowTable {
             last: None,
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
             next_number: 0,
+            shared_windows: SharedWindows::default(),
         }
     }
 
@@ -131,6 +134,7 @@ impl FlowTable {
         };
         let host_step = self.hosts.step(packet, segment);
         let (key, source_is_low) = Key::new(source, destination);
+        let sharing = self.shared_windows.segment(packet, segment);
         let Some((place, partition)) = self.place_of(&key) else {
             return;
         };
@@ -173,6 +177,7 @@ impl FlowTable {
         let Some(Some(flow)) = self.flows.get_mut(place) else {
             return;
         };
+        flow.sharing = sharing;
         flow.host_step = host_step;
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         change.is_closed = flow.is_over() && !was_over;

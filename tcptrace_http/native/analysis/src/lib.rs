@@ -51,6 +51,7 @@ mod segment_size;
 mod segmentation;
 mod segments;
 mod serialization;
+mod shared_windows;
 mod statistics;
 mod tables;
 mod tcp_analysis;

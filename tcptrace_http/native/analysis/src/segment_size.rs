@@ -23,6 +23,8 @@ pub struct SegmentSize {
     mss: [Option<u32>; 2],
     /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
     option_bytes: Option<u32>,
+    /// The options of a SYN-ACK with data: until it is acknowledged, what follows leaves room for them, too.
+    syn_option_bytes: u32,
     /// The SYNs were seen.
     had_handshake: bool,
     /// What the client accepts, which a server with a smaller MSS of its own may use in full.
@@ -68,6 +70,11 @@ impl SegmentSize {
             self.option_bytes = Some(option_bytes);
             self.take_off(option_bytes);
         }
+    }
+
+    /// The SYN-ACK has data, and a TCP header of this length (RFC 1644, RFC 7413).
+    pub fn syn_header(&mut self, header_bytes: u8) {
+        self.syn_option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
     }
 
     /// Notes a new data segment of the server that starts at `start`; `ends_write` is its PSH flag.
@@ -123,10 +130,12 @@ impl SegmentSize {
         self.path_limit.or(self.negotiated).unwrap_or(without)
     }
 
-    /// As [`SegmentSize::full`], of a segment with a header of this length: a SYN-ACK has more options.
+    /// As [`SegmentSize::full`], of a segment with a header of this length: a SYN-ACK has more options, and what
+    /// is sent with it leaves room for as many.
     #[must_use]
     pub fn full_behind(&self, header_bytes: u8) -> u32 {
-        let option_bytes = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
+        let own = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
+        let option_bytes = own.max(self.syn_option_bytes);
         let more = self
             .option_bytes
             .map_or(0, |least| option_bytes.saturating_sub(least));
@@ -166,6 +175,8 @@ mod tests {
             size.header(header_bytes);
         }
         assert_eq!((size.full(), size.full_behind(32)), (1452, 1448));
+        size.syn_header(32);
+        assert_eq!(size.full_behind(28), 1448, "what is sent with the SYN-ACK");
     }
 
     #[test]

@@ -24,6 +24,7 @@ use crate::pauses::PauseTracker;
 use crate::queues::Queues;
 use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
+use crate::shared_windows::Sharing;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
@@ -57,6 +58,8 @@ pub struct Flow {
     pub syn_ack_ns: Option<i64>,
     pub initial_rtt_ns: Option<i64>,
     pub segment_size: SegmentSize,
+    /// What other connections between the same hosts have to do with the present segment.
+    pub sharing: Sharing,
     /// Another connection had the ports before; and what the segments table tells, if it is asked for.
     pub reuses_ports: bool,
     tcp_analysis: Option<Box<TcpAnalysis>>,
@@ -133,6 +136,7 @@ impl Flow {
             syn_ack_ns: None,
             initial_rtt_ns: None,
             segment_size: SegmentSize::default(),
+            sharing: Sharing::default(),
             reuses_ports: false,
             tcp_analysis: None,
             pauses: Box::default(),
@@ -276,7 +280,12 @@ impl Flow {
             self.recover(side, packet, segment, place, &class, tables)
         };
         let row = tables.segments.as_ref().map(|rows| {
-            let row = self.segment_row(side, packet, segment, (start, ack), &class);
+            let mut row = self.segment_row(side, packet, segment, (start, ack), &class);
+            if rows.wanted().sack_edges {
+                row.sack_edges = self
+                    .half(side.other())
+                    .offsets_of_sack(&segment.options.sack);
+            }
             (rows.next(), row)
         });
         if let Some(ack) = ack {

@@ -292,6 +292,9 @@ impl Flow {
             let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);
             Box::new(Waits::new(Moment { time_ns, frame }, true))
         });
+        if self.sharing.is_shared {
+            waits.windows_are_shared();
+        }
         let start =
             response.and_then(|response| u64::try_from(response.start).ok()?.checked_sub(1));
         for wait in waits.of_transaction(&mut row, start, &self.setup, path) {

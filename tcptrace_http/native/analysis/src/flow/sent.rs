@@ -208,6 +208,9 @@ impl Flow {
         let path = self.waits_path();
         if side != self.client {
             self.segment_size.header(segment.header_bytes);
+            if segment.has(flags::SYN) {
+                self.segment_size.syn_header(segment.header_bytes);
+            }
         }
         // Where no MSS was offered, the first segment is the largest so far.
         let full = match self.segment_size.full_behind(segment.header_bytes) {
@@ -216,6 +219,7 @@ impl Flow {
         };
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
+        let sharing = self.sharing;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
             return;
@@ -232,6 +236,7 @@ impl Flow {
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
                 is_pushed: segment.has(flags::PSH),
+                sharing,
             };
             waits.sent(from_server, sent, path);
         } else {

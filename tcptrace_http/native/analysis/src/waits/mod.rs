@@ -26,6 +26,7 @@ mod window;
 use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 
 use crate::observation::observation_point;
+use crate::shared_windows::Sharing;
 use acks::Acks;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
@@ -80,6 +81,7 @@ pub struct Sent {
     pub recovery: Option<RecoveryKind>,
     /// It has the PSH flag.
     pub is_pushed: bool,
+    pub sharing: Sharing,
 }
 
 /// Data that was sent before, or fills a hole.
@@ -177,6 +179,7 @@ impl Waits {
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
             is_pushed: sent.is_pushed,
+            sharing: sent.sharing,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
             self.timeline(from_server).begins();
@@ -203,6 +206,11 @@ impl Waits {
             self.requests
                 .resent(data, sent.hole_start, path.of_requests());
         }
+    }
+
+    /// The server's connections to the client were found to share a window.
+    pub fn windows_are_shared(&mut self) {
+        self.responses.windows_are_shared();
     }
 
     /// How much longer than a packet without payload a segment of a response takes on the slowest link, as far

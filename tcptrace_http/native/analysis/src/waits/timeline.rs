@@ -16,6 +16,7 @@ use super::link::{Least, Link, LinkBurst};
 use super::pace::{Flights, Limit, Pace, BURST_MIN_NS, PACE_STRETCHED_MAX_NS};
 use super::partition::{Moment, ASSUMED, INFERRED, SEEN};
 use super::window::UsedWindow;
+use crate::shared_windows::Sharing;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;
@@ -50,6 +51,7 @@ pub(super) struct Data {
     pub(super) recovery: Option<RecoveryKind>,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(super) is_pushed: bool,
+    pub(super) sharing: Sharing,
 }
 
 impl Data {
@@ -96,6 +98,7 @@ struct Pending {
     segments: u32,
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
+    if_shared: Option<Cause>,
     /// Nothing before it is on its way, or it waited for something else.
     begins_burst: bool,
     /// How long after the segment before it went by.
@@ -115,6 +118,8 @@ pub(super) struct Piece {
     pub(super) end: Moment,
     pub(super) cause: Cause,
     pub(super) confidence: f64,
+    /// What it is if connections turn out to share a window.
+    if_shared: Option<Cause>,
     /// The wait before this segment; none where something else tells how long it was.
     waited: Option<Waited>,
 }
@@ -185,6 +190,8 @@ pub(super) struct Timeline {
     is_answer: bool,
     /// The first segments of answers: when they went by, and their bytes.
     openings: VecDeque<(i64, u32)>,
+    /// What the present segment waited for if connections share a window, which may show later.
+    if_shared: Option<Cause>,
 }
 
 impl Timeline {
@@ -215,6 +222,18 @@ impl Timeline {
             acked: 0,
             is_answer: true,
             openings: VecDeque::new(),
+            if_shared: None,
+        }
+    }
+
+    /// The sender's connections were found to share a window.
+    pub(super) fn windows_are_shared(&mut self) {
+        for piece in &mut self.pieces {
+            piece.cause = piece.if_shared.take().unwrap_or(piece.cause);
+        }
+        for sent in &mut self.pending {
+            let shared = sent.if_shared.take().map(|cause| (cause, INFERRED));
+            sent.cause = shared.or(sent.cause);
         }
     }
 
@@ -264,6 +283,9 @@ impl Timeline {
         if is_answer && self.openings.len() < OPENINGS_MAX {
             self.openings.push_back((data.at.time_ns, data.bytes));
         }
+        if data.sharing.is_shared {
+            self.windows_are_shared();
+        }
         if !is_answer {
             self.learn_arrivals(data, route, acks);
         }
@@ -287,6 +309,7 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             cause,
+            if_shared: self.if_shared.take(),
             begins_burst,
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
             ack_delay_ns,
@@ -313,6 +336,7 @@ impl Timeline {
         let are_full = was_full && data.is_full() && !data.opens_hole;
         if gap <= self.pace.burst_max_ns(data.segments, rtt)
             && !(route.is_at_sender && self.was_let_go(gap, data, route, acks))
+            && !(data.sharing.is_shared && data.sharing.by_other)
         {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
@@ -322,10 +346,17 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        let by_other = data.sharing.by_other && released == Released::ByNone;
+        let released = if by_other && data.sharing.is_shared {
+            Released::ByAck
+        } else {
+            released
+        };
         let is_of_link = data.is_full()
             && data.segments == 1
             && !data.opens_hole
-            && released == Released::ByNone;
+            && released == Released::ByNone
+            && !by_other;
         // What was in the sender's buffer waited for nothing but the link.
         let may_be_pace = self.has_more
             && !route.is_at_sender
@@ -347,6 +378,18 @@ impl Timeline {
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.flights.was_idle();
             self.window.was_idle();
+        }
+        let shared_limit = if data.sharing.had_loss {
+            Limit::CongestionAvoidance
+        } else {
+            Limit::SlowStart
+        };
+        if data.sharing.is_shared {
+            return Some(self.cause_of(released, shared_limit, (data, was_full)));
+        }
+        if by_other || released == Released::ByAck {
+            let (cause, _) = self.cause_of(Released::ByAck, shared_limit, (data, was_full));
+            self.if_shared = Some(cause);
         }
         Some(self.cause_of(released, limit, (data, was_full)))
     }
@@ -527,6 +570,7 @@ impl Timeline {
                 end: data.at,
                 cause,
                 confidence: INFERRED,
+                if_shared: None,
                 waited: None,
             });
             self.came = Some(data.at);
@@ -550,6 +594,7 @@ impl Timeline {
             end: data.at,
             cause,
             confidence: SEEN,
+            if_shared: None,
             waited: None,
         });
         self.came = Some(data.at.later(start));
@@ -721,6 +766,7 @@ impl Timeline {
                 end: Moment { frame, ..end },
                 cause,
                 confidence: SEEN,
+                if_shared: None,
                 waited: None,
             });
         }
@@ -758,6 +804,7 @@ impl Timeline {
             end: middle,
             cause: self.words.burst,
             confidence: INFERRED,
+            if_shared: None,
             waited: None,
         });
         let Some((cause, confidence)) = wait else {
@@ -785,6 +832,7 @@ impl Timeline {
                     end,
                     cause,
                     confidence,
+                    if_shared: data.if_shared,
                     waited,
                 });
             }
@@ -799,6 +847,7 @@ impl Timeline {
             end: opened,
             cause: Cause::SendLimitedZeroWindow,
             confidence: SEEN,
+            if_shared: None,
             waited: None,
         });
         self.push(Piece {
@@ -806,6 +855,7 @@ impl Timeline {
             end,
             cause: Cause::StallPersist,
             confidence: INFERRED,
+            if_shared: None,
             waited: None,
         });
     }

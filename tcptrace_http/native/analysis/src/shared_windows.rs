@@ -1,0 +1,555 @@
+//! Connections of two hosts that share one congestion window (RFC 2140, section 4; E-TCP): an ACK of one lets
+//! data of another go.
+//!
+//! Theory of operation. Data that was held leaves when an ACK comes, so it goes by the path's time after that
+//! ACK did. Where each connection has a window of its own that is an ACK of its own. So of what comes after a
+//! pause between two hosts ([`Flight`]) it is looked whose ACK let it go: if time and again there is none of
+//! its own connection, but at that very time one of another's, more often than chance has it, the windows are
+//! shared. An application that writes now and then, or a paced sender, has neither.
+//!
+//! Every share of a capture sees all packets, and learns the same from them.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use trace_model::{flags, IpAddress, Packet, Segment, SeqNumber};
+
+/// Pairs of hosts that are followed; one that falls on the place of another takes it.
+const PAIRS: usize = 1024;
+/// ACKs of a round trip of all connections of a pair.
+const ACKS_MAX: usize = 256;
+/// Connections of a pair that are followed: more than any browser opens to one host.
+const CONNECTIONS_MAX: usize = 64;
+/// Two packets closer than this left together, if no link is slower.
+const TOGETHER_NS: i64 = 2_000_000;
+/// Packets of one host are captured out of their true order by less.
+const EARLY_MAX_NS: i64 = 200_000;
+/// ... and follow the ACK that lets them go by the path and this much.
+const LATE_MAX_NS: i64 = 1_000_000;
+/// The path's time varies by this share of it.
+const JITTER_SHARE: i64 = 50;
+/// A full segment, of which two that follow at once tell what the slowest link takes.
+const FULL_BYTES_MIN: u32 = 500;
+/// Flights that the ACK of another connection must have let go, if there is hardly an ACK.
+const SIGNS_MIN: i64 = 2;
+/// ... and so many times those that follow one by chance.
+const SIGNS_TO_CHANCE: i64 = 4;
+/// A chance is a share of this.
+const CERTAIN: i64 = 1000;
+
+/// What the other connections between the same hosts have to do with a segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// The sender's connections to this host share their window.
+    pub is_shared: bool,
+    /// If so, an ACK of another of them let the segment go, and none of its own.
+    pub by_other: bool,
+    /// Data was lost on one of them.
+    pub had_loss: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Release {
+    Own,
+    Other,
+    None,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ack {
+    time_ns: i64,
+    client_port: u16,
+    /// It acknowledged something new.
+    is_new: bool,
+}
+
+#[derive(Debug)]
+struct Connection {
+    client_port: u16,
+    server_port: u16,
+    syn_ns: i64,
+    syn_ack_ns: Option<i64>,
+    acked: Option<SeqNumber>,
+    next: Option<SeqNumber>,
+    /// The client has sent data since the server has.
+    is_asked: bool,
+}
+
+/// What came from the server without a pause, on whichever connection.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    start_ns: i64,
+    last_ns: i64,
+    last_bytes: u32,
+    release: Release,
+}
+
+#[derive(Debug)]
+struct HostPair {
+    client: IpAddress,
+    server: IpAddress,
+    connections: VecDeque<Connection>,
+    acks: VecDeque<Ack>,
+    /// The way to the server and back, and to the client and back, from here.
+    to_server_ns: Option<i64>,
+    to_client_ns: Option<i64>,
+    /// The least time between two full segments.
+    service_ns: Option<i64>,
+    flight: Option<Flight>,
+    /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
+    by_others: i64,
+    by_chance: i64,
+    had_loss: bool,
+}
+
+/// All pairs of hosts of which a SYN was seen.
+#[derive(Debug, Default)]
+pub struct SharedWindows {
+    pairs: Vec<Option<Box<HostPair>>>,
+}
+
+impl SharedWindows {
+    /// Takes the next packet, of whichever connection.
+    pub fn segment(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Sharing {
+        let Some(network) = packet.network else {
+            return Sharing::default();
+        };
+        let (source, destination) = (network.source, network.destination);
+        let is_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
+        if self.pairs.is_empty() {
+            self.pairs.resize_with(PAIRS, || None);
+        }
+        let Some(slot) = self.pairs.get_mut(place_of(source, destination)) else {
+            return Sharing::default();
+        };
+        let is_here = |pair: &HostPair| {
+            (pair.client, pair.server) == (source, destination)
+                || (pair.client, pair.server) == (destination, source)
+        };
+        if is_syn && !slot.as_deref().is_some_and(is_here) {
+            *slot = Some(Box::new(HostPair::new(source, destination)));
+        }
+        let Some(pair) = slot.as_deref_mut().filter(|pair| is_here(pair)) else {
+            return Sharing::default();
+        };
+        if pair.client == source {
+            pair.heard(packet.time_ns, segment);
+            pair.sharing(false)
+        } else {
+            pair.sent(packet.time_ns, segment)
+        }
+    }
+}
+
+/// Both directions have one place.
+fn place_of(source: IpAddress, destination: IpAddress) -> usize {
+    let hash = |address: IpAddress| FixedState::default().hash_one(address.octets);
+    let both = hash(source).wrapping_add(hash(destination));
+    usize::try_from(both >> 32).unwrap_or(0) % PAIRS
+}
+
+impl HostPair {
+    fn new(client: IpAddress, server: IpAddress) -> Self {
+        HostPair {
+            client,
+            server,
+            connections: VecDeque::new(),
+            acks: VecDeque::new(),
+            to_server_ns: None,
+            to_client_ns: None,
+            service_ns: None,
+            flight: None,
+            by_others: 0,
+            by_chance: 0,
+            had_loss: false,
+        }
+    }
+
+    fn connection(&mut self, client_port: u16, server_port: u16) -> Option<&mut Connection> {
+        // The newest are the busiest.
+        self.connections
+            .iter_mut()
+            .rev()
+            .find(|it| it.client_port == client_port && it.server_port == server_port)
+    }
+
+    fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let ports = (segment.source_port, segment.destination_port);
+        if segment.has(flags::SYN) {
+            return self.opens(time_ns, ports);
+        }
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        connection.is_asked |= segment.payload_bytes > 0;
+        if !segment.has(flags::ACK) {
+            return;
+        }
+        let is_first = connection.acked.is_none();
+        let is_new = connection
+            .acked
+            .is_none_or(|acked| segment.ack.is_after(acked));
+        if is_new {
+            connection.acked = Some(segment.ack);
+        }
+        let answered = connection.syn_ack_ns.filter(|_| is_first);
+        if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
+            self.to_client_ns = Some(
+                self.to_client_ns
+                    .map_or(back_ns, |least| least.min(back_ns)),
+            );
+        }
+        if self.acks.len() >= ACKS_MAX {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(Ack {
+            time_ns,
+            client_port: ports.0,
+            is_new,
+        });
+    }
+
+    fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
+        self.connections
+            .retain(|it| (it.client_port, it.server_port) != (client_port, server_port));
+        if self.connections.len() >= CONNECTIONS_MAX {
+            self.connections.pop_front();
+        }
+        self.connections.push_back(Connection {
+            client_port,
+            server_port,
+            syn_ns: time_ns,
+            syn_ack_ns: None,
+            acked: None,
+            next: None,
+            is_asked: false,
+        });
+    }
+
+    fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
+        let client_port = segment.destination_port;
+        let Some(connection) = self.connection(client_port, segment.source_port) else {
+            return Sharing::default();
+        };
+        let end = segment.seq.plus(segment.sequence_length());
+        let is_new = connection.next.is_none_or(|next| end.is_after(next));
+        let is_first = connection.next.is_none();
+        if is_new {
+            connection.next = Some(end);
+        }
+        let had_syn_ack = connection.syn_ack_ns.is_some();
+        let there_ns = time_ns.saturating_sub(connection.syn_ns);
+        if segment.has(flags::SYN) {
+            connection.syn_ack_ns = Some(time_ns);
+        }
+        let has_payload = segment.payload_bytes > 0;
+        let begins = (has_payload && std::mem::take(&mut connection.is_asked)) || is_first;
+        if segment.has(flags::SYN) && !had_syn_ack {
+            let least = self.to_server_ns.unwrap_or(i64::MAX);
+            self.to_server_ns = Some(least.min(there_ns));
+        }
+        if !has_payload {
+            return self.sharing(false);
+        }
+        self.had_loss |= !is_new;
+        let release = self.fly(
+            time_ns,
+            segment.payload_bytes,
+            client_port,
+            begins || !is_new,
+        );
+        self.sharing(release == Release::Other && is_new && !begins)
+    }
+
+    fn sharing(&self, by_other: bool) -> Sharing {
+        let signs = self.by_others.saturating_mul(CERTAIN);
+        let by_chance = self.by_chance.saturating_mul(SIGNS_TO_CHANCE);
+        Sharing {
+            is_shared: signs >= by_chance.saturating_add(SIGNS_MIN * CERTAIN),
+            by_other,
+            had_loss: self.had_loss,
+        }
+    }
+
+    /// Data of the server goes by; what let it go, or the flight that it is part of.
+    fn fly(&mut self, time_ns: i64, bytes: u32, client_port: u16, tells_nothing: bool) -> Release {
+        let own = self.release(time_ns, client_port);
+        let before = self.flight;
+        let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
+        let last_bytes = before.map_or(0, |it| it.last_bytes);
+        if bytes >= FULL_BYTES_MIN && last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
+            let least = self.service_ns.unwrap_or(i64::MAX);
+            self.service_ns = Some(least.min(pause_ns));
+        }
+        let goes_on = before.filter(|_| pause_ns <= self.together_ns());
+        let flight = goes_on.unwrap_or(Flight {
+            start_ns: time_ns,
+            last_ns: time_ns,
+            last_bytes: bytes,
+            release: own,
+        });
+        self.flight = Some(Flight {
+            last_ns: time_ns,
+            last_bytes: bytes,
+            ..flight
+        });
+        if goes_on.is_none() && !tells_nothing && self.is_tellable() {
+            let is_by_other = i64::from(own == Release::Other);
+            self.by_others = self.by_others.saturating_add(is_by_other);
+            if own != Release::Own {
+                self.by_chance = self.by_chance.saturating_add(self.chance(client_port));
+            }
+        }
+        let lasts_ns = time_ns.saturating_sub(flight.start_ns);
+        if own == Release::None
+            && lasts_ns < self.round_trip_ns()
+            && flight.release != Release::None
+        {
+            // It left with the first of them and stood behind it.
+            return Release::Other;
+        }
+        own
+    }
+
+    fn round_trip_ns(&self) -> i64 {
+        let (there, back) = (self.to_server_ns, self.to_client_ns);
+        there.unwrap_or(0).saturating_add(back.unwrap_or(0))
+    }
+
+    /// What comes within this time left together.
+    fn together_ns(&self) -> i64 {
+        let service_ns = self.service_ns.unwrap_or(0);
+        service_ns.saturating_add(service_ns / 2).max(TOGETHER_NS)
+    }
+
+    fn late_ns(&self) -> i64 {
+        self.service_ns
+            .unwrap_or(0)
+            .saturating_add(self.round_trip_ns() / JITTER_SHARE)
+            .saturating_add(LATE_MAX_NS)
+    }
+
+    /// On a link on which a segment takes as long as the path, every ACK is one at the right time.
+    fn is_tellable(&self) -> bool {
+        self.connections.len() > 1 && self.late_ns().saturating_mul(3) < self.round_trip_ns()
+    }
+
+    /// Whose ACK let go what goes by at `time_ns`.
+    fn release(&self, time_ns: i64, client_port: u16) -> Release {
+        let Some(to_server_ns) = self.to_server_ns else {
+            return Release::None;
+        };
+        let target = time_ns.saturating_sub(to_server_ns);
+        let newest = target.saturating_add(EARLY_MAX_NS);
+        let oldest = target.saturating_sub(self.late_ns());
+        let mut release = Release::None;
+        for ack in self
+            .acks
+            .iter()
+            .rev()
+            .skip_while(|ack| ack.time_ns > newest)
+        {
+            if ack.time_ns < oldest {
+                break;
+            }
+            if ack.client_port == client_port {
+                return Release::Own;
+            }
+            if ack.is_new {
+                release = Release::Other;
+            }
+        }
+        release
+    }
+
+    /// How likely an ACK of another connection is at the right time, if it has nothing to do with it: the share
+    /// of the last two round trips that is close enough to one.
+    fn chance(&self, client_port: u16) -> i64 {
+        let span_ns = self.round_trip_ns().saturating_mul(2);
+        let width_ns = self.late_ns().saturating_add(EARLY_MAX_NS);
+        let Some(newest) = self.acks.back() else {
+            return 0;
+        };
+        let recent = self.acks.iter().rev();
+        let recent = recent.take_while(|ack| newest.time_ns.saturating_sub(ack.time_ns) <= span_ns);
+        let mut covered_ns = 0_i64;
+        let mut until_ns = i64::MAX;
+        for ack in recent.filter(|ack| ack.is_new && ack.client_port != client_port) {
+            let distance_ns = until_ns.saturating_sub(ack.time_ns);
+            covered_ns = covered_ns.saturating_add(distance_ns.min(width_ns));
+            until_ns = ack.time_ns;
+        }
+        let share = covered_ns.saturating_mul(CERTAIN).checked_div(span_ns);
+        share.unwrap_or(CERTAIN).min(CERTAIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trace_model::{LinkType, Network, TcpOptions};
+
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const HOSTS: ([u8; 4], [u8; 4]) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+
+    /// Packets of two hosts, of which a capture next to the client has a round trip of 100 ms.
+    #[derive(Default)]
+    struct Talk {
+        windows: SharedWindows,
+    }
+
+    impl Talk {
+        fn packet(
+            &mut self,
+            time_ms: i64,
+            from_client: bool,
+            port: u16,
+            what: Segment<'_>,
+        ) -> Sharing {
+            let (client, server) = (IpAddress::v4(HOSTS.0), IpAddress::v4(HOSTS.1));
+            let (source, destination) = if from_client {
+                (client, server)
+            } else {
+                (server, client)
+            };
+            let ports = if from_client { (port, 80) } else { (80, port) };
+            let segment = Segment {
+                source_port: ports.0,
+                destination_port: ports.1,
+                ..what
+            };
+            let network = Network {
+                source,
+                destination,
+                protocol: 6,
+                ttl: 64,
+                identification: 0,
+                header_offset: 14,
+                is_fragment: false,
+                ecn: 0,
+            };
+            let packet = Packet {
+                frame: 1,
+                time_ns: time_ms * MS,
+                interface: 0,
+                link_type: LinkType(1),
+                wire_bytes: 54,
+                captured_bytes: 54,
+                network: Some(network),
+                segment: None,
+            };
+            self.windows.segment(&packet, &segment)
+        }
+
+        fn opens(&mut self, time_ms: i64, port: u16) {
+            self.packet(time_ms, true, port, segment(flags::SYN, 0, 0, 0));
+            self.packet(
+                time_ms + 100,
+                false,
+                port,
+                segment(flags::SYN | flags::ACK, 0, 1, 0),
+            );
+            self.packet(time_ms + 100, true, port, segment(flags::ACK, 1, 1, 100));
+            // Two segments at once tell what the link takes.
+            self.data(time_ms + 200, port, 0);
+            self.data(time_ms + 201, port, 1);
+        }
+
+        /// The server's segment of that number, of 1000 bytes.
+        fn data(&mut self, time_ms: i64, port: u16, number: u32) -> Sharing {
+            self.packet(
+                time_ms,
+                false,
+                port,
+                segment(flags::ACK, 1 + number * 1000, 101, 1000),
+            )
+        }
+
+        fn ack(&mut self, time_ms: i64, port: u16, number: u32) -> Sharing {
+            self.packet(
+                time_ms,
+                true,
+                port,
+                segment(flags::ACK, 101, 1001 + number * 1000, 0),
+            )
+        }
+    }
+
+    fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Segment<'static> {
+        Segment {
+            source_port: 0,
+            destination_port: 0,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(ack),
+            flags,
+            window: 65_535,
+            checksum: 0,
+            urgent_pointer: 0,
+            options: TcpOptions::default(),
+            header_bytes: 20,
+            payload_bytes,
+            payload_offset: 54,
+            payload: &[],
+        }
+    }
+
+    /// Two connections of which each one's ACKs let data of `whose` go; what is known at the end.
+    fn after_rounds(rounds: u32, is_of_other: bool) -> Sharing {
+        let mut talk = Talk::default();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        let mut sharing = Sharing::default();
+        for round in 0..rounds {
+            let at = 240 + i64::from(round) * 200;
+            for (place, port) in [(0, 1), (50, 2)] {
+                talk.ack(at + place, port, round + 1);
+                let released = if is_of_other { 3 - port } else { port };
+                sharing = talk.data(at + place + 100, released, round + 2);
+            }
+        }
+        sharing
+    }
+
+    #[test]
+    fn data_that_only_acks_of_another_connection_let_go_shares_its_window() {
+        let sharing = after_rounds(6, true);
+        assert!(sharing.is_shared && sharing.by_other && !sharing.had_loss);
+    }
+
+    #[test]
+    fn data_that_its_own_acks_let_go_shares_none() {
+        assert_eq!(after_rounds(6, false), Sharing::default());
+    }
+
+    #[test]
+    fn one_coincidence_shows_nothing() {
+        assert!(!after_rounds(1, true).is_shared);
+    }
+
+    #[test]
+    fn a_server_that_writes_now_and_then_meets_an_ack_of_another_connection_by_chance() {
+        let mut talk = Talk::default();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        // An ACK every ten milliseconds, and a write of the other connection at every time between.
+        for number in 0..400 {
+            let at = 300 + i64::from(number) * 10;
+            talk.ack(at, 2, number);
+            if number % 20 == 19 {
+                let write = 1 + number / 20;
+                let sharing = talk.data(at + i64::from(write * 7 % 10), 1, write + 1);
+                assert!(!sharing.is_shared, "at write {write}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_tells_of_a_loss() {
+        let mut talk = Talk::default();
+        talk.opens(0, 1);
+        assert!(!talk.data(400, 1, 2).had_loss);
+        assert!(talk.data(900, 1, 2).had_loss);
+    }
+}
