@@ -28,6 +28,7 @@ use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, Transact
 use crate::observation::observation_point;
 use crate::shared_windows::Sharing;
 use acks::Acks;
+pub use arrivals::Arrivals;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use timeline::{Data, Resent, Route, Timeline, Words};
