@@ -47,8 +47,9 @@ _MUCH: Final = 0.5
 _CONSIDERABLY: Final = (1.2, inf)
 _AS_LOW: Final = (0.0, 1.0)
 _MORE: Final = (1.0, inf)
-#: Of so many statements in words one in ten may be off.
+#: Of so many statements in words.
 _SHARE: Final = 0.9
+_SHARE_REASON: Final = "the figures print no numbers: one statement in ten may be read otherwise"
 #: Seconds of the figures' time axis that are kept.
 _AXIS_S: Final = 120
 
@@ -196,7 +197,8 @@ def _of_figures(results: Results) -> Iterator[Comparison]:
 
 
 def _judge(results: Results) -> Judgement:
-    return judged([*_ordered(results), *_of_figures(results)], share=_SHARE, remarks=_REMARKS)
+    comparisons = [*_ordered(results), *_of_figures(results)]
+    return judged(comparisons, share=_SHARE, share_reason=_SHARE_REASON, remarks=_REMARKS)
 
 
 _REMARKS: Final = (

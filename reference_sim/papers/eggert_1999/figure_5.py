@@ -20,7 +20,7 @@ from reference_sim.papers.eggert_1999.bundles import (
     Transport,
 )
 from reference_sim.papers.eggert_1999.charts import figure_5
-from reference_sim.papers.eggert_1999.compared import SHARE, compared, same
+from reference_sim.papers.eggert_1999.compared import SHARE, SHARE_REASON, compared, same
 from reference_sim.reproduction.claim import claims
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.verdict import Comparison, Judgement, judged
@@ -101,7 +101,7 @@ def _model(results: Results) -> Judgement:
         published = -expect["map_total_gain"] if page == "map" else tuple(expect["total_loss"])
         comparisons.append(compared(f"total of {page}: E-TCP needs more than Reno", published, longer))
         comparisons.append(same(f"total of {page}: slowest over fastest scheduler", max(totals) / min(totals)))
-    return judged(comparisons, share=SHARE, remarks=_where_links_stand(results))
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=_where_links_stand(results))
 
 
 def _where_links_stand(results: Results) -> str:
@@ -161,7 +161,7 @@ def _client(results: Results) -> Judgement:
     for page, ratio in (("java", 0.5), ("frames", 0.88)):
         ours = 1 + _longer(bars, "html", situation, before, page, _RENO)
         comparisons.append(compared(f"HTML of {page}, Reno: over that without the limit", ratio, ours))
-    return judged(comparisons, share=SHARE, remarks=_CLIENT_REMARKS)
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=_CLIENT_REMARKS)
 
 
 def _longer(bars: Bars, what: str, now: Situation, before: Situation, page: str, transport: Transport) -> float:
@@ -193,7 +193,7 @@ def _network(results: Results) -> Judgement:
     comparisons.append(compared("total of text, Reno: over that without losses", (2.5, 3.0), text, relative=True))
     lost = results.value(Cell(page="java", situation=situation, transport=_RENO).label, LOSS)
     comparisons.append(compared("packets of java lost, Reno", 0.14, lost))
-    return judged(comparisons, share=SHARE, remarks=_NETWORK_REMARKS)
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=_NETWORK_REMARKS)
 
 
 def _realistic(results: Results) -> Judgement:
@@ -212,7 +212,7 @@ def _realistic(results: Results) -> Judgement:
     comparisons += (
         _unchanged(bars, what, situation, Situation.NETWORK, "text", _RENO) for what in ("html", "total")
     )
-    return judged(comparisons, share=SHARE, remarks=_least_timeout(results))
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=_least_timeout(results))
 
 
 def _realistic_runs(_: Effort) -> Iterator[Run]:

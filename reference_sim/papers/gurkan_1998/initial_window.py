@@ -7,9 +7,10 @@ from math import inf
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.papers.gurkan_1998.agreement import rates_of
 from reference_sim.papers.gurkan_1998.cells import CHOICES, Cell, known, published_rates, runs
 from reference_sim.papers.gurkan_1998.charts import rates_by_ftp_clients
-from reference_sim.papers.gurkan_1998.grid import RATE_TOLERANCE, SHARE
+from reference_sim.papers.gurkan_1998.grid import RATE_TOLERANCE, SHARE, SHARE_REASON
 from reference_sim.reproduction.experiment import Experiment
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 
@@ -55,9 +56,16 @@ def _judge_rates(results: Results) -> Judgement:
     )
     remarks = (
         f"{CHOICES} Single printed rates contradict their neighbours (serial, 8 web and 3 FTP clients: 4259 with "
-        "a window of two, 2779 with three), as one run each of a full link gives."
+        "a window of two, 2779 with three), as one run each of a full link gives. "
+        f"Of {_of_larger_windows(results)}."
     )
-    return judged(comparisons, share=SHARE, remarks=remarks)
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=remarks)
+
+
+def _of_larger_windows(results: Results) -> str:
+    """How near the 96 cells are that no other table has."""
+    larger = {cell: rate for cell, rate in published_rates().items() if cell.initial_window > 1}
+    return f"the larger windows, {rates_of(larger, results)}"
 
 
 def _judge_gains(results: Results) -> Judgement:
@@ -93,7 +101,8 @@ def _worst_third(strategy: str, results: Results) -> Comparison:
         unit="",
         published=(0.0, 1.0),
         ours=Mean(min(ratio for cell, ratio in ratios.items() if cell.ftps == _HIGH_LOAD)),
-        tolerance=_GAIN_TOLERANCE[0],
+        # "Can be worse": once is enough, and less than worse is not.
+        tolerance=0.0,
         shape_tolerance=_GAIN_TOLERANCE[1],
     )
 
