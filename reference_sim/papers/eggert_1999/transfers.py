@@ -276,10 +276,10 @@ def _drawn(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, size: int
 
     made = alt.Chart(alt.InlineData(values=list(rows))).mark_point(filled=True, size=size)
     drawn: alt.Chart = made.encode(
-        x=alt.X("s:Q", title="s, when sent"),
+        x=alt.X("s:Q", title="s after the first packet"),
         y=alt.Y("packet:Q", title="packet of the transfer"),
         color=alt.Color("of:N", sort=list(names), title=None),
-        shape=alt.Shape("of:N", sort=list(names), title=None),
+        shape=alt.Shape("of:N", sort=list(names), legend=None),
     )
     return drawn
 

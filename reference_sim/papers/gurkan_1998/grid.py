@@ -49,7 +49,7 @@ _UTILISATION: Final = (
     "ns-2.35 gives what ours gives, 94 to 99.9 % for the persistent strategies, whose FTP clients are never "
     "without a file and leave the link idle only after losses. How the thesis measured utilisation it does not "
     "say; its table of serial retrieval has 92 % for 16 web clients and one FTP client, its table of pipelined "
-    "85 % for the same and shorter pauses. Clients that get stuck with their agents explain some of it at 64, "
+    "85 % for the same and fewer pauses. Clients that get stuck with their agents explain some of it at 64, "
     "not at 16."
 )
 
@@ -150,7 +150,7 @@ def _range(values: Iterable[float]) -> str:
 def _charts(results: Results, *, strategy: str) -> Mapping[str, alt.TopLevelMixin]:
     cells = known(_cells(strategy), results)
     printed = {cell: published()[cell].rate for cell in cells}
-    title = f"Retrieval rate, {strategy}: a line for each number of web clients"
+    title = f"Retrieval rate, {strategy}: a line for each number of web clients; diamonds: published"
     return {title: rates_by_ftp_clients(printed, results, series=lambda cell: f"{cell.webs} web clients")}
 
 

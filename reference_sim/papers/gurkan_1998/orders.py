@@ -242,7 +242,7 @@ def _cells(results: Results) -> list[Cell]:
 
 def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     return {
-        f"{figure}: {webs} web clients": rates_by_ftp_clients(
+        f"{figure}: {webs} web clients; diamonds: published": rates_by_ftp_clients(
             {cell: published()[cell].rate for cell in _cells(results) if cell.webs == webs},
             results,
             series=lambda cell: cell.strategy,

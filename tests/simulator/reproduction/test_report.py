@@ -160,6 +160,8 @@ def test_figures_in_words():
     assert words.figure(42.8384) == "42.84"
     assert words.figure(-12345.6) == "\N{MINUS SIGN}12\N{NARROW NO-BREAK SPACE}346"
     assert words.figure(0.00012345) == "0.0001234"
+    assert words.figure(-1.665e-16) == "0"
+    assert words.ratio(compared(0.03, Mean(-0.2346))) == "\N{MINUS SIGN}7.820"
     assert words.published(compared((170, 190), Mean(1))) == "170 to 190"
     assert words.published(compared((1, inf), Mean(1))) == "≥ 1"
     assert words.published(compared((-inf, 1), Mean(1))) == "≤ 1"
