@@ -151,16 +151,15 @@ def flows_to_compare(transactions: pl.DataFrame, left: int | None, right: int | 
 def first_divergences(
     left: Analysis, right: Analysis, transactions: pl.DataFrame, flows: tuple[int, int]
 ) -> tuple[Divergence, ...]:
-    """The first place of each kind at which these flows part ways, in the order of the transactions."""
+    """The first place of each kind, in what was sent and in when, in the order of the transactions."""
     chosen = transactions.filter(pl.col("left_flow") == flows[0], pl.col("right_flow") == flows[1])
     pairs = chosen.sort("left_transaction").select("left_transaction", "right_transaction")
     ours, theirs = _Flow(left, flows[0]), _Flow(right, flows[1])
-    first: dict[str, Divergence] = {}
+    first: dict[tuple[str, bool], Divergence] = {}
     for one, other in pairs.head(_TRANSACTIONS_WALKED).rows():
         walks = ours.walk(one), theirs.walk(other)
-        for found in (_first_in_shape(*walks), _first_in_time(*walks)):
-            if found is not None:
-                first.setdefault(found.kind, found)
+        for found in (*_first_in_shape(*walks), *_in_time(*walks)):
+            first.setdefault((found.kind, found.cause is None), found)
     return tuple(sorted(first.values(), key=lambda it: (it.left_transaction, it.left_frame or 0)))
 
 
@@ -170,16 +169,18 @@ class _Flow:
     def __init__(self, analysis: Analysis, flow: int) -> None:
         is_ours = pl.col("flow") == flow
         self._segments = analysis.segments.filter(is_ours, pl.col("payload_bytes") > 0)
-        self._transactions = analysis.transactions.filter(is_ours)
+        self._transactions = analysis.transactions.filter(is_ours).sort("index")
         self._waits = analysis.waits.filter(is_ours).with_columns(pl.col("cause").cast(pl.String))
         self._full = analysis.flows.filter(is_ours)["segment_bytes"].item() or 0
+        overtaken = analysis.recoveries.filter(is_ours, pl.col("kind") == "reordering")
+        self._overtaken = overtaken.select("direction", "first_frame", "last_frame").rows()
 
     def walk(self, transaction: int) -> _Walk:
         row = self._transactions.filter(pl.col("index") == transaction).row(0, named=True)
         waits = self._waits.filter(pl.col("transaction") == transaction)
         found = [
             *self._message(row["request_frame"], row["request_last_frame"], is_request=True),
-            *self._message(row["response_first_frame"], row["response_last_frame"], is_request=False),
+            *self._message(self._response_begins(row), row["response_last_frame"], is_request=False),
         ]
         start = self._transactions.filter(pl.col("index") == transaction)["start_time"].to_physical().item()
         return _Walk(
@@ -189,31 +190,40 @@ class _Flow:
             waits.select(pl.col("start", "end").to_physical(), "cause").rows(),
         )
 
+    def _response_begins(self, row: dict[str, Any]) -> int | None:
+        """The first frame of the response: not the one with its first byte, if that was lost or overtaken."""
+        first: int | None = row["response_first_frame"]
+        if first is None:
+            return None
+        earlier = self._transactions.filter(pl.col("index") < row["index"])["response_last_frame"].max()
+        after = max(it for it in (row["request_frame"], earlier) if isinstance(it, int)) + 1
+        return min(first, after)
+
     def _message(self, first: int | None, last: int | None, *, is_request: bool) -> Iterator[_Segment]:
         if first is None or last is None:
             return
         direction = "client_to_server" if is_request else "server_to_client"
         rows = self._segments.filter(pl.col("direction") == direction, pl.col("frame").is_between(first, last))
-        origin: int | None = None
+        origin = rows["seq"].min()
         for number, row in enumerate(rows.with_columns(pl.col("time").to_physical()).iter_rows(named=True), 1):
-            origin = row["seq"] if origin is None else origin
-            yield self._segment(row, origin, number, is_request=is_request)
+            goes_back = row["is_retransmission"] or row["is_out_of_order"]
+            is_overtaken = goes_back and any(
+                direction == whose and start <= row["frame"] <= end for whose, start, end in self._overtaken
+            )
+            yield _Segment(
+                frame=row["frame"],
+                time=row["time"],
+                is_request=is_request,
+                size=row["payload_bytes"],
+                offset=row["seq"] - origin,
+                is_full=row["payload_bytes"] >= self._full > 0,
+                is_repeat=goes_back and not is_overtaken,
+                is_overtaken=is_overtaken,
+                number=number,
+            )
 
-    def _segment(self, row: dict[str, Any], origin: int, number: int, *, is_request: bool) -> _Segment:
-        return _Segment(
-            frame=row["frame"],
-            time=row["time"],
-            is_request=is_request,
-            size=row["payload_bytes"],
-            offset=row["seq"] - origin,
-            is_full=row["payload_bytes"] >= self._full > 0,
-            is_repeat=row["is_retransmission"] and not row["is_out_of_order"],
-            is_overtaken=row["is_out_of_order"],
-            number=number,
-        )
 
-
-def _first_in_shape(left: _Walk, right: _Walk) -> Divergence | None:
+def _first_in_shape(left: _Walk, right: _Walk) -> Iterator[Divergence]:
     """What was first sent otherwise, segment by segment."""
     is_same_length = {
         is_request: left.message_bytes(is_request=is_request) == right.message_bytes(is_request=is_request)
@@ -222,12 +232,12 @@ def _first_in_shape(left: _Walk, right: _Walk) -> Divergence | None:
     for one, other in zip(left.segments, right.segments, strict=False):
         kind = _kind_of_shape(one, other, is_same_length=is_same_length[one.is_request])
         if kind is not None:
-            return _shaped(kind, left, right, one, other)
+            yield _shaped(kind, left, right, one, other)
+            return
     one_more, other_more = left.segments[len(right.segments) :], right.segments[len(left.segments) :]
     longer = one_more or other_more
     if longer and is_same_length[longer[0].is_request]:
-        return _shaped("size", left, right, next(iter(one_more), None), next(iter(other_more), None))
-    return None
+        yield _shaped("size", left, right, next(iter(one_more), None), next(iter(other_more), None))
 
 
 def _kind_of_shape(one: _Segment, other: _Segment, *, is_same_length: bool) -> str | None:
@@ -270,14 +280,14 @@ def _told(side: str, segment: _Segment | None) -> str:
     return f"{segment.name} of {segment.size} bytes ({', '.join(adjectives)}; {side} frame {segment.frame})"
 
 
-def _first_in_time(left: _Walk, right: _Walk) -> Divergence | None:
-    """The first byte that one side waited noticeably longer for."""
+def _in_time(left: _Walk, right: _Walk) -> list[Divergence]:
+    """The bytes that one side waited noticeably longer for, in the order of these waits."""
     found = [*_waited_longer(left, right, is_left=True), *_waited_longer(right, left, is_left=False)]
-    return min(found, key=lambda it: it[0], default=(0, None))[1]
+    return [divergence for _, divergence in sorted(found, key=lambda it: it[0])]
 
 
 def _waited_longer(walk: _Walk, against: _Walk, *, is_left: bool) -> Iterator[tuple[int, Divergence]]:
-    """The first wait of ``walk`` that the other did not have, with how long after its start it began."""
+    """The waits of ``walk`` that the other did not have, with how long after its start they began."""
     for index, segment in enumerate(walk.segments):
         other = against.covering(segment)
         if other is None or segment.is_repeat:
@@ -286,7 +296,6 @@ def _waited_longer(walk: _Walk, against: _Walk, *, is_left: bool) -> Iterator[tu
         if wait - shorter > max(_NOTICEABLE_NS, _NOTICEABLE_SHARE * shorter):
             made = _timed(walk, index, against, other, is_left=is_left)
             yield segment.time - wait - walk.start, made
-            return
 
 
 def _timed(walk: _Walk, index: int, against: _Walk, other: int, *, is_left: bool) -> Divergence:

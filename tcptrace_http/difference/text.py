@@ -24,6 +24,8 @@ _SHARE_MIN: Final = 0.005
 _TRANSACTIONS_SHOWN: Final = 10
 _ONE_SIDED_SHOWN: Final = 5
 _NAME_MAX: Final = 40
+#: Where flows part ways: what comes later follows from what came before.
+_DIVERGENCES_SHOWN: Final = 4
 _CAUSES: Final = (
     Heading("cause"),
     Heading("left", is_number=True),
@@ -92,7 +94,7 @@ def explanation(difference: Difference) -> str:
     if abs(top["difference"]) <= abs(more):
         return f"{part} of the {duration(abs(more))} are {top['cause']}{told}."
     back = duration(abs(top["difference"] - more))
-    return f"{top['cause']} alone is {part}{told}; other causes take {back} less."
+    return f"{top['cause']} alone is {part}{told}; other causes give {back} back."
 
 
 def _sides(difference: Difference, width: int) -> Iterator[str]:
@@ -223,7 +225,7 @@ def _divergences(difference: Difference, width: int) -> list[str]:
         f"transaction {it.left_transaction} "
         f"{'' if it.left_transaction == it.right_transaction else f'against {it.right_transaction} '}"
         f"first differs in {'what was sent' if it.cause is None else 'time'}: {it.words}."
-        for it in difference.divergences
+        for it in difference.divergences[:_DIVERGENCES_SHOWN]
     )
     return [title, *(line for words in told for line in _bullet(words, width))]
 
