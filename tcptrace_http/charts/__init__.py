@@ -26,6 +26,7 @@ CHARTS: Final = {
     "waterfall": "the transactions of a retrieval, by what they waited for, with the critical path",
     "waits": "what each transaction waited for",
     "wait-distribution": "how long transactions waited, by cause",
+    "comparison": "what transactions of several captures waited for, side by side",
 }
 
 

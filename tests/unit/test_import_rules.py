@@ -62,6 +62,7 @@ ALLOWED = {
         "difference",
         "detectors",
         "probe",
+        "charts",
         "errors",
         "glossary",
         "peers",
@@ -73,7 +74,7 @@ ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
-    "altair": {"charts", "cli"},
+    "altair": {"charts", "cli", "report"},
     "scapy": set(),
     "dpkt": set(),
     "rich": set(),
