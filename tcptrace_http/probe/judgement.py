@@ -81,6 +81,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     target = target_of(url)
     session = Session(target, Budget(limits or Limits()), paths=paths)
     with ExitStack() as stack:
+        stack.callback(session.close)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-"))
         path = save or Path(folder) / "probe.pcap"
         recording = None
@@ -249,7 +250,7 @@ def _habit_outcomes(session: Session, policy: Policy, names: Sequence[str]) -> I
             name=name,
             level=max((each.level for each in violations), key=GRAVITY.index, default=level),
             status=Status.FAILED if violations else Status.PASSED,
-            message=f"{counted(len(violations), 'kind')} of responses show it" if violations else "no such habit",
+            message=f"in {counted(len(violations), 'kind')} of response" if violations else "no such habit",
             violations=violations,
         )
 
