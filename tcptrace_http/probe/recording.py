@@ -84,7 +84,8 @@ class Recording:
         self._started.wait(_START_SECONDS)
         if self._process.poll() is not None or not self._is_listening:
             self._stop()
-            raise NoRecording(self._messages[-1] if self._messages else "tcpdump does not start")
+            said = self._messages[-1].strip("()") if self._messages else "tcpdump does not start"
+            raise NoRecording(said)
 
     @property
     def _is_listening(self) -> bool:

@@ -153,3 +153,20 @@ def test_folder_that_is_not_there_is_told_before_anything_is_asked(tmp_path, pro
         shown = probed(url + LARGE, "--save", tmp_path / "none" / "kept.pcap")
     assert shown.code == 2
     assert "kept.pcap: No such file or directory" in shown.error
+
+
+def test_without_tcpdump_the_sockets_are_judged(tmp_path, probed, monkeypatch):
+    monkeypatch.setattr("tcptrace_http.probe.recording.shutil.which", lambda *_, **__: None)
+    configuration = named("pieces of 4 kB, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE)
+    assert "no packets were captured (tcpdump is not installed)" in shown.notes
+    assert_told(configuration, shown)
+
+
+def test_interface_that_is_not_there_is_told_and_the_sockets_are_judged(tmp_path, probed):
+    configuration = named("nginx as it comes")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE, "--interface", "nowhere0")
+    assert "no packets were captured (" in shown.notes
+    assert_told(configuration, shown)
