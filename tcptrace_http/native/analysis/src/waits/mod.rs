@@ -28,6 +28,7 @@ use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, Transact
 use crate::observation::observation_point;
 use crate::shared_windows::Sharing;
 use acks::Acks;
+pub use arrivals::Arrivals;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use timeline::{Data, Resent, Route, Timeline, Words};
@@ -391,7 +392,9 @@ impl Waits {
             let question_ns = self.responses.question_takes_ns(asked.bytes);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
-        partition.until(written, Cause::ServerThink, confidence);
+        let held = self.responses.opening_held(first.time_ns);
+        let held = held.unwrap_or(Cause::ServerThink);
+        partition.until(written, held, confidence);
         partition.until(
             thought.earlier(came),
             Cause::SendLimitedBottleneck,
