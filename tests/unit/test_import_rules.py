@@ -32,8 +32,10 @@ ALLOWED = {
         "pages",
         "schema",
         "trace",
+        "views",
         "waits",
     },
+    "views": {"analysis", "errors", "report"},
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "peers": set(),
     "glossary": {"causes", "detectors", "errors", "peers", "rollups", "schema"},
@@ -61,6 +63,7 @@ ALLOWED = {
         "check",
         "detectors",
         "probe",
+        "charts",
         "errors",
         "glossary",
         "inference",
@@ -73,7 +76,7 @@ ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
-    "altair": {"charts", "cli"},
+    "altair": {"charts", "cli", "report"},
     "scapy": set(),
     "dpkt": set(),
     "rich": set(),
@@ -130,7 +133,7 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
     top_level = ast.Module(body=[node for node in ast.parse(path.read_text()).body if not _is_for_types(node)])
     functions_removed = _WithoutFunctions().visit(top_level)
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
-    if part_of(path) in {"report", "check", "probe"}:
+    if part_of(path) in {"report", "check", "probe", "views"}:
         # They are imported where they are used, and may use each other.
         slow -= {name for name in slow if name.startswith(("tcptrace_http.report", "tcptrace_http.check"))}
     if part_of(path) == "inference":

@@ -391,7 +391,9 @@ impl Waits {
             let question_ns = self.responses.question_takes_ns(asked.bytes);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
-        partition.until(written, Cause::ServerThink, confidence);
+        let held = self.responses.opening_held(first.time_ns);
+        let held = held.unwrap_or(Cause::ServerThink);
+        partition.until(written, held, confidence);
         partition.until(
             thought.earlier(came),
             Cause::SendLimitedBottleneck,
