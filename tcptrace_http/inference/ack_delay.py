@@ -56,9 +56,8 @@ def with_phase(stack: Stack, observed: Observed, seen_at: dict[int, int]) -> tup
         return stack, assumed(title, 0, unit="ns", reason="no ACK of the client was delayed")
     period = nanoseconds(delay.period)
     first = observed.packets[0].time
-    # The earliest by which some other came as well: a queue makes single ones late.
     phases = sorted((time - first) % period for _, time, _ in found)
-    phase = phases[len(phases) // 2]
+    phase = _earliest_of_most(phases, period)
     figure = seen(
         title,
         phase,
@@ -67,9 +66,17 @@ def with_phase(stack: Stack, observed: Observed, seen_at: dict[int, int]) -> tup
         unit="ns",
         confidence=len(found) / (len(found) + 1),
         frames=[frame for _, _, frame in found],
-        how=f"median of {len(found)} delayed ACKs, modulo the preset's period, from the first packet on",
+        how=f"where most of {len(found)} delayed ACKs are, modulo the preset's period, from the first packet on",
     )
     return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase))), figure
+
+
+def _earliest_of_most(phases: list[int], period: int) -> int:
+    """The earliest of the shortest arc that holds most of them: queues make single ones late."""
+    around = [*phases, *(phase + period for phase in phases)]
+    most = len(phases) // 2
+    arcs = [(around[start + most] - around[start], around[start]) for start in range(len(phases))]
+    return min(arcs)[1] % period
 
 
 def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[tuple[int, int, int]]:
@@ -80,7 +87,7 @@ def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[tuple[int, int
     for packets in observed.by_flow.values():
         for packet in packets:
             if packet.to_client:
-                if packet.payload:
+                if packet.payload or packet.flags & (SYN | FIN):
                     latest[packet.flow] = seen_at.get(packet.frame, packet.time)
                 continue
             if packet.payload or packet.flags & (SYN | FIN) or packet.ack <= acknowledged.get(packet.flow, 1):

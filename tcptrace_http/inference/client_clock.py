@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.observed import Observed, Packet
 
-__all__ = ["reactions", "sending_time"]
+__all__ = ["departures", "own_sending", "reactions", "sending_time"]
 
 _S: Final = 1_000_000_000
 _BITS_A_BYTE: Final = 8
+# The clock of a capture: packets that are no further apart than it tells came one behind the other.
+_CLOCK: Final = 1_000
 
 
 def sending_time(size: int, rate: int | None) -> int:
@@ -34,3 +36,35 @@ def reactions(observed: Observed, rate: int | None, propagation: int) -> dict[in
             free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
             found[packet.frame] = free + propagation
     return found
+
+
+def departures(observed: Observed, rate: int | None) -> dict[int, int]:
+    """By the frames of the client's packets: when the link had sent them; several may be made at once."""
+    found = {}
+    free = 0
+    for packet in observed.packets:
+        if not packet.to_client:
+            if observed.is_near_client:
+                free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
+            else:
+                free = packet.time
+            found[packet.frame] = free
+    return found
+
+
+def own_sending(observed: Observed, first: Packet, rate: int | None) -> int:
+    """How long before it was seen the client can have sent this packet, the path's propagation aside.
+
+    Near the client no time passes. Elsewhere the link took its time for this packet, and for those of the
+    client that came directly before it, for which it may have waited.
+    """
+    if observed.is_near_client:
+        return 0
+    begin = first.time - sending_time(first.ip_bytes, rate)
+    for packet in reversed(observed.packets[: first.place]):
+        if packet.to_client:
+            continue
+        if packet.time < begin - _CLOCK:
+            break
+        begin = min(begin, packet.time - sending_time(packet.ip_bytes, rate))
+    return first.time - begin

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.plan import HttpVersion
 from reference_sim.scenario import Record
 from reference_sim.strategy import Strategy
-from reference_sim.topology import Unlimited
+from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
 from tcptrace_http.inference.ack_delay import ack_delay, with_phase
 from tcptrace_http.inference.client_clock import reactions
@@ -22,15 +22,17 @@ from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.page import page_of
 from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.processing import processing_times
+from tcptrace_http.inference.queue import queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.synthesis import nearest_run
+from tcptrace_http.inference.writes import write_pattern
 
 if TYPE_CHECKING:
     from reference_sim.page import Page
-    from reference_sim.scenario import Scenario
+    from reference_sim.scenario import Scenario, Writes
     from reference_sim.stack import IdleRestart, Nagle, Stack
     from reference_sim.topology import Network
     from tcptrace_http.analysis import Analysis
@@ -103,7 +105,7 @@ class _Parts:
         plan = strategy.visits(self.page)[0].plan
         return parse_time(self.seen, self.page, plan, self.rate, self.propagation)
 
-    def scenario(self, choice: _Choice, **knobs: object) -> Scenario:
+    def scenario(self, choice: _Choice, *, writes: Writes | None = None, **knobs: object) -> Scenario:
         """One retrieval by this choice; ``knobs`` are of the server's stack."""
         parse = self.parse(choice.strategy).value
         server_stack, client_stack, _ = self.stacks(choice)
@@ -121,10 +123,16 @@ class _Parts:
         )
         heads = min(exchange.head_bytes for exchange in self.seen.exchanges)
         requests = min(exchange.request_bytes for exchange in self.seen.exchanges)
-        product = self.seen.server_software
+        (server,) = made.servers
+        server = replace(
+            server,
+            product=self.seen.server_software or server.product,
+            min_head_bytes=heads,
+            writes=server.writes if writes is None else writes,
+        )
         return replace(
             made,
-            servers=tuple(replace(s, product=product or s.product, min_head_bytes=heads) for s in made.servers),
+            servers=(server,),
             browsers=tuple(replace(browser, min_request_bytes=requests) for browser in made.browsers),
         )
 
@@ -144,8 +152,10 @@ def _infer(what: Observed) -> Inference:
     rate = bottleneck_rate(what)
     bits = rate.value if isinstance(rate.value, int) and rate.value > 0 else None
     way = propagation(what, bits)
+    if rate.is_assumed and bits is not None:
+        way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
-    loss = loss_rate(what)
+    queue, loss = queue_bound(what, bits), loss_rate(what)
     times = processing_times(what, bits, delay)
     parts = _Parts(
         seen=what,
@@ -153,8 +163,9 @@ def _infer(what: Observed) -> Inference:
         network=network_of(
             rate=bits,
             propagation=delay,
-            loss=loss.value if isinstance(loss.value, float) else 0.0,
-            queue=Unlimited(),
+            # What a full queue drops is not lost by chance as well.
+            loss=loss.value if isinstance(loss.value, float) and queue.value is None else 0.0,
+            queue=ByteQueue(limit=queue.value) if isinstance(queue.value, int) else Unlimited(),
         ),
         rate=bits,
         propagation=delay,
@@ -164,16 +175,18 @@ def _infer(what: Observed) -> Inference:
     )
     choice, chosen = _chosen(parts)
     *_, of_ends = parts.stacks(choice)
-    server, knobs = _with_knobs(parts, choice)
+    writes, written = write_pattern(what, lambda writes: parts.scenario(choice, writes=writes))
+    server, knobs = _with_knobs(parts, choice, writes)
     figures = (
-        *(round_trip(what), way, round_trip_spread(what), rate, loss, ack_delay(what, parts.reactions())),
+        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss),
         *(*chosen, _window_of(parts.window, server), *knobs, *of_ends),
+        *(written, ack_delay(what, parts.reactions())),
         *(parts.parse(choice.strategy), *times),
     )
     changed = {
         name: getattr(server, name) for name in KNOBS if getattr(server, name) != getattr(choice.server, name)
     }
-    return Inference(scenario=parts.scenario(choice, **changed), figures=figures)
+    return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
 
 
 def _chosen(parts: _Parts) -> tuple[_Choice, list[Figure]]:
@@ -208,20 +221,20 @@ def _chosen(parts: _Parts) -> tuple[_Choice, list[Figure]]:
     ]
 
 
-def _with_knobs(parts: _Parts, choice: _Choice) -> tuple[Stack, list[Figure]]:
+def _with_knobs(parts: _Parts, choice: _Choice, writes: Writes) -> tuple[Stack, list[Figure]]:
     """The server's stack with those knobs that runs tell."""
     server = choice.server
     figures = []
     for name in KNOBS:
-        figure = knob(parts.seen, name, server, partial(_with_knob, parts, choice, name))
+        figure = knob(parts.seen, name, server, partial(_with_knob, parts, choice, writes, name))
         figures.append(figure)
         if not figure.is_assumed:
             server = replace(server, **{name: type(getattr(server, name))(figure.value)})
     return server, figures
 
 
-def _with_knob(parts: _Parts, choice: _Choice, name: str, value: Nagle | IdleRestart) -> Scenario:
-    return parts.scenario(choice, **{name: value})
+def _with_knob(parts: _Parts, choice: _Choice, writes: Writes, name: str, value: Nagle | IdleRestart) -> Scenario:
+    return parts.scenario(choice, writes=writes, **{name: value})
 
 
 def _window_of(window: Figure, server: Stack) -> Figure:

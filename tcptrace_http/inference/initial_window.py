@@ -23,6 +23,8 @@ _UNIT: Final = "segments"
 _IDLE: Final = 1.5
 _S: Final = 1_000_000_000
 _BITS_A_BYTE: Final = 8
+# A round trip of so many ticks of a timestamps clock tells a burst from what its first ACK released.
+_TICKS: Final = 4
 # The smallest initial window that any standard has allowed (RFC 2001) stands where nothing was seen.
 _LEAST: Final = 1
 
@@ -84,28 +86,47 @@ def first_flight(observed: Observed, packets: list[Packet], first: Packet, rate:
     ack = next((p for p in packets if not p.to_client and p.place > first.place and p.ack > first.seq), None)
     if ack is None:
         return None
-    last_frame = next(
-        (
-            e.response_last_frame
-            for e in observed.exchanges
-            if e.flow == first.flow and e.response_frame == first.frame
-        ),
-        first.frame,
-    )
+    last_frame = next((e.response_last_frame for e in observed.exchanges if e.response_frame == first.frame), 0)
     data = [p for p in packets if p.to_client and p.payload and first.frame <= p.frame <= last_frame]
-    until = ack.time + observed.server_path
-    flight = [p for p in data if p.place < ack.place or p.time < until]
-    later = data[len(flight) :]
-    if any(p.is_resent for p in flight):
+    sent_together = _sent_together(observed, packets, data)
+    if sent_together is not None:
+        flight, is_cut_off = data[:sent_together], sent_together < len(data)
+    else:
+        until = ack.time + observed.server_path
+        if not observed.is_near_client:
+            # What follows a round trip later without any ACK is a probe for a lost tail (RFC 8985, section 7).
+            until = min(until, first.time + observed.server_path + observed.client_path)
+        flight = [p for p in data if p.time < until and (observed.is_near_client or p.place < ack.place)]
+        later = data[len(flight) :]
+        is_cut_off = bool(later) and not _was_busy(observed, flight[-1], later[0], rate)
+    if not flight or any(p.is_resent for p in flight):
         return None
     full = observed.segment_bytes(first.flow)
-    segments = -(-sum(p.payload for p in flight) // full)
     return FirstFlight(
-        segments=segments,
+        segments=-(-sum(p.payload for p in flight) // full),
         # A short segment alone may be a head that was written before its body.
-        is_exact=bool(later) and flight[0].payload == full and not _was_busy(observed, flight[-1], later[0], rate),
+        is_exact=is_cut_off and flight[0].payload == full,
         frames=tuple(p.frame for p in (*flight, ack)),
     )
+
+
+def _sent_together(observed: Observed, packets: list[Packet], data: list[Packet]) -> int | None:
+    """How many of these packets the server's timestamps show to have been sent in one burst.
+
+    What an ACK releases is sent a round trip later at least. None: the clock of the timestamps is too coarse to
+    tell, or there are none (RFC 7323, section 5.4, has it tick once in 1 ms to 1 s).
+    """
+    stamped = [(p.time, p.timestamp) for p in packets if p.to_client and p.timestamp is not None]
+    if not observed.is_near_client or not data or len(stamped) <= 1:
+        return None
+    (begin, first), (end, last) = stamped[0], stamped[-1]
+    if end <= begin:
+        return None
+    ticks_a_round_trip = (last - first) / (end - begin) * (observed.server_path + observed.client_path)
+    if ticks_a_round_trip < _TICKS:
+        return None
+    sent = data[0].timestamp or 0
+    return sum((p.timestamp or 0) - sent < ticks_a_round_trip / 2 for p in data)
 
 
 def _was_busy(observed: Observed, last: Packet, following: Packet, rate: int | None) -> bool:

@@ -23,6 +23,8 @@ __all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Packet", "observed"]
 
 #: The tables of a row each packet that an analysis must have for this.
 NEEDED_TABLES: Final = ("packets", "segments")
+#: Content types that a page can begin with.
+_DOCUMENT: Final = ("text/html", "application/xhtml")
 SYN: Final = 2
 FIN: Final = 1
 RST: Final = 4
@@ -76,6 +78,7 @@ class Exchange:
     head_bytes: int
     body_bytes: int
     request_frame: int
+    request_last_frame: int
     response_frame: int
     response_last_frame: int
     is_pipelined: bool
@@ -148,7 +151,9 @@ def observed(analysis: Analysis, *, retrieval: int | None = None) -> Observed:
     chosen = retrievals.filter(pl.col("retrieval") == retrieval)
     if chosen.is_empty():
         raise ScenarioError(f"there are {retrievals.height} retrievals, and none has the number {retrieval}")
-    members = analysis.retrieval_transactions.filter(pl.col("retrieval") == retrieval)
+    members = analysis.retrieval_transactions.filter(
+        pl.col("retrieval").is_in(_parts_of_page(analysis, retrieval))
+    )
     server = analysis.flows.filter(pl.col("flow") == chosen["flow"][0])["server"][0]
     flows = analysis.flows.filter(
         pl.col("flow").is_in(members["flow"].unique().to_list()), pl.col("server") == server
@@ -159,9 +164,39 @@ def observed(analysis: Analysis, *, retrieval: int | None = None) -> Observed:
         packets=tuple(_packets(analysis, flows["flow"].to_list(), origin)),
         exchanges=tuple(_exchanges(analysis, members, flows["flow"].to_list(), origin)),
         flows={row["flow"]: row for row in _physical(flows).to_dicts()},
-        elapsed=int(chosen["elapsed"].to_physical()[0]),
+        elapsed=_elapsed(members),
         server_software=_software(analysis, flows["flow"].to_list()),
     )
+
+
+def _parts_of_page(analysis: Analysis, retrieval: int) -> list[int]:
+    """The retrieval, with those of its client before or after it that are one page with it.
+
+    Over a slow path a page has silences, and without a Referer nothing ties its parts together. A part that
+    begins with what is no document goes on with the page before: pages begin with documents.
+    """
+    import polars as pl
+
+    types = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "content_type")
+    rows = (
+        analysis.retrievals.join(types, on=["flow", "transaction"], how="left")
+        .filter(pl.col("client") == pl.col("client").filter(pl.col("retrieval") == retrieval).first())
+        .sort("retrieval")
+        .select("retrieval", "content_type")
+        .rows()
+    )
+    pages: list[list[int]] = []
+    for number, kind in rows:
+        if not pages or kind is None or kind.startswith(_DOCUMENT):
+            pages.append([])
+        pages[-1].append(number)
+    return next(page for page in pages if retrieval in page)
+
+
+def _elapsed(members: pl.DataFrame) -> int:
+    """Nanoseconds from the first SYN or request to the last byte."""
+    times = _physical(members.select("start", "end")).rows()
+    return int(max(end for _, end in times) - min(start for start, _ in times))
 
 
 def _physical(frame: pl.DataFrame) -> pl.DataFrame:
@@ -235,6 +270,7 @@ def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: 
         head_bytes=row["response_header_bytes"] or 0,
         body_bytes=row["response_body_bytes"] or 0,
         request_frame=row["request_frame"],
+        request_last_frame=row["request_last_frame"],
         response_frame=row["response_first_frame"],
         response_last_frame=row["response_last_frame"],
         is_pipelined=bool(row["pipelined"]),

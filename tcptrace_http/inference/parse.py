@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.page import Constant
 from reference_sim.plan import Bytes, Complete
-from tcptrace_http.inference.client_clock import reactions, sending_time
+from tcptrace_http.inference.client_clock import own_sending, reactions
 from tcptrace_http.inference.figure import Figure, assumed, seen
 
 if TYPE_CHECKING:
@@ -54,10 +54,8 @@ def parse_time(observed: Observed, page: Page, plan: Plan, rate: int | None, pro
 
 def _own_sending(observed: Observed, exchange: Exchange, rate: int | None) -> int:
     """What the link takes for the SYN or request before it is seen."""
-    if observed.is_near_client:
-        return 0
     first = next(p for p in observed.by_flow[exchange.flow] if not p.to_client and p.time >= exchange.start)
-    return sending_time(first.ip_bytes, rate)
+    return own_sending(observed, first, rate)
 
 
 def _known(observed: Observed, page: Page, after: After, seen_at: dict[int, int]) -> int | None:

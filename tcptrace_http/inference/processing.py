@@ -9,7 +9,7 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.inference.client_clock import sending_time
+from tcptrace_http.inference.client_clock import departures, sending_time
 from tcptrace_http.inference.figure import Figure, assumed, seen
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ _ALONE: Final = 0.95
 def processing_times(observed: Observed, rate: int | None, propagation: int) -> tuple[Figure, ...]:
     """Nanoseconds for each exchange, in their order."""
     packets = {packet.frame: packet for packet in observed.packets}
-    found = [_processing(observed, exchange, packets, rate, propagation) for exchange in observed.exchanges]
+    left = departures(observed, rate)
+    found = [_processing(observed, exchange, packets, left, rate, propagation) for exchange in observed.exchanges]
     alone = [time for time, is_alone in found if is_alone]
     usual = round(median(alone)) if alone else min((time for time, _ in found), default=0)
     return tuple(
@@ -55,14 +56,19 @@ def _figure(number: int, exchange: Exchange, value: int, longest: int, *, is_alo
 
 
 def _processing(
-    observed: Observed, exchange: Exchange, packets: dict[int, Packet], rate: int | None, propagation: int
+    observed: Observed,
+    exchange: Exchange,
+    packets: dict[int, Packet],
+    left: dict[int, int],
+    rate: int | None,
+    propagation: int,
 ) -> tuple[int, bool]:
     """The time, and whether nothing else can be part of it."""
-    elapsed = exchange.response_start - exchange.request_end
+    elapsed = exchange.response_start - left[exchange.request_last_frame]
     is_alone = not exchange.is_pipelined
     if observed.is_near_client:
         request, answer = packets[exchange.request_frame], packets[exchange.response_frame]
-        elapsed -= propagation + sending_time(request.ip_bytes + answer.ip_bytes, rate)
+        elapsed -= propagation + sending_time(answer.ip_bytes, rate)
         between = observed.packets[request.place + 1 : answer.place]
         is_alone = is_alone and not any(p.to_client and p.flow != exchange.flow for p in between)
     return max(elapsed, 0), is_alone

@@ -38,6 +38,8 @@ _BAND: Final = 1.03
 # A faster band is the rate if it has this part of the most common one's bytes: the slower ones are the
 # sender's pace then.
 _ENOUGH: Final = 0.25
+# The confidence of one pair alone: nothing confirms it.
+_ONE_PAIR: Final = 0.3
 # From this confidence on, no other method is asked.
 _SURE: Final = 0.5
 # A client that acknowledges two segments at a time does so at least every so many ACKs.
@@ -72,11 +74,20 @@ def bottleneck_rate(observed: Observed) -> Figure:
         if back is not None and (found is None or found.confidence < _SURE):
             found = replace(back, confidence=min(back.confidence, _SURE), how=f"{back.how}, of the client")
     if found is not None and (least is None or _float(found.value) >= _float(least.value) / _BAND):
-        return found
+        return found if found.confidence > _ONE_PAIR else _of_one_pair(found)
     if least is not None:
         return least
     return assumed(
         _NAME, None, reason="no two packets of the server came back to back: the links take no time", unit="b/s"
+    )
+
+
+def _of_one_pair(found: Figure) -> Figure:
+    """One pair may have been sent apart, and shows no more than that the link is no slower."""
+    return replace(
+        assumed(_NAME, found.value, reason="a single pair of packets may have been sent apart", low=found.low),
+        unit="b/s",
+        frames=found.frames,
     )
 
 
@@ -102,7 +113,7 @@ def _by_dispersion(
         low=round(min(rates)),
         high=round(max(rates)),
         unit="b/s",
-        confidence=(0.3 + 0.7 * min(len(band) - 1, _MANY) / _MANY) * (0.7 + 0.3 * share),
+        confidence=(_ONE_PAIR + (1 - _ONE_PAIR) * min(len(band) - 1, _MANY) / _MANY) * (0.7 + 0.3 * share),
         frames=[pair.frame for pair in band],
         how=f"dispersion of {len(band)} of {len(usable)} {of_what} behind each other",
     )
