@@ -121,9 +121,10 @@ def judged(
         verdict = Verdict.NOT_REPRODUCED
     if verdict is Verdict.NOT_REPRODUCED and not remarks:
         raise ValueError("what is not reproduced has a reason")
-    asked = "all figures are" if share == 1 else f"at least {share:.0%} of the figures are ({share_reason})"
+    asked = "all figures" if share == 1 else f"at least {100 * share:.0f} % of the figures"
+    why = f" ({share_reason})" if share < 1 else ""
     rule = (
-        f"reproduced where {asked} within the first tolerance, in shape where as many are within the second;"
-        f" of {len(verdicts)} here {same} and {alike}"
+        f"reproduced where {asked} are within the first tolerance, in shape where as many are within the second"
+        f"{why}; of {len(verdicts)} here {same} and {alike}"
     )
     return Judgement(verdict=verdict, comparisons=comparisons, rule=rule, remarks=remarks)

@@ -21,6 +21,7 @@ from tcptrace_http.cli.analyze import analyze
 from tcptrace_http.cli.check import check
 from tcptrace_http.cli.diff import diff
 from tcptrace_http.cli.explain import explain
+from tcptrace_http.cli.infer import infer
 from tcptrace_http.cli.init import init
 from tcptrace_http.cli.plot import plot
 from tcptrace_http.cli.probe import probe
@@ -58,6 +59,7 @@ commands.add_command(analyze)
 commands.add_command(check)
 commands.add_command(diff)
 commands.add_command(explain)
+commands.add_command(infer)
 commands.add_command(init)
 commands.add_command(plot)
 commands.add_command(probe)
