@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from tcptrace_http.cli.completion import files
+
 __all__ = ["diff"]
 
 _PAIR: Final = ":"
@@ -32,8 +34,8 @@ class _Numbers(click.ParamType[int | tuple[int, int]]):
 
 
 @click.command()
-@click.argument("left", metavar="MEASURED")
-@click.argument("right", metavar="MODELLED")
+@click.argument("left", metavar="MEASURED", shell_complete=files)
+@click.argument("right", metavar="MODELLED", shell_complete=files)
 @click.option(
     "--retrieval",
     type=_Numbers(),
@@ -62,11 +64,16 @@ def diff(
     format_name: str,
     output: str,
 ) -> None:
-    """Compare two sides: where the time differs, split by cause, exactly.
+    r"""Compare two sides: where the time differs, split by cause, exactly.
 
     Each side is a capture (pcap or pcapng), or a scenario file (.toml), which is simulated and captured at its
     client. Differences are left less right. Captures before and after a change of configuration can be compared
     as well as a capture with a model.
+
+    \b
+    Examples:
+      tcptrace-http diff before.pcap after.pcap
+      tcptrace-http diff measured.pcapng model.toml --retrieval 0
     """
     from tcptrace_http.difference import diff as compared
 
