@@ -11,14 +11,15 @@ RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude re
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http end_to_end
 FUZZ_FOUND := target/fuzz-corpus
-# Programs that the tests compare with or start; Debian's packages have the same names (ns2: ns).
-TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd zstd ns2 chromium
+# Programs that the tests compare with or start, by their Debian packages (package:program where they differ).
+TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd iproute2:ip zstd ns2:ns chromium xvfb:Xvfb xplot-xplot.org:xplot.org \
+	x11-apps:xwd zsh fish
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 # A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test test-all lint fmt gen bench bench-simulator fuzz properties clean
+.PHONY: help build tools test test-all lint fmt gen bench bench-simulator fuzz properties notebooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,7 +32,8 @@ $(VENV)/.installed: $(SOURCES)
 build: $(VENV)/.installed ## install the package with its tests' tools in .venv
 
 tools: ## install from Debian what the tests compare with, where it is missing
-	@missing=; for tool in $(TOOLS); do command -v $${tool%2} >/dev/null || missing="$$missing $$tool"; done; \
+	@missing=; for tool in $(TOOLS); do \
+		command -v $${tool#*:} >/dev/null || missing="$$missing $${tool%:*}"; done; \
 	if [ -n "$$missing" ]; then \
 		$(AS_ROOT) apt-get update -qq && \
 		$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
@@ -64,6 +66,9 @@ gen: build ## write the generated files anew
 	$(BIN)/python tests/generate/rows.py
 	$(BIN)/python tests/generate/catalogue.py
 	$(BIN)/python tests/generate/readme.py
+
+notebooks: build ## run the notebooks and store what they show
+	$(BIN)/python -m tests.notebooks.execution
 
 # An editable installation starts slower than the one that users have.
 bench: ## speed and memory against tcptrace and tshark

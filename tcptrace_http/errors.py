@@ -11,6 +11,7 @@
     ├── PolicyError               a policy that cannot be used: file, line, the nearest valid name
     ├── ProbeError                a server that cannot be probed: address and reason
     ├── ScenarioError             a simulation that cannot be: file, field, what to do
+    ├── NothingToDraw             a chart of what the analysis does not have
     ├── MissingExtra              a library that a feature needs is not installed
     ├── UnknownName               a name that `explain` or `scan` does not know
     └── StaleNativeCore           the compiled core is missing, or is not of this version
@@ -25,6 +26,7 @@ __all__ = [
     "FilterError",
     "MalformedCapture",
     "MissingExtra",
+    "NothingToDraw",
     "PolicyError",
     "ProbeError",
     "ScenarioError",
@@ -117,6 +119,10 @@ def _scenario_error(what: str, field: str, path: str) -> ScenarioError:
 
 class UnknownName(TcptraceError):
     """A name that is no detector, cause, table, column or anomaly, nor a part of a simulation."""
+
+
+class NothingToDraw(TcptraceError):
+    """A chart of a flow, retrieval or direction that the analysis does not have, or of a table without rows."""
 
 
 class MissingExtra(TcptraceError):

@@ -414,6 +414,11 @@ _SEGMENTS: Final = Table(
         ("acked_by_frame", "u64?~", "Frame that first acknowledged all of it"),
         ("rtt", "duration?~", "Round trip from this segment to that ACK, by Karn's rule"),
         ("wire_segments", "u32", "Segments it was on the wire: over 1 for offload super-segments"),
+        (
+            "sack_edges",
+            "list_u64",
+            "Left and right edges of its SACK blocks, relative as ack is; 0 before the initial number",
+        ),
     ),
     on_request=True,
 )

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 CAPTURES_VARIABLE = "TCPTRACE_HTTP_CAPTURES"
@@ -44,3 +49,11 @@ def captures(request: pytest.FixtureRequest) -> Path:
 def sample_traces() -> Path:
     """The captures in the repository."""
     return REPOSITORY / "sample_traces"
+
+
+@pytest.fixture
+def _interrupts() -> Iterator[None]:
+    """Ctrl-C interrupts, also where a shell started the tests in the background: it has them ignore SIGINT."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -9,11 +9,13 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "DIRECTION_COLOURS",
     "GROUPS",
     "GROUP_COLOURS",
     "HEIGHT",
     "MARKS_MAX",
     "WIDTH",
+    "directed",
     "group_of_cause",
     "group_scale",
     "milliseconds",
@@ -42,6 +44,7 @@ GROUP_COLOURS: Final = {
     "unexplained": "#555555",
 }
 GROUPS: Final = tuple(GROUP_COLOURS)
+DIRECTION_COLOURS: Final = {"server to client": "#0072b2", "client to server": "#e69f00"}
 _GROUP_OF: Final = {
     "stall": "stall",
     "server": "server",
@@ -62,6 +65,13 @@ def group_of_cause(column: str = "cause") -> pl.Expr:
 
     first = pl.col(column).cast(pl.String).str.split(".").list.first()
     return first.replace_strict(_GROUP_OF, default="unexplained").alias("group")
+
+
+def directed(name: str) -> pl.Expr:
+    """The column ``direction`` in words, as ``name``."""
+    import polars as pl
+
+    return pl.col("direction").cast(pl.String).str.replace_all("_", " ").alias(name)
 
 
 def group_scale(groups: pl.Series) -> alt.Scale:

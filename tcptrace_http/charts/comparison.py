@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.charts._theme import GROUPS, WIDTH, group_of_cause, milliseconds, titled
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +24,13 @@ def draw(waits: Mapping[str, pl.DataFrame]) -> alt.LayerChart:
 
     ``waits`` are the tables of that name, by what they are called in the chart.
 
-    :raises ValueError: there are no waits, or more than four tables.
+    :raises NothingToDraw: there are no waits, or there is one table, or more than four.
     """
     import altair as alt
     import polars as pl
 
-    if not waits or len(waits) > len(_COLOURS) or all(table.is_empty() for table in waits.values()):
-        raise ValueError("a comparison is of two to four tables of waits that are not empty")
+    if not 1 < len(waits) <= len(_COLOURS) or all(table.is_empty() for table in waits.values()):
+        raise NothingToDraw("a comparison is of two to four captures with transactions")
     means = pl.concat([_means(table).with_columns(capture=pl.lit(name)) for name, table in waits.items()])
     order = [group for group in GROUPS if group in set(means["group"])]
     chart = (
@@ -42,7 +43,7 @@ def draw(waits: Mapping[str, pl.DataFrame]) -> alt.LayerChart:
             color=alt.Color(
                 "capture:N", scale=alt.Scale(domain=list(waits), range=list(_COLOURS[: len(waits)])), title=None
             ),
-            tooltip=["capture", "group", alt.Tooltip("mean:Q", format=",.3f", title="ms"), "transactions"],
+            tooltip=["capture", "group", alt.Tooltip("mean:Q", format=",.3f", title="ms"), "transactions:Q"],
         )
         .properties(width=WIDTH - 120, height=_ROW * len(order))
     )

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from tcptrace_http.charts._theme import HEIGHT, MARKS_MAX, WIDTH, seconds, span, titled
+from tcptrace_http.charts._theme import (
+    DIRECTION_COLOURS,
+    HEIGHT,
+    MARKS_MAX,
+    WIDTH,
+    directed,
+    seconds,
+    span,
+    titled,
+)
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -12,60 +22,73 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_COLOURS: Final = {"server to client": "#0072b2", "client to server": "#e69f00"}
-
 
 def draw(segments: pl.DataFrame, *, flow: int) -> alt.LayerChart:
-    """One point a segment that was acknowledged; of many, the least and the greatest of each interval.
+    """One point a segment that was acknowledged; of many, a bar from the least to the greatest of an interval.
 
     Near the client the times of its own segments are round trips, and those of the server's are its delayed ACKs.
 
-    :raises ValueError: no segment of the flow was acknowledged.
+    :raises NothingToDraw: no segment of the flow was acknowledged.
     """
     import altair as alt
+
+    samples, note = _binned(_samples(segments, flow))
+    base = alt.Chart(samples).encode(
+        x=alt.X("time:Q", title="time (s)"),
+        color=alt.Color(
+            "of:N",
+            scale=alt.Scale(domain=list(DIRECTION_COLOURS), range=list(DIRECTION_COLOURS.values())),
+            title="segments",
+        ),
+        tooltip=[
+            alt.Tooltip("time:Q", format=".6f", title="time (s)"),
+            alt.Tooltip("least:Q", format=",.3f", title="least (ms)"),
+            alt.Tooltip("greatest:Q", format=",.3f", title="greatest (ms)"),
+            alt.Tooltip("frame:Q", title="greatest: frame"),
+            alt.Tooltip("acked_by_frame:Q", title="greatest: ACK's frame"),
+            "segments:Q",
+        ],
+    )
+    bars = base.mark_rule(strokeWidth=1.5, opacity=0.5).encode(
+        y=alt.Y("least:Q", title="until acknowledged (ms)"), y2="greatest:Q"
+    )
+    points = base.mark_circle(size=18, opacity=0.7).encode(y="greatest:Q")
+    chart = alt.layer(bars, points).properties(width=WIDTH, height=HEIGHT)
+    return titled(chart, f"Time until segments of flow {flow} were acknowledged", note)
+
+
+def _samples(segments: pl.DataFrame, flow: int) -> pl.DataFrame:
     import polars as pl
 
-    own = segments.filter(pl.col("flow") == flow, pl.col("rtt").is_not_null())
-    if own.is_empty():
-        raise ValueError(f"flow {flow} has no segments that were acknowledged")
-    origin = segments.filter(flow=flow)["time"].min()
-    points = own.select(
+    own = segments.filter(flow=flow)
+    acknowledged = own.filter(pl.col("rtt").is_not_null())
+    if acknowledged.is_empty():
+        raise NothingToDraw(f"flow {flow} has no segments that were acknowledged")
+    return acknowledged.select(
         "frame",
         "acked_by_frame",
-        seconds("time", origin).alias("time"),
+        seconds("time", own["time"].min()).alias("time"),
         (pl.col("rtt").dt.total_nanoseconds() / 1e6).alias("rtt"),
-        pl.col("direction").cast(pl.String).str.replace_all("_", " ").alias("of"),
+        directed("of"),
     )
-    shown, note = _thinned(points)
-    chart = (
-        alt.Chart(shown)
-        .mark_circle(size=18, opacity=0.7)
-        .encode(
-            x=alt.X("time:Q", title="time (s)"),
-            y=alt.Y("rtt:Q", title="until acknowledged (ms)"),
-            color=alt.Color(
-                "of:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())), title="segments"
-            ),
-            tooltip=[
-                alt.Tooltip("time:Q", format=".6f", title="time (s)"),
-                alt.Tooltip("rtt:Q", format=",.3f", title="ms"),
-                "frame",
-                alt.Tooltip("acked_by_frame:Q", title="ACK's frame"),
-            ],
-        )
-        .properties(width=WIDTH, height=HEIGHT)
-    )
-    return titled(alt.layer(chart), f"Time until segments of flow {flow} were acknowledged", note)
 
 
-def _thinned(points: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+def _binned(samples: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     import polars as pl
 
-    if points.height <= MARKS_MAX:
-        return points, ""
-    width = span(points["time"]) / (MARKS_MAX // 4)
-    grouped = points.group_by((pl.col("time") // width).alias("bin"), "of", maintain_order=True)
-    least = grouped.agg(pl.all().get(pl.col("rtt").arg_min()))
-    greatest = grouped.agg(pl.all().get(pl.col("rtt").arg_max()))
-    shown = pl.concat([least, greatest]).drop("bin")
-    return shown, f"{points.height:,} samples: the least and the greatest of each {width * 1e3:.3g} ms"
+    if samples.height <= MARKS_MAX:
+        return samples.with_columns(least="rtt", greatest="rtt", segments=pl.lit(1)).drop("rtt"), ""
+    width = span(samples["time"]) / (MARKS_MAX // len(DIRECTION_COLOURS) - 1)
+    worst = pl.col("rtt").arg_max()
+    shown = (
+        samples.group_by((pl.col("time") // width).alias("bin"), "of", maintain_order=True)
+        .agg(
+            pl.col("time").min(),
+            pl.col("rtt").min().alias("least"),
+            pl.col("rtt").max().alias("greatest"),
+            pl.col("frame", "acked_by_frame").get(worst),
+            pl.len().alias("segments"),
+        )
+        .drop("bin")
+    )
+    return shown, f"{samples.height:,} segments: from the least to the greatest of each {width * 1e3:.3g} ms"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.charts._theme import HEIGHT, WIDTH, seconds, titled
+from tcptrace_http.charts._theme import DIRECTION_COLOURS, HEIGHT, WIDTH, directed, seconds, titled
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _INTERVALS: Final = 200
-_COLOURS: Final = {"server to client": "#0072b2", "client to server": "#e69f00"}
+#: A rate over less than this is that of a burst on the link, not one at which anything was carried.
+_INTERVAL_MIN_S: Final = 1e-3
 _MEGA: Final = 1e6
 _BITS: Final = 8
 
@@ -21,45 +23,66 @@ _BITS: Final = 8
 def draw(segments: pl.DataFrame, *, flow: int | None = None) -> alt.LayerChart:
     """Megabits of payload a second, retransmissions in them, in 200 intervals of the time shown.
 
-    :raises ValueError: there is no payload.
+    :raises NothingToDraw: there is no payload.
     """
     import altair as alt
-    import polars as pl
 
-    own = segments.filter(pl.col("payload_bytes") > 0)
-    own = own if flow is None else own.filter(flow=flow)
-    if own.is_empty():
-        raise ValueError("there is no payload" if flow is None else f"flow {flow} has no payload")
-    origin = own["time"].min()
-    timed = own.select(
-        seconds("time", origin).alias("time"),
-        pl.col("payload_bytes").cast(pl.Int64).alias("bytes"),
-        pl.col("direction").cast(pl.String).str.replace_all("_", " ").alias("direction"),
-    )
-    width = max(float(timed["time"].max()) / _INTERVALS, 1e-6)  # type: ignore[arg-type]
-    rates = (
-        timed.group_by((pl.col("time") // width).cast(pl.Int64).alias("bin"), "direction")
-        .agg(pl.col("bytes").sum())
-        .with_columns(time=pl.col("bin") * width, rate=pl.col("bytes") * _BITS / width / _MEGA)
-        .sort("direction", "bin")
-    )
+    rates, width = _rates(segments, flow)
     chart = (
         alt.Chart(rates)
-        .mark_bar()
+        .mark_bar(opacity=0.75)
         .encode(
             x=alt.X("time:Q", title="time (s)"),
+            x2="until:Q",
             y=alt.Y("rate:Q", title="payload (Mb/s)", stack=None),
+            y2=alt.Y2Datum(0),
             color=alt.Color(
-                "direction:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())), title=None
+                "direction:N",
+                scale=alt.Scale(domain=list(DIRECTION_COLOURS), range=list(DIRECTION_COLOURS.values())),
+                title=None,
             ),
             tooltip=[
                 alt.Tooltip("time:Q", format=".3f", title="time (s)"),
                 alt.Tooltip("rate:Q", format=",.3f", title="Mb/s"),
-                "bytes",
+                "bytes:Q",
                 "direction",
+                "segments:Q",
+                alt.Tooltip("frame:Q", title="first frame"),
+                alt.Tooltip("last_frame:Q", title="last frame"),
             ],
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
     what = "all flows" if flow is None else f"flow {flow}"
     return titled(alt.layer(chart), f"Payload of {what}", f"Intervals of {width * 1e3:.3g} ms")
+
+
+def _rates(segments: pl.DataFrame, flow: int | None) -> tuple[pl.DataFrame, float]:
+    """A row an interval and direction, and the length of an interval in seconds."""
+    import polars as pl
+
+    own = segments.filter(pl.col("payload_bytes") > 0)
+    own = own if flow is None else own.filter(flow=flow)
+    if own.is_empty():
+        raise NothingToDraw("there is no payload" if flow is None else f"flow {flow} has no payload")
+    timed = own.select(
+        "frame",
+        seconds("time", own["time"].min()).alias("time"),
+        pl.col("payload_bytes").cast(pl.Int64).alias("bytes"),
+        directed("direction"),
+    )
+    width = max(float(timed["time"].max()) / _INTERVALS, _INTERVAL_MIN_S)  # type: ignore[arg-type]
+    # The last moment belongs to the last interval.
+    interval = (pl.col("time") // width).cast(pl.Int64).clip(upper_bound=_INTERVALS - 1).alias("bin")
+    rates = timed.group_by(interval, "direction").agg(
+        pl.col("bytes").sum(),
+        pl.len().alias("segments"),
+        pl.col("frame").min(),
+        pl.col("frame").max().alias("last_frame"),
+    )
+    start = pl.col("bin") * width
+    rate = pl.col("bytes") * _BITS / width / _MEGA
+    # The greater direction first, so that the other is in front of it.
+    return rates.with_columns(time=start, until=start + width, rate=rate).sort(
+        "direction", "bin", descending=[True, False]
+    ), width

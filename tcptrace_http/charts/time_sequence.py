@@ -19,6 +19,7 @@ from tcptrace_http.charts._theme import (
     span,
     titled,
 )
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,10 +27,19 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-_KINDS: Final = {"data": "#0072b2", "retransmission": "#d55e00", "out of order": "#cc79a7"}
+_KINDS: Final = {"data": "#0072b2", "retransmission": "#d55e00", "out of order": "#cc79a7", "SACK": "#e69f00"}
 _LINES: Final = {"ACK": "#009e73", "window": "#999999"}
 #: Above the data there is room for labels, and for a window that limits.
 _ROOM: Final = 1.3
+#: It can be read on white, on a shade and on a dark page.
+_LABEL_COLOUR: Final = "#d55e00"
+#: Labels that can be read; of more findings there is one for each kind.
+_LABELS_MAX: Final = 6
+#: Labels of findings close together stand below each other.
+_LABEL_ROWS: Final = 4
+_LABEL_STEP: Final = 0.06
+#: So near an end, as a part of the graph, a centred label could leave it.
+_NEAR_AN_END: Final = 0.2
 _OTHER: Final = {"server_to_client": "client_to_server", "client_to_server": "server_to_client"}
 
 
@@ -46,32 +56,35 @@ def draw(
     Of more segments than can be told apart those of an interval are one mark from the least to the greatest
     sequence number; retransmissions stay marks of their own kind.
 
-    :raises ValueError: the flow has no segments, or there is no such direction.
+    :raises NothingToDraw: the flow has no segments, or there is no such direction.
     """
     import altair as alt
     import polars as pl
 
     if direction not in _OTHER:
-        raise ValueError(f"there is no direction {direction!r}; it is one of {', '.join(_OTHER)}")
+        raise NothingToDraw(f"there is no direction {direction!r}; it is one of {', '.join(_OTHER)}")
     own = segments.filter(flow=flow)
     if own.is_empty():
-        raise ValueError(f"flow {flow} has no segments")
+        raise NothingToDraw(f"flow {flow} has no segments")
     origin = own["time"].min()
     is_sent = pl.col("direction").cast(pl.String) == direction
     sent = _sent(own.filter(is_sent, pl.col("payload_bytes") > 0), origin)
     lines = _lines(own.filter(~is_sent), origin)
-    marks, note = _marks(sent)
+    marks, note = _marks(pl.concat([sent, _selective_acks(own.filter(~is_sent), origin)]))
     top = _top(marks, lines)
+    shades, unshaded = _shades(waits.filter(flow=flow), origin)
     layers = [
-        *_shades(waits.filter(flow=flow), origin),
+        *shades,
         _line_layer(lines, top),
         _mark_layer(marks, top),
-        *_labels(findings.filter(flow=flow), origin, top),
+        *_labels(findings.filter(flow=flow), own, origin, top),
     ]
     is_beyond = not lines.is_empty() and float(lines["sequence"].max()) > top  # type: ignore[arg-type]
     beyond = "The window line is above the graph in part" if is_beyond else ""
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT).resolve_scale(color="independent")
-    return titled(chart, f"Time-sequence graph of flow {flow}, {direction.replace('_', ' ')}", note, beyond)
+    return titled(
+        chart, f"Time-sequence graph of flow {flow}, {direction.replace('_', ' ')}", note, unshaded, beyond
+    )
 
 
 def _top(marks: pl.DataFrame, lines: pl.DataFrame) -> float:
@@ -99,27 +112,53 @@ def _sent(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
     )
 
 
+def _selective_acks(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
+    """A mark a SACK block, where and when the receiver reported it (RFC 2018)."""
+    import polars as pl
+
+    edges = (
+        acks.filter(pl.col("sack_edges").list.len() > 0)
+        .select(
+            "frame",
+            seconds("time", origin).alias("time"),
+            pl.col("sack_edges").list.gather_every(2).alias("low"),
+            pl.col("sack_edges").list.gather_every(2, 1).alias("high"),
+        )
+        .explode("low", "high")
+    )
+    return edges.with_columns(pl.col("low", "high").cast(pl.Int64), kind=pl.lit("SACK"))
+
+
 def _lines(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
-    """The ACK line and the window line; where many ACKs are in one interval, the last of them."""
+    """The ACK line and the window line; where many ACKs are in one interval, the last of them and their number."""
     import polars as pl
 
     points = acks.filter(pl.col("ack").is_not_null()).select(
         seconds("time", origin).alias("time"),
+        "frame",
+        pl.lit(1, pl.UInt32).alias("ACKs"),
         pl.col("ack").cast(pl.Int64).alias("ACK"),
         (pl.col("ack").cast(pl.Int64) + pl.col("window_bytes").cast(pl.Int64)).alias("window"),
     )
     if points.height > MARKS_MAX:
-        width = span(points["time"]) / MARKS_MAX
-        points = points.group_by((pl.col("time") // width).alias("bin"), maintain_order=True).last().drop("bin")
-    return points.unpivot(index="time", variable_name="line", value_name="sequence").drop_nulls()
+        # One interval fewer, for the last moment has one of its own.
+        width = span(points["time"]) / (MARKS_MAX - 1)
+        points = (
+            points.group_by((pl.col("time") // width).alias("bin"), maintain_order=True)
+            .agg(pl.all().exclude("ACKs").last(), pl.col("ACKs").sum())
+            .drop("bin")
+        )
+    return points.unpivot(
+        index=["time", "frame", "ACKs"], variable_name="line", value_name="sequence"
+    ).drop_nulls()
 
 
 def _marks(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     import polars as pl
 
     if sent.height <= MARKS_MAX:
-        return sent.with_columns(segments=pl.lit(1), last_frame=pl.col("frame")), ""
-    width = span(sent["time"]) / MARKS_MAX
+        return sent.with_columns(segments=pl.lit(1, pl.UInt32), last_frame=pl.col("frame")), ""
+    width = span(sent["time"]) / (MARKS_MAX - 1)
     bins = (pl.col("time") // width).alias("bin")
     marks = (
         sent.group_by(bins, "kind")
@@ -132,19 +171,19 @@ def _marks(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
             pl.len().alias("segments"),
         )
         .drop("bin")
-        .sort("time")
+        .sort("time", "kind")
     )
-    note = f"{sent.height:,} segments, drawn as {marks.height:,} intervals of {width * 1e3:.3g} ms"
+    note = f"{sent.height:,} segments and SACK blocks, those of a kind and {width * 1e3:.3g} ms as one mark"
     return marks, note
 
 
-def _shades(waits: pl.DataFrame, origin: Any) -> list[alt.Chart]:
-    """What the time of transactions went to, behind the segments; only what is long enough to be seen."""
+def _shades(waits: pl.DataFrame, origin: Any) -> tuple[list[alt.Chart], str]:
+    """What the time of transactions went to, behind the segments: the longest; and what the others are."""
     import altair as alt
     import polars as pl
 
     if waits.is_empty():
-        return []
+        return [], ""
     spans = waits.select(
         seconds("start", origin).alias("start"),
         seconds("end", origin).alias("end"),
@@ -155,8 +194,10 @@ def _shades(waits: pl.DataFrame, origin: Any) -> list[alt.Chart]:
         "last_frame",
     )
     spans = spans.with_columns(milliseconds=(pl.col("end") - pl.col("start")) * 1e3)
-    spans = spans.sort("milliseconds", descending=True).head(MARKS_MAX)
-    return [
+    spans = spans.sort("milliseconds", "start", descending=[True, False])
+    shorter = spans.slice(MARKS_MAX)
+    spans = spans.head(MARKS_MAX)
+    drawn: alt.Chart = (
         alt.Chart(spans)
         .mark_rect(opacity=0.18)
         .encode(
@@ -171,7 +212,10 @@ def _shades(waits: pl.DataFrame, origin: Any) -> list[alt.Chart]:
                 "last_frame",
             ],
         )
-    ]
+    )
+    if shorter.is_empty():
+        return [drawn], ""
+    return [drawn], f"{shorter.height:,} waits, none over {shorter['milliseconds'][0]:.3g} ms, are not shaded"
 
 
 def _axis(field: str, top: float) -> alt.Y:
@@ -185,13 +229,22 @@ def _line_layer(lines: pl.DataFrame, top: float) -> alt.Chart:
 
     drawn: alt.Chart = (
         alt.Chart(lines)
-        .mark_line(interpolate="step-after", strokeWidth=1, clip=True)
+        .mark_line(interpolate="step-after", strokeWidth=1, clip=True, point="transparent")
         .encode(
             x=alt.X("time:Q", title="time (s)"),
             y=_axis("sequence:Q", top),
             color=alt.Color(
-                "line:N", scale=alt.Scale(domain=list(_LINES), range=list(_LINES.values())), title="receiver"
+                "line:N",
+                scale=alt.Scale(domain=list(_LINES), range=list(_LINES.values())),
+                legend=alt.Legend(title="receiver", symbolType="stroke"),
             ),
+            tooltip=[
+                alt.Tooltip("time:Q", format=".6f", title="time (s)"),
+                "line",
+                alt.Tooltip("sequence:Q", format=","),
+                "frame:Q",
+                "ACKs:Q",
+            ],
         )
     )
     return drawn
@@ -202,7 +255,7 @@ def _mark_layer(marks: pl.DataFrame, top: float) -> alt.Chart:
 
     drawn: alt.Chart = (
         alt.Chart(marks)
-        .mark_rule(strokeWidth=2, strokeCap="butt")
+        .mark_rule(strokeCap="butt", clip=True)
         .encode(
             x=alt.X("time:Q", title="time (s)"),
             y=_axis("low:Q", top),
@@ -210,6 +263,8 @@ def _mark_layer(marks: pl.DataFrame, top: float) -> alt.Chart:
             color=alt.Color(
                 "kind:N", scale=alt.Scale(domain=list(_KINDS), range=list(_KINDS.values())), title="segments"
             ),
+            # What was reported lies over what was sent: both are to be seen.
+            strokeWidth=alt.condition("datum.kind === 'SACK'", alt.value(1), alt.value(2)),
             tooltip=[
                 alt.Tooltip("time:Q", format=".6f", title="time (s)"),
                 "kind",
@@ -224,50 +279,70 @@ def _mark_layer(marks: pl.DataFrame, top: float) -> alt.Chart:
     return drawn
 
 
-def _labels(findings: pl.DataFrame, origin: Any, top: float) -> list[alt.Chart]:
-    """The names of what was found, over the time that it took; of many, one name for all of a kind."""
+def _labels(findings: pl.DataFrame, segments: pl.DataFrame, origin: Any, top: float) -> list[alt.Chart]:
+    """The names of what was found, over its frames; of many, one name for all of a kind.
+
+    Near an end of the graph a name goes towards the middle, so that it stays within.
+    """
     import altair as alt
     import polars as pl
 
-    found = findings.filter(pl.col("start").is_not_null(), pl.col("lost") > pl.duration()).select(
-        pl.col("detector").cast(pl.String),
-        seconds("start", origin).alias("start"),
-        milliseconds(pl.col("lost")).alias("lost"),
-        "summary",
-        "first_frame",
-        "last_frame",
-    )
+    found = _found(findings, segments.select("frame", seconds("time", origin).alias("time")))
     if found.is_empty():
         return []
-    if found.height > _LABELS_MAX:
-        found = found.group_by("detector", maintain_order=True).agg(
-            pl.format("{} times {}", pl.len(), pl.col("detector").first()).alias("named"),
-            pl.col("start").min(),
-            ((pl.col("start").max() - pl.col("start").min()) * 1e3 + pl.col("lost").last()).alias("over"),
-            pl.col("lost").sum(),
-            pl.col("summary").first(),
-            pl.col("first_frame").min(),
-            pl.col("last_frame").max(),
-        )
-    else:
-        found = found.with_columns(named=pl.col("detector"), over=pl.col("lost"))
-    labels = found.sort("start").select(
-        (pl.col("start") + pl.col("over") / 2e3).alias("time"),
+    end = float(segments.select(seconds("time", origin).max()).item())
+    at = (pl.col("start") + pl.col("end")) / 2
+    labels = found.sort("start", "named").select(
+        at.alias("time"),
         (top * (1 - _LABEL_STEP * (pl.int_range(pl.len()) % _LABEL_ROWS))).alias("sequence"),
         pl.format("{}: {} ms", "named", pl.col("lost").round(0).cast(pl.Int64)).alias("label"),
+        pl.when(at < end * _NEAR_AN_END)
+        .then(pl.lit("left"))
+        .when(at > end * (1 - _NEAR_AN_END))
+        .then(pl.lit("right"))
+        .otherwise(pl.lit("center"))
+        .alias("align"),
         "summary",
         "first_frame",
         "last_frame",
     )
     drawn: alt.Chart = (
         alt.Chart(labels)
-        .mark_text(align="center", baseline="top", fontSize=12, fontWeight="bold", color="#8a3c00")
+        .mark_text(
+            align=alt.ExprRef("datum.align"), baseline="top", fontSize=12, fontWeight="bold", color=_LABEL_COLOUR
+        )
         .encode(x="time:Q", y="sequence:Q", text="label:N", tooltip=["summary", "first_frame", "last_frame"])
     )
     return [drawn]
 
 
-_LABELS_MAX: Final = 6
-#: Labels of findings close together stand below each other.
-_LABEL_ROWS: Final = 4
-_LABEL_STEP: Final = 0.06
+def _found(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
+    """The findings that cost time, from their first frame to their last; of many, a row for each kind."""
+    import polars as pl
+
+    moments = (
+        times.rename({"frame": f"{end}_frame", "time": name})
+        for end, name in (("first", "start"), ("last", "end"))
+    )
+    found = findings.filter(pl.col("lost") > pl.duration()).select(
+        pl.col("detector").cast(pl.String).alias("named"),
+        milliseconds(pl.col("lost")).alias("lost"),
+        "summary",
+        "first_frame",
+        "last_frame",
+    )
+    for of_frames in moments:
+        found = found.join(of_frames, on=of_frames.columns[0])
+    if found.height <= _LABELS_MAX:
+        return found
+    return (
+        found.group_by("named", maintain_order=True)
+        .agg(
+            pl.len().alias("count"),
+            pl.col("lost").sum(),
+            pl.col("summary").first(),
+            pl.col("first_frame", "start").min(),
+            pl.col("last_frame", "end").max(),
+        )
+        .with_columns(named=pl.format("{} times {}", "count", "named"))
+    )

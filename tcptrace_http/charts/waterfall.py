@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.charts._theme import WIDTH, group_of_cause, group_scale, seconds, titled
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _ROW: Final = 18
-#: Rows that are drawn one by one: a page of more is drawn to the same height with thinner rows.
-_ROWS_TALL: Final = 120
+#: Rows that can be read one by one. Of a larger page each row is the mean of as many transactions in a row.
+_ROWS_MAX: Final = 150
 _NAME: Final = 60
 
 
@@ -31,21 +32,38 @@ def draw(
 ) -> alt.LayerChart:
     """The waterfall of one retrieval.
 
-    :raises ValueError: there is no such retrieval.
+    :raises NothingToDraw: there is no such retrieval, or nothing of it took time.
     """
     import altair as alt
 
     members = retrieval_transactions.filter(retrieval=retrieval).select("flow", "transaction")
     if members.is_empty():
-        raise ValueError(f"there is no retrieval {retrieval}")
+        raise NothingToDraw(f"there is no retrieval {retrieval}")
     rows = _rows(members, transactions)
     spans = waits.join(rows, on=["flow", "transaction"])
-    origin = min(filter(None, (spans["start"].min(), rows["request_time"].min())))  # type: ignore[type-var]
+    if spans.is_empty():
+        raise NothingToDraw(f"nothing of retrieval {retrieval} took any time")
+    origin = spans["start"].min()
     shown = _spans(spans, origin)
+    note = ""
+    if rows.height > _ROWS_MAX:
+        shown, note = _means(shown), _note(rows.height)
     path = _path(critical_path.filter(retrieval=retrieval), rows, origin)
-    step = _ROW if rows.height <= _ROWS_TALL else max(2, _ROWS_TALL * _ROW // rows.height)
-    y = alt.Y("name:N", sort=rows["name"].to_list(), title=None, axis=alt.Axis(labelLimit=320, labelOverlap=True))
-    bars = (
+    names = rows["name"].unique(maintain_order=True).to_list()
+    y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=320))
+    chart = alt.layer(_bars(shown, y), *_marked(path, y)).properties(width=WIDTH - 160, height=len(names) * _ROW)
+    about = "The black line is the critical path: what the page's end waited for"
+    return titled(chart, f"Waterfall of retrieval {retrieval}: {rows.height:,} transactions", about, note)
+
+
+def _note(count: int) -> str:
+    return f"{count:,} transactions: a row is the mean of several, asked for one after the other"
+
+
+def _bars(shown: pl.DataFrame, y: alt.Y) -> alt.Chart:
+    import altair as alt
+
+    drawn: alt.Chart = (
         alt.Chart(shown)
         .mark_bar(height=alt.RelativeBandSize(0.7))
         .encode(
@@ -57,47 +75,52 @@ def draw(
                 "name",
                 "cause",
                 alt.Tooltip("milliseconds:Q", format=",.3f", title="ms"),
-                "first_frame",
-                "last_frame",
+                "transactions:Q",
+                alt.Tooltip("first_frame:Q", title="first frame"),
+                alt.Tooltip("last_frame:Q", title="last frame"),
             ],
         )
     )
-    marked = (
-        alt.Chart(path)
-        .mark_rule(strokeWidth=3, color="#000000")
-        .encode(
-            x="start:Q",
-            x2="end:Q",
-            y=y,
-            tooltip=["name", "cause", alt.Tooltip("milliseconds:Q", format=",.3f", title="ms")],
-        )
+    return drawn
+
+
+def _marked(path: pl.DataFrame, y: alt.Y) -> list[alt.Chart]:
+    """The critical path: black with a white seam, which is seen on every bar and on a dark page too."""
+    import altair as alt
+
+    line = alt.Chart(path).encode(
+        x=alt.X("start:Q", title="time (s)"),
+        x2="end:Q",
+        y=y,
+        tooltip=["name", "cause", alt.Tooltip("milliseconds:Q", format=",.3f", title="ms"), "steps:Q"],
     )
-    chart = alt.layer(bars, marked).properties(width=WIDTH - 160, height=rows.height * step)
-    note = "The black line is the critical path: what the page's end waited for"
-    return titled(chart, f"Waterfall of retrieval {retrieval}: {rows.height} transactions", note)
+    return [line.mark_rule(strokeWidth=5, color="#ffffff"), line.mark_rule(strokeWidth=2.5, color="#000000")]
 
 
 def _rows(members: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
-    """The transactions in the order in which they were asked for, each with a name of its own."""
+    """The transactions in the order in which they were asked for, each with the name of its row."""
     import polars as pl
 
-    target = pl.col("target").fill_null("?").str.slice(0, _NAME)
-    return (
+    rows = (
         members.join(transactions.rename({"index": "transaction"}), on=["flow", "transaction"])
         .sort("request_time", "flow", "transaction")
-        .select(
-            "flow",
-            "transaction",
-            "request_time",
-            pl.format("{}.{} {}", "flow", "transaction", target).alias("name"),
-        )
+        .with_columns(place=pl.int_range(pl.len()))
     )
+    if rows.height <= _ROWS_MAX:
+        name = pl.format("{}.{} {}", "flow", "transaction", pl.col("target").fill_null("?").str.slice(0, _NAME))
+    else:
+        place = pl.col("place") + 1
+        row = pl.col("place") * _ROWS_MAX // pl.len()
+        name = pl.format("{} to {}", place.min().over(row), place.max().over(row))
+    return rows.select("flow", "transaction", name.alias("name"))
 
 
 def _spans(waits: pl.DataFrame, origin: Any) -> pl.DataFrame:
     import polars as pl
 
     return waits.select(
+        "flow",
+        "transaction",
         "name",
         seconds("start", origin).alias("start"),
         seconds("end", origin).alias("end"),
@@ -105,19 +128,55 @@ def _spans(waits: pl.DataFrame, origin: Any) -> pl.DataFrame:
         group_of_cause(),
         "first_frame",
         "last_frame",
+        transactions=pl.lit(1, pl.UInt32),
     ).with_columns(milliseconds=(pl.col("end") - pl.col("start")) * 1e3)
 
 
-def _path(steps: pl.DataFrame, rows: pl.DataFrame, origin: Any) -> pl.DataFrame:
+def _means(spans: pl.DataFrame) -> pl.DataFrame:
+    """The spans of rows of several transactions: from their mean start, the mean time of each cause.
+
+    Causes stand in the order in which they began, on average.
+    """
     import polars as pl
 
+    key = ["flow", "transaction"]
+    begun = spans.group_by("name", *key).agg(pl.col("start").min())
+    rows = begun.group_by("name").agg(pl.col("start").mean().alias("begun"), pl.len().alias("transactions"))
+    length = pl.col("milliseconds") / 1e3
+    of_causes = (
+        spans.drop("transactions")
+        .group_by("name", "cause", "group", maintain_order=True)
+        .agg(
+            pl.col("start").mean().alias("order"),
+            length.sum().alias("length"),
+            pl.col("first_frame").min(),
+            pl.col("last_frame").max(),
+        )
+        .join(rows, on="name", maintain_order="left")
+        .with_columns(length=pl.col("length") / pl.col("transactions"))
+        .sort("name", "order", "cause")
+    )
+    end = pl.col("begun") + pl.col("length").cum_sum().over("name")
+    return of_causes.with_columns(start=end - pl.col("length"), end=end, milliseconds=pl.col("length") * 1e3).drop(
+        "begun", "order", "length"
+    )
+
+
+def _path(steps: pl.DataFrame, rows: pl.DataFrame, origin: Any) -> pl.DataFrame:
+    """The critical path: its steps that follow each other in one row as one line."""
+    import polars as pl
+
+    causes = pl.col("cause").cast(pl.String).unique(maintain_order=True).str.join(", ")
     return (
         steps.join(rows, on=["flow", "transaction"])
-        .select(
-            "name",
-            seconds("start", origin).alias("start"),
-            seconds("end", origin).alias("end"),
-            pl.col("cause").cast(pl.String),
+        .sort("start")
+        .group_by("name", pl.col("name").rle_id().alias("run"), maintain_order=True)
+        .agg(
+            seconds("start", origin).min().alias("start"),
+            seconds("end", origin).max().alias("end"),
+            causes,
+            pl.len().alias("steps"),
         )
+        .drop("run")
         .with_columns(milliseconds=(pl.col("end") - pl.col("start")) * 1e3)
     )

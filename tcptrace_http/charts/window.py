@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.charts._theme import HEIGHT, MARKS_MAX, WIDTH, seconds, span, titled
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -20,14 +21,14 @@ def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_clien
 
     Where more segments are in an interval than can be drawn, the greatest flight and the least window of it.
 
-    :raises ValueError: the flow has no segments.
+    :raises NothingToDraw: the flow has no segments.
     """
     import altair as alt
     import polars as pl
 
     own = segments.filter(flow=flow)
     if own.is_empty():
-        raise ValueError(f"flow {flow} has no segments")
+        raise NothingToDraw(f"flow {flow} has no segments")
     origin = own["time"].min()
     is_sent = pl.col("direction").cast(pl.String) == direction
     flight = _series(
@@ -35,35 +36,52 @@ def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_clien
     )
     window = _series(own.filter(~is_sent), "window_bytes", origin, "receive window")
     both = pl.concat([flight, window])
-    note = "" if own.height <= MARKS_MAX else f"{own.height:,} segments: the greatest flight of each interval"
     chart = (
         alt.Chart(both)
-        .mark_line(interpolate="step-after", strokeWidth=1.5)
+        .mark_line(interpolate="step-after", strokeWidth=1.5, point="transparent")
         .encode(
             x=alt.X("time:Q", title="time (s)"),
             y=alt.Y("bytes:Q", title="bytes"),
             color=alt.Color(
-                "line:N", scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())), title=None
+                "line:N",
+                scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())),
+                legend=alt.Legend(title=None, symbolType="stroke"),
             ),
-            tooltip=[alt.Tooltip("time:Q", format=".6f", title="time (s)"), "line", "bytes", "frame"],
+            tooltip=[
+                alt.Tooltip("time:Q", format=".6f", title="time (s)"),
+                "line",
+                alt.Tooltip("bytes:Q", format=","),
+                "frame:Q",
+                "segments:Q",
+            ],
         )
         .properties(width=WIDTH, height=HEIGHT)
+    )
+    note = (
+        f"{own.height:,} segments: the greatest flight and the least window of each interval"
+        if both.height < own.height and int(both["segments"].max()) > 1  # type: ignore[arg-type]
+        else ""
     )
     return titled(alt.layer(chart), f"Bytes in flight of flow {flow}, {direction.replace('_', ' ')}", note)
 
 
 def _series(segments: pl.DataFrame, column: str, origin: Any, name: str) -> pl.DataFrame:
+    """The points of a line; of an interval with several the one that tells most, and how many there were."""
     import polars as pl
 
     points = segments.select(
-        seconds("time", origin).alias("time"), pl.col(column).cast(pl.Int64).alias("bytes"), "frame"
+        seconds("time", origin).alias("time"),
+        pl.col(column).cast(pl.Int64).alias("bytes"),
+        "frame",
+        segments=pl.lit(1, pl.UInt32),
     )
     if points.height > MARKS_MAX:
-        width = span(points["time"]) / MARKS_MAX
+        # One interval fewer, for the last moment has one of its own.
+        width = span(points["time"]) / (MARKS_MAX - 1)
         extreme = pl.col("bytes").arg_max() if column == "flight_bytes" else pl.col("bytes").arg_min()
         points = (
             points.group_by((pl.col("time") // width).alias("bin"), maintain_order=True)
-            .agg(pl.all().get(extreme))
+            .agg(pl.col("time", "bytes", "frame").get(extreme), pl.len().alias("segments"))
             .drop("bin")
         )
     return points.with_columns(line=pl.lit(name))

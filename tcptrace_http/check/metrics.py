@@ -127,7 +127,12 @@ _ALL: Final = (
         "from the last byte of a request to the first byte of its response",
         _between("request_last_time", "response_first_time"),
     ),
-    Metric("elapsed", Unit.NANOSECONDS, "how long a transaction took in all", _between("start_time", "end_time")),
+    Metric(
+        "elapsed",
+        Unit.NANOSECONDS,
+        "how long a transaction took in all, with the handshake it waited for and its last ACK",
+        _between("start_time", "end_time"),
+    ),
     Metric(
         "send",
         Unit.NANOSECONDS,

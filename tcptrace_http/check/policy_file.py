@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 PRESETS: Final = {
     "recommended": "what certainly costs: stalls of TCP with HTTP fail, what costs elsewhere is a warning",
     "strict": "every finding fails, also structure that cost nothing here",
-    "lan": "for captures on loopback or a LAN: short round trips hide what costs on a WAN, so structure counts",
+    "lan": "for captures on loopback or a LAN: short round trips hide what costs on a WAN, so segments count",
     "satellite": "for long round trips: whole round trips lost fail, single milliseconds do not",
 }
 _LEVELS: Final = {"off": Level.OFF, "warn": Level.WARNING, "warning": Level.WARNING, "error": Level.ERROR}
@@ -337,7 +337,7 @@ def _known(table: Mapping[str, Any], names: Iterable[str], what: str, *keys: str
 
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     near = get_close_matches(name, sorted(known), n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else f" (there is {', '.join(sorted(known))})"
+    hint = f"; did you mean '{near[0]}'?" if near else f" (there is {', '.join(sorted(known))})"
     return f"there is no {what} {name!r}{hint}"
 
 

@@ -1,4 +1,4 @@
-"""``tcptrace-http plot``: one chart of a capture, as HTML, SVG, PNG or Vega-Lite."""
+"""``tcptrace-http plot``: one chart of a capture, or of several to compare, as HTML, SVG, PNG or Vega-Lite."""
 
 from __future__ import annotations
 
@@ -7,27 +7,31 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tcptrace_http.cli.progress import Progress
-from tcptrace_http.errors import MissingExtra
+from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.progress import Progress, Working
+from tcptrace_http.errors import MissingExtra, NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from tcptrace_http.analysis import Analysis
 
 __all__ = ["plot"]
 
 #: As ``CHARTS`` of :mod:`tcptrace_http.charts` has them; a test compares. Importing it takes time.
 CHART_NAMES: Final = (
     *("time-sequence", "window", "rtt", "throughput"),
-    *("waterfall", "waits", "wait-distribution"),
+    *("waterfall", "waits", "wait-distribution", "comparison"),
 )
 _OF_FLOWS: Final = ("time-sequence", "window", "rtt", "throughput")
 _WITH_DIRECTION: Final = ("time-sequence", "window")
+_COMPARISON: Final = "comparison"
 _SUFFIXES: Final = (".html", ".svg", ".png", ".json")
 
 
 @click.command()
 @click.argument("chart", type=click.Choice(CHART_NAMES), metavar="CHART")
-@click.argument("capture", metavar="CAPTURE")
+@click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True, shell_complete=files)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="A file .html, .svg, .png or .json."
 )
@@ -43,14 +47,14 @@ _SUFFIXES: Final = (".html", ".svg", ".png", ".json")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     chart: str,
-    capture: str,
+    captures: tuple[str, ...],
     output: Path,
     flow: int | None,
     retrieval: int | None,
     direction: str | None,
     quiet: bool,
 ) -> None:
-    r"""Draw one chart of a capture.
+    r"""Draw one chart of a capture, or a comparison of two to four.
 
     \b
     time-sequence      segments, ACKs and windows of a flow, with stalls shaded and labelled
@@ -60,24 +64,46 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     waterfall          the transactions of a retrieval, with the critical path
     waits              what each transaction waited for
     wait-distribution  how long transactions waited, by cause
+    comparison         what transactions of several captures waited for, side by side
 
     \b
     Examples:
       tcptrace-http plot time-sequence slow.pcapng -o slow.html
       tcptrace-http plot waterfall page.pcap --retrieval 2 -o page.svg
+      tcptrace-http plot comparison before.pcap after.pcap -o change.png
     """
     if output.suffix not in _SUFFIXES:
         raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
+    if chart != _COMPARISON and len(captures) > 1:
+        raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)
+    _needs_extras(output)
+    analyses = [_analysed(capture, chart, quiet=quiet) for capture in captures]
+    with Working("drawing the chart", quiet=quiet):
+        try:
+            drawn = (
+                _compared(captures, analyses) if chart == _COMPARISON else analyses[0].plot.chart(chart, **options)
+            )
+        except NothingToDraw as error:
+            raise click.UsageError(f"{', '.join(captures)}: {error}") from None
+        _save(drawn, output)
+
+
+def _analysed(capture: str, chart: str, *, quiet: bool) -> Analysis:
     from tcptrace_http import analysis
 
+    tables = {"segments"} if chart in _OF_FLOWS else set()
     with Progress(quiet=quiet) as progress:
-        whole = analysis.analyze(capture, tables={"segments"}, statistics=False, progress=progress)
-    try:
-        drawn = whole.plot.chart(chart, **options)
-    except ValueError as error:
-        raise click.UsageError(f"{capture}: {error}") from None
-    _save(drawn, output)
+        return analysis.analyze(capture, tables=tables, statistics=False, progress=progress)
+
+
+def _compared(captures: tuple[str, ...], analyses: list[Analysis]) -> alt.LayerChart:
+    """The captures by their file names, or by their paths where two have the same."""
+    from tcptrace_http.charts import comparison
+
+    names = [Path(capture).name for capture in captures]
+    names = names if len(set(names)) == len(names) else list(captures)
+    return comparison.draw({name: each.waits for name, each in zip(names, analyses, strict=True)})
 
 
 def _options(chart: str, **asked: Any) -> dict[str, Any]:
@@ -94,16 +120,22 @@ def _options(chart: str, **asked: Any) -> dict[str, Any]:
     return given
 
 
-def _save(drawn: alt.LayerChart, output: Path) -> None:
-    """Write the file; HTML has all it needs in it."""
+def _needs_extras(output: Path) -> None:
+    """What draws must be there before a large capture is read."""
     from importlib.util import find_spec
 
+    for module in ("altair",) if output.suffix == ".json" else ("altair", "vl_convert"):
+        if find_spec(module) is None:
+            raise MissingExtra(f"{output.suffix} needs {module}: pip install 'tcptrace-http[charts]'")
+
+
+def _save(drawn: alt.LayerChart, output: Path) -> None:
+    """Write the file; HTML has all it needs in it."""
     if output.suffix == ".json":
         output.write_text(drawn.to_json(), encoding="utf-8")
-        return
-    if find_spec("vl_convert") is None:
-        raise MissingExtra(f"{output.suffix} needs vl-convert: pip install 'tcptrace-http[charts]'")
-    if output.suffix == ".html":
-        drawn.save(str(output), inline=True)
+    elif output.suffix == ".html":
+        from tcptrace_http.report.html.chart_page import chart_page
+
+        output.write_text(chart_page(drawn), encoding="utf-8")
     else:
         drawn.save(str(output), scale_factor=2 if output.suffix == ".png" else 1)

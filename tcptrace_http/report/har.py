@@ -8,9 +8,13 @@ nanoseconds after its start.
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, quote
+
+from tcptrace_http.rollups import HAR_TIMINGS, har_timings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -24,6 +28,11 @@ _NOT_APPLICABLE: Final = -1
 _MILLISECOND: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _OPTIONAL_TIMES: Final = ("blocked", "dns", "connect")
+#: A target in absolute form (RFC 9112, section 3.2.2): a URI, not a path with one in its query.
+_ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+#: Reserved characters, and the percent sign of what is escaped already (RFC 3986, section 2).
+_URI_CHARACTERS: Final = ":/?#@!$&'()*+,;=%"
+_HOST_CHARACTERS: Final = ":[]!$&'()*+,;=%"
 
 
 def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
@@ -48,19 +57,20 @@ def document(analyses: Iterable[Analysis]) -> dict[str, Any]:
 
 
 def _pages(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
-    for row in analysis.retrievals.iter_rows(named=True):
+    import polars as pl
+
+    moments = pl.col("start", "elapsed").to_physical().name.suffix("_ns")
+    for row in analysis.retrievals.with_columns(moments).iter_rows(named=True):
         yield {
-            "startedDateTime": _moment(_nanoseconds(row["start"])),
+            "startedDateTime": _moment(row["start_ns"]),
             "id": _page_id(number, row["retrieval"]),
             "title": row["url"] or "",
-            "pageTimings": {"onContentLoad": _NOT_APPLICABLE, "onLoad": _duration(row["elapsed"])},
+            "pageTimings": {"onContentLoad": _NOT_APPLICABLE, "onLoad": _duration(row["elapsed_ns"])},
         }
 
 
 def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
     import polars as pl
-
-    from tcptrace_http.rollups import har_timings
 
     key = ["flow", "transaction"]
     of_flows = analysis.flows.select("flow", "server", "server_port", "client_port")
@@ -70,7 +80,7 @@ def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
         .join(har_timings(analysis.waits), on=key, how="left")
         .join(of_flows, on="flow", how="left")
         .join(of_pages, on=key, how="left")
-        .with_columns(pl.col("start_time", "end_time").to_physical().name.suffix("_ns"))
+        .with_columns(pl.col("start_time").to_physical().alias("start_time_ns"), pl.col(HAR_TIMINGS).to_physical())
     )
     waits = _waits(analysis)
     for row in rows.sort("start_time_ns", *key).iter_rows(named=True):
@@ -114,7 +124,7 @@ def _entry(row: Mapping[str, Any], waits: list[dict[str, Any]], number: int) -> 
 
 def _timings(row: Mapping[str, Any]) -> dict[str, float]:
     """The six; what is no time of this transaction is -1 where HAR allows that."""
-    made = {name: _duration(row[name]) for name in ("blocked", "dns", "connect", "send", "wait", "receive")}
+    made = {name: _duration(row[name]) for name in HAR_TIMINGS}
     made["connect"] = _NOT_APPLICABLE if row["reused_connection"] else made["connect"]
     return {
         name: value if value != _NOT_APPLICABLE or name in _OPTIONAL_TIMES else 0.0 for name, value in made.items()
@@ -166,33 +176,30 @@ def _headers(fields: Mapping[str, str | None]) -> list[dict[str, str]]:
 
 
 def _query(target: str | None) -> list[dict[str, str]]:
-    from urllib.parse import parse_qsl
-
     query = (target or "").partition("?")[2]
     return [{"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True)]
 
 
 def _url(row: Mapping[str, Any]) -> str:
+    """The target URI (RFC 9112, section 3.3), whatever bytes the request had: what no URI may have is escaped."""
     target = row["target"] or "/"
-    if "://" in target:
-        return str(target)
+    if _ABSOLUTE.match(target):
+        return quote(target, safe=_URI_CHARACTERS)
     address = f"[{row['server']}]" if ":" in (row["server"] or "") else row["server"]
-    authority = row["host"] or f"{address}:{row['server_port']}"
-    return f"http://{authority}{target}"
+    authority = quote(row["host"], safe=_HOST_CHARACTERS) if row["host"] else f"{address}:{row['server_port']}"
+    if row["method"] == "CONNECT" or target == "*":
+        return f"http://{authority}"
+    path = target if target.startswith("/") else f"/{target}"
+    return f"http://{authority}{quote(path, safe=_URI_CHARACTERS)}"
 
 
 def _size(count: int | None) -> int:
     return _NOT_APPLICABLE if count is None else int(count)
 
 
-def _duration(length: timedelta | None) -> float:
+def _duration(nanoseconds: int | None) -> float:
     """Milliseconds, or -1 of what is not known."""
-    return _NOT_APPLICABLE if length is None else length / timedelta(milliseconds=1)
-
-
-def _nanoseconds(moment: datetime) -> int:
-    stamped = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (stamped - _EPOCH) // timedelta(microseconds=1) * 1000
+    return _NOT_APPLICABLE if nanoseconds is None else nanoseconds / _MILLISECOND
 
 
 def _moment(nanoseconds: int | None) -> str:

@@ -2,7 +2,8 @@
 
 One file a flow and direction that carried payload. White are segments with an arrow at each end, red with
 R retransmissions, magenta with O what came out of order; green is the ACK line, with a tick at each duplicate;
-yellow is the window that was offered. Findings are labelled in orange, at the time they begin.
+purple with S are SACK blocks; yellow is the window that was offered. Findings are labelled in orange, at the time
+they begin. Sequence numbers are relative to the initial one, as in all our tables.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ _DIRECTIONS: Final = {
 _SECOND: Final = 1_000_000_000
 _MICROSECOND: Final = 1_000
 _SEQUENCE_BITS: Final = 32
+_SYN: Final = 2
+#: They stand after the payload.
+_LAST: Final = ((1, "FIN"), (4, "RST"))
 
 
 def write(analysis: Analysis, folder: Path) -> list[Path]:
@@ -36,8 +40,9 @@ def write(analysis: Analysis, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     segments = analysis.segments.with_columns(pl.col("time").to_physical(), pl.col("direction").cast(pl.String))
+    of_flows = segments.partition_by("flow", as_dict=True, maintain_order=True)
     for flow in analysis.flows.iter_rows(named=True):
-        own = segments.filter(flow=flow["flow"])
+        own = of_flows.get((flow["flow"],), segments.clear())
         found = analysis.findings.filter(flow=flow["flow"])
         for direction, (_, suffix) in _DIRECTIONS.items():
             if own.filter(pl.col("direction") == direction, pl.col("payload_bytes") > 0).is_empty():
@@ -57,10 +62,11 @@ def _graph(flow: dict[str, Any], segments: pl.DataFrame, findings: pl.DataFrame,
     server = f"{flow['server']}:{flow['server_port']}"
     ends = (client, server) if direction == "client_to_server" else (server, client)
     yield "timeval unsigned"
-    yield from ("title", f"{ends[0]}_==>_{ends[1]} (time sequence graph)", "xlabel", "Time")
-    yield from ("ylabel", "Sequence Number")
+    yield from ("title", f"{ends[0]}_==>_{ends[1]} (time sequence graph)", "xlabel", "time")
+    yield from ("ylabel", "sequence number")
     acks = segments.filter(pl.col("direction") == _DIRECTIONS[direction][0])
     yield from _receiver(acks)
+    yield from _selective_acks(acks)
     yield from _sender(segments.filter(pl.col("direction") == direction))
     if direction == "server_to_client":
         yield from _labels(findings, segments)
@@ -71,24 +77,25 @@ def _sender(segments: pl.DataFrame) -> Iterator[str]:
     columns = ("time", "seq", "payload_bytes", "flags", "is_retransmission", "is_out_of_order")
     for time, seq, length, flags, again, out_of_order in segments.select(columns).iter_rows():
         at = _time(time)
+        # A SYN takes a number of its own, before the payload (RFC 7413).
+        start = seq + bool(flags & _SYN)
+        if flags & _SYN:
+            yield from _marked(at, seq, "SYN")
+        for bit, name in _LAST:
+            if flags & bit:
+                yield from _marked(at, start + length, name)
         if not length:
-            yield from _handshake(at, seq, flags)
             continue
         colour, letter = ("red", "R") if again else ("magenta", "O") if out_of_order else ("white", "")
-        low, high = _wrapped(seq), _wrapped(seq + length)
+        low, high = _wrapped(start), _wrapped(start + length)
         yield colour
         yield from (f"darrow {at} {low}", f"uarrow {at} {high}", f"line {at} {low} {at} {high}")
         if letter:
             yield from (f"atext {at} {high}", letter)
 
 
-_FIN, _SYN, _RST = 1, 2, 4
-
-
-def _handshake(at: str, seq: int, flags: int) -> Iterator[str]:
-    for bit, letters in ((_SYN, "SYN"), (_FIN, "FIN"), (_RST, "RST")):
-        if flags & bit:
-            yield from ("orange", f"diamond {at} {_wrapped(seq)}", f"atext {at} {_wrapped(seq)}", letters)
+def _marked(at: str, sequence: int, name: str) -> Iterator[str]:
+    yield from ("orange", f"diamond {at} {_wrapped(sequence)}", f"atext {at} {_wrapped(sequence)}", name)
 
 
 def _receiver(acks: pl.DataFrame) -> Iterator[str]:
@@ -103,6 +110,15 @@ def _receiver(acks: pl.DataFrame) -> Iterator[str]:
             yield f"dtick {_time(later[0])} {_wrapped(later[1])}"
         if earlier[2] is not None and later[2] is not None:
             yield from ("yellow", *_step(earlier[0], later[0], earlier[1] + earlier[2], later[1] + later[2]))
+
+
+def _selective_acks(acks: pl.DataFrame) -> Iterator[str]:
+    """The SACK blocks at the time they were reported, as tcptrace draws them."""
+    for time, edges in acks.select("time", "sack_edges").iter_rows():
+        for low, high in zip(edges[::2], edges[1::2], strict=True):
+            at, left, right = _time(time), _wrapped(low), _wrapped(high)
+            yield from ("purple", f"line {at} {left} {at} {right}", f"htick {at} {left}", f"htick {at} {right}")
+            yield from (f"atext {at} {right}", "S")
 
 
 def _step(start: int, end: int, before: int, after: int) -> Iterable[str]:

@@ -47,6 +47,7 @@ def test_a_second_call_simulates_nothing(cli, tmp_path, monkeypatch):
     assert len(examples.CALLS) == 8
 
 
+@pytest.mark.usefixtures("_interrupts")
 def test_an_interrupt_ends_with_130_and_the_next_call_goes_on(cli, tmp_path, monkeypatch):
     examples.CALLS.clear()
     monkeypatch.setattr(registry, "experiments", lambda: {"H1": experiment("H1", examples.interrupts_here)})

@@ -1,23 +1,82 @@
-"""The code of every notebook runs, from its own folder, in one namespace."""
+"""Every notebook runs in a kernel of its own, and gives what is stored in it."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+import nbformat
 import pytest
+from nbformat import NotebookNode
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+from .execution import NOTEBOOKS, executed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
+#: It runs every day, the others take some ten seconds each.
+QUICK = "first_look"
+#: A code host shows no larger one.
+BYTES_MAX = 1_000_000
 
 
-@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
-def test_the_cells_of_a_notebook_run_and_have_their_outputs(
-    notebook: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(NOTEBOOKS)
-    cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
-    namespace: dict[str, object] = {}
-    for cell in cells:
-        exec(compile("".join(cell["source"]), notebook.name, "exec"), namespace)
-    assert cells
-    assert all(cell["outputs"] for cell in cells)
+def notebooks() -> list[object]:
+    return [
+        pytest.param(path, id=path.stem, marks=[] if path.stem == QUICK else [pytest.mark.slow]) for path in PATHS
+    ]
+
+
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def shape_and_text(cell: NotebookNode) -> list[tuple[str, frozenset[str], str]]:
+    """Of each output of a cell the kind, the formats, and the text unless a picture is better."""
+    return [
+        (each.output_type, frozenset(each.get("data", ())), text_of(each)) for each in merged_streams(cell.outputs)
+    ]
+
+
+def text_of(output: NotebookNode) -> str:
+    data = output.get("data", {})
+    return "" if "image/png" in data else str(data.get("text/plain", output.get("text", "")))
+
+
+def merged_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """What a cell prints comes in one piece or in several, as it happens."""
+    merged: list[NotebookNode] = []
+    for each in outputs:
+        if each.output_type == "stream" and merged and merged[-1].get("name") == each.name:
+            merged[-1] = NotebookNode(merged[-1] | {"text": merged[-1].text + each.text})
+        else:
+            merged.append(each)
+    return merged
+
+
+@pytest.mark.parametrize("path", notebooks())
+def test_a_notebook_gives_in_a_new_kernel_what_is_stored_in_it(path: Path) -> None:
+    stored = nbformat.read(path, as_version=4)
+    now = executed(path)
+    assert code_cells(now)
+    for before, after in zip(code_cells(stored), code_cells(now), strict=True):
+        assert shape_and_text(after) == shape_and_text(before), before.source
+        assert not any(each.output_type == "error" or each.get("name") == "stderr" for each in after.outputs)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_a_stored_notebook_reads_well_on_a_code_host(path: Path) -> None:
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    cells = code_cells(notebook)
+    assert path.stat().st_size < BYTES_MAX
+    assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
+    assert notebook.cells[0].source.startswith("# ")
+    assert "**Shows:**" in notebook.cells[0].source
+    charts = [each.data for cell in cells for each in cell.outputs if "image/png" in each.get("data", {})]
+    assert charts, "a notebook has at least one chart"
+    assert cells[-1].outputs, "a notebook ends with something to see"
+
+
+def test_the_list_of_notebooks_names_each() -> None:
+    text = (NOTEBOOKS / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in PATHS if f"({path.name})" not in text] == []

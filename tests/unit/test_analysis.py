@@ -45,10 +45,17 @@ def test_capture_without_candidates_has_no_findings(clean):
     assert dict(analysis.findings.schema) == polars_schema(TABLES["findings"])
 
 
-def test_rows_of_packets_and_segments_are_made_on_request_only(clean):
+def test_segments_that_were_not_asked_for_are_read_from_the_capture_again(clean):
+    asked_for = tcptrace_http.analyze(clean, tables=["segments"])
+    assert asked_for.segments.height == len(clean_exchange(3))
+    assert tcptrace_http.analyze(clean).segments.equals(asked_for.segments)
+
+
+def test_segments_of_a_capture_that_is_gone_are_an_error_that_says_what_to_do(clean):
+    analysis = tcptrace_http.analyze(clean)
+    clean.unlink()
     with pytest.raises(KeyError, match="tables="):
-        _ = tcptrace_http.analyze(clean).segments
-    assert tcptrace_http.analyze(clean, tables=["segments"]).segments.height == len(clean_exchange(3))
+        _ = analysis.segments
 
 
 def test_selection_keeps_what_belongs_to_the_rows_and_leaves_the_analysis_alone(clean):

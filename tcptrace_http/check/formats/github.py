@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.check.formats._text import location, sentence
+from tcptrace_http.check.formats._text import location, printable, sentence
 from tcptrace_http.check.policy import Level
 from tcptrace_http.check.report import Status
 
@@ -46,7 +46,7 @@ def _command(name: str, title: str, message: str, file: str | None) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
-_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.OFF: "none"}
 #: "Upload will be rejected beyond this" (GitHub, SARIF support for code scanning).
 _RESULTS_MAX: Final = 25_000
@@ -56,7 +56,7 @@ def _rule(outcome: Outcome) -> dict[str, Any]:
     from tcptrace_http.detectors import DETECTORS
 
     detector = DETECTORS.get(outcome.name)
-    short, _, rest = (detector.doc if detector else outcome.name).partition("\n")
+    short, _, rest = (detector.doc if detector else f"{outcome.subject}: {outcome.name}").partition("\n")
     return {
         "id": outcome.name,
         "shortDescription": {"text": short},
@@ -104,5 +104,5 @@ def _result(rule: str, violation: Violation, report: CheckReport) -> dict[str, A
 def _physical(path: str) -> dict[str, Any]:
     """A capture has no lines; viewers want one."""
     is_relative = not PurePath(path).is_absolute()
-    uri = quote(PurePath(path).as_posix()) if is_relative else PurePath(path).as_uri()
+    uri = quote(PurePath(path).as_posix(), errors="surrogateescape") if is_relative else PurePath(path).as_uri()
     return {"artifactLocation": {"uri": uri}, "region": {"startLine": 1}}

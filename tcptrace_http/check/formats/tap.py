@@ -52,4 +52,5 @@ def _yaml(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return " ".join(printable(text).split()).replace("\\", "\\\\").replace("#", "\\#")
+    """A description: one line, without what begins a directive. Not every parser knows version 14's escapes."""
+    return " ".join(printable(text).split()).replace("\\", "\\\\").replace("#", "\N{FULLWIDTH NUMBER SIGN}")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from tcptrace_http.errors import MissingExtra
+from tcptrace_http.errors import MissingExtra, NothingToDraw
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import altair as alt
+
     from tcptrace_http.analysis import Analysis
 
 __all__ = ["TITLES", "drawn", "library"]
@@ -28,14 +33,21 @@ def drawn(analysis: Analysis) -> dict[str, Any]:
     if analysis.transactions.is_empty():
         return {}
     plots = analysis.plot
-    made = {"waits": plots.waits(), "wait-distribution": plots.wait_distribution()}
+    wanted: dict[str, Callable[[], alt.LayerChart]] = {
+        "waits": plots.waits,
+        "wait-distribution": plots.wait_distribution,
+    }
     retrieval = _slowest(analysis)
     if retrieval is not None:
-        made["waterfall"] = plots.waterfall(retrieval=retrieval)
-    flow = _worst_flow(analysis)
+        wanted["waterfall"] = lambda: plots.waterfall(retrieval=retrieval)
     if analysis.capture.packets <= _PACKETS_MAX:
-        made["time-sequence"] = plots.time_sequence(flow=flow)
-    return {name: chart.to_dict() for name, chart in made.items()}
+        wanted["time-sequence"] = lambda: plots.time_sequence(flow=_worst_flow(analysis))
+    made = {}
+    for name, draw in wanted.items():
+        # Of transactions that took no time there are no waits to draw.
+        with suppress(NothingToDraw):
+            made[name] = draw().to_dict()
+    return made
 
 
 def _slowest(analysis: Analysis) -> int | None:

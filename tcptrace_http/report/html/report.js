@@ -2,11 +2,40 @@
 // a table of many thousands opens at once.
 "use strict";
 const ROWS_AT_A_TIME = 200;
+// Characters of a text that would make a narrow column many lines high.
+const LONG = 40;
+
+const NARROW = 640;
+
+// The chart as wide as the page has room for; on a phone with its legend below, and short names.
+const fitted = (chart, width) => {
+  const spec = { ...chart, width, background: null, autosize: { type: "fit-x", contains: "padding" } };
+  if (width >= NARROW) return spec;
+  const narrowed = JSON.parse(JSON.stringify(spec));
+  narrowed.config = { ...narrowed.config, legend: { orient: "bottom", columns: 3 } };
+  narrowed.title.limit = width;
+  for (const layer of narrowed.layer) {
+    if (layer.encoding.y?.axis?.labelLimit) layer.encoding.y.axis.labelLimit = width / 3;
+  }
+  return narrowed;
+};
 
 for (const place of document.querySelectorAll("[data-chart]")) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
   const options = { actions: false, renderer: "svg", theme: dark ? "dark" : undefined };
-  vegaEmbed(place, { ...CHARTS[place.dataset.chart], background: null }, options);
+  vegaEmbed(place, fitted(CHARTS[place.dataset.chart], place.clientWidth), options).then(({ view }) => {
+    // What is clicked in a chart is what the tables show.
+    view.addEventListener("click", (event, item) => {
+      const { flow, transaction } = item?.datum ?? {};
+      if (flow === undefined || transaction === undefined) return;
+      for (const name of ["transactions", "findings"]) {
+        const search = document.querySelector(`#${name} input`);
+        search.value = `flow=${flow} transaction=${transaction}`;
+        search.dispatchEvent(new Event("input"));
+      }
+      document.querySelector("#transactions").scrollIntoView();
+    });
+  });
 }
 
 const compare = (left, right) => {
@@ -41,7 +70,11 @@ for (const element of document.querySelectorAll("[data-table]")) {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const rows = table.rows.filter((row) => {
       const text = row.join(" ").toLowerCase();
-      return words.every((word) => text.includes(word));
+      return words.every((word) => {
+        const [name, value] = word.split("=", 2);
+        const column = value === undefined ? -1 : table.columns.indexOf(name);
+        return column < 0 ? text.includes(word) : String(row[column]).toLowerCase() === value;
+      });
     });
     if (state.column >= 0) {
       const sign = state.descending ? -1 : 1;
@@ -65,6 +98,7 @@ for (const element of document.querySelectorAll("[data-table]")) {
         const cell = line.insertCell();
         cell.textContent = typeof value === "number" ? value.toLocaleString("en") : value ?? "";
         if (typeof value === "number") cell.className = "number";
+        if (String(value).length > LONG) cell.className = "long";
       }
       return line;
     }));

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use trace_model::{Segment, SeqNumber};
+use trace_model::{SackBlocks, Segment, SeqNumber};
 
 use crate::early::Early;
 use crate::holes::Holes;
@@ -120,6 +120,19 @@ impl Half {
     pub fn offset_of_ack(&mut self, ack: SeqNumber) -> i64 {
         let initial = self.initial_or_before(ack);
         ack.unwrapped(initial, self.next.max(self.acked))
+    }
+
+    /// Offsets of the edges of SACK blocks for this direction's data; 0 for those before the initial number.
+    pub fn offsets_of_sack(&self, blocks: &SackBlocks) -> Vec<u64> {
+        let Some(initial) = self.initial else {
+            return Vec::new();
+        };
+        let near = self.next.max(self.acked);
+        let offset = |edge: SeqNumber| u64::try_from(edge.unwrapped(initial, near)).unwrap_or(0);
+        let blocks = blocks.as_slice().iter();
+        blocks
+            .flat_map(|(left, right)| [offset(*left), offset(*right)])
+            .collect()
     }
 
     /// The initial number; if the SYN was not seen, `first_byte` is taken for the first byte sent.

