@@ -99,11 +99,11 @@ def explanation(difference: Difference) -> str:
     named = difference.stalls.filter(pl.col("cause") == top["cause"], pl.col(f"{side}_count") > 0)
     found = [f"{row[f'{side}_count']:,} {row['detector']}" for row in named.iter_rows(named=True)]
     told = f" ({', '.join(found)})" if found else ""
-    part = duration(abs(top["difference"]))
+    part, cause = duration(abs(top["difference"])), _cause(top["cause"])
     if abs(top["difference"]) <= abs(more):
-        return f"{part} of the {duration(abs(more))} are {top['cause']}{told}."
+        return f"{part} of the {duration(abs(more))} are {cause}{told}."
     back = duration(abs(top["difference"] - more))
-    return f"{top['cause']} alone is {part}{told}; other causes give {back} back."
+    return f"{cause} alone: {part}{told}; other causes give {back} back."
 
 
 def _sides(difference: Difference, width: int) -> Iterator[str]:
@@ -133,7 +133,7 @@ def _causes(difference: Difference, width: int) -> list[str]:
     small = causes.filter(~great)
     if not small.is_empty():
         sums = small.select(pl.col("left", "right", "difference").sum()).row(0, named=True)
-        rows.append(_times(f"{small.height} more, nearly alike", sums))
+        rows.append(_times(f"{small.height} {'more, nearly alike' if rows else 'causes, alike'}", sums))
     total = {"left": difference.left_ns, "right": difference.right_ns, "difference": difference.difference_ns}
     return grid(_CAUSES, [*rows, _times("elapsed", total)], width)
 
