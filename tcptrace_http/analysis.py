@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tcptrace_http.detectors import Gathered
     from tcptrace_http.pages import Pages
     from tcptrace_http.trace import Provenance
+    from tcptrace_http.views import FlowView, TransactionView
 
 __all__ = ["CANDIDATE_TABLES", "Analysis", "analyze", "analyze_in_batches", "in_parts"]
 
@@ -377,6 +378,9 @@ class Analysis:
         return frame_of(native, TABLES[name], statistics=decoded.statistics, only=only)
 
     def _native(self, name: str) -> pl.DataFrame:
+        # Its frames have the namespace ``tcp``; polars is imported by now, or is about to be.
+        import tcptrace_http.charts.namespace  # noqa: F401
+
         decoded = self._again if name in ON_REQUEST - self._decoded.on_request else self._decoded
         return self._chosen(
             name, lambda: frame_of(decoded.rows.table(name), TABLES[name], statistics=decoded.statistics)
@@ -401,6 +405,39 @@ class Analysis:
         frame: pl.DataFrame = getattr(self, TABLES[name].name)
         return frame
 
+    def flow(self, number: int) -> FlowView:
+        """One flow: its row, with its segments, transactions, waits and findings.
+
+        >>> import tcptrace_http
+        >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+        >>> analysis.flow(0).closed_by
+        'client'
+
+        :raises UnknownName: there is no such flow.
+        """
+        from tcptrace_http.views import flow_view
+
+        return flow_view(self, number)
+
+    def transaction(self, flow: int, index: int) -> TransactionView:
+        """One transaction: its row, with its segments, waits and findings.
+
+        >>> import tcptrace_http
+        >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+        >>> analysis.transaction(0, 11).findings["detector"].to_list()
+        ['short-initial-segment']
+
+        :raises UnknownName: there is no such transaction.
+        """
+        from tcptrace_http.views import transaction_view
+
+        return transaction_view(self, flow, index)
+
+    def _repr_html_(self) -> str:
+        from tcptrace_http.views import overview
+
+        return overview(self)
+
     @property
     def plot(self) -> Plots:
         """Its charts; see :class:`tcptrace_http.charts.Plots`.
@@ -419,6 +456,13 @@ class Analysis:
         it is them that are selected from: those of ``packets`` and ``anomalies``, and findings about several
         flows. Findings about the capture itself, and what was ``inconclusive``, are those of the flows that
         are left.
+
+        >>> import tcptrace_http
+        >>> analysis = tcptrace_http.analyze("sample_traces/objects_nginx_curl.pcap")
+        >>> analysis.where("status = 404").transactions.height < analysis.transactions.height
+        True
+
+        :raises FilterError: the expression does not fit the table.
         """
         chosen = _rows_where(self.table(table), expression, table)
         if table == "retrievals":
@@ -495,6 +539,13 @@ def analyze(
     ``jobs`` is the number of threads for a large capture, by default one for each core: one reads ahead,
     the others share the flows. The rows are the same for any number. Without ``statistics``, which cost
     some time, ``flows`` lacks the columns that are statistics (``schema.Column.is_statistic``).
+
+    >>> import tcptrace_http
+    >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+    >>> analysis.findings.select("detector", "transaction", "first_frame").row(0)
+    ('short-initial-segment', 11, 61)
+
+    :raises CaptureError: the file is no capture, or cannot be read.
     """
     on_request = ON_REQUEST.intersection(tables)
     return Analysis(decode(path, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress))

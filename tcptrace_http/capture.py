@@ -356,7 +356,15 @@ def _fed(core: native.Analyzer, stream: CaptureStream, *, ahead: bool = False) -
 
 
 def read(path: str | os.PathLike[str]) -> Trace:
-    """Read a capture into a trace: every packet's headers, and what was strange."""
+    """Read a capture into a trace: every packet's headers, and what was strange.
+
+    >>> import tcptrace_http
+    >>> trace = tcptrace_http.read("sample_traces/heidemann_1996_figure2.pcap")
+    >>> trace.provenance.packets, trace.packets["payload_bytes"].max()
+    (9, 1460)
+
+    :raises CaptureError: the file is no capture, or cannot be read.
+    """
     decoded = decode(path, on_request=frozenset({"packets"}))
     return Trace(
         packets=frame_of(decoded.rows.table("packets"), TABLES["packets"]),

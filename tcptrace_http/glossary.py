@@ -19,14 +19,26 @@ _UNITS = {"time": "UTC, nanoseconds", "duration": "nanoseconds"}
 
 
 def explain(name: str) -> str:
-    """What a name means; a column that several tables have is explained for each of them."""
+    """What a name means; a column that several tables have is explained for each of them.
+
+    >>> import tcptrace_http
+    >>> tcptrace_http.explain("stall.cork_timeout").splitlines()[0]
+    'stall.cork_timeout (cause)'
+
+    :raises UnknownName: nothing is called so.
+    """
     meanings = [meaning for known, meaning in _entries() if name in {known, known.rpartition(".")[2]}]
     exact = [meaning for known, meaning in _entries() if name == known]
     if exact or meanings:
         return "\n\n".join(exact or meanings)
-    near = get_close_matches(name, sorted({known for known, _ in _entries()} | _column_names()), n=3)
+    near = get_close_matches(name, sorted(names()), n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     raise UnknownName(f"nothing is called {name!r}{hint} (without a name, explain lists all)")
+
+
+def names() -> set[str]:
+    """Every name that :func:`explain` knows."""
+    return {known for known, _ in _entries()} | _column_names()
 
 
 def listing() -> str:

@@ -48,6 +48,11 @@ def scan(
         duckdb.sql("select flow, count(*) from segments where is_retransmission group by flow")
         pyarrow.table(segments.collect())
 
+    >>> import tcptrace_http
+    >>> segments = tcptrace_http.scan("sample_traces/heidemann_1996_figure2.pcap", table="segments")
+    >>> segments.select("payload_bytes").sum().collect().item()
+    4658
+
     ``table`` is a name of ``schema.TABLES``; the rows, their order and the types are those of
     ``analyze(path, tables=[table])``, whatever the query. Rows of ``packets`` and ``segments`` are made
     while the file is read, with only the columns that the query uses, and are not kept: memory does

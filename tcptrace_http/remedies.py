@@ -24,6 +24,8 @@ class Remedy:
     where: str
     #: What the ``Server`` field of such a server begins with, in lower case; empty for what is no server.
     server: str = ""
+    #: Whether such a server gives no ``Server`` field.
+    is_silent: bool = False
     #: The setting as it is written there.
     setting: str
     #: What it does, in one sentence.
@@ -49,11 +51,12 @@ def remedies() -> tuple[Remedy, ...]:
 def settings_for(detector: str, server_software: str | None) -> tuple[str, ...]:
     """The settings that remedy a detector's findings: those of the server that answered, and those of no server.
 
-    Of a server that does not say its name, those of all servers.
+    Of a server that does not say its name, those of all servers: one may have been told to keep it to itself.
     """
     name = None if server_software is None else server_software.lower()
     return tuple(
         remedy.words
         for remedy in remedies()
-        if detector in remedy.detectors and (name is None or name.startswith(remedy.server))
+        if detector in remedy.detectors
+        and (name is None or (name.startswith(remedy.server) and not remedy.is_silent))
     )

@@ -74,6 +74,11 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
 
     ``waits`` has the columns of ``schema.TABLES["waits"]``. ``dns`` is null (HAR writes -1). Time by place,
     such as that of a lost segment, is ``receive`` behind a wait that is, and ``wait`` before.
+
+    >>> import tcptrace_http
+    >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+    >>> tcptrace_http.har_timings(analysis.waits).columns
+    ['flow', 'transaction', 'blocked', 'dns', 'connect', 'send', 'wait', 'receive']
     """
     import polars as pl
 
@@ -101,6 +106,11 @@ def har_timings(waits: pl.DataFrame) -> pl.DataFrame:
 def by_rfc4898(waits: pl.DataFrame) -> pl.DataFrame:
     """The time of each transaction by the state of the server's sender: ``flow``, ``transaction``, ``state``,
     ``time``. ``none`` is time in which it was not the sender of the response that something waited for.
+
+    >>> import tcptrace_http
+    >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+    >>> tcptrace_http.by_rfc4898(analysis.waits).columns
+    ['flow', 'transaction', 'state', 'time']
     """
     return _summed(waits, "state", {name: up.rfc4898 for name, up in ROLLUPS.items()})
 
@@ -109,6 +119,11 @@ def by_tapo(waits: pl.DataFrame) -> pl.DataFrame:
     """The time of each transaction by TAPO's kinds of stalls: ``flow``, ``transaction``, ``stall``, ``time``.
 
     ``none`` is time that is no stall to TAPO: waits of ordinary round trips, and the handshake.
+
+    >>> import tcptrace_http
+    >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
+    >>> tcptrace_http.by_tapo(analysis.waits).columns
+    ['flow', 'transaction', 'stall', 'time']
     """
     return _summed(waits, "stall", {name: up.tapo for name, up in ROLLUPS.items()})
 

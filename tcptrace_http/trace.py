@@ -123,7 +123,14 @@ def empty_frame(table: Table) -> pl.DataFrame:
 def write_pcap(
     file: BinaryIO, records: Iterable[tuple[int, bytes]], *, link_type: int = LINKTYPE_ETHERNET
 ) -> None:
-    """Write (time in nanoseconds since the epoch, bytes of the frame) as a pcap file with nanoseconds."""
+    """Write (time in nanoseconds since the epoch, bytes of the frame) as a pcap file with nanoseconds.
+
+    >>> import io, tcptrace_http
+    >>> file = io.BytesIO()
+    >>> tcptrace_http.write_pcap(file, [(1_700_000_000_000_000_000, bytes(60))])
+    >>> len(file.getvalue())
+    100
+    """
     header = (_PCAP_NANOSECOND_MAGIC, *_PCAP_VERSION, 0, 0, _PCAP_SNAPSHOT_BYTES, link_type)
     file.write(struct.pack("<IHHiIII", *header))
     for time_ns, frame in records:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import altair as alt
     import polars as pl
 
-__all__ = ["CHARTS", "Plots"]
+__all__ = ["CHARTS", "Plots", "needs_altair"]
 
 #: The charts, and what each shows.
 CHARTS: Final = {
@@ -57,7 +57,7 @@ class Plots:
     """
 
     def __init__(self, analysis: _Analysis) -> None:
-        _needs_altair()
+        needs_altair()
         self._of = analysis
 
     def time_sequence(self, *, flow: int = 0, direction: str = "server_to_client") -> alt.LayerChart:
@@ -118,7 +118,11 @@ class Plots:
         return drawn
 
 
-def _needs_altair() -> None:
+def needs_altair() -> None:
+    """That Altair is there.
+
+    :raises MissingExtra: it is not installed.
+    """
     from importlib.util import find_spec
 
     if find_spec("altair") is None:

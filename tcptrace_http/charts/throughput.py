@@ -35,6 +35,7 @@ def draw(segments: pl.DataFrame, *, flow: int | None = None) -> alt.LayerChart:
             x=alt.X("time:Q", title="time (s)"),
             x2="until:Q",
             y=alt.Y("rate:Q", title="payload (Mb/s)", stack=None),
+            y2=alt.Y2Datum(0),
             color=alt.Color(
                 "direction:N",
                 scale=alt.Scale(domain=list(DIRECTION_COLOURS), range=list(DIRECTION_COLOURS.values())),

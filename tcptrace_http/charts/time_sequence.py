@@ -31,6 +31,8 @@ _KINDS: Final = {"data": "#0072b2", "retransmission": "#d55e00", "out of order":
 _LINES: Final = {"ACK": "#009e73", "window": "#999999"}
 #: Above the data there is room for labels, and for a window that limits.
 _ROOM: Final = 1.3
+#: It can be read on white, on a shade and on a dark page.
+_LABEL_COLOUR: Final = "#d55e00"
 #: Labels that can be read; of more findings there is one for each kind.
 _LABELS_MAX: Final = 6
 #: Labels of findings close together stand below each other.
@@ -307,7 +309,7 @@ def _labels(findings: pl.DataFrame, segments: pl.DataFrame, origin: Any, top: fl
     drawn: alt.Chart = (
         alt.Chart(labels)
         .mark_text(
-            align=alt.ExprRef("datum.align"), baseline="top", fontSize=12, fontWeight="bold", color="#8a3c00"
+            align=alt.ExprRef("datum.align"), baseline="top", fontSize=12, fontWeight="bold", color=_LABEL_COLOUR
         )
         .encode(x="time:Q", y="sequence:Q", text="label:N", tooltip=["summary", "first_frame", "last_frame"])
     )

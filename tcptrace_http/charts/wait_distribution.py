@@ -29,7 +29,7 @@ def draw(waits: pl.DataFrame) -> alt.LayerChart:
     points = _points(waits)
     chart = (
         alt.Chart(points)
-        .mark_line(strokeWidth=2, point="transparent")
+        .mark_line(strokeWidth=2, interpolate="step-after", point="transparent")
         .encode(
             x=alt.X("length:Q", title="time a transaction spent (ms)", scale=alt.Scale(type="symlog")),
             y=alt.Y(
@@ -40,6 +40,7 @@ def draw(waits: pl.DataFrame) -> alt.LayerChart:
                 scale=group_scale(points["group"]),
                 legend=alt.Legend(title="waiting for", symbolType="stroke"),
             ),
+            order=alt.Order("share:Q"),
             tooltip=[
                 "group",
                 alt.Tooltip("length:Q", format=",.3f", title="ms"),
@@ -73,7 +74,7 @@ def _points(waits: pl.DataFrame) -> pl.DataFrame:
     count = pl.len().over("group")
     place = pl.int_range(1, pl.len() + 1).over("group")
     percent = (place * (_POINTS - 1)) // count
-    return (
+    points = (
         spent.sort("group", "length", *key)
         .with_columns(
             pl.format("{}.{}", *key).alias("name"), share=place / count, transactions=count, percent=percent
@@ -81,3 +82,5 @@ def _points(waits: pl.DataFrame) -> pl.DataFrame:
         .unique(["group", "percent"], keep="last", maintain_order=True)
         .drop("percent", *key)
     )
+    # Each line begins at the bottom: that of a single transaction would not be seen otherwise.
+    return pl.concat([points.unique("group", maintain_order=True).with_columns(share=pl.lit(0.0)), points])

@@ -51,7 +51,7 @@ def draw(
     path = _path(critical_path.filter(retrieval=retrieval), rows, origin)
     names = rows["name"].unique(maintain_order=True).to_list()
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=320))
-    chart = alt.layer(_bars(shown, y), _marked(path, y)).properties(width=WIDTH - 160, height=len(names) * _ROW)
+    chart = alt.layer(_bars(shown, y), *_marked(path, y)).properties(width=WIDTH - 160, height=len(names) * _ROW)
     about = "The black line is the critical path: what the page's end waited for"
     return titled(chart, f"Waterfall of retrieval {retrieval}: {rows.height:,} transactions", about, note)
 
@@ -84,20 +84,17 @@ def _bars(shown: pl.DataFrame, y: alt.Y) -> alt.Chart:
     return drawn
 
 
-def _marked(path: pl.DataFrame, y: alt.Y) -> alt.Chart:
+def _marked(path: pl.DataFrame, y: alt.Y) -> list[alt.Chart]:
+    """The critical path: black with a white seam, which is seen on every bar and on a dark page too."""
     import altair as alt
 
-    drawn: alt.Chart = (
-        alt.Chart(path)
-        .mark_rule(strokeWidth=3, color="#000000")
-        .encode(
-            x=alt.X("start:Q", title="time (s)"),
-            x2="end:Q",
-            y=y,
-            tooltip=["name", "cause", alt.Tooltip("milliseconds:Q", format=",.3f", title="ms"), "steps:Q"],
-        )
+    line = alt.Chart(path).encode(
+        x=alt.X("start:Q", title="time (s)"),
+        x2="end:Q",
+        y=y,
+        tooltip=["name", "cause", alt.Tooltip("milliseconds:Q", format=",.3f", title="ms"), "steps:Q"],
     )
-    return drawn
+    return [line.mark_rule(strokeWidth=5, color="#ffffff"), line.mark_rule(strokeWidth=2.5, color="#000000")]
 
 
 def _rows(members: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:

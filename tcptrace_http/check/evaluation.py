@@ -65,8 +65,8 @@ class _Seen:
     cut_short: list[str] = field(default_factory=list)
     transactions: int = 0
     http_flows: int = 0
-    #: By detector and by the rule that counts it.
-    violations: dict[str, dict[Rule, list[Violation]]] = field(
+    #: By detector and by the scope whose rule counts it: the number of a match, or None.
+    violations: dict[str, dict[int | None, list[Violation]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
     #: Connections that a detector could not judge, by detector, and why.
@@ -84,9 +84,10 @@ class _Seen:
         self.transactions += analysis.transactions.height
         self.http_flows += analysis.flows.filter(pl.col("is_http")).height
         for row in _findings(analysis).iter_rows(named=True):
-            rule = policy.rule(row["detector"], _traits(row))
+            scope = policy.scope(row["detector"], _traits(row))
+            rule = policy.rule_within(row["detector"], scope)
             if _counts(row, rule) and (counts is None or counts(row)):
-                self.violations[row["detector"]][rule].append(_violation(row, rule, analysis.capture.path))
+                self.violations[row["detector"]][scope].append(_violation(row, rule, analysis.capture.path))
         for detector, flows, reason in analysis.inconclusive.select("detector", "flows", "reason").iter_rows():
             self.unjudged[detector] += flows
             self.reasons[detector] = reason
@@ -210,12 +211,13 @@ def _rule_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
 
 
 def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outcome:
-    by_rule = seen.violations.get(name, {})
-    beyond = {rule: found for rule, found in by_rule.items() if len(found) > rule.max}
+    by_scope = seen.violations.get(name, {})
+    rules = {scope: policy.rule_within(name, scope) for scope in by_scope}
+    beyond = [scope for scope, these in by_scope.items() if len(these) > rules[scope].max]
     if beyond:
-        found = [one for rule in beyond for one in by_rule[rule]]
-        level = max((rule.level for rule in beyond), key=GRAVITY.index)
-        allowed = min(rule.max for rule in beyond)
+        found = [one for scope in beyond for one in by_scope[scope]]
+        level = max((rules[scope].level for scope in beyond), key=GRAVITY.index)
+        allowed = min(rules[scope].max for scope in beyond)
         message = f"{counted(len(found), 'finding')}, {'none' if allowed == 0 else allowed} allowed"
         return Outcome(
             subject=Subject.RULE,
@@ -232,7 +234,7 @@ def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outco
         message = f"{unjudged} of {counted(seen.http_flows, 'connection')} could not be judged: {why}"
         status = Status.INCONCLUSIVE
     else:
-        tolerated = sum(map(len, by_rule.values()))
+        tolerated = sum(map(len, by_scope.values()))
         message = f"{counted(tolerated, 'finding')}, as allowed" if tolerated else "no finding"
         status = Status.PASSED
     return Outcome(subject=Subject.RULE, name=name, level=level, status=status, message=message)

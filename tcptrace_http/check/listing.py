@@ -5,18 +5,47 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tcptrace_http.check.metrics import METRICS
-from tcptrace_http.check.policy_file import PRESETS
+from tcptrace_http.check.policy_file import PRESETS, preset
 from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.remedies import remedies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["listing", "policy_template"]
+__all__ = ["listing", "meaning", "names_listed", "policy_template", "settings"]
 
 
 def listing() -> str:
     """All names with what they mean."""
     return "\n".join(_lines()) + "\n"
+
+
+def names_listed() -> str:
+    """The names that only a policy has."""
+    groups = {"Metrics of a policy": METRICS, "Presets of policies": PRESETS}
+    return "\n\n".join(f"{title}\n" + "\n".join(f"  {name}" for name in names) for title, names in groups.items())
+
+
+def meaning(name: str) -> str | None:
+    """What a metric or a preset is; None of other names."""
+    if name in METRICS:
+        metric = METRICS[name]
+        return (
+            f"{name} (metric of a policy, {metric.unit})\n  {metric.doc}\n\nThresholds\n"
+            f'  {name} = ["p(95)<...", ["max<...", "warn"]]; aggregates: avg count max med min p(N)'
+        )
+    if name in PRESETS:
+        rules = preset(name).rules
+        width = max(map(len, rules))
+        lines = "\n".join(f"  {detector:<{width}}  {rule.level}" for detector, rule in rules.items())
+        return f"{name} (preset of policies)\n  {PRESETS[name]}\n\nRules\n{lines}"
+    return None
+
+
+def settings(detector: str) -> str:
+    """The settings that remedy what a detector finds, each with its source; nothing where none does."""
+    found = [f"  {one.words}\n    {one.source}" for one in remedies() if detector in one.detectors]
+    return "\n".join(["Settings that remedy it", *found]) if found else ""
 
 
 def _lines() -> Iterator[str]:
@@ -43,7 +72,6 @@ def _detectors() -> dict[str, str]:
 def policy_template() -> str:
     """A policy that says what ``recommended`` says, with every other detector and metric as comments."""
     from tcptrace_http.check.policy import OFF
-    from tcptrace_http.check.policy_file import preset
 
     rules = preset("recommended").rules
     meanings = _detectors()

@@ -171,12 +171,18 @@ class Policy:
 
     def rule(self, detector: str, traits: Traits) -> Rule:
         """What findings of a detector are allowed in a transaction with these traits."""
-        found = self.rules.get(detector, OFF)
-        for match in self.matches:
-            own = match.rules.get(detector)
-            if own is not None and match.fits(traits):
-                found = own
-        return found
+        return self.rule_within(detector, self.scope(detector, traits))
+
+    def scope(self, detector: str, traits: Traits) -> int | None:
+        """The number of the match whose rule has the last word, or None: the policy's own has."""
+        fitting = (
+            number for number, match in enumerate(self.matches) if detector in match.rules and match.fits(traits)
+        )
+        return max(fitting, default=None)
+
+    def rule_within(self, detector: str, scope: int | None) -> Rule:
+        """The rule of a detector in a match, or the policy's own."""
+        return (self.rules if scope is None else self.matches[scope].rules).get(detector, OFF)
 
     def named(self) -> list[str]:
         """The detectors that have a rule, here or in a match, in the order of their names."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tcptrace_http.cli.progress import Progress
+from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.schema import TABLES
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
 
 
 @click.command()
-@click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
+@click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True, shell_complete=files)
 @click.option(
     "--format",
     "format_name",
@@ -47,9 +48,17 @@ _TABLE_OF_STATISTICS: Final = "flows"
 @click.option(
     "--table",
     type=click.Choice(tuple(TABLES)),
-    help="The table to write, and the one --where selects from. Default: transactions.",
+    metavar="TABLE",
+    help="The table to write, and the one --where selects from; explain lists them. Default: transactions.",
 )
-@click.option("-o", "--output", default=_STANDARD_OUTPUT, metavar="PATH", help="Write to this file.")
+@click.option(
+    "-o",
+    "--output",
+    default=_STANDARD_OUTPUT,
+    metavar="PATH",
+    shell_complete=files,
+    help="Write to this file.",
+)
 @click.option(
     "--where",
     metavar="EXPR",
@@ -72,13 +81,20 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     jobs: int | None,
     quiet: bool,
 ) -> int:
-    """Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
+    r"""Analyse captures: pcap or pcapng, also packed with gzip or zstd; - is standard input.
 
     Globs are expanded. Of several captures the readable ones are analysed; the exit code is 2 when
     none could be read.
 
     With --format json, one capture is one object and several (or a glob) are an array of objects.
     In a table of several captures the first column says which one a row is from.
+
+    \b
+    Examples:
+      tcptrace-http analyze slow.pcapng
+      tcptrace-http analyze --format html -o slow.html slow.pcapng
+      tcptrace-http analyze --format csv --table waits *.pcap
+      tcptrace-http analyze --where "status >= 500" slow.pcapng
     """
     if table is not None and format_name in _WHOLE and where is None:
         raise click.UsageError("--table needs --where, or a format that writes a table: ndjson, csv or parquet")
@@ -95,7 +111,8 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
         raise click.UsageError("--format html writes a page of one capture")
     if format_name == "xplot":
         return _graphs(chain([first], made), Path(output))
-    with _binary(output) as file:
+    drawing = Working("drawing the charts", quiet=quiet) if format_name == "html" else nullcontext()
+    with _binary(output) as file, drawing:
         _writer(format_name, table, is_one=is_one)(chain([first], made), file)
     return 0
 

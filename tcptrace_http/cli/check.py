@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tcptrace_http.cli.completion import files
 from tcptrace_http.cli.progress import Progress
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Judging:
 
 
 @click.command()
-@click.argument("captures", metavar="CAPTURE...", nargs=-1)
+@click.argument("captures", metavar="CAPTURE...", nargs=-1, shell_complete=files)
 @judging_options
 @click.option("--list", "lists", is_flag=True, help="List detectors, metrics and presets, and end.")
 @click.option("--jobs", type=click.IntRange(min=1), help="Threads. Default: one for each core.")

@@ -16,7 +16,12 @@ _DEFAULT_PATH: Final = Path("tcptrace-http.toml")
 @click.argument("path", type=click.Path(path_type=Path), default=_DEFAULT_PATH)
 @click.option("--force", is_flag=True, help="Write over a file that is there.")
 def init(path: Path, force: bool) -> None:
-    """Write a policy with comments to PATH (tcptrace-http.toml), for check and probe."""
+    r"""Write a policy with comments to PATH (tcptrace-http.toml), for check and probe.
+
+    \b
+    Example:
+      tcptrace-http init && tcptrace-http check slow.pcapng --policy tcptrace-http.toml
+    """
     if path.exists() and not force:
         raise click.UsageError(f"{path} is there already; --force writes over it")
     from tcptrace_http.check.listing import policy_template

@@ -21,6 +21,7 @@ from tcptrace_http.cli.analyze import analyze
 from tcptrace_http.cli.check import check
 from tcptrace_http.cli.diff import diff
 from tcptrace_http.cli.explain import explain
+from tcptrace_http.cli.infer import infer
 from tcptrace_http.cli.init import init
 from tcptrace_http.cli.plot import plot
 from tcptrace_http.cli.probe import probe
@@ -33,7 +34,22 @@ EXIT_UNUSABLE: Final = 2
 _EXIT_INTERRUPTED: Final = 130
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_EPILOG: Final = """\b
+Examples:
+  tcptrace-http analyze slow.pcapng
+  tcptrace-http analyze --format html -o slow.html slow.pcapng
+  tcptrace-http plot time-sequence slow.pcapng -o slow.svg
+  tcptrace-http explain short-initial-segment
+
+\b
+Completion of commands, names and files, in bash, zsh and fish:
+  eval "$(_TCPTRACE_HTTP_COMPLETE=bash_source tcptrace-http)"
+  eval "$(_TCPTRACE_HTTP_COMPLETE=zsh_source tcptrace-http)"
+  _TCPTRACE_HTTP_COMPLETE=fish_source tcptrace-http | source
+"""
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name=PROGRAM)
 def commands() -> None:
     """Read packet captures and say where the time of HTTP transactions went, and why."""
@@ -43,6 +59,7 @@ commands.add_command(analyze)
 commands.add_command(check)
 commands.add_command(diff)
 commands.add_command(explain)
+commands.add_command(infer)
 commands.add_command(init)
 commands.add_command(plot)
 commands.add_command(probe)
@@ -68,6 +85,8 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line, by default with the arguments of the process; the exit code."""
     try:
         return _completed(arguments)
+    except SystemExit as end:  # click has told a shell what completes a line
+        return end.code if isinstance(end.code, int) else EXIT_UNUSABLE
     except click.ClickException as error:
         error.show()
         return EXIT_UNUSABLE

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tcptrace_http.cli.progress import Progress
+from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.errors import MissingExtra, NothingToDraw
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _SUFFIXES: Final = (".html", ".svg", ".png", ".json")
 
 @click.command()
 @click.argument("chart", type=click.Choice(CHART_NAMES), metavar="CHART")
-@click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True)
+@click.argument("captures", metavar="CAPTURE...", nargs=-1, required=True, shell_complete=files)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), required=True, help="A file .html, .svg, .png or .json."
 )
@@ -78,11 +79,14 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)
     _needs_extras(output)
     analyses = [_analysed(capture, chart, quiet=quiet) for capture in captures]
-    try:
-        drawn = _compared(captures, analyses) if chart == _COMPARISON else analyses[0].plot.chart(chart, **options)
-    except NothingToDraw as error:
-        raise click.UsageError(f"{', '.join(captures)}: {error}") from None
-    _save(drawn, output)
+    with Working("drawing the chart", quiet=quiet):
+        try:
+            drawn = (
+                _compared(captures, analyses) if chart == _COMPARISON else analyses[0].plot.chart(chart, **options)
+            )
+        except NothingToDraw as error:
+            raise click.UsageError(f"{', '.join(captures)}: {error}") from None
+        _save(drawn, output)
 
 
 def _analysed(capture: str, chart: str, *, quiet: bool) -> Analysis:
@@ -130,6 +134,8 @@ def _save(drawn: alt.LayerChart, output: Path) -> None:
     if output.suffix == ".json":
         output.write_text(drawn.to_json(), encoding="utf-8")
     elif output.suffix == ".html":
-        drawn.save(str(output), inline=True)
+        from tcptrace_http.report.html.chart_page import chart_page
+
+        output.write_text(chart_page(drawn), encoding="utf-8")
     else:
         drawn.save(str(output), scale_factor=2 if output.suffix == ".png" else 1)

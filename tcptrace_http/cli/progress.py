@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reference_sim.reproduction.runner import Progress as RunProgress
     from tcptrace_http.capture import CaptureStream
 
-__all__ = ["Progress", "ReproductionProgress", "SimulationProgress"]
+__all__ = ["Progress", "ReproductionProgress", "SimulationProgress", "Working"]
 
 # A line that flashes by says nothing, and one that changes more often cannot be read.
 _FIRST_AFTER_NS: Final = 1_000_000_000
@@ -56,6 +56,21 @@ class _Line:
         if self._is_shown:
             sys.stderr.write(f"\r{'':<{_LINE_WIDTH}}\r")
             sys.stderr.flush()
+
+
+class Working(_Line):
+    """Says what is being done as long as it takes, where there is no telling how far it is."""
+
+    def __init__(self, what: str, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
+        self._what = what
+
+    def __enter__(self) -> Self:
+        if self._shows:
+            self._is_shown = True
+            sys.stderr.write(f"{self._what} …")
+            sys.stderr.flush()
+        return self
 
 
 class Progress(_Line):

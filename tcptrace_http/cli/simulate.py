@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from tcptrace_http.cli.completion import files, parts_of_simulations
 from tcptrace_http.cli.progress import SimulationProgress
 
 if TYPE_CHECKING:
@@ -23,12 +24,34 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 @click.command()
-@click.option("--strategy", metavar="NAME", help="How the page is retrieved.")
-@click.option("--page", metavar="NAME", help="What is retrieved.")
-@click.option("--network", metavar="NAME", help="What lies between client and server.")
-@click.option("--stack", metavar="NAME", help=f"The TCP of both ends. Default: {_DEFAULT_STACK}.")
-@click.option("--server-stack", metavar="NAME", help="The TCP of the server, where it is another.")
-@click.option("--scenario", "file", metavar="FILE", help="A scenario in TOML, in place of all these.")
+@click.option(
+    "--strategy",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("strategy"),
+    help="How the page is retrieved.",
+)
+@click.option("--page", metavar="NAME", shell_complete=parts_of_simulations("page"), help="What is retrieved.")
+@click.option(
+    "--network",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("network"),
+    help="What lies between client and server.",
+)
+@click.option(
+    "--stack",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("stack"),
+    help=f"The TCP of both ends. Default: {_DEFAULT_STACK}.",
+)
+@click.option(
+    "--server-stack",
+    metavar="NAME",
+    shell_complete=parts_of_simulations("stack"),
+    help="The TCP of the server, where it is another.",
+)
+@click.option(
+    "--scenario", "file", metavar="FILE", shell_complete=files, help="A scenario in TOML, in place of all these."
+)
 @click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), help="The same seed gives the same bytes.")
 @click.option(
     "--at", metavar="PLACE", help="Where to capture: client, server, or a node or link. Default: client."
@@ -68,10 +91,16 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
     format_name: str,
     quiet: bool,
 ) -> None:
-    """Simulate the retrieval of a page, and write it as a capture.
+    r"""Simulate the retrieval of a page, and write it as a capture.
 
     Either name a strategy, a page and a network (--list shows them, explain NAME says what one is), or
     give a scenario in TOML.
+
+    \b
+    Examples:
+      tcptrace-http simulate --list
+      tcptrace-http simulate --strategy http11-pipelined --page heidemann --network lan -o page.pcapng
+      tcptrace-http simulate --scenario office.toml --truth truth.json -o office.pcapng
     """
     if lists:
         from tcptrace_http.cli import catalogue

@@ -105,6 +105,12 @@ def diff(
     left side with its partner, or with that of the right side; ``flow`` chooses the flows that are walked segment
     by segment in the same way, by default those that differ most.
 
+    >>> import tcptrace_http
+    >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
+    >>> difference = tcptrace_http.diff(slow, fixed)
+    >>> difference.causes["cause"][0], difference.difference_ns
+    ('stall.nagle_delayed_ack', 800376000)
+
     :raises CaptureError: a capture cannot be read.
     :raises ScenarioError: a scenario cannot be.
     :raises UnknownName: there is no such retrieval or flow.

@@ -110,6 +110,7 @@ class Connection:
         self._budget = budget
         self._socket = reserved
         self._delays_acks = delays_acks
+        self._was_delaying = False
         self._left = b""
         self._index = 0
         self.is_open = True
@@ -172,6 +173,7 @@ class Connection:
         self._socket.settimeout(self._budget.silence())
         try:
             self._set_acks()
+            self._was_delaying = self._is_delaying()
             for part in parts:
                 self._socket.sendall(part)
         except OSError:
@@ -205,7 +207,6 @@ class Connection:
 
     def _response(self, step: str, method: str, path: str, asked: int) -> Exchange:
         self._index += 1
-        is_delaying = self._is_delaying()
         reader = _Reader(method, self._left)
         while not reader.is_done and reader.size <= self._budget.limits.response_bytes:
             patience = self._budget.silence()
@@ -228,7 +229,7 @@ class Connection:
         exchange = reader.exchange(step, method, path, self.port, self._index - 1, asked, self._kernel())
         if exchange.closes or not exchange.is_complete:
             self.close()
-        return replace(exchange, delays_acks=is_delaying)
+        return replace(exchange, delays_acks=self._was_delaying)
 
 
 class _Reader:

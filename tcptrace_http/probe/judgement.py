@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,10 @@ _MUST_REPEAT: Final = frozenset(
     }
 )
 _REPEAT_SHARE: Final = 0.5
+#: The document, or a part of it.
+_AS_ASKED: Final = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
+#: Those that their detector itself takes for less likely than not are no part of a habit: paced segments look so.
+_CONFIDENCE_MIN: Final = 0.5
 #: Findings that the workload itself brings about.
 _OWN_DOING: Final = frozenset(
     {
@@ -76,6 +81,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     target = target_of(url)
     session = Session(target, Budget(limits or Limits()), paths=paths)
     with ExitStack() as stack:
+        stack.callback(session.close)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-"))
         path = save or Path(folder) / "probe.pcap"
         recording = None
@@ -121,6 +127,7 @@ def _by_capture(
             *(_placed(outcome, kept) for outcome in report.outcomes if _is_told(outcome, session)),
             *_habit_outcomes(session, policy, _BETTER_BY_SOCKETS),
             _steps_control(session),
+            _answers_control(session),
             _keep_alive_control(session),
             _captured_ack_control(analysis, session, stalls),
         ],
@@ -152,9 +159,12 @@ class _Repeated:
     @classmethod
     def of(cls, analysis: Analysis, session: Session) -> _Repeated:
         """Counts findings by detector and step."""
+        import polars as pl
+
         steps = {(each.port, each.index): each.step for each in session.exchanges}
         ports = dict(analysis.flows.select("flow", "client_port").iter_rows())
-        rows = analysis.findings.select("detector", "flow", "transaction").unique().iter_rows()
+        likely = analysis.findings.filter(pl.col("confidence") >= _CONFIDENCE_MIN)
+        rows = likely.select("detector", "flow", "transaction").unique().iter_rows()
         found = Counter(
             (detector, steps.get((ports[flow], transaction), ""))
             for detector, flow, transaction in rows
@@ -166,6 +176,8 @@ class _Repeated:
         """Whether a finding counts."""
         if row["detector"] not in _MUST_REPEAT:
             return True
+        if row["confidence"] < _CONFIDENCE_MIN:
+            return False
         step = self.steps.get((row["client_port"], row["transaction"]), "")
         return self._is_habit(row["detector"], step)
 
@@ -192,6 +204,7 @@ def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> Check
             *(each for each in _habit_outcomes(session, policy, _TOLD_BY_SOCKETS) if _is_told(each, session)),
             *_threshold_outcomes(policy),
             _steps_control(session),
+            _answers_control(session),
             _keep_alive_control(session),
             _socket_ack_control(session),
         ],
@@ -237,7 +250,7 @@ def _habit_outcomes(session: Session, policy: Policy, names: Sequence[str]) -> I
             name=name,
             level=max((each.level for each in violations), key=GRAVITY.index, default=level),
             status=Status.FAILED if violations else Status.PASSED,
-            message=f"{counted(len(violations), 'kind')} of responses show it" if violations else "no such habit",
+            message=f"in {counted(len(violations), 'kind')} of response" if violations else "no such habit",
             violations=violations,
         )
 
@@ -288,6 +301,15 @@ def _control(name: str, *, holds: bool, message: str) -> Outcome:
     return Outcome(subject=Subject.CONTROL, name=name, level=Level.ERROR, status=status, message=message)
 
 
+def _answers_control(session: Session) -> Outcome:
+    """A server that begins to refuse is judged no further: errors are short, and stall nothing."""
+    asked = [each for each in session.exchanges if each.step.startswith((f"{SERIAL} ", f"{CONTROL} "))]
+    others = Counter(each.status for each in asked if each.status is not None and each.status not in _AS_ASKED)
+    seen = ", ".join(f"{count} with {status}" for status, count in sorted(others.items()))
+    message = f"of {len(asked)} requests {seen or 'none'} were answered otherwise than with the document"
+    return _control("the document was there", holds=not others, message=message)
+
+
 def _steps_control(session: Session) -> Outcome:
     """What was not asked was not answered well."""
     message = f"{len(session.done)} of {len(STEPS)} steps of the probe were done"
@@ -324,4 +346,4 @@ def _socket_ack_control(session: Session) -> Outcome:
     serial = [each for each in session.exchanges if each.step.startswith(f"{SERIAL} ")]
     delaying = sum(each.delays_acks for each in serial)
     message = f"the kernel was to delay ACKs in {delaying} of {len(serial)} requests"
-    return _control("ACKs were delayed", holds=delaying > 0 and delaying == len(serial), message=message)
+    return _control("ACKs were delayed", holds=delaying > _REPEAT_SHARE * len(serial), message=message)

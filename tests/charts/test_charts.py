@@ -21,7 +21,7 @@ COLOUR_BLIND_SAFE = {
 }
 SAMPLES = ["heidemann_1996_figure2.pcap", "objects_nginx_curl.pcap", "rtt20_hdrsep.pcap", "fmt_pcapng.pcapng"]
 #: The tooltips of these layers need no frame: sums over transactions, a path of several, and a shade's label.
-WITHOUT_FRAMES = {("comparison", 0), ("waterfall", 1)}
+WITHOUT_FRAMES = {("comparison", 0), ("waterfall", 1), ("waterfall", 2)}
 
 
 @pytest.fixture(scope="module")

@@ -142,3 +142,17 @@ def test_help_of_the_gate_imports_neither_libraries_nor_the_core():
         finished = subprocess.run(command, capture_output=True, text=True, check=True)
         imported = {line.rpartition("|")[2].strip() for line in finished.stderr.splitlines()}
         assert not imported & {"polars", "tomllib", "h11", "tcptrace_http._native", "importlib.resources"}
+
+
+@pytest.mark.parametrize("name", [*METRICS, *PRESETS])
+def test_metrics_and_presets_are_explained(cli, name):
+    result = cli("explain", name)
+    assert result.code == 0
+    assert f"{name} (metric of a policy, " in result.out or f"{name} (preset of policies)" in result.out
+
+
+def test_explanation_of_a_detector_names_settings_and_their_sources(cli):
+    shown = cli("explain", "slow-start-restart").out
+    assert "sysctl net.ipv4.tcp_slow_start_after_idle=0\n    https://" in shown
+    assert "Settings" not in cli("explain", "reordering").out
+    assert "  satellite\n" in cli("explain").out

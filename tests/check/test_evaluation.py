@@ -124,6 +124,15 @@ def test_rule_may_be_of_a_match_alone(judged):
     assert judged(policy, "stalled").verdict is Verdict.FAILED
 
 
+def test_each_match_counts_for_itself(tmp_path):
+    path = tmp_path / "two.pcap"
+    path.write_bytes(of_many(4, targets=2))
+    rule = f'rules = {{ {STALL} = ["error", {{ max = %d }}] }}'
+    for allowed, status in ((2, Status.PASSED), (1, Status.FAILED)):
+        matches = "".join(f'[[match]]\npath = "/page{number}"\n{rule % allowed}\n' for number in range(2))
+        assert outcome(check([analyze(path)], policy=parse_policy(matches))).status is status
+
+
 def test_threshold_of_a_match_measures_its_transactions_only(tmp_path):
     path = tmp_path / "two.pcap"
     path.write_bytes(of_many(4, targets=2))

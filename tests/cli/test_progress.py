@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tcptrace_http.cli.progress import Progress, progress_line
+from tcptrace_http.cli.progress import Progress, Working, progress_line
 
 SECOND = 1_000_000_000
 
@@ -41,3 +41,16 @@ def test_nothing_is_shown_before_a_second_or_without_a_terminal(capsys, monkeypa
         progress(Stream())
         assert "125 MB/s" in capsys.readouterr().err
     assert capsys.readouterr().err.endswith("\r")
+
+
+def test_what_is_being_done_is_said_on_a_terminal_and_taken_away(capsys, monkeypatch):
+    with Working("drawing", quiet=False):
+        pass
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with Working("drawing", quiet=True):
+        pass
+    assert capsys.readouterr().err == ""
+    with Working("drawing", quiet=False):
+        assert capsys.readouterr().err == "drawing …"
+    assert capsys.readouterr().err.strip() == ""

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PATHS = sorted(NOTEBOOKS.glob("*.ipynb"))
-#: They simulate many pages: all but these run every day.
-SLOW = frozenset({"pathologies_of_1996"})
+#: It runs every day, the others take some ten seconds each.
+QUICK = "first_look"
 #: A code host shows no larger one.
 BYTES_MAX = 1_000_000
 
 
 def notebooks() -> list[object]:
     return [
-        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] if path.stem in SLOW else []) for path in PATHS
+        pytest.param(path, id=path.stem, marks=[] if path.stem == QUICK else [pytest.mark.slow]) for path in PATHS
     ]
 
 

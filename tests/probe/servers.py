@@ -5,7 +5,6 @@ Each serves ``/large.html`` (120 kB of text) and ends with the ``with`` block.
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
@@ -73,20 +72,31 @@ def document(folder: Path, size: int = 120_000) -> Path:
     www = folder / "www"
     www.mkdir(parents=True, exist_ok=True)
     (www / LARGE[1:]).write_bytes((_LINE * (size // len(_LINE) + 1))[:size])
-    # Servers that begin as root serve as somebody else.
-    for each in (folder, *folder.parents):
-        if each.stat().st_uid == os.getuid() and str(each).startswith("/tmp/"):
-            each.chmod(each.stat().st_mode | 0o055)
     return www
 
 
 @contextmanager
-def nginx(folder: Path, *, http: str = "", server: str = "") -> Iterator[str]:
+def nginx(folder: Path, *, http: str = "", server: str = "", port: int = 0) -> Iterator[str]:
     """Nginx with directives of the contexts http and server; its address as a URL's begin."""
-    with _started(
-        folder, NGINX, "nginx.conf", ["nginx", "-p", str(folder), "-c"], http=http, server=server
-    ) as url:
+    command = ["nginx", "-p", str(folder), "-c"]
+    with _started(folder, NGINX, "nginx.conf", command, port=port, http=http, server=server) as url:
         yield url
+
+
+@contextmanager
+def nginx_within(folder: Path, namespace: str, address: str) -> Iterator[str]:
+    """Nginx as it comes, in a network namespace."""
+    path = folder / "nginx.conf"
+    words = {"folder": folder, "www": document(folder), "address": address, "port": 80, "http": "", "server": ""}
+    path.write_text(NGINX.format(**words))
+    command = ["ip", "netns", "exec", namespace, "nginx", "-p", str(folder), "-c", str(path)]
+    with subprocess.Popen(command, start_new_session=True) as process:
+        try:
+            _wait_for_file(process, folder / "pid")
+            yield f"http://{address}"
+        finally:
+            process.terminate()
+            process.wait(_START_SECONDS)
 
 
 @contextmanager
@@ -121,9 +131,11 @@ def written(
 
 
 @contextmanager
-def _started(folder: Path, template: str, name: str, command: list[str], **words: str) -> Iterator[str]:
+def _started(
+    folder: Path, template: str, name: str, command: list[str], *, port: int = 0, **words: str
+) -> Iterator[str]:
     www = document(folder)
-    address, port = "127.0.0.1", free_port()
+    address, port = "127.0.0.1", port or free_port()
     path = folder / name
     path.write_text(template.format(folder=folder, www=www, address=address, port=port, **words))
     program = shutil.which(command[0]) or f"/usr/sbin/{command[0]}"
@@ -143,6 +155,16 @@ def _running(command: list[str], address: str, port: int) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait(_START_SECONDS)
+
+
+def _wait_for_file(process: subprocess.Popen[bytes], path: Path) -> None:
+    """Until it has written its process number, which it does when it listens."""
+    end = time.monotonic() + _START_SECONDS
+    turn = threading.Event()
+    while not path.exists():
+        if process.poll() is not None or time.monotonic() > end:
+            raise RuntimeError("the server does not start")
+        turn.wait(0.02)
 
 
 def _wait_for(process: subprocess.Popen[bytes], address: str, port: int) -> None:

@@ -55,10 +55,9 @@ def test_schema_is_one_that_can_fail(analysis):
 
 
 def test_times_are_those_of_the_capture_in_milliseconds(analysis):
-    lengths = analysis.transactions.select(
-        "flow", "index", (pl.col("end_time") - pl.col("start_time")).to_physical()
-    )
-    elapsed = {(flow, index): length / 1e6 for flow, index, length in lengths.rows()}
+    length = (pl.col("end_time") - pl.col("start_time")).to_physical()
+    rows = analysis.transactions.select("flow", "index", length).rows()
+    elapsed = {(flow, index): length / 1e6 for flow, index, length in rows}
     for entry in archive(analysis)["log"]["entries"]:
         took = elapsed[entry["_flow"], entry["_transaction"]]
         assert entry["time"] == pytest.approx(took)

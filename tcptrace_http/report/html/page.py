@@ -112,7 +112,8 @@ def _table(name: str, table: dict[str, Any]) -> str:
     count = len(table["rows"])
     return (
         f'<section id="{name}"><h2>{escape(table["title"])} <small>{count:,}</small></h2>'
-        f'<input type="search" placeholder="Filter" aria-label="Filter {escape(table["title"])}">'
+        '<input type="search" placeholder="Filter: words, or flow=3"'
+        f' aria-label="Filter {escape(table["title"])}">'
         f'<div class="scroll"><table data-table="{name}"><thead></thead><tbody></tbody></table></div>'
         '<p class="quiet" data-shown></p></section>'
     )

@@ -2,12 +2,44 @@
 // a table of many thousands opens at once.
 "use strict";
 const ROWS_AT_A_TIME = 200;
+// Characters of a text that would make a narrow column many lines high.
+const LONG = 40;
+
+const NARROW = 640;
+
+// The chart as wide as the page has room for; on a phone with its legend below, and short names.
+const fitted = (chart, width) => {
+  const spec = { ...chart, width, background: null, autosize: { type: "fit-x", contains: "padding" } };
+  if (width >= NARROW) return spec;
+  const narrowed = JSON.parse(JSON.stringify(spec));
+  narrowed.config = { ...narrowed.config, legend: { orient: "bottom", columns: 3 } };
+  narrowed.title.limit = width;
+  for (const layer of narrowed.layer) {
+    if (layer.encoding.y?.axis?.labelLimit) layer.encoding.y.axis.labelLimit = width / 3;
+  }
+  return narrowed;
+};
 
 for (const place of document.querySelectorAll("[data-chart]")) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const options = { actions: false, renderer: "svg", theme: dark ? "dark" : undefined };
-  vegaEmbed(place, { ...CHARTS[place.dataset.chart], background: null }, options);
+  const quiet = { axis: { gridColor: "#34393f" } };
+  const options = { actions: false, renderer: "svg", theme: dark ? "dark" : undefined, config: dark ? quiet : {} };
+  vegaEmbed(place, fitted(CHARTS[place.dataset.chart], place.clientWidth), options).then(({ view }) => {
+    // What is clicked in a chart is what the tables show.
+    view.addEventListener("click", (event, item) => {
+      const { flow, transaction } = item?.datum ?? {};
+      if (flow === undefined || transaction === undefined) return;
+      for (const name of ["transactions", "findings"]) {
+        const search = document.querySelector(`#${name} input`);
+        search.value = `flow=${flow} transaction=${transaction}`;
+        search.dispatchEvent(new Event("input"));
+      }
+      document.querySelector("#transactions").scrollIntoView();
+    });
+  });
 }
+
+const numbers = new Intl.NumberFormat("en");
 
 const compare = (left, right) => {
   if (left === right) return 0;
@@ -21,6 +53,7 @@ for (const element of document.querySelectorAll("[data-table]")) {
   const section = element.closest("section");
   const search = section.querySelector("input");
   const note = section.querySelector("[data-shown]");
+  let texts;
   const state = { column: -1, descending: false, shown: ROWS_AT_A_TIME };
 
   const head = element.tHead.insertRow();
@@ -39,9 +72,14 @@ for (const element of document.querySelectorAll("[data-table]")) {
 
   const chosen = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = table.rows.filter((row) => {
-      const text = row.join(" ").toLowerCase();
-      return words.every((word) => text.includes(word));
+    if (words.length > 0) texts ??= new Map(table.rows.map((row) => [row, row.join(" ").toLowerCase()]));
+    const rows = words.length === 0 ? [...table.rows] : table.rows.filter((row) => {
+      const text = texts.get(row);
+      return words.every((word) => {
+        const [name, value] = word.split("=", 2);
+        const column = value === undefined ? -1 : table.columns.indexOf(name);
+        return column < 0 ? text.includes(word) : String(row[column]).toLowerCase() === value;
+      });
     });
     if (state.column >= 0) {
       const sign = state.descending ? -1 : 1;
@@ -63,8 +101,9 @@ for (const element of document.querySelectorAll("[data-table]")) {
       const line = document.createElement("tr");
       for (const value of row) {
         const cell = line.insertCell();
-        cell.textContent = typeof value === "number" ? value.toLocaleString("en") : value ?? "";
+        cell.textContent = typeof value === "number" ? numbers.format(value) : value ?? "";
         if (typeof value === "number") cell.className = "number";
+        if (String(value).length > LONG) cell.className = "long";
       }
       return line;
     }));

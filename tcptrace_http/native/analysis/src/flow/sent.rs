@@ -104,12 +104,14 @@ impl Flow {
             return;
         };
         let client = self.client;
+        // Another connection to that host may have had no answer to wait for.
+        let least_ns = self.sharing.to_server_ns.unwrap_or(i64::MAX);
         let (half, _) = self.halves(client);
         if let Some(answered_ns) = half.answered_syn_ns.take() {
             let to_server_ns = if rtt_ns >= PATH_MIN_NS {
                 0
             } else {
-                answered_ns
+                answered_ns.min(least_ns)
             };
             half.path_rtt_ns.get_or_insert(to_server_ns);
         }

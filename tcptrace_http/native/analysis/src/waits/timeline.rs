@@ -101,6 +101,8 @@ struct Pending {
     if_shared: Option<Cause>,
     /// Nothing before it is on its way, or it waited for something else.
     begins_burst: bool,
+    /// The sender's connections share their window: what one waits for is no pace of the link.
+    is_shared: bool,
     /// How long after the segment before it went by.
     gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
@@ -145,6 +147,15 @@ impl Piece {
     }
 }
 
+/// The first segment of an answer.
+#[derive(Clone, Copy, Debug)]
+struct Opening {
+    time_ns: i64,
+    bytes: u32,
+    /// The window that it waited for, if another connection's ACK made the room.
+    held: Option<Cause>,
+}
+
 /// Where a response lies, and when its first and last byte came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {
@@ -169,6 +180,8 @@ pub(super) struct Timeline {
     /// Near the receiver; and what was known of it before a segment with these offsets.
     arrivals: Arrivals,
     arrivals_before: Option<(i64, i64, Arrivals)>,
+    /// What all connections between the two hosts tell, near the receiver.
+    shared_arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
@@ -188,8 +201,7 @@ pub(super) struct Timeline {
     acked: i64,
     /// The other direction has spoken since the last segment.
     is_answer: bool,
-    /// The first segments of answers: when they went by, and their bytes.
-    openings: VecDeque<(i64, u32)>,
+    openings: VecDeque<Opening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
 }
@@ -208,6 +220,7 @@ impl Timeline {
             pace: Pace::default(),
             arrivals: Arrivals::default(),
             arrivals_before: None,
+            shared_arrivals: Arrivals::default(),
             link: Link::default(),
             burst: LinkBurst::default(),
             learnt_until: 0,
@@ -229,10 +242,14 @@ impl Timeline {
     /// The sender's connections were found to share a window.
     pub(super) fn windows_are_shared(&mut self) {
         for piece in &mut self.pieces {
-            piece.cause = piece.if_shared.take().unwrap_or(piece.cause);
+            if let Some(cause) = piece.if_shared.take() {
+                piece.cause = cause;
+                piece.waited = None;
+            }
         }
         for sent in &mut self.pending {
             let shared = sent.if_shared.take().map(|cause| (cause, INFERRED));
+            sent.is_shared |= shared.is_some();
             sent.cause = shared.or(sent.cause);
         }
     }
@@ -247,9 +264,9 @@ impl Timeline {
     /// The first segment of an answer went by at `time_ns`, so much later than the question as it took longer than
     /// the path's least round trip; of `bytes` the question is, and of so many headers more.
     pub(super) fn answered(&mut self, time_ns: i64, longer_ns: i64, bytes: u32, headers: u32) {
-        let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
-        if let Some((_, opening)) = opening.filter(|_| !self.settles_by_ack) {
-            let bytes = bytes.saturating_add(*opening);
+        let opening = self.opening(time_ns).filter(|_| !self.settles_by_ack);
+        if let Some(opening) = opening {
+            let bytes = bytes.saturating_add(opening.bytes);
             self.arrivals.may_agree(longer_ns, bytes, headers);
         }
     }
@@ -257,38 +274,55 @@ impl Timeline {
     /// How long the slowest link takes for a question longer than for a packet without payload: it is taken to be
     /// as slow in that direction.
     pub(super) fn question_takes_ns(&self, bytes: u32) -> i64 {
-        let takes = self.arrivals.takes_ns(bytes, 0, self.full_bytes);
-        takes.unwrap_or(0)
+        self.on_link_ns(bytes, 0, self.full_bytes).unwrap_or(0)
     }
 
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(super) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
-        let opening = self.openings.iter().find(|opening| opening.0 == time_ns);
-        opening.map_or(0, |opening| self.takes(opening.1, 1, self.full_bytes))
+        self.opening(time_ns)
+            .map_or(0, |opening| self.takes(opening.bytes, 1, self.full_bytes))
+    }
+
+    /// The window that the first segment of an answer waited for, which went by at `time_ns`, if that was known
+    /// to be shared.
+    pub(super) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
+        self.opening(time_ns)?.held
+    }
+
+    fn opening(&self, time_ns: i64) -> Option<&Opening> {
+        let mut openings = self.openings.iter();
+        openings.find(|opening| opening.time_ns == time_ns)
     }
 
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
     /// known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
-        let sure = Some(self.pace).filter(|pace| pace.is_sure());
-        sure.map_or(0, |pace| {
-            let bare = pace.of_bytes(0, self.full_bytes);
-            pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
-        })
+        let sure = Some(self.pace).filter(|pace| pace.is_sure() && pace.is_known());
+        let Some(pace) = sure else {
+            let takes = self.on_link_ns(bytes, 0, self.full_bytes);
+            return takes.unwrap_or(0);
+        };
+        let bare = pace.of_bytes(0, self.full_bytes);
+        pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
     }
 
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let is_answer = std::mem::take(&mut self.is_answer);
         if is_answer && self.openings.len() < OPENINGS_MAX {
-            self.openings.push_back((data.at.time_ns, data.bytes));
+            self.openings.push_back(Opening {
+                time_ns: data.at.time_ns,
+                bytes: data.bytes,
+                held: shared_window(data.sharing),
+            });
         }
         if data.sharing.is_shared {
             self.windows_are_shared();
         }
-        if !is_answer {
+        if !is_answer && shared_window(data.sharing).is_none() {
             self.learn_arrivals(data, route, acks);
         }
+        self.shared_arrivals = data.sharing.link;
         let cause = self.wait_before(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
@@ -311,6 +345,7 @@ impl Timeline {
             cause,
             if_shared: self.if_shared.take(),
             begins_burst,
+            is_shared: data.sharing.is_shared,
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
             ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
@@ -347,18 +382,20 @@ impl Timeline {
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
         let by_other = data.sharing.by_other && released == Released::ByNone;
-        let released = if by_other && data.sharing.is_shared {
-            Released::ByAck
-        } else {
-            released
-        };
+        if let Some(cause) = shared_window(data.sharing).filter(|_| by_other) {
+            return Some((cause, INFERRED));
+        }
         let is_of_link = data.is_full()
             && data.segments == 1
             && !data.opens_hole
             && released == Released::ByNone
             && !by_other;
         // What was in the sender's buffer waited for nothing but the link.
+        let on_link = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let may_be_link =
+            on_link.is_none_or(|takes_ns| gap <= takes_ns.saturating_add(self.link_slack_ns()));
         let may_be_pace = self.has_more
+            && may_be_link
             && !route.is_at_sender
             && self.pace.may_be_slow(gap, rtt, data.full_bytes);
         if is_of_link && was_full && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
@@ -379,19 +416,23 @@ impl Timeline {
             self.flights.was_idle();
             self.window.was_idle();
         }
+        let told = self.cause_of(released, limit, (data, was_full));
+        if !by_other && released != Released::ByAck {
+            return Some(told);
+        }
         let shared_limit = if data.sharing.had_loss {
             Limit::CongestionAvoidance
         } else {
             Limit::SlowStart
         };
+        // Nagle's algorithm holds no full segment, nor does it wait for what comes on other connections.
+        let is_of_window = was_full || by_other || data.is_full();
+        let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
         if data.sharing.is_shared {
-            return Some(self.cause_of(released, shared_limit, (data, was_full)));
+            return Some(shared);
         }
-        if by_other || released == Released::ByAck {
-            let (cause, _) = self.cause_of(Released::ByAck, shared_limit, (data, was_full));
-            self.if_shared = Some(cause);
-        }
-        Some(self.cause_of(released, limit, (data, was_full)))
+        self.if_shared = Some(shared.0);
+        Some(told)
     }
 
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
@@ -417,11 +458,9 @@ impl Timeline {
     /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
     pub(super) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
         let waited = piece.waited?;
-        let takes = self
-            .arrivals
-            .takes_ns(waited.bytes, waited.segments, self.full_bytes)?;
+        let takes = self.on_link_ns(waited.bytes, waited.segments, self.full_bytes)?;
         let until_ns = waited.since_ns.saturating_add(takes);
-        if piece.end.time_ns <= until_ns.saturating_add(self.arrivals.slack_ns()) {
+        if piece.end.time_ns <= until_ns.saturating_add(self.link_slack_ns()) {
             return Some(piece.end);
         }
         (until_ns > piece.start.time_ns).then_some(Moment {
@@ -433,6 +472,7 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|(_, was_full)| *was_full);
+        let alone = alone.filter(|_| shared_window(data.sharing).is_none());
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
@@ -482,9 +522,26 @@ impl Timeline {
         }
     }
 
+    /// What the distances of segments tell that data takes on the slowest link: those of this connection, or else
+    /// those of all between the two hosts.
+    fn on_link_ns(&self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
+        let both = [self.arrivals, self.shared_arrivals];
+        both.into_iter()
+            .find_map(|link| link.takes_ns(bytes, segments, full_bytes))
+    }
+
+    /// As much later a segment may come that nothing held.
+    fn link_slack_ns(&self) -> i64 {
+        let both = [self.arrivals, self.shared_arrivals];
+        let known = both
+            .into_iter()
+            .find(|link| link.takes_ns(0, 1, self.full_bytes).is_some());
+        known.map_or(0, Arrivals::slack_ns)
+    }
+
     /// Time that data takes on the slowest link.
     fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
-        if let Some(takes_ns) = self.arrivals.takes_ns(bytes, segments, full_bytes) {
+        if let Some(takes_ns) = self.on_link_ns(bytes, segments, full_bytes) {
             return takes_ns;
         }
         if segments == 1 {
@@ -816,9 +873,11 @@ impl Timeline {
             segments: data.segments,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
-            let waited = Some(waited).filter(|_| !self.settles_by_ack);
+            let is_window = matches!(cause, Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd);
+            let is_of_sharing = data.is_shared && is_window;
+            let waited = Some(waited).filter(|_| !self.settles_by_ack && !is_of_sharing);
             // A window of one segment waits for its round trip, and for its receiver's timer.
-            let is_delayed = cause == Cause::SendLimitedSlowStart && data.ack_delay_ns > 0;
+            let is_delayed = is_window && data.ack_delay_ns > 0;
             let delayed_ns = end.time_ns.saturating_sub(data.ack_delay_ns);
             let delayed = Moment {
                 time_ns: delayed_ns.max(middle.time_ns),
@@ -967,7 +1026,11 @@ impl Timeline {
 
     /// Nothing before `time_ns` is asked for any more.
     pub(super) fn forget_before(&mut self, time_ns: i64) {
-        while self.openings.front().is_some_and(|it| it.0 <= time_ns) {
+        while self
+            .openings
+            .front()
+            .is_some_and(|it| it.time_ns <= time_ns)
+        {
             self.openings.pop_front();
         }
         while self
@@ -989,12 +1052,22 @@ impl Timeline {
         let pending = size_of::<Pending>().saturating_mul(self.pending.capacity());
         let pieces = size_of::<Piece>().saturating_mul(self.pieces.capacity());
         let extents = size_of::<Extent>().saturating_mul(self.extents.capacity());
-        let openings = size_of::<(i64, u32)>().saturating_mul(self.openings.capacity());
+        let openings = size_of::<Opening>().saturating_mul(self.openings.capacity());
         pending
             .saturating_add(pieces)
             .saturating_add(extents)
             .saturating_add(openings) as u64
     }
+}
+
+/// The window that connections share, if an ACK of another of them made the room for data in it.
+fn shared_window(sharing: Sharing) -> Option<Cause> {
+    let window = if sharing.had_loss {
+        Cause::SendLimitedCwnd
+    } else {
+        Cause::SendLimitedSlowStart
+    };
+    Some(window).filter(|_| sharing.is_shared && sharing.by_other)
 }
 
 /// What data waited for that was sent again: how its sender learnt of the loss, as `recoveries` judges it.

@@ -23,6 +23,7 @@ impl Sender {
         }
         match self.recovery {
             _ if self.next < self.max => return Limit::Timeout,
+            _ if self.paced_until.is_some() => return Limit::Pacing,
             Recovery::Fast { .. } => return Limit::FastRecovery,
             _ => {}
         }
@@ -30,9 +31,6 @@ impl Sender {
         let is_granted = self
             .grant
             .is_none_or(|grant| self.sendable(grant.bytes, stack) > 0);
-        if self.paced_until.is_some() {
-            return Limit::Pacing;
-        }
         if self.sendable(by_congestion, stack) > 0 {
             return if is_granted {
                 Limit::Nagle

@@ -1,0 +1,48 @@
+"""What a shell is told that completes a command line: captures are files, and names those that are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import click
+
+__all__ = ["files", "names_to_explain", "parts_of_simulations"]
+
+
+def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The shell completes files better than we could."""
+    del context, parameter
+    return [CompletionItem(incomplete, type="file")]
+
+
+def names_to_explain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Detectors, causes, tables and columns, and what simulations are made of."""
+    del context, parameter
+    from reference_sim import catalogue
+    from tcptrace_http import glossary
+
+    names = {*glossary.names(), *(entry.name for entry in catalogue.entries())}
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def parts_of_simulations(
+    kind: str,
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """The names of that kind, each with what it is."""
+
+    def of_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        del context, parameter
+        from reference_sim import catalogue
+
+        return [
+            CompletionItem(entry.name, help=entry.about)
+            for entry in catalogue.entries()
+            if entry.kind == kind and entry.name.startswith(incomplete)
+        ]
+
+    return of_kind

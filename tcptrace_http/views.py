@@ -1,0 +1,203 @@
+"""One flow, one transaction, and a whole analysis as a notebook shows them: small tables, text escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.errors import UnknownName
+from tcptrace_http.report.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["FlowView", "TransactionView", "flow_view", "overview", "transaction_view"]
+
+#: Rows that a notebook shows of a table; its caption says how many there are.
+_ROWS_MAX: Final = 10
+_TEXT_MAX: Final = 120
+_OF_FLOWS: Final = (
+    *("flow", "client", "client_port", "server", "server_port", "packets", "client_bytes", "server_bytes"),
+    *("initial_rtt", "transactions", "closed_by"),
+)
+_OF_TRANSACTIONS: Final = (
+    *("flow", "index", "method", "target", "host", "status", "response_body_bytes", "start_time", "end_time"),
+    "request_frame",
+)
+_OF_FINDINGS: Final = ("detector", "flow", "transaction", "lost", "confidence", "summary", "remedy")
+_OF_WAITS: Final = ("cause", "start", "end", "first_frame", "last_frame")
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A row of a table with all that belongs to it; the row's columns are attributes too."""
+
+    #: The columns of its row, by name; ``schema.TABLES`` says what they mean.
+    fields: Mapping[str, Any]
+    #: Rows of the tables of those names that belong to it.
+    waits: pl.DataFrame
+    findings: pl.DataFrame
+    _analysis: Analysis
+
+    def __getattr__(self, name: str) -> Any:
+        """A column of the row."""
+        # Not before there are fields: copying asks for attributes of an object that has none yet.
+        fields: Mapping[str, Any] = object.__getattribute__(self, "fields")
+        if name in fields:
+            return fields[name]
+        raise AttributeError(f"{type(self).__name__} has no column {name!r}; it has {', '.join(fields)}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *self.fields})
+
+    @property
+    def segments(self) -> pl.DataFrame:
+        """Its segments; unless ``analyze`` was asked for them, the capture is read again."""
+        return self._analysis.segments.filter(flow=self.fields["flow"])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _View) and type(self) is type(other) and self.fields == other.fields
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.fields["flow"], self.fields.get("index")))
+
+
+class FlowView(_View):
+    """One TCP connection: its row, ``segments``, ``transactions``, ``waits`` and ``findings``."""
+
+    __slots__ = ()
+
+    @property
+    def transactions(self) -> pl.DataFrame:
+        """Its transactions."""
+        return self._analysis.transactions.filter(flow=self.fields["flow"])
+
+    def __repr__(self) -> str:
+        of = self.fields
+        ends = f"{of['client']}:{of['client_port']} to {of['server']}:{of['server_port']}"
+        return f"<flow {of['flow']}: {ends}, {counted(self.transactions.height, 'transaction')}>"
+
+    def _repr_html_(self) -> str:
+        parts = [_heading(repr(self)), _fields(self.fields, _OF_FLOWS)]
+        parts += [_table("Findings", self.findings, _OF_FINDINGS)]
+        return "".join([*parts, _table("Transactions", self.transactions, _OF_TRANSACTIONS)])
+
+
+class TransactionView(_View):
+    """One request and its response: its row, ``segments`` of its frames, ``waits`` and ``findings``."""
+
+    __slots__ = ()
+
+    @property
+    def segments(self) -> pl.DataFrame:
+        """The segments of its flow from the first frame that its waits tell of to the last."""
+        own = super().segments
+        first, last = self.waits["first_frame"].min(), self.waits["last_frame"].max()
+        return own.filter(own["frame"].is_between(first, last)) if self.waits.height else own.clear()
+
+    def __repr__(self) -> str:
+        of = self.fields
+        what = " ".join(str(of[name]) for name in ("method", "target", "status") if of[name] is not None)
+        return f"<transaction {of['flow']}.{of['index']}: {what[:_TEXT_MAX]}>"
+
+    def _repr_html_(self) -> str:
+        parts = [_heading(repr(self)), _fields(self.fields, _OF_TRANSACTIONS)]
+        parts += [_table("Findings", self.findings, _OF_FINDINGS)]
+        return "".join([*parts, _table("Waits", self.waits, _OF_WAITS)])
+
+
+def flow_view(analysis: Analysis, flow: int) -> FlowView:
+    """The flow of that number.
+
+    :raises UnknownName: there is none.
+    """
+    row = analysis.flows.filter(flow=flow)
+    if row.is_empty():
+        raise UnknownName(f"there is no flow {flow}; there {_are(analysis.flows.height, 'flow')}")
+    own = {name: analysis.table(name).filter(flow=flow) for name in ("waits", "findings")}
+    return FlowView(row.row(0, named=True), **own, _analysis=analysis)
+
+
+def transaction_view(analysis: Analysis, flow: int, index: int) -> TransactionView:
+    """The transaction of that number on that flow.
+
+    :raises UnknownName: there is none.
+    """
+    on_flow = analysis.transactions.filter(flow=flow)
+    row = on_flow.filter(index=index)
+    if row.is_empty():
+        there = _are(on_flow.height, "transaction")
+        raise UnknownName(f"there is no transaction {index} on flow {flow}; there {there}")
+    own = {name: analysis.table(name).filter(flow=flow, transaction=index) for name in ("waits", "findings")}
+    return TransactionView(row.row(0, named=True), **own, _analysis=analysis)
+
+
+def _are(count: int, noun: str) -> str:
+    return f"{'is' if count == 1 else 'are'} {counted(count, noun)}, counted from 0"
+
+
+def overview(analysis: Analysis) -> str:
+    """An analysis as HTML: the verdict, the worst findings and the slowest transactions."""
+    import polars as pl
+
+    from tcptrace_http.report.html.verdict import verdict
+
+    summary = verdict(analysis)
+    slowest = analysis.transactions.sort(
+        pl.col("end_time") - pl.col("start_time"), descending=True, nulls_last=True, maintain_order=True
+    )
+    return "".join(
+        [
+            _heading(f"{analysis.capture.path}: {summary.headline}"),
+            f"<p>{escape(summary.detail)}</p>",
+            _table("Findings, the most time lost first", analysis.findings, _OF_FINDINGS),
+            _table("Transactions, the slowest first", slowest, _OF_TRANSACTIONS),
+        ]
+    )
+
+
+def _heading(text: str) -> str:
+    return f"<p><b>{escape(text)}</b></p>"
+
+
+def _fields(fields: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    rows = "".join(f"<tr><th>{name}</th><td>{_text(fields[name])}</td></tr>" for name in names if name in fields)
+    return f"<table>{rows}</table>"
+
+
+def _table(title: str, frame: pl.DataFrame, names: tuple[str, ...]) -> str:
+    """The first rows of a table; nothing of an empty one but that it is."""
+    if frame.is_empty():
+        return f"<p>{title}: none</p>"
+    shown = [name for name in names if name in frame.columns]
+    more = f", {_ROWS_MAX} of them" if frame.height > _ROWS_MAX else ""
+    head = "".join(f"<th>{name}</th>" for name in shown)
+    body = "".join(_rows(frame.select(shown).head(_ROWS_MAX)))
+    return (
+        f"<table><caption>{title} ({frame.height:,}{more})</caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _rows(frame: pl.DataFrame) -> Iterator[str]:
+    for row in frame.iter_rows():
+        yield f"<tr>{''.join(f'<td>{_text(value)}</td>' for value in row)}</tr>"
+
+
+def _text(value: object) -> str:
+    """A value as escaped text: what comes from a capture may be anything."""
+    from datetime import timedelta
+
+    if value is None:
+        return ""
+    if isinstance(value, timedelta):
+        return duration(round(value / timedelta(microseconds=1)) * 1000)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    text = str(value)
+    return escape(text if len(text) <= _TEXT_MAX else f"{text[:_TEXT_MAX]}…")

@@ -1,0 +1,122 @@
+"""The GitHub action and the examples of the README: valid, and what their steps do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tcptrace_http.check import parse_policy
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+ACTION = yaml.safe_load((REPOSITORY / "action.yml").read_text(encoding="utf-8"))
+README = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def action(tmp_path):
+    """Run the action's second step as the runner does, with the program of this checkout installed."""
+    program = tmp_path / "tcptrace-http" / "bin" / "tcptrace-http"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!{sys.executable}\nfrom tcptrace_http.cli.main import main\nmain()\n")
+    program.chmod(0o755)
+    step = ACTION["runs"]["steps"][1]
+    files = {"GITHUB_OUTPUT": tmp_path / "output", "GITHUB_STEP_SUMMARY": tmp_path / "summary.md"}
+
+    def ran(**inputs: str) -> tuple[int, dict[str, str], str, str]:
+        for file in files.values():
+            file.write_text("")
+        known = {name: str(entry["default"]) for name, entry in ACTION["inputs"].items()}
+        given = known | {name.replace("_", "-"): value for name, value in inputs.items()}
+        environment = {
+            name: given[re.fullmatch(r"\$\{\{ inputs\.([a-z-]+) \}\}", value)[1]]
+            for name, value in step["env"].items()
+        }
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]],
+            cwd=REPOSITORY,
+            env=os.environ
+            | environment
+            | {"RUNNER_TEMP": str(tmp_path), **{name: str(file) for name, file in files.items()}},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+        return done.returncode, outputs, files["GITHUB_STEP_SUMMARY"].read_text(), done.stdout
+
+    return ran
+
+
+def test_action_says_what_github_needs_of_one():
+    assert ACTION["name"]
+    assert ACTION["description"]
+    assert ACTION["runs"]["using"] == "composite"
+    assert all(step["shell"] == "bash" for step in ACTION["runs"]["steps"])
+    assert all(entry["description"] for entry in (*ACTION["inputs"].values(), *ACTION["outputs"].values()))
+
+
+def test_no_input_is_pasted_into_a_script():
+    for step in ACTION["runs"]["steps"]:
+        assert "${{" not in step["run"]
+
+
+@pytest.mark.parametrize(
+    ("names", "code", "verdict"),
+    [
+        (["clean"], 0, "passed"),
+        (["stalled"], 1, "failed"),
+        (["none"], 2, "unusable"),
+        (["other"], 3, "inconclusive"),
+        (["clean", "stalled"], 1, "failed"),
+    ],
+)
+def test_action_judges_captures(action, folder, names, code, verdict):
+    found, outputs, summary, shown = action(
+        captures="\n".join(str(folder / f"{name}.pcap") for name in names) + "\n"
+    )
+    assert (found, outputs["verdict"]) == (code, verdict)
+    if verdict == "failed":
+        assert "::error file=" in shown
+        assert "short-initial-segment" in summary
+        assert json.loads(Path(outputs["sarif"]).read_text())["runs"][0]["results"]
+
+
+def test_action_passes_its_inputs_on(action, folder, tmp_path):
+    stalled = str(folder / "stalled.pcap")
+    assert action(captures=stalled, fail_on="never")[0] == 0
+    assert "::error file=nginx.conf," in action(captures=stalled, location="nginx.conf")[3]
+    (tmp_path / "own.toml").write_text('[rules]\nzero-window = "error"')
+    assert action(captures=stalled, policy=str(tmp_path / "own.toml"))[0] == 0
+    other = str(folder / "other.pcap")
+    assert action(captures=other, fail_on_inconclusive="false")[:2] == (0, action(captures=other)[1])
+
+
+def test_action_probes_a_server_that_is_not_there(action):
+    assert action(url="http://127.0.0.1:9/")[1]["verdict"] == "unusable"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+
+
+def test_examples_of_the_readme_can_be_read():
+    documents = [yaml.safe_load(block) for block in blocks("yaml")]
+    github, gitlab, pre_commit = documents
+    (job,) = github["jobs"].values()
+    (used,) = [step for step in job["steps"] if "with" in step and "url" in step["with"]]
+    assert set(used["with"]) <= set(ACTION["inputs"])
+    assert gitlab["tcp"]["artifacts"]["reports"]["codequality"]
+    assert pre_commit["repos"][0]["hooks"][0]["entry"].startswith("tcptrace-http ")
+    policies = [block for block in blocks("toml") if "[rules]" in block]
+    assert policies
+    for block in policies:
+        assert tomllib.loads(block)
+        assert parse_policy(block)

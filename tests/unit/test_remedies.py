@@ -1,0 +1,72 @@
+"""The table of settings: each entry names what there is, and each detector that a setting helps has one."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.remedies import remedies, settings_for
+
+#: No setting of a server, kernel or socket remedies these: the program that asks or answers must change, the path,
+#: or the capture.
+WITHOUT_A_SETTING = {
+    *("stretch-ack", "split-request", "delta-eligible-repeat", "redirect-chain", "expect-continue-wait"),
+    *("parallel-connection-burst", "competing-bundle", "lost-pipelined-requests", "refused-connection"),
+    *("request-lull", "head-of-line-blocking", "slow-server"),
+    *("tail-loss", "retransmission-timeout", "spurious-retransmission", "reordering", "syn-retransmission"),
+    *("queueing-delay", "one-sided-capture", "mid-stream-start", "capture-gap", "truncated-payload"),
+    "segmentation-offload",
+}
+KNOWN = ("nginx", "Apache httpd", "lighttpd", "HAProxy", "Envoy", "Node.js", "Go net", "Go net/http")
+OTHERS = ("Python http.server", "gunicorn", "uvicorn", "com.sun.net.httpserver", "Linux", "socket")
+
+
+def test_every_entry_names_detectors_that_there_are():
+    for remedy in remedies():
+        assert set(remedy.detectors) <= set(DETECTORS)
+        assert remedy.detectors
+
+
+def test_every_detector_that_a_setting_remedies_has_one():
+    remedied = {name for remedy in remedies() for name in remedy.detectors}
+    assert remedied.isdisjoint(WITHOUT_A_SETTING)
+    assert remedied | WITHOUT_A_SETTING == set(DETECTORS)
+
+
+def test_every_entry_says_where_what_why_and_by_whom():
+    for remedy in remedies():
+        source = urlsplit(remedy.source)
+        assert (source.scheme, bool(source.hostname), bool(source.path)) == ("https", True, True)
+        assert remedy.where
+        assert remedy.setting
+        assert remedy.why.endswith(".")
+        assert remedy.server == remedy.server.lower()
+        assert not (remedy.server and remedy.is_silent)
+        assert remedy.setting.isascii()
+
+
+def test_all_servers_and_kernels_are_there():
+    assert {remedy.where for remedy in remedies()} == {*KNOWN, *OTHERS}
+
+
+def test_no_entry_is_there_twice():
+    entries = [(remedy.words, remedy.server, remedy.detectors) for remedy in remedies()]
+    assert len(entries) == len(set(entries))
+
+
+@pytest.mark.parametrize(
+    ("server", "there", "not_there"),
+    [
+        ("nginx/1.22.1", "nginx: tcp_nodelay on;", "Node.js"),
+        ("Apache/2.4.57 (Debian)", "socket: setsockopt(TCP_NODELAY, 1)", "nginx"),
+        ("SimpleHTTP/0.6 Python/3.13", "Python http.server: StreamRequestHandler", "HAProxy"),
+        ("unheard of", "socket: setsockopt(TCP_NODELAY, 1)", "nginx"),
+        (None, "Node.js: http.createServer", "gunicorn"),
+    ],
+)
+def test_settings_are_those_of_the_server_that_answered(server, there, not_there):
+    found = settings_for("short-initial-segment", server)
+    assert any(setting.startswith(there) for setting in found)
+    assert not any(setting.startswith(not_there) for setting in found)
