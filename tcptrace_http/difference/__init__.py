@@ -19,6 +19,7 @@ import polars as pl
 
 from tcptrace_http.difference.divergence import Divergence, first_divergences, flows_to_compare
 from tcptrace_http.difference.pairs import pair_of_retrievals, paired_retrievals, paired_transactions
+from tcptrace_http.difference.residuals import residuals
 from tcptrace_http.difference.side import Side, side_of
 from tcptrace_http.difference.split import causes_of_retrievals, causes_of_transactions, summed
 from tcptrace_http.difference.stalls import named_stalls
@@ -48,6 +49,8 @@ class Difference:
     transaction_causes: pl.DataFrame
     #: Findings of both sides in the aligned retrievals, by cause and detector.
     stalls: pl.DataFrame
+    #: What analytic models say of the aligned retrievals of both sides, and what is left.
+    residuals: pl.DataFrame
     #: The flows that were walked side by side, and where they part ways.
     flows: tuple[int, int] | None
     divergences: tuple[Divergence, ...]
@@ -129,6 +132,7 @@ def diff(
         retrieval_causes=by_retrieval,
         transaction_causes=causes_of_transactions(ours.analysis, theirs.analysis, transactions),
         stalls=named_stalls(ours.analysis, theirs.analysis, transactions, both),
+        residuals=residuals(ours.analysis, theirs.analysis, both),
         flows=flows,
         divergences=()
         if flows is None

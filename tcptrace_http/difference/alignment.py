@@ -26,8 +26,8 @@ _RENAMED: Final = 0.5
 _OTHER_SIZE: Final = 2.0
 #: The same name always aligns: at most this much for another size, which is less than two items on one side.
 _SAME_NAME_MAX: Final = 1.0
-#: Comparisons of a sequence alignment: half a second. Of longer sequences those near the diagonal are made.
-_CELLS_MAX: Final = 1_000_000
+#: Comparisons of a sequence alignment: about a second. Of longer sequences those near the diagonal are made.
+_CELLS_MAX: Final = 200_000
 _DIAGONAL, _LEFT_ONLY, _RIGHT_ONLY = 0, 1, 2
 
 #: Positions in the left and the right sequence; None where the item is on one side only.
@@ -102,11 +102,22 @@ def _size_cost(one: int, other: int) -> float:
     return _OTHER_SIZE * (1 - min(one, other) / greater) if greater else 0.0
 
 
-def _cheapest(rows: int, columns: int, cost: Callable[[int, int], float]) -> Iterable[tuple[int, int]]:
+def _cheapest(rows: int, columns: int, cost: Callable[[int, int], float]) -> Iterator[tuple[int, int]]:
     """The pairs of positions of the cheapest alignment; none that costs as much as two items on one side."""
+    alike = 0
+    while alike < min(rows, columns) and cost(alike, alike) == 0:
+        alike += 1
+    # Nothing is cheaper than to align what is equal at the beginning.
+    yield from ((index, index) for index in range(alike))
+    rest = _tabulated(rows - alike, columns - alike, lambda row, column: cost(row + alike, column + alike))
+    yield from ((row + alike, column + alike) for row, column in rest)
+
+
+def _tabulated(rows: int, columns: int, cost: Callable[[int, int], float]) -> Iterable[tuple[int, int]]:
+    """The same by the table of all beginnings of both sequences, near its diagonal if it is large."""
     if not rows or not columns:
         return ()
-    width = max(abs(rows - columns) + 1, _CELLS_MAX // rows)
+    width = max(abs(rows - columns) + 1, _CELLS_MAX // (2 * rows))
     choices: list[tuple[int, bytearray]] = []
     first, before = 0, [index * _ONE_SIDED for index in range(min(columns, width) + 1)]
     for row in range(1, rows + 1):

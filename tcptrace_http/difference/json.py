@@ -13,6 +13,9 @@
                           ``only_left``, ``only_right``), flow, number, target, body bytes and elapsed time of
                           both sides, ``difference_ns``; its ``causes``
 ``stalls``                ``cause``, ``detector``, counts and lost time of both sides
+``residuals``             one object an aligned retrieval (``pair``), ``side`` and analytic ``model`` of its kind:
+                          which assumption ``fails`` (null: all hold), ``elapsed_ns``, ``predicted_ns``,
+                          ``residual_ns``: what the model leaves out
 ``flows``                 the flows that were walked side by side, or null
 ``divergences``           ``kind`` (see ``KINDS``), transactions, frames and waits of both sides, ``words``
 ========================  ==================================================================================
@@ -49,6 +52,7 @@ def rendered(difference: Difference) -> str:
         "retrievals": _with_causes(difference.retrievals, difference.retrieval_causes),
         "transactions": _with_causes(difference.transactions, difference.transaction_causes),
         "stalls": _rows(difference.stalls),
+        "residuals": _rows(difference.residuals),
         "flows": None if difference.flows is None else list(difference.flows),
         "divergences": [asdict(it) for it in difference.divergences],
     }

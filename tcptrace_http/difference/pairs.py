@@ -120,10 +120,9 @@ def paired_transactions(
     if is_selection:
         ours, theirs = _of(ours, retrievals["left_retrieval"]), _of(theirs, retrievals["right_retrieval"])
     together = retrievals.select("left_retrieval", "right_retrieval").drop_nulls().rows()
+    of_ours, of_theirs = _by_retrieval(ours), _by_retrieval(theirs)
     for one, other in together:
-        lefts = [index for index, it in enumerate(ours) if it.row["retrieval"] == one]
-        rights = [index for index, it in enumerate(theirs) if it.row["retrieval"] == other]
-        partners |= _partners(ours, theirs, lefts, rights)
+        partners |= _partners(ours, theirs, of_ours.get(one, ()), of_theirs.get(other, ()))
     lefts = [index for index in range(len(ours)) if index not in partners]
     taken = set(partners.values())
     rights = [index for index in range(len(theirs)) if index not in taken]
@@ -141,6 +140,13 @@ def paired_transactions(
 def _of(transactions: Sequence[_Transaction], retrievals: pl.Series) -> list[_Transaction]:
     wanted = set(retrievals.drop_nulls().to_list())
     return [it for it in transactions if it.row["retrieval"] in wanted]
+
+
+def _by_retrieval(transactions: Sequence[_Transaction]) -> dict[int | None, list[int]]:
+    places: dict[int | None, list[int]] = {}
+    for index, it in enumerate(transactions):
+        places.setdefault(it.row["retrieval"], []).append(index)
+    return places
 
 
 def _partners(

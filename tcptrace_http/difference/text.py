@@ -48,6 +48,14 @@ _TRANSACTIONS: Final = (
     Heading("difference", is_number=True),
     Heading("most of it", is_elastic=True),
 )
+_RESIDUALS: Final = (
+    Heading("model"),
+    Heading("side"),
+    Heading("retrievals", is_number=True),
+    Heading("predicted", is_number=True),
+    Heading("took", is_number=True),
+    Heading("left out", is_number=True),
+)
 
 
 def rendered(difference: Difference, *, width: int) -> str:
@@ -59,6 +67,7 @@ def rendered(difference: Difference, *, width: int) -> str:
         _transactions(difference, width),
         _one_sided(difference, width),
         _divergences(difference, width),
+        _residuals(difference, width),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -90,11 +99,11 @@ def explanation(difference: Difference) -> str:
     named = difference.stalls.filter(pl.col("cause") == top["cause"], pl.col(f"{side}_count") > 0)
     found = [f"{row[f'{side}_count']:,} {row['detector']}" for row in named.iter_rows(named=True)]
     told = f" ({', '.join(found)})" if found else ""
-    part = duration(abs(top["difference"]))
+    part, cause = duration(abs(top["difference"])), _cause(top["cause"])
     if abs(top["difference"]) <= abs(more):
-        return f"{part} of the {duration(abs(more))} are {top['cause']}{told}."
+        return f"{part} of the {duration(abs(more))} are {cause}{told}."
     back = duration(abs(top["difference"] - more))
-    return f"{top['cause']} alone is {part}{told}; other causes give {back} back."
+    return f"{cause} alone: {part}{told}; other causes give {back} back."
 
 
 def _sides(difference: Difference, width: int) -> Iterator[str]:
@@ -124,7 +133,7 @@ def _causes(difference: Difference, width: int) -> list[str]:
     small = causes.filter(~great)
     if not small.is_empty():
         sums = small.select(pl.col("left", "right", "difference").sum()).row(0, named=True)
-        rows.append(_times(f"{small.height} more, nearly alike", sums))
+        rows.append(_times(f"{small.height} {'more, nearly alike' if rows else 'causes, alike'}", sums))
     total = {"left": difference.left_ns, "right": difference.right_ns, "difference": difference.difference_ns}
     return grid(_CAUSES, [*rows, _times("elapsed", total)], width)
 
@@ -234,3 +243,30 @@ def _bullet(words: str, width: int) -> list[str]:
     return textwrap.wrap(
         words, width, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
+
+
+def _residuals(difference: Difference, width: int) -> list[str]:
+    """The analytic models whose assumptions hold, as means; else why none is shown."""
+    times = pl.col("predicted", "elapsed", "residual")
+    holding = (
+        difference.residuals.filter(pl.col("fails").is_null())
+        .group_by("model", "side", maintain_order=True)
+        .agg(pl.len().alias("count"), times.to_physical().mean().round().cast(pl.Int64))
+    )
+    rows = [
+        (
+            row["model"],
+            row["side"],
+            f"{row['count']:,}",
+            duration(row["predicted"]),
+            duration(row["elapsed"]),
+            _signed(row["residual"]),
+        )
+        for row in holding.sort("model", "side").iter_rows(named=True)
+    ]
+    failing = difference.residuals.drop_nulls("fails")
+    reasons = failing.group_by("side", "fails").agg(pl.col("pair").n_unique()).sort("side", "fails").rows()
+    lines = grid(_RESIDUALS, rows, width) if rows else []
+    for side, reason, count in reasons:
+        lines += _wrapped(f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}.", width)
+    return lines
