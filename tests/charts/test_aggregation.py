@@ -171,12 +171,12 @@ def test_flow_of_a_hundred_thousand_segments_is_drawn(analysed, capsys):
     data = analysis.segments.filter(pl.col("payload_bytes") > 0, pl.col("direction") == "server_to_client")
     assert data.height == 100_101
     for name in ("time-sequence", "window", "rtt", "throughput"):
-        started = time.monotonic()
+        started = time.process_time()
         picture = io.BytesIO()
         chart = analysis.plot.chart(name)
         chart.save(picture, format="png", scale_factor=2)
         with capsys.disabled():
-            print(f"\n{name}: {time.monotonic() - started:.2f} s")
+            print(f"\n{name}: {time.process_time() - started:.2f} s of processor time")
         assert picture.getvalue().startswith(b"\x89PNG")
     _, _, marks, *_ = rows(analysis.plot.time_sequence())
     assert len(of_kind(marks, "data")) <= MARKS_MAX
