@@ -28,7 +28,7 @@ SIDES = st.tuples(st.sampled_from(STRATEGIES), st.sampled_from(NETWORKS), st.sam
 
 
 @given(left=SIDES, right=SIDES)
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_split_of_any_two_simulated_retrievals_is_exact(left, right):
     difference = tcptrace_http.diff(analysed(*left), analysed(*right))
     assert_split_is_exact(difference)
