@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.plan import HttpVersion
-from reference_sim.scenario import Record
+from reference_sim.scenario import Record, Writes
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
@@ -28,22 +28,25 @@ from tcptrace_http.inference.round_trip import propagation, round_trip, round_tr
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.synthesis import nearest_run
-from tcptrace_http.inference.writes import write_pattern
+from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
     from reference_sim.page import Page
-    from reference_sim.scenario import Scenario, Writes
+    from reference_sim.scenario import Scenario
     from reference_sim.stack import IdleRestart, Nagle, Stack
     from reference_sim.topology import Network
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.stacks import Options
+    from tcptrace_http.inference.synthesis import Match
 
 __all__ = ["Inference", "infer"]
 
 # More than any page has objects: as the simulator's table has it.
 _ALL_AT_ONCE: Final = 100
+# A run whose packets are no further off on average, as a part of the page time, explains the capture.
+_NEAR: Final = 0.01
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -173,14 +176,13 @@ def _infer(what: Observed) -> Inference:
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
     )
-    choice, chosen = _chosen(parts)
+    choice, writes, chosen = _chosen(parts)
     *_, of_ends = parts.stacks(choice)
-    writes, written = write_pattern(what, lambda writes: parts.scenario(choice, writes=writes))
     server, knobs = _with_knobs(parts, choice, writes)
     figures = (
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss),
         *(*chosen, _window_of(parts.window, server), *knobs, *of_ends),
-        *(written, ack_delay(what, parts.reactions())),
+        ack_delay(what, parts.reactions()),
         *(parts.parse(choice.strategy), *times),
     )
     changed = {
@@ -189,17 +191,33 @@ def _infer(what: Observed) -> Inference:
     return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
 
 
-def _chosen(parts: _Parts) -> tuple[_Choice, list[Figure]]:
-    """Strategy and presets whose run is nearest to the capture."""
+def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
+    """Strategy, presets and way of writing whose run is nearest to the capture."""
+    ways = ways_of_writing(parts.seen)
+    match = nearest_run(parts.seen, _choices(parts), parts.scenario)
+    if match.off > _NEAR:
+        # What another way of writing explains, another strategy or stack need not.
+        each = [
+            (way, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way))) for way in ways
+        ]
+        _, match = min(each, key=lambda pair: pair[1].off)
+    written = nearest_run(parts.seen, ways, lambda way: parts.scenario(match.best, writes=way))
+    return match.best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
+
+
+def _choices(parts: _Parts) -> list[_Choice]:
+    """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
     clients = nearest(parts.of_client, None)
-    choices = [
+    return [
         # Two hosts that look alike are taken to be.
         _Choice(strategy=row, server=server, client=server if server in clients else clients[0])
         for row in rows
         for server in nearest(parts.of_server, parts.window)
     ]
-    match = nearest_run(parts.seen, choices, parts.scenario)
+
+
+def _choice_figures(parts: _Parts, match: Match[_Choice]) -> list[Figure]:
     best = match.best
 
     def others(of: str) -> tuple[str, ...]:
@@ -214,7 +232,7 @@ def _chosen(parts: _Parts) -> tuple[_Choice, list[Figure]]:
         how=f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off",
         alternatives=others("strategy"),
     )
-    return best, [
+    return [
         strategy,
         stack_figure("server", best.server.name, others("server"), parts.of_server),
         stack_figure("client", best.client.name, others("client"), parts.of_client),
@@ -251,7 +269,7 @@ def _as_observed(what: Observed) -> Strategy:
         name="inferred",
         about="as captured",
         version=HttpVersion(shown.version),
-        connections=len(shown.requests),
+        connections=shown.at_once,
         persistent=shown.is_reused or shown.may_persist,
         pipelining=_ALL_AT_ONCE if shown.is_pipelined else 1,
     )
