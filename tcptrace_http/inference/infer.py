@@ -11,7 +11,7 @@ from reference_sim.scenario import Record, Writes
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
-from tcptrace_http.inference.ack_delay import ack_delay, with_phase
+from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase_of_runs, with_phase
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import seen
 from tcptrace_http.inference.initial_window import initial_window
@@ -47,6 +47,8 @@ __all__ = ["Inference", "infer"]
 _ALL_AT_ONCE: Final = 100
 # A run whose packets are no further off on average, as a part of the page time, explains the capture.
 _NEAR: Final = 0.01
+# So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
+_PHASES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,6 +95,8 @@ class _Parts:
     window: Figure
     of_server: Options
     of_client: Options
+    #: The phase of the client's heartbeat, where runs told it.
+    phase: Figure | None = None
 
     def reactions(self) -> dict[int, int]:
         return reactions(self.seen, self.rate, self.propagation)
@@ -101,7 +105,7 @@ class _Parts:
         """Server's and client's stack with what their segments say, and the figures of that."""
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
-        client, phase = with_phase(client, self.seen, self.reactions())
+        client, phase = with_phase(client, self.seen, self.reactions(), told=self.phase)
         return server, client, [*of_server, *of_client, phase]
 
     def parse(self, strategy: Strategy) -> Figure:
@@ -177,6 +181,7 @@ def _infer(what: Observed) -> Inference:
         of_client=options(what, of_client=True),
     )
     choice, writes, chosen = _chosen(parts)
+    parts = _with_phase(parts, choice, writes)
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, choice, writes)
     figures = (
@@ -203,6 +208,25 @@ def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
         _, match = min(each, key=lambda pair: pair[1].off)
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(match.best, writes=way))
     return match.best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
+
+
+def _with_phase(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:
+    """With the phase of the client's heartbeat by runs, where its ACKs do not show what explains the capture."""
+
+    def at_phase(phase: int) -> _Parts:
+        return replace(parts, phase=phase_of_runs(phase, 0.0, parts.seen))
+
+    period = heartbeat_period(choice.client)
+    own = nearest_run(parts.seen, [parts], lambda each: each.scenario(choice, writes=writes))
+    if period is None or own.off <= _NEAR:
+        return parts
+    step = period // _PHASES
+    match = nearest_run(
+        parts.seen, range(0, period, step), lambda phase: at_phase(phase).scenario(choice, writes=writes)
+    )
+    if match.off >= own.off:
+        return parts
+    return replace(parts, phase=phase_of_runs(match.best, match.confidence, parts.seen))
 
 
 def _choices(parts: _Parts) -> list[_Choice]:
