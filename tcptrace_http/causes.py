@@ -99,8 +99,9 @@ RULES: Final = {
         f"{_HEIDEMANN}, sections 2.2 and 2.3; RFC 896; RFC 1122, section 4.2.3.2",
     ),
     "stall.nagle_hold": Rule(
-        "The data is short and followed, by no more than the path, the ACK of a short segment before it, which"
-        " took one ordinary round trip; see explain odd-short-final-segment",
+        "The data is short and followed, by no more than the path, the ACK of a short segment before it, or of all"
+        " before it although a window that was used before had room, which took one ordinary round trip; see"
+        " explain nagle-hold",
         "RFC 896; G. Minshall, draft-minshall-nagle-01",
     ),
     "stall.delayed_ack_first_segment": Rule(

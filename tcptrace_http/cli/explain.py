@@ -43,7 +43,7 @@ def explain(name: str | None, peer: str | None) -> None:
 
 
 def _meaning(name: str) -> str:
-    """What the name means in a report, and in a policy; else what it is in a simulation."""
+    """What the name means in a report, and in a policy; else in a policy or in a simulation."""
     from tcptrace_http import glossary
     from tcptrace_http.check import listing
 
@@ -51,13 +51,12 @@ def _meaning(name: str) -> str:
     try:
         return "\n\n".join(filter(None, (glossary.explain(name), listing.settings(name), in_policy)))
     except UnknownName as unknown:
-        if in_policy is not None:
-            return in_policy
         from reference_sim import catalogue
 
-        meaning = catalogue.explain(name)
-        if meaning is not None:
-            return meaning
+        # A preset of policies may be called as a network of simulations is.
+        meanings = [each for each in (in_policy, catalogue.explain(name)) if each is not None]
+        if meanings:
+            return "\n\n".join(meanings)
         near = get_close_matches(name, [entry.name for entry in catalogue.entries()], n=1)
         if near and "did you mean" not in str(unknown):
             raise UnknownName(f"nothing is called {name!r}; did you mean {near[0]}?") from None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
+from tcptrace_http.cli.completion import files
 from tcptrace_http.cli.progress import Progress
 
 __all__ = ["infer"]
 
 
 @click.command()
-@click.argument("capture", metavar="CAPTURE")
+@click.argument("capture", metavar="CAPTURE", shell_complete=files)
 @click.option("-o", "--output", metavar="FILE", help="Write the scenario, in TOML with comments; - is stdout.")
 @click.option(
     "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."

@@ -127,7 +127,7 @@ def held(
     may_be_hold = (
         ~is_stall
         & released_is_short
-        & pl.col("short_frame").is_not_null()
+        & (pl.col("short_frame").is_not_null() | _had_room())
         & ~pl.col("released_has_fin")
         & ~_fills_unknown_window()
         & ~fills_initial_window
@@ -195,6 +195,17 @@ def held(
     )
 
 
+def _had_room() -> pl.Expr:
+    """Whether a window that was used before had room for what waited until all was acknowledged.
+
+    Such data was held by Nagle's algorithm as RFC 896 has it: behind full segments as well.
+    """
+    import polars as pl
+
+    in_flight = pl.col("outstanding_bytes").cast(pl.Int64) + pl.col("released_bytes").cast(pl.Int64)
+    return pl.col("ack_covers_all") & (in_flight <= pl.col("largest_flight_bytes").cast(pl.Int64))
+
+
 def _fills_unknown_window() -> pl.Expr:
     """Whether the congestion window alone may have held data: no larger one was ever shown.
 
@@ -251,7 +262,13 @@ def owner() -> pl.Expr:
         .then(None)
         .when(is_response & opens_short & (carries_head_alone | ~pl.col("ends_message")))
         .then(pl.lit("short-initial-segment"))
-        .when(is_response & pl.col("ends_message") & released_is_short & ~opens_with_head_alone)
+        .when(
+            is_response
+            & pl.col("ends_message")
+            & released_is_short
+            & ~opens_with_head_alone
+            & (is_stall | pl.col("short_frame").is_not_null())
+        )
         .then(pl.lit("odd-short-final-segment"))
         .when(is_stall & released_is_short)
         .then(pl.lit("nagle-delayed-ack"))

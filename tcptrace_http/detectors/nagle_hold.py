@@ -4,19 +4,23 @@ What it does
 ------------
 Finds data that Nagle's algorithm held back until the ordinary, undelayed ACK of an earlier short segment
 came, in either direction: in the middle of a response whose server writes in pieces, or in a request whose
-client sends it in two writes. (Where the response opens with the head alone, this is
-short-initial-segment; where its last, short segment is held, odd-short-final-segment.)
+client sends it in two writes. The original algorithm holds the short end of a response behind full segments as
+well; that is told where a window that had been used before had room for it. (Where the response opens with the
+head alone, this is short-initial-segment; where its last, short segment is held behind a short one,
+odd-short-final-segment.)
 
 Why it is bad
 -------------
-A short segment may not leave while another short one is unacknowledged (RFC 896), so each such pair of
-writes costs one round trip, whether or not the receiver delays its ACK: 100 ms and more on a long path.
+A short segment may not leave while another short one (originally, anything: RFC 896) is unacknowledged, so each
+such pair of writes costs one round trip, whether or not the receiver delays its ACK: 100 ms and more on a long
+path.
 
 Evidence
 --------
-The short segment, the ACK of it, and the short segment that followed that ACK by no more than the path
-takes. Lost is the time from when the data could have left, in the pace of what was sent before and through
-the queue that this met, to when it left.
+The short segment (or all that was outstanding, if that and what waited is no more than had been in flight at
+once before), the ACK of it, and the short segment that followed that ACK by no more than the path takes. Lost is
+the time from when the data could have left, in the pace of what was sent before and through the queue that this
+met, to when it left.
 
 Fix
 ---

@@ -12,8 +12,7 @@ The receiver has no second full segment to acknowledge, so its ACK is delayed, 4
 200 ms (BSD), and the last bytes of the response with it. It happens when a server writes in chunks
 that are no multiple of the segment size, to responses of certain lengths only, so it looks random.
 Behind a short segment it still costs one round trip per response where the ACK is not delayed. (Behind full
-ones alone it does so, too, with the original algorithm; a congestion window that is used up looks alike, so
-that is not said.)
+ones alone it does so, too, with the original algorithm: that is nagle-hold.)
 
 Evidence
 --------

@@ -63,6 +63,8 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             pl.col("kind") == "truncated_response",
             pl.col("method").is_not_null(),
             pl.col("method") != "HEAD",
+            # What the capture lacks the server may have sent.
+            pl.col("server_gap_bytes") == 0,
         )
     )
     announced = pl.when(pl.col("announced_bytes").is_not_null()).then(

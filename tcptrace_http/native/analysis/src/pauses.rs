@@ -143,6 +143,8 @@ struct OpenPause {
     released_end: u64,
     short_start: Option<u64>,
     shorts: u32,
+    /// Only the algorithm as RFC 896 has it would have held it: what was outstanding was full.
+    is_behind_full: bool,
     row: PauseRow,
 }
 
@@ -180,6 +182,11 @@ pub struct PauseTracker {
     /// The longest that it took for a segment.
     takes_ns: i64,
     link: Bottleneck,
+    /// The newest ACK that the sender had, and where what it sent since begins.
+    since_ack: Option<(u64, u64)>,
+    /// Times that the sender sent a short segment behind full ones that were unacknowledged, which the algorithm as
+    /// RFC 896 has it does not let go.
+    full_disproofs: u32,
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
     pub nagle_disproofs: u32,
@@ -316,6 +323,7 @@ impl PauseTracker {
             self.spacing_ns = gap.max(0);
             self.was_disturbed = false;
         }
+        self.note_outstanding(data, is_short, path);
         if is_short && !data.has_fin {
             self.note_short(data, path.sender_rtt_ns.unwrap_or(0));
         }
@@ -412,7 +420,7 @@ impl PauseTracker {
         for pause in self.open.extract_if(.., |pause| pause.released_start < end) {
             let Some(opening) = opening else { continue };
             // The time before a message is not a pause inside it.
-            if pause.released_start <= start {
+            if pause.released_start <= start || (pause.is_behind_full && self.full_disproofs > 0) {
                 continue;
             }
             rows.push(&pause.into_row(opening, message));
@@ -458,6 +466,26 @@ impl PauseTracker {
         self.acks.back().is_some_and(|ack| {
             ack.after >= previous.end && data.time_ns.saturating_sub(ack.time_ns) > released_by
         })
+    }
+
+    /// Whether a short segment left while what its sender had sent before the newest ACK was unacknowledged. What is
+    /// written at once to an idle connection goes out with its short end (BSD looks whether it is idle before).
+    fn note_outstanding(&mut self, data: SentData, is_short: bool, path: &Path) {
+        let left_ns = data.time_ns.saturating_sub(path.sender_rtt_ns.unwrap_or(0));
+        let latest_ns = left_ns.saturating_add(DISPROOF_MARGIN_NS);
+        let had_come = self.acks.iter().rev().find(|ack| ack.time_ns <= latest_ns);
+        let Some(acked) = had_come.map(|ack| ack.after) else {
+            return;
+        };
+        let sent_since = match self.since_ack {
+            Some((before, since)) if before == acked => since,
+            _ => data.start,
+        };
+        self.since_ack = Some((acked, sent_since));
+        let was_idle = sent_since <= acked;
+        if is_short && !data.has_fin && !was_idle {
+            self.full_disproofs = self.full_disproofs.saturating_add(1);
+        }
     }
 
     fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
@@ -673,10 +701,18 @@ impl Pause {
             || (newly_acked == at_once && (path.is_nearer_to_sender() || !self.is_short));
         let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS && ack_covers_all && !is_acked_at_once;
         let may_be_held = self.is_short && short.is_some();
+        // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
+        let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));
+        let is_behind_full = self.is_short
+            && short.is_none()
+            && ack_covers_all
+            && !may_be_delayed
+            && in_flight <= self.largest_flight_bytes;
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
         let is_alone = ack.outstanding_segments == 1;
-        let is_candidate =
-            may_be_held || (may_be_delayed && (self.is_short || short.is_some() || is_alone));
+        let is_candidate = may_be_held
+            || is_behind_full
+            || (may_be_delayed && (self.is_short || short.is_some() || is_alone));
         if !follows || !is_candidate || ack.opens_connection {
             return None;
         }
@@ -721,6 +757,7 @@ impl Pause {
             released_end: data.end,
             short_start: short.map(|short| short.start),
             shorts: self.shorts,
+            is_behind_full,
             row,
         })
     }

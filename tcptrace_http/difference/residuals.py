@@ -1,0 +1,274 @@
+"""What analytic models say of the aligned retrievals, beside what these took.
+
+A model is applied where its assumptions hold in the capture; where they do not, the row says which one. What a
+model needs of path and stack is read from the same capture: the least round trip, the pace of full segments, the
+first flight, how often the client acknowledges. The residual is what the model leaves out: hosts' time and stalls.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from reference_sim.models import Path
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["RESIDUALS", "residuals"]
+
+_TIME: Final = pl.Duration("ns")
+RESIDUALS: Final = {
+    "pair": pl.UInt32(),
+    "side": pl.Enum(("left", "right")),
+    "model": pl.String(),
+    #: Which assumption does not hold; null where all do.
+    "fails": pl.String(),
+    "elapsed": _TIME,
+    "predicted": _TIME,
+    "residual": _TIME,
+}
+#: A round trip is long against a segment, as the models want it, from so many segments on: then what they leave
+#: out of a flight's own time is below a fifth.
+_LONG_ROUND_TRIP_SEGMENTS: Final = 5
+#: The pace of full segments is that of the faster ones: waits only ever lengthen the others. Not of the fastest,
+#: which queues on the way back may have pushed together.
+_PACE_QUANTILE: Final = 0.25
+_PACES_MIN: Final = 4
+#: Delayed ACKs: fewer than this for each data segment. One for every second is 0.5, one for each is 1.
+_ACKS_OF_EACH: Final = 0.75
+_BITS: Final = 8
+_NANOSECONDS: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A retrieval as the models see it."""
+
+    path: Path
+    sizes: Sequence[int]
+    #: Mean bytes of a request.
+    request: int
+    flows: int
+    initial: int
+    delayed_acks: bool
+    is_pipelined: bool
+    is_sequential: bool
+
+
+_NO_LOSS: Final = "something was lost or reordered"
+_NO_HANDSHAKE: Final = "a connection was not opened for it"
+_NO_WINDOW: Final = "the first response did not use its window up: that is not known"
+_NO_BOTTLENECK: Final = "the bottleneck takes longer than a round trip for it: the model knows none"
+_NO_RATE: Final = "too few full segments follow each other: no rate is known"
+_SHORT_ROUND_TRIP: Final = "the round trip is short against a segment: the model leaves out the hosts' time"
+
+
+def residuals(left: Analysis, right: Analysis, retrievals: pl.DataFrame) -> pl.DataFrame:
+    """For each aligned retrieval, side and model of its kind of retrieval: predicted, and what is left."""
+    rows: list[dict[str, Any]] = []
+    for side, analysis in (("left", left), ("right", right)):
+        numbers = retrievals.select(f"{side}_retrieval", "pair", pl.col(f"{side}_elapsed").to_physical()).rows()
+        facts = _Facts(analysis)
+        for number, pair, elapsed in numbers:
+            rows += [{"pair": pair, "side": side, "elapsed": elapsed, **row} for row in _of_page(facts, number)]
+    frame = pl.DataFrame(rows, schema={name: dtype for name, dtype in RESIDUALS.items() if name != "residual"})
+    return frame.with_columns(residual=pl.col("elapsed") - pl.col("predicted")).sort("pair", "side", "model")
+
+
+def _of_page(facts: _Facts, number: int) -> Iterator[dict[str, Any]]:
+    page = facts.page(number)
+    if isinstance(page, str):
+        yield {"model": "all", "fails": page, "predicted": None}
+        return
+    segment = page.path.sending_ns(page.path.mss)
+    short = None if page.path.rtt_ns >= _LONG_ROUND_TRIP_SEGMENTS * segment else _SHORT_ROUND_TRIP
+    fills = _NO_BOTTLENECK if page.path.sending_ns(sum(page.sizes)) > page.path.rtt_ns else None
+    for name, model in _models_of(page):
+        yield {"model": name, "fails": short or (fills if model is _cardwell else None), "predicted": model(page)}
+
+
+def _models_of(page: _Page) -> Iterator[tuple[str, Callable[[_Page], int]]]:
+    """Those that are about this kind of retrieval."""
+    if len(page.sizes) == 1:
+        yield "Cardwell 2000", _cardwell
+    if page.flows == 1 and not page.is_pipelined:
+        yield "Heidemann 1997, P-HTTP", _persistent
+    if page.flows == len(page.sizes) > 1 and page.is_sequential:
+        yield "Heidemann 1997, HTTP", _serial
+    if page.flows == 1 and page.is_pipelined:
+        yield "Kruse 2001, pipelined", _pipelined
+    if page.flows > 1 and not page.is_sequential:
+        yield "Kruse 2001, parallel", _parallel
+
+
+def _cardwell(page: _Page) -> int:
+    """The handshake, and the transfer: the request's way there stands for its last ACK's way back."""
+    from reference_sim.models import cardwell
+    from reference_sim.models.pftk import Connection
+
+    acked = 2 if page.delayed_acks else 1
+    # Without loss no timeout is waited for: the least that is used (RFC 6298, 2.4) stands there.
+    connection = Connection(rtt_ns=page.path.rtt_ns, timeout_ns=_NANOSECONDS, acked=acked)
+    transfer = cardwell.transfer_latency(page.path.segments(page.sizes[0]), 0.0, connection, initial=page.initial)
+    return cardwell.handshake_time(0.0, 0.0, rtt_ns=page.path.rtt_ns) + transfer
+
+
+def _persistent(page: _Page) -> int:
+    from reference_sim.models import heidemann
+
+    return heidemann.persistent_http_time(
+        page.sizes,
+        path=page.path,
+        initial=page.initial,
+        delayed_acks=page.delayed_acks,
+        request=page.request,
+    )
+
+
+def _serial(page: _Page) -> int:
+    from reference_sim.models import heidemann
+
+    return heidemann.http_time(
+        page.sizes,
+        path=page.path,
+        initial=page.initial,
+        delayed_acks=page.delayed_acks,
+        request=page.request,
+    )
+
+
+def _pipelined(page: _Page) -> int:
+    from reference_sim.models import kruse
+
+    return kruse.pipelined_page_time(
+        page.sizes, path=page.path, initial=page.initial, delayed_acks=page.delayed_acks
+    )
+
+
+def _parallel(page: _Page) -> int:
+    from reference_sim.models import kruse
+
+    return kruse.page_time(
+        page.sizes,
+        path=page.path,
+        initial=page.initial,
+        delayed_acks=page.delayed_acks,
+        connections=page.flows,
+    )
+
+
+class _Facts:
+    """What the models need of a capture, by retrieval and flow."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        columns = ("flow", "transaction", "retrieval")
+        request = pl.col("request_header_bytes").fill_null(0) + pl.col("request_body_bytes").fill_null(0)
+        sizes = analysis.transactions.select(
+            "flow",
+            pl.col("index").alias("transaction"),
+            "response_wire_bytes",
+            "pipelined",
+            "reused_connection",
+            "complete",
+            request.alias("request"),
+            pl.col("request_time", "response_last_time").to_physical(),
+        )
+        members = analysis.retrieval_transactions.select(*columns).join(sizes, on=["flow", "transaction"])
+        self._members = defaultdict[int, list[dict[str, Any]]](list)
+        for row in members.sort("request_time").iter_rows(named=True):
+            self._members[row["retrieval"]].append(row)
+        self._flows = {row["flow"]: row for row in _flow_facts(analysis).iter_rows(named=True)}
+        self._paces = dict(_paces(analysis).rows())
+        begun = analysis.flights.filter("begins_flow")
+        self._windows: dict[int, int] = dict(begun.select("flow", "initial_window_segments").rows())
+        self._disturbed = set(analysis.recoveries["flow"].to_list())
+
+    def page(self, number: int) -> _Page | str:
+        """The retrieval, or which assumption of every model does not hold."""
+        rows = self._members[number]
+        flows = {row["flow"] for row in rows}
+        if flows & self._disturbed or not all(row["complete"] for row in rows):
+            return _NO_LOSS
+        opened = {row["flow"] for row in rows if not row["reused_connection"]}
+        known = [self._flows[flow] for flow in flows]
+        if opened != flows or any(flow["initial_rtt"] is None for flow in known):
+            return _NO_HANDSHAKE
+        paces = [self._paces[flow] for flow in flows if flow in self._paces]
+        if not paces:
+            return _NO_RATE
+        window = self._window(flows, rows)
+        if not window and min(flow["initial_rtt"] for flow in known) <= min(paces):
+            # The first ACK is back before the next segment has gone: any window does.
+            window = 1
+        return _page(rows, known, min(paces), window) if window else _NO_WINDOW
+
+    def _window(self, flows: set[int], rows: Sequence[dict[str, Any]]) -> int:
+        """Segments of the first flight, where it ended for want of window; 0 if none did, and one had to."""
+        seen = [self._windows[flow] for flow in flows if flow in self._windows]
+        if seen:
+            return max(1, *seen)
+        if len(rows) > len(flows):
+            return 0
+        # One response a connection, each in one flight: they fitted their windows.
+        full = {flow: int(self._flows[flow]["segment_bytes"]) for flow in flows}
+        return max(1, *(-(-int(row["response_wire_bytes"]) // full[row["flow"]]) for row in rows))
+
+
+def _page(rows: Sequence[dict[str, Any]], flows: Sequence[dict[str, Any]], pace: float, initial: int) -> _Page:
+    from reference_sim.models import Path
+
+    mss = flows[0]["segment_bytes"]
+    acks = sum(flow["client_pure_acks"] for flow in flows)
+    segments = sum(flow["server_data_segments"] for flow in flows)
+    ends = [row["response_last_time"] for row in rows]
+    return _Page(
+        path=Path(
+            rtt_ns=min(flow["initial_rtt"] for flow in flows),
+            rate_bps=round(mss * _BITS * _NANOSECONDS / pace),
+            mss=mss,
+        ),
+        sizes=[row["response_wire_bytes"] for row in rows],
+        request=sum(row["request"] for row in rows) // len(rows),
+        flows=len(flows),
+        initial=initial,
+        delayed_acks=acks < _ACKS_OF_EACH * segments,
+        is_pipelined=any(row["pipelined"] for row in rows),
+        is_sequential=all(end <= row["request_time"] for end, row in zip(ends, rows[1:], strict=False)),
+    )
+
+
+def _flow_facts(analysis: Analysis) -> pl.DataFrame:
+    return analysis.flows.select(
+        "flow",
+        "segment_bytes",
+        "client_pure_acks",
+        "server_data_segments",
+        pl.col("initial_rtt").to_physical(),
+    )
+
+
+def _paces(analysis: Analysis) -> pl.DataFrame:
+    """Nanoseconds from full segment to full segment of the server on each flow that has enough of them."""
+    full = analysis.flows.select("flow", "segment_bytes")
+    sent = analysis.segments.filter(pl.col("direction") == "server_to_client", pl.col("payload_bytes") > 0)
+    follows = (
+        (pl.col("payload_bytes") == pl.col("segment_bytes"))
+        & (pl.col("payload_bytes").shift() == pl.col("segment_bytes"))
+        & (pl.col("seq").shift() + pl.col("payload_bytes") == pl.col("seq"))
+    )
+    return (
+        sent.join(full, on="flow")
+        .sort("flow", "frame")
+        .select("flow", gap=pl.when(follows.over("flow")).then(pl.col("time").to_physical().diff().over("flow")))
+        .drop_nulls()
+        .filter(pl.col("gap") > 0)
+        .group_by("flow")
+        .agg(pl.col("gap").quantile(_PACE_QUANTILE), pl.len().alias("count"))
+        .filter(pl.col("count") >= _PACES_MIN)
+        .select("flow", "gap")
+    )

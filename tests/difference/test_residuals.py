@@ -1,0 +1,70 @@
+"""Analytic models beside measured retrievals: near where they apply, and silent where they do not."""
+
+import polars as pl
+import pytest
+
+import tcptrace_http
+from difference.laws import nanoseconds
+from reference_sim import Page, retrieval
+from reference_sim.page import objects_of
+from tcptrace_http.difference.side import side_of
+
+#: A document that takes several flights of a modern first window, and two images.
+LONG_DOCUMENT = Page(name="long", objects=objects_of(30_000, 5000, 5000))
+
+
+def residuals(**choices):
+    """Of the left side: a modern stack, which has none of the stalls that the models leave out."""
+    side = side_of(retrieval(client_stack="linux-6", **choices)).analysis
+    return tcptrace_http.diff(side, side).residuals.filter(pl.col("side") == "left")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "page", "network", "model", "within"),
+    [
+        ("http10-serial", "eggert-map", "wan", "Heidemann 1997, HTTP", 0.01),
+        ("http10-serial", "eggert-map", "satellite", "Heidemann 1997, HTTP", 0.01),
+        ("http11", "one-large", "wan", "Heidemann 1997, P-HTTP", 0.01),
+        ("http11", "one-large", "satellite", "Heidemann 1997, P-HTTP", 0.01),
+        ("http11", LONG_DOCUMENT, "satellite", "Heidemann 1997, P-HTTP", 0.01),
+        # The model sends everything at once; this client asks for images when it has seen the document.
+        ("http11-pipelined", LONG_DOCUMENT, "satellite", "Kruse 2001, pipelined", 0.25),
+        ("http10-keep-alive-x4", "kruse-lerc", "satellite", "Kruse 2001, parallel", 0.05),
+    ],
+)
+def test_model_is_near_what_a_retrieval_of_its_kind_takes(strategy, page, network, model, within):
+    rows = residuals(strategy=strategy, page=page, network=network).filter(pl.col("model") == model)
+    (row,) = rows.with_columns(pl.col("elapsed", "predicted", "residual").to_physical()).iter_rows(named=True)
+    assert row["fails"] is None
+    assert row["residual"] == row["elapsed"] - row["predicted"]
+    assert abs(row["residual"] / row["elapsed"]) < within
+
+
+def test_model_of_heidemann_leaves_out_his_stalls(sample_traces):
+    """On a LAN it is not said to hold; what it leaves out of the broken server's time are the two stalls."""
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    difference = tcptrace_http.diff(path, path)
+    rows = difference.residuals.filter(pl.col("side") == "left")
+    assert set(rows["model"]) == {"Heidemann 1997, P-HTTP"}
+    assert rows["fails"].str.starts_with("the round trip is short").all()
+    stalls = nanoseconds(difference.causes.filter(cause="stall.nagle_delayed_ack")["left"])
+    assert nanoseconds(rows["residual"]) == pytest.approx(stalls, rel=0.01)
+
+
+def test_model_without_a_bottleneck_does_not_hold_where_it_fills():
+    rows = residuals(strategy="http11", page="one-large", network="wan").filter(model="Cardwell 2000")
+    assert "bottleneck" in rows["fails"].item()
+
+
+def test_no_model_is_applied_where_something_was_lost(sample_traces):
+    scenario = retrieval(strategy="http11", page="one-large", network="wan-loss", client_stack="reno", seed=7)
+    difference = tcptrace_http.diff(scenario, scenario)
+    assert not difference.left.analysis.recoveries.is_empty()
+    assert set(difference.residuals["model"]) == {"all"}
+    assert "something was lost" in difference.text()
+
+
+def test_window_that_no_response_used_up_is_not_guessed():
+    rows = residuals(strategy="http11", page="eggert-map", network="satellite")
+    assert rows["fails"].str.contains("window").all()
+    assert rows["predicted"].null_count() == rows.height
