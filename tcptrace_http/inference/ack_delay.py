@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["ack_delay", "with_phase"]
+__all__ = ["ack_delay", "heartbeat_period", "phase_of_runs", "with_phase"]
 
 _NAME: Final = "client.ack_delay"
+_PHASE: Final = "client.heartbeat_phase"
 # An ACK that comes sooner after its data was made at once: no stack's timer is shorter (Linux: 4 ms).
 _LEAST: Final = 3_000_000
 # RFC 1122, section 4.2.3.2: a delay is less than 0.5 s. What comes later has another cause.
@@ -45,13 +46,38 @@ def ack_delay(observed: Observed, seen_at: dict[int, int]) -> Figure:
     )
 
 
-def with_phase(stack: Stack, observed: Observed, seen_at: dict[int, int]) -> tuple[Stack, Figure]:
-    """The client's stack with its heartbeat where delayed ACKs show it, in time since the first packet."""
-    title = "client.heartbeat_phase"
+def heartbeat_period(stack: Stack) -> int | None:
+    """Nanoseconds between the heartbeats that send a stack's delayed ACKs; None: it has a timer for each."""
+    delay = stack.acks.delay
+    return nanoseconds(delay.period) if isinstance(delay, Heartbeat) else None
+
+
+def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
+    """The phase of the heartbeat, if runs told it and no ACK."""
+    return seen(
+        _PHASE,
+        phase,
+        unit="ns",
+        confidence=confidence,
+        frames=[exchange.request_frame for exchange in observed.exchanges],
+        how="the phase whose run is nearest to the capture, from the first packet on",
+    )
+
+
+def with_phase(
+    stack: Stack, observed: Observed, seen_at: dict[int, int], *, told: Figure | None = None
+) -> tuple[Stack, Figure]:
+    """The client's stack with its heartbeat where delayed ACKs show it, in time since the first packet.
+
+    ``told``: the phase, if it is known already.
+    """
+    title = _PHASE
     delay = stack.acks.delay
     found = _delayed(observed, seen_at)
     if not isinstance(delay, Heartbeat):
         return stack, assumed(title, None, unit="ns", reason="the preset delays each ACK by itself")
+    if told is not None and isinstance(told.value, int):
+        return _at_phase(stack, delay, told.value), told
     if not found:
         return stack, assumed(title, 0, unit="ns", reason="no ACK of the client was delayed")
     period = nanoseconds(delay.period)
@@ -68,7 +94,11 @@ def with_phase(stack: Stack, observed: Observed, seen_at: dict[int, int]) -> tup
         frames=[frame for _, _, frame in found],
         how=f"where most of {len(found)} delayed ACKs are, modulo the preset's period, from the first packet on",
     )
-    return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase))), figure
+    return _at_phase(stack, delay, phase), figure
+
+
+def _at_phase(stack: Stack, delay: Heartbeat, phase: int) -> Stack:
+    return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase)))
 
 
 def _earliest_of_most(phases: list[int], period: int) -> int:

@@ -7,11 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.plan import HttpVersion
-from reference_sim.scenario import Record
+from reference_sim.scenario import Record, Writes
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
-from tcptrace_http.inference.ack_delay import ack_delay, with_phase
+from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase_of_runs, with_phase
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import seen
 from tcptrace_http.inference.initial_window import initial_window
@@ -28,22 +28,27 @@ from tcptrace_http.inference.round_trip import propagation, round_trip, round_tr
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.synthesis import nearest_run
-from tcptrace_http.inference.writes import write_pattern
+from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
     from reference_sim.page import Page
-    from reference_sim.scenario import Scenario, Writes
+    from reference_sim.scenario import Scenario
     from reference_sim.stack import IdleRestart, Nagle, Stack
     from reference_sim.topology import Network
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.stacks import Options
+    from tcptrace_http.inference.synthesis import Match
 
 __all__ = ["Inference", "infer"]
 
 # More than any page has objects: as the simulator's table has it.
 _ALL_AT_ONCE: Final = 100
+# A run whose packets are no further off on average, as a part of the page time, explains the capture.
+_NEAR: Final = 0.01
+# So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
+_PHASES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -90,6 +95,8 @@ class _Parts:
     window: Figure
     of_server: Options
     of_client: Options
+    #: The phase of the client's heartbeat, where runs told it.
+    phase: Figure | None = None
 
     def reactions(self) -> dict[int, int]:
         return reactions(self.seen, self.rate, self.propagation)
@@ -98,7 +105,7 @@ class _Parts:
         """Server's and client's stack with what their segments say, and the figures of that."""
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
-        client, phase = with_phase(client, self.seen, self.reactions())
+        client, phase = with_phase(client, self.seen, self.reactions(), told=self.phase)
         return server, client, [*of_server, *of_client, phase]
 
     def parse(self, strategy: Strategy) -> Figure:
@@ -173,14 +180,14 @@ def _infer(what: Observed) -> Inference:
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
     )
-    choice, chosen = _chosen(parts)
+    choice, writes, chosen = _chosen(parts)
+    parts = _with_phase(parts, choice, writes)
     *_, of_ends = parts.stacks(choice)
-    writes, written = write_pattern(what, lambda writes: parts.scenario(choice, writes=writes))
     server, knobs = _with_knobs(parts, choice, writes)
     figures = (
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss),
         *(*chosen, _window_of(parts.window, server), *knobs, *of_ends),
-        *(written, ack_delay(what, parts.reactions())),
+        ack_delay(what, parts.reactions()),
         *(parts.parse(choice.strategy), *times),
     )
     changed = {
@@ -189,17 +196,52 @@ def _infer(what: Observed) -> Inference:
     return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
 
 
-def _chosen(parts: _Parts) -> tuple[_Choice, list[Figure]]:
-    """Strategy and presets whose run is nearest to the capture."""
+def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
+    """Strategy, presets and way of writing whose run is nearest to the capture."""
+    ways = ways_of_writing(parts.seen)
+    match = nearest_run(parts.seen, _choices(parts), parts.scenario)
+    if match.off > _NEAR:
+        # What another way of writing explains, another strategy or stack need not.
+        each = [
+            (way, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way))) for way in ways
+        ]
+        _, match = min(each, key=lambda pair: pair[1].off)
+    written = nearest_run(parts.seen, ways, lambda way: parts.scenario(match.best, writes=way))
+    return match.best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
+
+
+def _with_phase(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:
+    """With the phase of the client's heartbeat by runs, where its ACKs do not show what explains the capture."""
+
+    def at_phase(phase: int) -> _Parts:
+        return replace(parts, phase=phase_of_runs(phase, 0.0, parts.seen))
+
+    period = heartbeat_period(choice.client)
+    own = nearest_run(parts.seen, [parts], lambda each: each.scenario(choice, writes=writes))
+    if period is None or own.off <= _NEAR:
+        return parts
+    step = period // _PHASES
+    match = nearest_run(
+        parts.seen, range(0, period, step), lambda phase: at_phase(phase).scenario(choice, writes=writes)
+    )
+    if match.off >= own.off:
+        return parts
+    return replace(parts, phase=phase_of_runs(match.best, match.confidence, parts.seen))
+
+
+def _choices(parts: _Parts) -> list[_Choice]:
+    """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
     clients = nearest(parts.of_client, None)
-    choices = [
+    return [
         # Two hosts that look alike are taken to be.
         _Choice(strategy=row, server=server, client=server if server in clients else clients[0])
         for row in rows
         for server in nearest(parts.of_server, parts.window)
     ]
-    match = nearest_run(parts.seen, choices, parts.scenario)
+
+
+def _choice_figures(parts: _Parts, match: Match[_Choice]) -> list[Figure]:
     best = match.best
 
     def others(of: str) -> tuple[str, ...]:
@@ -214,7 +256,7 @@ def _chosen(parts: _Parts) -> tuple[_Choice, list[Figure]]:
         how=f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off",
         alternatives=others("strategy"),
     )
-    return best, [
+    return [
         strategy,
         stack_figure("server", best.server.name, others("server"), parts.of_server),
         stack_figure("client", best.client.name, others("client"), parts.of_client),
@@ -251,7 +293,7 @@ def _as_observed(what: Observed) -> Strategy:
         name="inferred",
         about="as captured",
         version=HttpVersion(shown.version),
-        connections=len(shown.requests),
+        connections=shown.at_once,
         persistent=shown.is_reused or shown.may_persist,
         pipelining=_ALL_AT_ONCE if shown.is_pipelined else 1,
     )

@@ -74,7 +74,7 @@ def bottleneck_rate(observed: Observed) -> Figure:
         if back is not None and (found is None or found.confidence < _SURE):
             found = replace(back, confidence=min(back.confidence, _SURE), how=f"{back.how}, of the client")
     if found is not None and (least is None or _float(found.value) >= _float(least.value) / _BAND):
-        return found if found.confidence > _ONE_PAIR else _of_one_pair(found)
+        return found if len(found.frames) > 1 else _of_one_pair(found)
     if least is not None:
         return least
     return assumed(

@@ -33,6 +33,9 @@ STRATEGIES_SEEN: Final = (
     "thesis-pipelined",
     "maxconn",
 )
+# Of so many requests on a connection, a client that pipelines sends some before the response before them is
+# complete: what the document names is known when all of it has come, if not sooner.
+_REQUESTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Signs:
     closes_with_last: bool
     #: Requests on each connection, in the order of opening.
     requests: tuple[int, ...]
+    #: Most connections that were open, from the SYN to the last response, at one time.
+    at_once: int
 
 
 def signs(observed: Observed) -> Signs:
@@ -66,7 +71,16 @@ def signs(observed: Observed) -> Signs:
         is_pipelined=any(exchange.is_pipelined for exchange in exchanges),
         closes_with_last=exchanges[-1].asks_to_close,
         requests=tuple(count for _, count in sorted(counts.items())),
+        at_once=_at_once(observed),
     )
+
+
+def _at_once(observed: Observed) -> int:
+    spans: dict[int, tuple[int, int]] = {}
+    for exchange in observed.exchanges:
+        start, end = spans.get(exchange.flow, (exchange.start, exchange.response_end))
+        spans[exchange.flow] = (min(start, exchange.start), max(end, exchange.response_end))
+    return max(sum(start <= begin < end for start, end in spans.values()) for begin, _ in spans.values())
 
 
 def strategies_with(shown: Signs) -> list[Strategy]:
@@ -78,6 +92,8 @@ def _can_show(row: Strategy, shown: Signs) -> bool:
     if row.version != shown.version or row.persistent != (shown.is_reused or shown.may_persist):
         return False
     if shown.is_pipelined and row.pipelining == 1:
+        return False
+    if not shown.is_pipelined and row.pipelining > 1 and max(shown.requests) >= _REQUESTS:
         return False
     if row.connections is not None and row.persistent and len(shown.requests) > row.connections:
         return False

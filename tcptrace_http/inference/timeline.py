@@ -21,6 +21,8 @@ Timeline = list[list[tuple[int, int, bool]]]
 # A packet that the other list does not have, or has with another length, counts as if it were off by this
 # part of the whole time.
 _MISSING: Final = 0.05
+# How many connections there are does not depend on any time: a list that has none of the other's counts so much.
+_OTHER_CONNECTIONS: Final = 0.5
 
 
 def timeline_of_capture(observed: Observed) -> Timeline:
@@ -67,4 +69,5 @@ def distance(one: Timeline, other: Timeline, elapsed: int) -> float:
                 off += abs(time - other_time) / max(elapsed, 1) + _MISSING * (payload != other_payload)
             off += _MISSING * abs(len(pairs) - len(matching))
             count += max(len(pairs), len(matching))
-    return off / max(count, 1)
+    connections = abs(len(one) - len(other)) / max(len(one), len(other), 1)
+    return off / max(count, 1) + _OTHER_CONNECTIONS * connections

@@ -11,38 +11,45 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.scenario import Writes
 from tcptrace_http.inference.figure import Figure, seen
-from tcptrace_http.inference.synthesis import nearest_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from reference_sim.scenario import Scenario
     from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.synthesis import Match
 
-__all__ = ["write_pattern"]
+__all__ = ["ways_of_writing", "writes_figure"]
 
 _NAME: Final = "server.writes"
 # Sizes that are tried, the most common ones first.
 _TRIED: Final = 2
+# Buffers that servers wrote by, also where no short segment shows it: BUFSIZ of BSD's stdio and Apache 1.1's
+# (Heidemann 1996, section 2.3), and Apache 2's (AP_IOBUFSIZE).
+_USUAL: Final = (4096, 8192)
 
 
-def write_pattern(observed: Observed, scenario_of: Callable[[Writes], Scenario]) -> tuple[Writes, Figure]:
-    """The way of writing whose run is nearest; one write a response, where that explains the packets as well."""
+def ways_of_writing(observed: Observed) -> list[Writes]:
+    """What short segments suggest, and what servers usually do; one write a response first."""
     ends = list(_short_ends(observed))
     heads = {exchange.head_bytes for exchange in observed.exchanges}
     sizes = Counter(offset for offset, head in ends if offset not in heads for offset in {offset, offset - head})
-    chunks = [size for size, _ in sizes.most_common(_TRIED) if size > 0]
-    candidates = [Writes()]
-    candidates += [Writes(chunk_bytes=size) for size in chunks]
+    longest = max(exchange.head_bytes + exchange.body_bytes for exchange in observed.exchanges)
+    suggested = [size for size, _ in sizes.most_common(_TRIED)]
+    chunks = [size for size in dict.fromkeys((*suggested, *_USUAL)) if 0 < size < longest]
+    found = [Writes(), *(Writes(chunk_bytes=size) for size in chunks)]
     if any(offset == head for offset, head in ends):
-        candidates += [Writes(head_alone=True), *(Writes(head_alone=True, chunk_bytes=size) for size in chunks)]
-    match = nearest_run(observed, candidates, scenario_of)
-    return match.best, seen(
+        found += [Writes(head_alone=True), *(Writes(head_alone=True, chunk_bytes=size) for size in chunks)]
+    return found
+
+
+def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
+    """How the server wrote, by the runs of the ways that it can have."""
+    return seen(
         _NAME,
         _words(match.best),
         confidence=match.confidence,
         frames=[exchange.response_frame for exchange in observed.exchanges],
-        how=f"{len(ends)} short segments inside responses; of {match.candidates} ways of writing, by their runs",
+        how=f"of {match.candidates} ways of writing, by their runs: short segments end where writes end",
         alternatives=tuple(_words(other) for other in match.alike),
     )
 
