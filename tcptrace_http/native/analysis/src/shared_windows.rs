@@ -49,6 +49,8 @@ pub struct Sharing {
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
     pub to_server_ns: Option<i64>,
+    /// The least time between two full segments of any of them.
+    pub service_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -282,6 +284,7 @@ impl HostPair {
             by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
+            service_ns: self.service_ns,
         }
     }
 
