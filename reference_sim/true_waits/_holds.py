@@ -104,6 +104,8 @@ class Holds:
             limit = "send_buffer" if made_room else "application"
         if limit == "application":
             return _APPLICATION[self.side]
+        if limit == "pacing" and self.side == CLIENT:
+            return "request.send"
         if limit == "nagle":
             return _NAGLE[self._is_delayed(self.released_by(packet), packet)]
         if limit == "scheduler":

@@ -57,6 +57,8 @@ pub struct Sharing {
     pub to_server_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.
     pub link: Arrivals,
+    /// The least time between two full segments of any of them.
+    pub service_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -308,6 +310,7 @@ impl HostPair {
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
             link: self.link,
+            service_ns: self.service_ns,
         }
     }
 

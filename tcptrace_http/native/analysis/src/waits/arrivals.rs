@@ -15,6 +15,8 @@ const AGREE_SHARE: i64 = 40;
 const AGREEING_MIN: u32 = 2;
 /// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
 const SLOWEST_PS: i64 = 278_000_000;
+/// What takes so many times as long as others did was not on the link alone.
+const OUTLASTED: i64 = 4;
 /// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.
 const SLOW_MIN_NS: i64 = 2_000_000;
 
@@ -73,6 +75,15 @@ impl Arrivals {
         (of(size(full_bytes, 1)) >= SLOW_MIN_NS).then(|| of(size(bytes, segments)))
     }
 
+    /// Whether a segment that came so long after the one before cannot have been on the link all the time: others
+    /// took much less, in proportion to their size.
+    pub(super) fn is_outlasted(self, gap_ns: i64, bytes: u32, segments: u32) -> bool {
+        let known = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN);
+        known.is_some_and(|byte_ps| {
+            per_byte(gap_ns, size(bytes, segments)) > byte_ps.saturating_mul(OUTLASTED)
+        })
+    }
+
     /// As much later a segment may come that nothing held: a packet without payload went before it.
     pub(super) fn slack_ns(self) -> i64 {
         let header = i64::from(HEADER_BYTES);
@@ -108,6 +119,14 @@ mod tests {
         // 8 bits at 80 kbit/s are 0.1 ms.
         let arrivals = after(&[(100 * MS, 946), (50 * MS, 446)]);
         assert_eq!(arrivals.takes_ns(146, 1, 946), Some(20 * MS));
+    }
+
+    #[test]
+    fn what_takes_much_longer_than_others_did_was_not_on_the_link_alone() {
+        let arrivals = after(&[(MS, 946), (MS, 946)]);
+        assert!(arrivals.is_outlasted(5 * MS, 946, 1));
+        assert!(!arrivals.is_outlasted(3 * MS, 946, 1));
+        assert!(!after(&[(MS, 946)]).is_outlasted(5 * MS, 946, 1));
     }
 
     #[test]

@@ -103,6 +103,8 @@ struct Pending {
     begins_burst: bool,
     /// The sender's connections share their window: what one waits for is no pace of the link.
     is_shared: bool,
+    /// What the slowest link takes for it, as far as all connections to the host tell.
+    service_ns: i64,
     /// How long after the segment before it went by.
     gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
@@ -346,6 +348,7 @@ impl Timeline {
             if_shared: self.if_shared.take(),
             begins_burst,
             is_shared: data.sharing.is_shared,
+            service_ns: service_ns(data),
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
             ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
@@ -369,10 +372,7 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        if gap <= self.pace.burst_max_ns(data.segments, rtt)
-            && !(route.is_at_sender && self.was_let_go(gap, data, route, acks))
-            && !(data.sharing.is_shared && data.sharing.by_other)
-        {
+        if self.is_in_burst(gap, data, route, acks) {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
                 self.pace.learn(gap, data.segments);
@@ -433,6 +433,28 @@ impl Timeline {
         }
         self.if_shared = Some(shared.0);
         Some(told)
+    }
+
+    /// Whether data followed the segment before in the pace of the path, for all that is known.
+    fn is_in_burst(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns()) {
+            return false;
+        }
+        let was_held_for_others = shared_window(data.sharing).is_some() && gap > service_ns(data);
+        let was_held = was_held_for_others
+            || route.is_at_sender && self.was_let_go(gap, data, route, acks)
+            || self.outlasts_the_link(gap, data, route, acks);
+        !was_held
+    }
+
+    /// Whether an ACK let data go after a pause that is longer than the link takes, as others have shown: in a
+    /// rhythm that its sender had once the ACKs keep coming.
+    fn outlasts_the_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let rtt = route.rtt_ns();
+        !route.is_at_sender
+            && gap > Pace::default().burst_max_ns(data.segments, rtt)
+            && self.arrivals.is_outlasted(gap, data.bytes, data.segments)
+            && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
     }
 
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
@@ -589,6 +611,10 @@ impl Timeline {
             }
             (Released::ByNone, _) if data.recovery.is_some() => (repair(data.recovery), INFERRED),
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
+            // A client has its request in one piece, and what was not pushed lay in the buffer.
+            (Released::ByNone, _) if self.has_more && self.words.burst == Cause::RequestSend => {
+                (self.words.burst, INFERRED)
+            }
             (Released::ByNone, _) => (self.words.idle, INFERRED),
             // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
             (Released::ByAck, _) => (Cause::Unexplained, ASSUMED),
@@ -930,7 +956,8 @@ impl Timeline {
         } else {
             let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
             let pace = self.takes(data.bytes, data.segments, self.full_bytes);
-            (pace, most)
+            let least = if data.is_shared { data.service_ns } else { 0 };
+            (pace.max(least), most)
         }
     }
 
@@ -1058,6 +1085,17 @@ impl Timeline {
             .saturating_add(extents)
             .saturating_add(openings) as u64
     }
+}
+
+/// What the slowest link takes for a segment, by what it took for full ones of any connection to the host.
+fn service_ns(data: Data) -> i64 {
+    let full = i64::from(data.full_bytes.max(1));
+    let bytes = i64::from(data.bytes).min(full);
+    let service_ns = data.sharing.service_ns.unwrap_or(0);
+    service_ns
+        .saturating_mul(bytes)
+        .checked_div(full)
+        .unwrap_or(0)
 }
 
 /// The window that connections share, if an ACK of another of them made the room for data in it.
