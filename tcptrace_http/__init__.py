@@ -8,6 +8,7 @@
     analysis.findings      # named pathologies with frames, time lost and remedy (a polars frame)
     analysis.transactions  # one row an HTTP request and its response
     tcptrace_http.scan("slow.pcapng", table="segments")  # a lazy frame
+    tcptrace_http.diff("before.pcapng", "after.pcapng").causes  # the difference of the times, by cause
     tcptrace_http.explain("short-initial-segment")
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis, analyze
     from tcptrace_http.capture import read
+    from tcptrace_http.difference import Difference, diff
     from tcptrace_http.errors import (
         CaptureError,
         FilterError,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "CaptureError",
+    "Difference",
     "FilterError",
     "MalformedCapture",
     "NothingToDraw",
@@ -61,6 +64,7 @@ __all__ = [
     "analyze",
     "by_rfc4898",
     "by_tapo",
+    "diff",
     "explain",
     "har_timings",
     "read",
@@ -73,6 +77,7 @@ __version__ = "0.1.0"
 _MODULE_OF: Final = {
     "Analysis": "analysis",
     "CaptureError": "errors",
+    "Difference": "difference",
     "FilterError": "errors",
     "MalformedCapture": "errors",
     "NothingToDraw": "errors",
@@ -89,6 +94,7 @@ _MODULE_OF: Final = {
     "analyze": "analysis",
     "by_rfc4898": "rollups",
     "by_tapo": "rollups",
+    "diff": "difference",
     "explain": "glossary",
     "har_timings": "rollups",
     "read": "capture",

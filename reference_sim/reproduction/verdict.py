@@ -90,31 +90,41 @@ class Judgement:
 
     verdict: Verdict
     comparisons: Sequence[Comparison]
-    #: The rule that made the verdict, in words: "at least 90 % of 60 figures within 15 %".
+    #: The rule that made the verdict, in words: how many figures had to be within their tolerance, how many are.
     rule: str
     #: What was chosen where the paper is silent, and, for what is not reproduced, the reason found.
     remarks: str = ""
 
 
-def judged(comparisons: Sequence[Comparison], *, share: float = 1.0, remarks: str = "") -> Judgement:
+def judged(
+    comparisons: Sequence[Comparison], *, share: float = 1.0, share_reason: str = "", remarks: str = ""
+) -> Judgement:
     """The verdict of a claim: at least ``share`` of its comparisons must be within their tolerance.
 
-    :raises ValueError: nothing was compared, or what was not reproduced has no reason in ``remarks``.
+    ``share_reason`` is why less than all is enough; the rule has it, so that readers see it.
+
+    :raises ValueError: nothing was compared, less than all is asked for no reason, or what was not
+        reproduced has no reason in ``remarks``.
     """
     if not comparisons:
         raise ValueError("a claim is judged by at least one comparison")
+    if share < 1 and not share_reason:
+        raise ValueError("that less than all figures are enough has a reason")
     verdicts = [one.verdict for one in comparisons]
-    same = verdicts.count(Verdict.REPRODUCED) / len(verdicts)
-    alike = 1 - verdicts.count(Verdict.NOT_REPRODUCED) / len(verdicts)
-    if same >= share:
+    same = verdicts.count(Verdict.REPRODUCED)
+    alike = len(verdicts) - verdicts.count(Verdict.NOT_REPRODUCED)
+    if same / len(verdicts) >= share:
         verdict = Verdict.REPRODUCED
-    elif alike >= share:
+    elif alike / len(verdicts) >= share:
         verdict = Verdict.REPRODUCED_IN_SHAPE
     else:
         verdict = Verdict.NOT_REPRODUCED
     if verdict is Verdict.NOT_REPRODUCED and not remarks:
         raise ValueError("what is not reproduced has a reason")
+    asked = "all figures" if share == 1 else f"at least {100 * share:.0f} % of the figures"
+    why = f" ({share_reason})" if share < 1 else ""
     rule = (
-        f"{same:.0%} of {len(verdicts)} figures within their tolerance, {alike:.0%} in shape ({share:.0%} asked)"
+        f"reproduced where {asked} are within the first tolerance, in shape where as many are within the second"
+        f"{why}; of {len(verdicts)} here {same} and {alike}"
     )
     return Judgement(verdict=verdict, comparisons=comparisons, rule=rule, remarks=remarks)

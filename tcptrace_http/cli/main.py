@@ -19,7 +19,9 @@ import click
 from tcptrace_http import __version__
 from tcptrace_http.cli.analyze import analyze
 from tcptrace_http.cli.check import check
+from tcptrace_http.cli.diff import diff
 from tcptrace_http.cli.explain import explain
+from tcptrace_http.cli.infer import infer
 from tcptrace_http.cli.init import init
 from tcptrace_http.cli.plot import plot
 from tcptrace_http.cli.probe import probe
@@ -55,7 +57,9 @@ def commands() -> None:
 
 commands.add_command(analyze)
 commands.add_command(check)
+commands.add_command(diff)
 commands.add_command(explain)
+commands.add_command(infer)
 commands.add_command(init)
 commands.add_command(plot)
 commands.add_command(probe)

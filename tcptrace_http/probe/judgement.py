@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,8 @@ _MUST_REPEAT: Final = frozenset(
     }
 )
 _REPEAT_SHARE: Final = 0.5
+#: The document, or a part of it.
+_AS_ASKED: Final = frozenset({HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT})
 #: Those that their detector itself takes for less likely than not are no part of a habit: paced segments look so.
 _CONFIDENCE_MIN: Final = 0.5
 #: Findings that the workload itself brings about.
@@ -78,6 +81,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
     target = target_of(url)
     session = Session(target, Budget(limits or Limits()), paths=paths)
     with ExitStack() as stack:
+        stack.callback(session.close)
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tcptrace-http-"))
         path = save or Path(folder) / "probe.pcap"
         recording = None
@@ -123,6 +127,7 @@ def _by_capture(
             *(_placed(outcome, kept) for outcome in report.outcomes if _is_told(outcome, session)),
             *_habit_outcomes(session, policy, _BETTER_BY_SOCKETS),
             _steps_control(session),
+            _answers_control(session),
             _keep_alive_control(session),
             _captured_ack_control(analysis, session, stalls),
         ],
@@ -199,6 +204,7 @@ def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> Check
             *(each for each in _habit_outcomes(session, policy, _TOLD_BY_SOCKETS) if _is_told(each, session)),
             *_threshold_outcomes(policy),
             _steps_control(session),
+            _answers_control(session),
             _keep_alive_control(session),
             _socket_ack_control(session),
         ],
@@ -244,7 +250,7 @@ def _habit_outcomes(session: Session, policy: Policy, names: Sequence[str]) -> I
             name=name,
             level=max((each.level for each in violations), key=GRAVITY.index, default=level),
             status=Status.FAILED if violations else Status.PASSED,
-            message=f"{counted(len(violations), 'kind')} of responses show it" if violations else "no such habit",
+            message=f"in {counted(len(violations), 'kind')} of response" if violations else "no such habit",
             violations=violations,
         )
 
@@ -293,6 +299,15 @@ def _threshold_outcomes(policy: Policy) -> Iterator[Outcome]:
 def _control(name: str, *, holds: bool, message: str) -> Outcome:
     status = Status.PASSED if holds else Status.INCONCLUSIVE
     return Outcome(subject=Subject.CONTROL, name=name, level=Level.ERROR, status=status, message=message)
+
+
+def _answers_control(session: Session) -> Outcome:
+    """A server that begins to refuse is judged no further: errors are short, and stall nothing."""
+    asked = [each for each in session.exchanges if each.step.startswith((f"{SERIAL} ", f"{CONTROL} "))]
+    others = Counter(each.status for each in asked if each.status is not None and each.status not in _AS_ASKED)
+    seen = ", ".join(f"{count} with {status}" for status, count in sorted(others.items()))
+    message = f"of {len(asked)} requests {seen or 'none'} were answered otherwise than with the document"
+    return _control("the document was there", holds=not others, message=message)
 
 
 def _steps_control(session: Session) -> Outcome:

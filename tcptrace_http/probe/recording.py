@@ -57,6 +57,7 @@ class Recording:
         program = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
         if program is None:
             raise NoRecording("tcpdump is not installed")
+        self._file = path.open("wb")
         self._target = target
         self._marker = bound_socket(target)
         marker_port = int(self._marker.getsockname()[1])
@@ -65,7 +66,6 @@ class Recording:
         own = " or ".join(f"port {port}" for port in (*ports, marker_port))
         expression = f"tcp and host {target.address} and port {target.port} and ({own})"
         options = ("-i", interface or interface_of(target), "-n", "-s", "0", "-B", str(_RING_KB))
-        self._file = path.open("wb")
         self._process = subprocess.Popen(  # noqa: S603 -- the address and the ports are our own
             [program, *options, "-U", "-w", "-", expression],
             stdout=subprocess.PIPE,
@@ -84,7 +84,8 @@ class Recording:
         self._started.wait(_START_SECONDS)
         if self._process.poll() is not None or not self._is_listening:
             self._stop()
-            raise NoRecording(self._messages[-1] if self._messages else "tcpdump does not start")
+            said = self._messages[-1].strip("()") if self._messages else "tcpdump does not start"
+            raise NoRecording(said)
 
     @property
     def _is_listening(self) -> bool:

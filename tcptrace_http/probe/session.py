@@ -65,9 +65,7 @@ class Session:
             self.note("the probe's time or requests were used up before all steps were done")
         finally:
             tell("")
-            self.close_all()
-            for each in self._reserved:
-                each.close()
+            self.close()
 
     def _do_steps(self, tell: Callable[[str], None]) -> None:
         """Each step; a server that cannot be reached any more is judged by what it did before.
@@ -123,6 +121,12 @@ class Session:
             unless_connected.pop_all()
         self._open.append(connection)
         return connection
+
+    def close(self) -> None:
+        """Close what is open, and give the ports back."""
+        self.close_all()
+        for each in self._reserved:
+            each.close()
 
     def close_all(self) -> None:
         """Close what is open."""

@@ -1,18 +1,20 @@
-"""The README shows what its first command prints; ``make gen`` writes it anew."""
+"""The README shows what its commands print; ``make gen`` writes it anew."""
 
 import re
 import shutil
 
+import pytest
 from generate.readme import README, SHOWN, printed
 
 from tcptrace_http.cli.main import run
 
 
-def test_readme_shows_what_its_command_prints(monkeypatch):
+@pytest.mark.parametrize("command", ["analyze", pytest.param("reproduce", marks=pytest.mark.slow)])
+def test_readme_shows_what_its_commands_print(monkeypatch, command):
     monkeypatch.delenv("COLUMNS", raising=False)
-    shown = SHOWN.search(README.read_text(encoding="utf-8"))
-    assert shown is not None
-    assert printed(shown[2]) == shown[3]
+    shown = {match[2].split()[0]: match for match in SHOWN.finditer(README.read_text(encoding="utf-8"))}
+    assert shown.keys() == {"analyze", "reproduce"}
+    assert printed(shown[command][2]) == shown[command][3]
 
 
 def test_commands_that_draw_do_so(monkeypatch, tmp_path, sample_traces):

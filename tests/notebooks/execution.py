@@ -16,6 +16,7 @@ from typing import Final
 
 import nbformat
 from jupyter_client import AsyncKernelManager
+from jupyter_client.kernelspec import KernelSpecManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from PIL import Image
@@ -42,7 +43,11 @@ def executed(path: Path) -> NotebookNode:
     with tempfile.TemporaryDirectory() as folder:
         # Sockets of the file system: ports could be taken by others between being chosen and being opened.
         kernel = AsyncKernelManager(
-            kernel_name="python3", transport="ipc", connection_file=str(Path(folder) / "kernel.json")
+            transport="ipc",
+            connection_file=str(Path(folder) / "kernel.json"),
+            # None that is installed for the user: this interpreter's own.
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+            kernel_name="python3",
         )
         client = NotebookClient(
             notebook, km=kernel, timeout=CELL_SECONDS, resources=resources, record_timing=False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +13,7 @@ import pytest
 from tcptrace_http.cli.main import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,14 @@ class Probed:
     @property
     def _violations(self) -> list[dict[str, Any]]:
         return [violation for outcome in self.report["outcomes"] for violation in outcome["violations"]]
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    """A folder that any user may read, as pytest's own is not: servers that root starts serve as somebody else."""
+    with tempfile.TemporaryDirectory(prefix="tcptrace-http-test-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
 
 
 @pytest.fixture

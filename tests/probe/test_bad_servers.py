@@ -167,6 +167,13 @@ def test_errors_are_inconclusive(probed, status):
         assert len(asked) == 1
 
 
+def test_server_that_begins_to_refuse_is_inconclusive(tmp_path, probed):
+    with written(tmp_path, refuse_after=3) as url:
+        shown = timed(probed, url + LARGE)
+    assert shown.code == INCONCLUSIVE
+    assert "the document was there" in shown.inconclusive
+
+
 def test_server_that_dies_is_judged_by_what_it_did(tmp_path, probed):
     with written(tmp_path, die_after=3) as url:
         shown = timed(probed, url + LARGE)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tcptrace_http import analyze
+from tcptrace_http.probe.recording import Recording
+
 from .configurations import CONFIGURATIONS, Configuration
 from .servers import LARGE
 
@@ -50,9 +53,10 @@ def test_common_configuration_is_told(tmp_path, probed, name, ways):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda each: each.name)
-def test_every_configuration_is_told_every_time(tmp_path, probed, configuration):
+def test_every_configuration_is_told_every_time(tmp_path, tmp_path_factory, probed, configuration):
+    captures = tmp_path_factory.mktemp("captures")
     for number in range(RUNS):
-        save = tmp_path / f"{number}.pcap"
+        save = captures / f"{number}.pcap"
         with configuration.start(tmp_path, **configuration.options) as url:
             assert_told(configuration, probed(url + LARGE, "--save", save))
         # A capture that was judged wrongly is kept by pytest.
@@ -81,7 +85,8 @@ def test_keep_alive_and_delayed_acks_are_shown_to_have_been_in_play(tmp_path, pr
                 each["name"]: each["status"] for each in shown.report["outcomes"] if each["subject"] == "control"
             }
             assert controls == dict.fromkeys(
-                ("all was asked", "connections were reused", "ACKs were delayed"), "passed"
+                ("all was asked", "the document was there", "connections were reused", "ACKs were delayed"),
+                "passed",
             )
 
 
@@ -113,3 +118,55 @@ def test_threshold_without_packets_is_inconclusive(tmp_path, probed):
         shown = probed(url + LARGE, "--no-capture", "--policy", policy)
     assert shown.code == 3
     assert shown.inconclusive == {"ttfb p(95)<2s"}
+
+
+def test_capture_that_lacks_packets_is_not_judged(tmp_path, probed, monkeypatch):
+    ended = Recording.end
+
+    def lossy(self: Recording) -> None:
+        ended(self)
+        self.dropped = 3
+
+    monkeypatch.setattr(Recording, "end", lossy)
+    configuration = named("pieces of 4 kB, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE)
+    assert "the capture lacks 3 packets" in shown.notes
+    assert_told(configuration, shown)
+
+
+def test_capture_is_named_where_it_is_kept_and_has_this_probe_alone(tmp_path, probed):
+    save = tmp_path / "kept.pcap"
+    configuration = named("pieces of 4 kB, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE, "--save", save)
+        violations = [one for outcome in shown.report["outcomes"] for one in outcome["violations"]]
+        assert {one["capture"] for one in violations if one["flow"] is not None} == {str(save)}
+        flows = analyze(save).flows
+        assert set(flows["server_port"]) == {int(url.rpartition(":")[2])}
+        assert set(flows["server"]) == {"127.0.0.1"}
+
+
+def test_folder_that_is_not_there_is_told_before_anything_is_asked(tmp_path, probed):
+    configuration = named("in one write, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE, "--save", tmp_path / "none" / "kept.pcap")
+    assert shown.code == 2
+    assert "kept.pcap: No such file or directory" in shown.error
+
+
+def test_without_tcpdump_the_sockets_are_judged(tmp_path, probed, monkeypatch):
+    monkeypatch.setattr("tcptrace_http.probe.recording.shutil.which", lambda *_, **__: None)
+    configuration = named("pieces of 4 kB, with Nagle")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE)
+    assert "no packets were captured (tcpdump is not installed)" in shown.notes
+    assert_told(configuration, shown)
+
+
+def test_interface_that_is_not_there_is_told_and_the_sockets_are_judged(tmp_path, probed):
+    configuration = named("nginx as it comes")
+    with configuration.start(tmp_path, **configuration.options) as url:
+        shown = probed(url + LARGE, "--interface", "nowhere0")
+    assert "no packets were captured (" in shown.notes
+    assert_told(configuration, shown)

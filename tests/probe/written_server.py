@@ -91,6 +91,7 @@ def main() -> None:
     parser.add_argument("--close", type=int, default=0, help="close after so many responses")
     parser.add_argument("--ignores-expect", type=int, default=0, help="wait for bodies without a 100")
     parser.add_argument("--status", type=int, default=200)
+    parser.add_argument("--refuse-after", type=int, default=0, help="answer 429 after so many responses")
     parser.add_argument("--die-after", type=int, default=0, help="end after so many responses of a connection")
     parser.add_argument("--misbehave", choices=("", "drop", *MISBEHAVIOURS), default="")
     options = parser.parse_args()
@@ -154,7 +155,8 @@ def answer(connection: socket.socket, request: bytes, options: argparse.Namespac
     if options.die_after and number > options.die_after:
         os._exit(0)
     body = (options.root / target.lstrip("/")).read_bytes()
-    status, extra = options.status, ""
+    is_refused = 0 < options.refuse_after < number
+    status, extra = 429 if is_refused else options.status, ""
     if "range" in named and status == 200:
         last = int(named["range"].rpartition("-")[2])
         status, extra = 206, f"Content-Range: bytes 0-{last}/{len(body)}\r\n"

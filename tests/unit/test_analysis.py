@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 from captures import Connection, clean_exchange, pcap, stalled_exchange
+from charts.flows import flow_with_sack
 
 import tcptrace_http
 from tcptrace_http.schema import TABLES, polars_schema
@@ -122,3 +123,17 @@ def test_few_connections_of_two_hosts_are_no_bundle(tmp_path, count, has_candida
     assert analysis.flows["transactions"].to_list() == [1] * count
     assert analysis.has_candidates == has_candidates
     assert analysis.findings.is_empty()
+
+
+@pytest.mark.parametrize("joined_at", [0, 6])
+def test_edges_of_sack_blocks_are_numbered_as_acks_are(tmp_path, joined_at):
+    """Across the wrap of the numbers, and of a flow that was joined on its way."""
+    path = tmp_path / "sack.pcap"
+    path.write_bytes(pcap(flow_with_sack()[joined_at:]))
+    analysis = tcptrace_http.analyze(path, tables=["packets", "segments"])
+    both = analysis.segments.join(analysis.packets.select("frame", "ack_raw", "sack_edges_raw"), on="frame")
+    reported = both.filter(pl.col("sack_edges").list.len() > 0)
+    assert reported.height == 7
+    for ack, edges, ack_raw, raw in reported.select("ack", "sack_edges", "ack_raw", "sack_edges_raw").iter_rows():
+        assert [edge - ack for edge in edges] == [(edge - ack_raw) % 2**32 for edge in raw]
+    assert both.filter(pl.col("sack_edges_raw").list.len() == 0)["sack_edges"].list.len().max() == 0

@@ -10,7 +10,17 @@ import pytest
 import tcptrace_http
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-MODULES = ["analysis", "capture", "charts", "charts.namespace", "glossary", "lazy_scan", "rollups", "trace"]
+MODULES = [
+    "analysis",
+    "capture",
+    "charts",
+    "charts.namespace",
+    "difference",
+    "glossary",
+    "lazy_scan",
+    "rollups",
+    "trace",
+]
 FUNCTIONS = [name for name in tcptrace_http.__all__ if inspect.isfunction(getattr(tcptrace_http, name))]
 
 

@@ -11,7 +11,7 @@ PACKAGE = "tcptrace_http"
 
 # Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
 ALLOWED = {
-    "__init__": {"analysis", "capture", "errors", "glossary", "lazy_scan", "rollups", "trace"},
+    "__init__": {"analysis", "capture", "difference", "errors", "glossary", "lazy_scan", "rollups", "trace"},
     "schema": set(),
     "errors": set(),
     "trace": {"errors", "schema", "_native", "__version__"},
@@ -53,18 +53,22 @@ ALLOWED = {
     },
     "charts": {"errors", "schema"},
     "remedies": set(),
+    "inference": {"analysis", "errors"},
     "check": {"__version__", "analysis", "detectors", "errors", "remedies", "report"},
     "probe": {"__version__", "analysis", "check", "errors", "remedies", "report"},
+    "difference": {"analysis", "errors", "report"},
     "cli": {
         "__version__",
         "analysis",
         "capture",
         "check",
+        "difference",
         "detectors",
         "probe",
         "charts",
         "errors",
         "glossary",
+        "inference",
         "peers",
         "report",
         "schema",
@@ -79,7 +83,7 @@ CONFINED = {
     "dpkt": set(),
     "rich": set(),
     "numpy": set(),
-    "reference_sim": {"cli"},
+    "reference_sim": {"cli", "difference", "inference"},
 }
 # Start-up time is a promise: these are imported where they are used.
 LAZY = {
@@ -89,6 +93,8 @@ LAZY = {
     "gzip",
     "tcptrace_http.analysis",
     "tcptrace_http.check",
+    "tcptrace_http.difference",
+    "tcptrace_http.inference",
     "tcptrace_http.report",
     "reference_sim",
 }
@@ -130,10 +136,14 @@ def test_module_imports_what_is_slow_only_where_it_is_used(path):
     top_level = ast.Module(body=[node for node in ast.parse(path.read_text()).body if not _is_for_types(node)])
     functions_removed = _WithoutFunctions().visit(top_level)
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}
-    if part_of(path) in {"report", "check", "probe", "views"}:
+    if part_of(path) in {"report", "check", "probe", "views", "difference"}:
         # They are imported where they are used, and may use each other.
-        slow -= {name for name in slow if name.startswith(("tcptrace_http.report", "tcptrace_http.check"))}
-    if part_of(path) in {"detectors", "waits", "counterfactual", "charts"}:
+        theirs = ("tcptrace_http.report", "tcptrace_http.check", "tcptrace_http.difference")
+        slow -= {name for name in slow if name.startswith(theirs)}
+    if part_of(path) == "inference":
+        # It is imported where it is used, and is about scenarios of the simulator.
+        slow -= {name for name in slow if name.startswith(("tcptrace_http.inference", "reference_sim"))}
+    if part_of(path) in {"detectors", "waits", "counterfactual", "charts", "difference"}:
         slow -= {"polars"}
     assert not slow
 

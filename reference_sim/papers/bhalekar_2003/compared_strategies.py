@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.papers.bhalekar_2003.scenarios import Access, page_time, repeated, retrieved, seconds
+from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 from reference_sim.scenario import Record
@@ -47,8 +48,9 @@ _MUCH: Final = 0.5
 _CONSIDERABLY: Final = (1.2, inf)
 _AS_LOW: Final = (0.0, 1.0)
 _MORE: Final = (1.0, inf)
-#: Of so many statements in words one in ten may be off.
+#: Of so many statements in words.
 _SHARE: Final = 0.9
+_SHARE_REASON: Final = "the figures print no numbers: one statement in ten may be read otherwise"
 #: Seconds of the figures' time axis that are kept.
 _AXIS_S: Final = 120
 
@@ -196,7 +198,8 @@ def _of_figures(results: Results) -> Iterator[Comparison]:
 
 
 def _judge(results: Results) -> Judgement:
-    return judged([*_ordered(results), *_of_figures(results)], share=_SHARE, remarks=_REMARKS)
+    comparisons = [*_ordered(results), *_of_figures(results)]
+    return judged(comparisons, share=_SHARE, share_reason=_SHARE_REASON, remarks=_REMARKS)
 
 
 _REMARKS: Final = (
@@ -227,25 +230,21 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         )
         return drawn
 
-    def bars(quantity: str, title: str) -> alt.TopLevelMixin:
+    def by_access(quantity: str, title: str) -> alt.TopLevelMixin:
         rows = [
             {"strategy": name, "access": str(access), title: results.value(label, quantity)}
-            for access in Access
             for strategy, name in _ORDER.items()
+            for access in Access
             if quantity in results.measured[label := _label(strategy, "espn", access)][0]
         ]
-        chart = alt.Chart(pl.DataFrame(rows)).mark_bar()
-        drawn: alt.TopLevelMixin = chart.encode(
-            x=alt.X("strategy:N", sort=None), y=f"{title}:Q", xOffset="access:N", color="access:N"
-        )
-        return drawn
+        return bars(rows, category="strategy", value=title, group="access")
 
     return {
         "Figure 4.1: active connections": timeline("connections", "connections"),
         "Figure 4.2: traffic received": timeline("received", "bytes a second"),
         "Figure 4.3: traffic sent": timeline("sent", "packets a second"),
-        "Figure 4.4: page response time": bars("page_s", "page response time, s"),
-        "Figure 4.5: object response time": bars("wanted_s", "object response time, s"),
+        "Figure 4.4: page response time": by_access("page_s", "page response time, s"),
+        "Figure 4.5: object response time": by_access("wanted_s", "object response time, s"),
     }
 
 

@@ -42,6 +42,7 @@ _SAME_SHAPE: Final = 0.25
 # By so much at least: with the pages' 51 objects one connection takes 50 round trips and more.
 _FALL: Final = (10.0, inf)
 _SHARE: Final = 0.9
+_SHARE_REASON: Final = "the size of the one large object and the transport of the hosts are not printed"
 
 
 def with_connections(count: int) -> Strategy:
@@ -151,7 +152,7 @@ def _judge(results: Results) -> Judgement:
     ]
     transports = (*Access, _NO_SLOW_START)
     comparisons += [comparison for transport in transports for comparison in _coincide(results, transport)]
-    return judged(comparisons, share=_SHARE, remarks=_REMARKS)
+    return judged(comparisons, share=_SHARE, share_reason=_SHARE_REASON, remarks=_REMARKS)
 
 
 _REMARKS: Final = (

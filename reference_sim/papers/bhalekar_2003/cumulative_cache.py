@@ -239,9 +239,12 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         for name, share in _FRESHNESS.items()
     ]
     scale = alt.Scale(type="log")
-    times = alt.Chart(pl.DataFrame(list(_times(results)))).encode(x=alt.X("from:N", sort=None, title=None))
-    points = times.mark_point(filled=True, size=60).encode(y=alt.Y("s:Q", scale=scale))
-    ticks = [times.mark_tick(color="black").encode(y=alt.Y(f"{end}:Q", scale=scale)) for end in ("least", "most")]
+    times = alt.Chart(pl.DataFrame(list(_times(results)))).encode(y=alt.Y("from:N", sort=None, title=None))
+    points = times.mark_point(filled=True, size=60).encode(x=alt.X("s:Q", scale=scale))
+    ticks = [
+        times.mark_tick(thickness=2).encode(x=alt.X(f"{end}:Q", scale=scale, title=""))
+        for end in ("least", "most")
+    ]
     users = alt.Chart(pl.DataFrame(by_users)).mark_line(point=True)
     pages = alt.Chart(pl.DataFrame(by_capacity)).mark_line(point=True)
     changes = alt.Chart(pl.DataFrame(by_change)).mark_line(point=True)

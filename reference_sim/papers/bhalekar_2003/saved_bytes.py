@@ -16,6 +16,7 @@ from reference_sim.papers.bhalekar_2003.office import Office
 from reference_sim.papers.bhalekar_2003.prediction import Prediction, Reader, predicted
 from reference_sim.papers.bhalekar_2003.scenarios import Access, repeated, retrieved, seconds
 from reference_sim.plan import Complete, Fetch, HttpVersion, Plan
+from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run, mean
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 from reference_sim.strategy import Strategy, named_strategy
@@ -257,18 +258,18 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         for way, count in sizes.items()
         if way != "whole"
     ]
-    bars = alt.Chart(pl.DataFrame(rows)).mark_bar()
-    drawn = bars.encode(x=alt.X("change:N", sort=None), y="saved:Q", xOffset="sent as:N", color="sent as:N")
+    drawn = bars(rows, category="change", value="saved", group="sent as")
     published = pl.DataFrame({"published": [_DELTA_AND_COMPRESSION]})
-    rule = alt.Chart(published).mark_rule(strokeDash=[4, 4]).encode(y="published:Q")
+    rule = alt.Chart(published).mark_rule(strokeDash=[4, 4]).encode(x=alt.X("published:Q", title=""))
     bytes_of = [
         {"strategy": name, "bytes of the last visit": results.value(name, "last_bytes")} for name in _STRATEGIES
     ]
-    sent = alt.Chart(pl.DataFrame(bytes_of)).mark_bar()
     return {
-        "Section 3.5.1: bytes of changed documents that are saved": alt.layer(drawn, rule),
-        "Chapters 2, 3 and 7: bytes of the last visit": sent.encode(
-            x=alt.X("strategy:N", sort=None), y="bytes of the last visit:Q"
+        "Section 3.5.1: bytes of changed documents that are saved; dashed: 83 %, as published": alt.layer(
+            drawn, rule
+        ),
+        "Chapters 2, 3 and 7: bytes of the last visit": bars(
+            bytes_of, category="strategy", value="bytes of the last visit"
         ),
     }
 

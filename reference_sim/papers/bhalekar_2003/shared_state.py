@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.networks import path
 from reference_sim.papers.bhalekar_2003.scenarios import RENO, SEGMENT, seconds
+from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 from reference_sim.scenario import Record, Scenario, Transfer
@@ -129,17 +130,13 @@ def _judge(results: Results) -> Judgement:
 
 
 def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
-    import altair as alt
-    import polars as pl
-
     rows = [
         {"transport": name, "kind": kind, "time, s": results.value(_label(name, kind), "elapsed_s")}
         for name in _TRANSPORTS
         for kind in _STARTS
     ]
-    drawn = alt.Chart(pl.DataFrame(rows)).mark_bar()
-    encoded = drawn.encode(x=alt.X("transport:N", sort=None), y="time, s:Q", xOffset="kind:N", color="kind:N")
-    return {"Section 3.1.1: 50 kB on a second connection": encoded}
+    drawn = bars(rows, category="transport", value="time, s", group="kind")
+    return {"Section 3.1.1: 50 kB on a second connection": drawn}
 
 
 #: Section 3.1.1.

@@ -29,6 +29,7 @@ _WHATS: Final = ("total", "html")
 _TOP_S: Final = 8.0
 _WIDTH: Final = 420
 _HEIGHT: Final = 150
+_GAINS_WIDTH: Final = 230
 _PALE: Final = 0.35
 _SHADE: Final = 0.15
 _POINT_SIZE: Final = 60
@@ -57,7 +58,11 @@ def figure_5(situation: Situation) -> Callable[[Results], Mapping[str, alt.TopLe
 
     def charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         published = claims()[_CLAIMS[situation]].expect["html_gain"]
-        return {f"Figure 5, {situation} scenario": _graph(Bars(results), situation, _FIRSTS, published)}
+        return {
+            f"Figure 5, {situation} scenario; at the right HTML-pre's gains, shaded: as published": _graph(
+                Bars(results), situation, _FIRSTS, published
+            )
+        }
 
     return charts
 
@@ -66,7 +71,9 @@ def figure_6(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     """The four graphs of Figure 6: Reno, the first and the repeated access."""
     published = claims()["E5"].expect["vs_reno_html"]
     return {
-        f"Figure 6, {situation} scenario": _graph(Bars(results), situation, _ACCESSES, published[number])
+        f"Figure 6, {situation} scenario; at the right gains of the repeated access, shaded: as published": _graph(
+            Bars(results), situation, _ACCESSES, published[number]
+        )
         for number, situation in enumerate(Situation)
     }
 
@@ -123,11 +130,11 @@ def _gains(bars: Bars, situation: Situation, one: _Access, published: Sequence[f
     low, high = published
     axis = alt.Axis(format="%")
     shaded = alt.Chart(alt.InlineData(values=[{"low": low, "high": high}])).mark_rect(opacity=_SHADE)
-    shaded = shaded.encode(y=alt.Y("low:Q", title=f"{one.name}: gain over Reno, HTML", axis=axis), y2="high:Q")
+    shaded = shaded.encode(y=alt.Y("low:Q", title="HTML: gain over Reno", axis=axis), y2="high:Q")
     ours = alt.Chart(alt.InlineData(values=rows)).mark_point(filled=True, size=_POINT_SIZE)
     ours = ours.encode(
         x=alt.X("page:N", sort=list(PAGES), title=None),
         y="gain:Q",
         tooltip=["page:N", alt.Tooltip("gain:Q", format=".0%")],
     )
-    return alt.LayerChart(layer=[shaded, ours], width=_HEIGHT, height=_HEIGHT)
+    return alt.LayerChart(layer=[shaded, ours], width=_GAINS_WIDTH, height=_HEIGHT)

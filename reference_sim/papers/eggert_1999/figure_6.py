@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.eggert_1999.bundles import PAGES, Bars, Cell, Situation, Transport, gain
 from reference_sim.papers.eggert_1999.charts import figure_6
-from reference_sim.papers.eggert_1999.compared import SHARE, compared
+from reference_sim.papers.eggert_1999.compared import SHARE, SHARE_REASON, compared
 from reference_sim.reproduction.claim import claims
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.verdict import Comparison, Judgement, judged
@@ -48,7 +48,7 @@ def _judge(results: Results) -> Judgement:
                 low, high = expect[f"vs_first_{what}"][number]
                 ours = _gain_over_first(bars, what, situation, page)
                 comparisons.append(compared(f"{about}: gain over the first access", (low, high), ours))
-    return judged(comparisons, share=SHARE, remarks=_remarks(results))
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=_remarks(results))
 
 
 def _remarks(results: Results) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.networks import network
 from reference_sim.papers.eggert_1999.compared import compared
@@ -20,8 +20,9 @@ from reference_sim.scenario import Record, Scenario, Transfer
 from reference_sim.stacks import stack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    import altair as alt
     import polars as pl
 
     from reference_sim.simulation import Simulation
@@ -54,6 +55,9 @@ _ETCP: Final = "etcp-fair"
 #: The figure's 0.18 s is read off in words ("about 0.18 seconds").
 _SAVED_TOLERANCE: Final = 0.10
 _SAVED_SHAPE_TOLERANCE: Final = 0.30
+# Areas of points in square pixels: of eight packets, and of some hundred.
+_POINT: Final = 60
+_SMALL_POINT: Final = 12
 
 
 def transfers(stack: Stack, *started: tuple[int, int]) -> Scenario:
@@ -104,8 +108,18 @@ def _measure_pacing(simulation: Simulation) -> Mapping[str, float]:
         "first, s": first["received"][-1] - first["sent"][0],
         "second, s": second["received"][-1] - second["sent"][0],
         "paced": before_ack,
+        **_sent(packets),
         # Of a single packet there are none.
         **({"least gap": min(gaps), "largest gap": max(gaps)} if gaps else {}),
+    }
+
+
+def _sent(packets: pl.DataFrame) -> Mapping[str, float]:
+    """When every packet of each connection left, for the figures: ``"sent 0, packet 1"`` …"""
+    return {
+        f"sent {connection}, packet {number}": time
+        for (connection,), own in packets.group_by("connection")
+        for number, time in enumerate(own["sent"], start=1)
     }
 
 
@@ -198,7 +212,7 @@ def _measure_shares(simulation: Simulation) -> Mapping[str, float]:
     (_, from2, from3), (to1, to2, to3) = (ends.sort("connection")[name].to_list() for name in ("from", "to"))
     without3 = packets.filter(pl.col("sent") > to3)["sent"][0]
     stretches = {"1": (0.0, from2), "1:1": (from2, from3), "1:1:1": (from3, to3), "1:1 again": (without3, to2)}
-    measured = {"second ends before first": to1 - to2, "third ends before second": to2 - to3}
+    measured = {"second ends before first": to1 - to2, "third ends before second": to2 - to3, **_sent(packets)}
     for name, (start, end) in stretches.items():
         sent = packets.filter((pl.col("sent") >= start) & (pl.col("sent") < end))
         for connection in range(3):
@@ -214,7 +228,8 @@ def _share_runs(_: Effort) -> Iterator[Run]:
 
 
 def _judge_shares(results: Results) -> Judgement:
-    published = {"1": (1, 0, 0), "1:1": (1 / 2, 1 / 2, 0), "1:1:1": (1 / 3,) * 3, "1:1 again": (1 / 2, 1 / 2, 0)}
+    # With one connection open there is nothing to share; of two, the other one's share is the rest.
+    published = {"1:1": (1 / 2,), "1:1:1": (1 / 3,) * 3, "1:1 again": (1 / 2,)}
     comparisons = [
         compared(
             f"{stretch}: share of connection {number}",
@@ -230,5 +245,44 @@ def _judge_shares(results: Results) -> Judgement:
     )
 
 
-FIGURE_3: Final = Experiment(claim="E6", runs=_pacing_runs, judge=_judge_pacing)
-FIGURE_4: Final = Experiment(claim="E7", runs=_share_runs, judge=_judge_shares)
+def _draw_pacing(results: Results) -> Mapping[str, alt.TopLevelMixin]:
+    """Both transfers from their starts."""
+    (figures,) = results.measured[_label(coarse(stack(_ETCP)), PACING_COUNT)]
+    names = ("first transfer", "second transfer")
+    rows = [
+        {**row, "s": row["s"] - figures[f"sent {row['connection']}, packet 1"], "of": names[row["connection"]]}
+        for row in _packets(figures)
+    ]
+    return {"Figure 3: two identical transfers, the second one paced": _drawn(rows, names)}
+
+
+def _draw_shares(results: Results) -> Mapping[str, alt.TopLevelMixin]:
+    """All three connections."""
+    (figures,) = results.measured[_ETCP]
+    names = tuple(f"connection {number}" for number in range(1, len(PACKET_COUNTS) + 1))
+    rows = [{**row, "of": names[row["connection"]]} for row in _packets(figures)]
+    return {"Figure 4: connections that start at 0, 0.5 and 0.8 s": _drawn(rows, names, size=_SMALL_POINT)}
+
+
+def _packets(figures: Mapping[str, float]) -> Iterator[dict[str, Any]]:
+    for name, time in figures.items():
+        if name.startswith("sent "):
+            connection, _, packet = name.removeprefix("sent ").partition(", packet ")
+            yield {"connection": int(connection), "packet": int(packet), "s": time}
+
+
+def _drawn(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, size: int = _POINT) -> alt.Chart:
+    import altair as alt
+
+    made = alt.Chart(alt.InlineData(values=list(rows))).mark_point(filled=True, size=size)
+    drawn: alt.Chart = made.encode(
+        x=alt.X("s:Q", title="s after the first packet"),
+        y=alt.Y("packet:Q", title="packet of the transfer"),
+        color=alt.Color("of:N", sort=list(names), title=None),
+        shape=alt.Shape("of:N", sort=list(names), legend=None),
+    )
+    return drawn
+
+
+FIGURE_3: Final = Experiment(claim="E6", runs=_pacing_runs, judge=_judge_pacing, charts=_draw_pacing)
+FIGURE_4: Final = Experiment(claim="E7", runs=_share_runs, judge=_judge_shares, charts=_draw_shares)

@@ -1,4 +1,4 @@
-"""How near the whole grid is to the printed one, in five figures."""
+"""How near a set of cells is to the printed ones, in a few figures and in words."""
 
 from __future__ import annotations
 
@@ -7,58 +7,87 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final
 
-from reference_sim.papers.gurkan_1998.cells import STRATEGIES, Cell, published
+from reference_sim.papers.gurkan_1998.cells import published
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from reference_sim.papers.gurkan_1998.cells import Figures
+    from reference_sim.papers.gurkan_1998.cells import Cell, Figures
+    from reference_sim.reproduction.experiment import Results
 
-__all__ = ["Agreement", "agreement"]
+__all__ = ["Points", "Rates", "points", "rates", "rates_of"]
 
-#: Relative; :attr:`Agreement.near_rates` counts the cells within it.
-_NEAR: Final = 0.15
+#: Relative; :attr:`Rates.near` counts the cells within it.
+NEAR: Final = 0.15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """The 80 cells of Tables 4.2, 4.4, 4.6 and 4.8 beside as many of ours."""
+class Rates:
+    """Retrieval rates beside the printed ones."""
 
-    #: Median relative difference of the retrieval rates.
-    median_rate_error: float
-    #: Cells whose rates differ by no more than 15 %.
-    near_rates: int
-    #: Mean differences in points.
-    utilisation_error: float
-    drops_error: float
-    #: Pairs of strategies under the same traffic, of 120, that are in the published order.
-    ordered_pairs: int
+    cells: int
+    #: Median relative difference.
+    median_error: float
+    #: Cells that differ by no more than 15 %.
+    near: int
+    #: Pairs of strategies under the same traffic and initial window.
+    pairs: int
+    #: Those that are not in the published order, the one that is printed as faster first.
+    disordered: tuple[tuple[Cell, Cell], ...]
+
+    @property
+    def ordered(self) -> int:
+        """Pairs in the published order."""
+        return self.pairs - len(self.disordered)
+
+    def __str__(self) -> str:
+        order = (
+            f", {self.ordered} of {self.pairs} pairs of strategies in the published order" if self.pairs else ""
+        )
+        return (
+            f"the rates of {self.cells} cells: median relative difference {self.median_error:.1%},"
+            f" {self.near} within {NEAR:.0%}{order}"
+        )
 
 
-def agreement(ours: Mapping[Cell, Figures]) -> Agreement:
-    """The five figures of a whole grid."""
-    errors = [abs(ours[cell].rate / printed.rate - 1) for cell, printed in published().items()]
-    return Agreement(
-        median_rate_error=median(errors),
-        near_rates=sum(error <= _NEAR for error in errors),
-        utilisation_error=fmean(
-            abs(ours[cell].utilisation - one.utilisation) for cell, one in published().items()
-        ),
-        drops_error=fmean(abs(ours[cell].drops - one.drops) for cell, one in published().items()),
-        ordered_pairs=sum(
-            _is_above(ours, first, second) == _is_above(published(), first, second) for first, second in _pairs()
-        ),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Points:
+    """Mean differences from the printed, in points."""
+
+    utilisation: float
+    drops: float
+
+    def __str__(self) -> str:
+        return f"utilisation {self.utilisation:.1f} and drops {self.drops:.2f} points from the printed on average"
+
+
+def rates(ours: Mapping[Cell, float], printed: Mapping[Cell, float]) -> Rates:
+    """Of the cells that were simulated."""
+    errors = [abs(rate / printed[cell] - 1) for cell, rate in ours.items()]
+    # The tables print no two rates that are the same.
+    pairs = [
+        (one, other) if printed[one] > printed[other] else (other, one)
+        for one, other in combinations(ours, 2)
+        if (one.webs, one.ftps, one.initial_window) == (other.webs, other.ftps, other.initial_window)
+    ]
+    return Rates(
+        cells=len(ours),
+        median_error=median(errors),
+        near=sum(error <= NEAR for error in errors),
+        pairs=len(pairs),
+        disordered=tuple((faster, slower) for faster, slower in pairs if ours[faster] <= ours[slower]),
     )
 
 
-def _pairs() -> list[tuple[Cell, Cell]]:
-    traffic = dict.fromkeys((cell.webs, cell.ftps) for cell in published())
-    return [
-        (Cell(first, webs, ftps), Cell(second, webs, ftps))
-        for webs, ftps in traffic
-        for first, second in combinations(STRATEGIES, 2)
-    ]
+def points(ours: Mapping[Cell, Figures]) -> Points:
+    """Of the cells of Tables 4.2, 4.4, 4.6 and 4.8 that were simulated."""
+    return Points(
+        utilisation=fmean(abs(one.utilisation - published()[cell].utilisation) for cell, one in ours.items()),
+        drops=fmean(abs(one.drops - published()[cell].drops) for cell, one in ours.items()),
+    )
 
 
-def _is_above(grid: Mapping[Cell, Figures], first: Cell, second: Cell) -> bool:
-    return grid[first].rate > grid[second].rate
+def rates_of(cells: Mapping[Cell, float], results: Results) -> Rates:
+    """Of those of the cells, which are given with their printed rates, that have results."""
+    ours = {cell: results.value(cell.label, "rate") for cell in cells if cell.label in results.measured}
+    return rates(ours, cells)

@@ -29,6 +29,7 @@ __all__ = [
     "Cell",
     "Figures",
     "chosen",
+    "figures_of",
     "known",
     "measured",
     "published",
@@ -125,6 +126,14 @@ def runs(cells: Iterable[Cell], effort: Effort) -> Iterator[Run]:
                 scenario=scenario_of(cell, seed=seed, duration=_QUICK_DURATION if effort.quick else _DURATION),
                 measure=measured,
             )
+
+
+def figures_of(cells: Iterable[Cell], results: Results) -> dict[Cell, Figures]:
+    """The figures of those of the cells that were simulated: means over the seeds."""
+    return {
+        cell: Figures(**{name: results.value(cell.label, name) for name in ("rate", "utilisation", "drops")})
+        for cell in known(cells, results)
+    }
 
 
 def chosen(cells: Iterable[Cell], effort: Effort) -> list[Cell]:

@@ -7,9 +7,10 @@ from math import inf
 from statistics import geometric_mean
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.papers.gurkan_1998.agreement import rates_of
 from reference_sim.papers.gurkan_1998.cells import CHOICES, Cell, known, published_rates, runs
 from reference_sim.papers.gurkan_1998.charts import rates_by_ftp_clients
-from reference_sim.papers.gurkan_1998.grid import RATE_TOLERANCE, SHARE
+from reference_sim.papers.gurkan_1998.grid import RATE_TOLERANCE, SHARE, SHARE_REASON
 from reference_sim.reproduction.experiment import Experiment
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 
@@ -55,20 +56,46 @@ def _judge_rates(results: Results) -> Judgement:
     )
     remarks = (
         f"{CHOICES} Single printed rates contradict their neighbours (serial, 8 web and 3 FTP clients: 4259 with "
-        "a window of two, 2779 with three), as one run each of a full link gives."
+        "a window of two, 2779 with three), as one run each of a full link gives. "
+        f"Of {_of_larger_windows(results)}."
     )
-    return judged(comparisons, share=SHARE, remarks=remarks)
+    return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=remarks)
+
+
+def _of_larger_windows(results: Results) -> str:
+    """How near the 96 cells are that no other table has."""
+    larger = {cell: rate for cell, rate in published_rates().items() if cell.initial_window > 1}
+    return f"the larger windows, {rates_of(larger, results)}"
 
 
 def _judge_gains(results: Results) -> Judgement:
     strategies = _FIGURES.values()
     comparisons = [_second_gain(strategy, results) for strategy in strategies]
     comparisons += [_worst_third(strategy, results) for strategy in strategies if strategy not in _HTTP10]
-    remarks = "The gain of a strategy is the geometric mean over its cells of the ratio of the rates."
+    single = min(
+        one / other
+        for strategy in strategies
+        for cell in _ratios(strategy, results, of=3, over=2)
+        if strategy not in _HTTP10 and cell.ftps == _HIGH_LOAD
+        for one, other in zip(_every_rate(cell, results), _every_rate(_with(cell, 2), results), strict=True)
+    )
+    remarks = (
+        "The gain of a strategy is the geometric mean over its cells of the ratio of the rates. Three segments "
+        "are compared with two by the means over the seeds; of single seeds, as the thesis has single runs, the "
+        f"least rate with three is {single:.2f} of that with two."
+    )
     return judged(comparisons, remarks=remarks)
 
 
 _HTTP10: Final = ("http10-serial", "http10-parallel")
+
+
+def _with(cell: Cell, initial_window: int) -> Cell:
+    return replace(cell, initial_window=initial_window)
+
+
+def _every_rate(cell: Cell, results: Results) -> tuple[float, ...]:
+    return results.of(cell.label, "rate")
 
 
 def _second_gain(strategy: str, results: Results) -> Comparison:
@@ -93,7 +120,8 @@ def _worst_third(strategy: str, results: Results) -> Comparison:
         unit="",
         published=(0.0, 1.0),
         ours=Mean(min(ratio for cell, ratio in ratios.items() if cell.ftps == _HIGH_LOAD)),
-        tolerance=_GAIN_TOLERANCE[0],
+        # "Can be worse": once is enough, and less than worse is not.
+        tolerance=0.0,
         shape_tolerance=_GAIN_TOLERANCE[1],
     )
 
@@ -101,7 +129,7 @@ def _worst_third(strategy: str, results: Results) -> Comparison:
 def _ratios(strategy: str, results: Results, *, of: int, over: int) -> Mapping[Cell, float]:
     """The rates with one initial window over those with another, by the cell with the first."""
     return {
-        cell: results.value(cell.label, "rate") / results.value(replace(cell, initial_window=over).label, "rate")
+        cell: results.value(cell.label, "rate") / results.value(_with(cell, over).label, "rate")
         for cell in known(published_rates(), results)
         if cell.strategy == strategy and cell.initial_window == of
     }
@@ -109,7 +137,7 @@ def _ratios(strategy: str, results: Results, *, of: int, over: int) -> Mapping[C
 
 def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     return {
-        f"{figure}: {strategy}, {webs} web clients": rates_by_ftp_clients(
+        f"{figure}: {strategy}, {webs} web clients; diamonds: published": rates_by_ftp_clients(
             {
                 cell: published_rates()[cell]
                 for cell in known(published_rates(), results)

@@ -11,6 +11,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.published import published
+from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.readings import durations
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
@@ -107,26 +108,12 @@ def _judge_ratios(results: Results) -> Judgement:
 
 
 def _chart(results: Results) -> Mapping[str, alt.TopLevelMixin]:
-    import altair as alt
-    import polars as pl
-
-    drawn = pl.DataFrame(
-        [
-            {"row": ROWS[strategy], "of": of, "ms": value}
-            for strategy, ms in _published_ms().items()
-            for of, value in (("published", ms), ("ours", results.value(strategy, "mean_ms")))
-        ]
-    )
-    chart = (
-        alt.Chart(drawn)
-        .mark_bar()
-        .encode(
-            x=alt.X("ms:Q", title="mean retrieval, ms"),
-            y=alt.Y("row:N", sort=list(ROWS.values()), title=None),
-            yOffset=alt.YOffset("of:N", sort=["published", "ours"]),
-            color=alt.Color("of:N", sort=["published", "ours"], title=None),
-        )
-    )
+    rows = [
+        {"row": ROWS[strategy], "of": of, "mean retrieval, ms": value}
+        for strategy, ms in _published_ms().items()
+        for of, value in (("published", ms), ("ours", results.value(strategy, "mean_ms")))
+    ]
+    chart = bars(rows, category="row", value="mean retrieval, ms", group="of")
     return {"Table 1: mean retrieval of three documents": chart}
 
 

@@ -10,6 +10,7 @@ from reference_sim.networks import lossy
 from reference_sim.networks import network as network_named
 from reference_sim.papers.kruse_2001.satellite import PIPELINED, page_seconds, retrieved
 from reference_sim.papers.kruse_2001.splits import PAGES, published_pages
+from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run, mean
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 from reference_sim.topology import BitErrors
@@ -170,23 +171,14 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     import polars as pl
 
     rows = [
-        {"page": name, "transfers": which, "seconds": value}
+        {"page": name, "transfers": which, "Seconds": value}
         for name in PAGES
         for which, value in (
             ("all", results.value(name, "seconds")),
             ("without bit errors", _clean(results, name)),
         )
     ]
-    bars = (
-        alt.Chart(pl.DataFrame(rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("seconds:Q", title="Seconds"),
-            y=alt.Y("page:N", sort=list(PAGES), title=None),
-            yOffset=alt.YOffset("transfers:N"),
-            color=alt.Color("transfers:N", title=None),
-        )
-    )
+    means = bars(rows, category="page", value="Seconds", group="transfers")
     every = [{"page": name, "seconds": seconds} for name in PAGES for seconds in results.of(name, "seconds")]
     distribution = (
         alt.Chart(pl.DataFrame(every))
@@ -198,7 +190,7 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
             color=alt.Color("page:N", sort=list(PAGES), title=None),
         )
     )
-    return {"Figure 9: impact of bit errors on HTTP/1.1 transfers": bars, "Figure 9, all transfers": distribution}
+    return {"Figure 9: impact of bit errors on HTTP/1.1 transfers": means, "Figure 9, all transfers": distribution}
 
 
 BIT_ERRORS: Final = Experiment(claim="K7", runs=runs, judge=_judge, charts=_charts)

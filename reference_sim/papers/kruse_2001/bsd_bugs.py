@@ -103,7 +103,7 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         alt.Chart(pl.DataFrame(rows))
         .mark_line(point=True)
         .encode(
-            x=alt.X("flight:Q", title="Flight"),
+            x=alt.X("flight:Q", title="Flight", axis=alt.Axis(tickMinStep=1)),
             y=alt.Y("segments:Q", title="Segments"),
             color=alt.Color("stack:N", title=None),
         )

@@ -19,6 +19,7 @@ from reference_sim.papers.kruse_2001.satellite import (
     round_trips,
 )
 from reference_sim.papers.kruse_2001.splits import LOGNORMAL, NAMED_SPLITS, PAGES
+from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run, mean
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 
@@ -205,20 +206,10 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     import polars as pl
 
     rows = [
-        {"page": name, "way": way.title, "seconds": results.value(label(name, way, LOGNORMAL), "seconds")}
+        {"page": name, "way": way.title, "Seconds": results.value(label(name, way, LOGNORMAL), "seconds")}
         for name in PAGES
         for way in STRATEGIES
     ]
-    bars = (
-        alt.Chart(pl.DataFrame(rows))
-        .mark_bar()
-        .encode(
-            x=alt.X("seconds:Q", title="Seconds"),
-            y=alt.Y("page:N", sort=list(PAGES), title=None),
-            yOffset=alt.YOffset("way:N", sort=[way.title for way in STRATEGIES]),
-            color=alt.Color("way:N", sort=[way.title for way in STRATEGIES], title=None),
-        )
-    )
     spread = (
         alt.Chart(pl.DataFrame(list(_spread(results))))
         .mark_tick()
@@ -229,7 +220,10 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
             row=alt.Row("page:N", sort=list(PAGES), title=None),
         )
     )
-    return {"Figure 8: HTTP comparison": bars, "Figure 8, by how a page is split": spread}
+    return {
+        "Figure 8: HTTP comparison": bars(rows, category="page", value="Seconds", group="way"),
+        "Figure 8, by how a page is split": spread,
+    }
 
 
 def _spread(results: Results) -> Iterable[dict[str, object]]:

@@ -237,9 +237,11 @@ def _windows_chart(results: Results, labels: list[str]) -> alt.TopLevelMixin:
     ]
     chart: alt.Chart = alt.Chart(pl.DataFrame(rows)).mark_line(point=True)
     return chart.encode(
-        x=alt.X("flight:Q", title="Flight"),
+        x=alt.X("flight:Q", title="Flight", axis=alt.Axis(tickMinStep=1)),
         y=alt.Y("segments:Q", title="Segments", scale=alt.Scale(type="log")),
         color=alt.Color("run:N", title=None),
+        # They may lie on each other.
+        strokeDash=alt.StrokeDash("run:N", title=None),
     )
 
 

@@ -30,7 +30,7 @@ _STYLE: Final[Mapping[str, Any]] = {
     "background": None,
     "font": _FONT,
     # The reader's font may be wider than the one that was measured with.
-    "padding": {"left": 24, "right": 16, "top": 8, "bottom": 8},
+    "padding": {"left": 24, "right": 16, "top": 8, "bottom": 12},
     "view": {"continuousWidth": _WIDTH, "continuousHeight": _HEIGHT, "stroke": _GRID},
     "axis": {
         "labelColor": _INK,
@@ -44,6 +44,8 @@ _STYLE: Final[Mapping[str, Any]] = {
         "labelLimit": 260,
         "labelSeparation": 8,
     },
+    "axisY": {"titlePadding": 14},
+    "axisXDiscrete": {"labelAngle": 0},
     "legend": {
         "labelColor": _INK,
         "titleColor": _INK,

@@ -17,12 +17,16 @@ SIGNS: Final = {Verdict.REPRODUCED: "●", Verdict.REPRODUCED_IN_SHAPE: "◐", V
 _NOTHING: Final = "\N{EN DASH}"
 _MINUS: Final = "\N{MINUS SIGN}"
 _THOUSAND: Final = 1000
+#: What differences of sums of seconds leave of a zero; nothing that is compared is so small.
+_NOISE: Final = 1e-12
 
 
 def figure(value: float) -> str:
     """Four significant digits; whole numbers from a thousand on."""
     if not isfinite(value):
         return ("∞" if value > 0 else f"{_MINUS}∞") if isinf(value) else "no number"
+    if abs(value) < _NOISE:
+        return "0"
     text = f"{value:,.0f}" if abs(value) >= _THOUSAND else f"{value:.4g}"
     return text.replace("-", _MINUS).replace(",", "\N{NARROW NO-BREAK SPACE}")
 
@@ -53,7 +57,7 @@ def interval(mean: Mean) -> str:
 
 def ratio(one: Comparison) -> str:
     """Ours over the published."""
-    return _NOTHING if one.ratio is None else f"{one.ratio:.3f}"
+    return _NOTHING if one.ratio is None else f"{one.ratio:.3f}".replace("-", _MINUS)
 
 
 def percent(share: float, *, signed: bool = False) -> str:

@@ -22,7 +22,8 @@ const fitted = (chart, width) => {
 
 for (const place of document.querySelectorAll("[data-chart]")) {
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-  const options = { actions: false, renderer: "svg", theme: dark ? "dark" : undefined };
+  const quiet = { axis: { gridColor: "#34393f" } };
+  const options = { actions: false, renderer: "svg", theme: dark ? "dark" : undefined, config: dark ? quiet : {} };
   vegaEmbed(place, fitted(CHARTS[place.dataset.chart], place.clientWidth), options).then(({ view }) => {
     // What is clicked in a chart is what the tables show.
     view.addEventListener("click", (event, item) => {
@@ -38,6 +39,8 @@ for (const place of document.querySelectorAll("[data-chart]")) {
   });
 }
 
+const numbers = new Intl.NumberFormat("en");
+
 const compare = (left, right) => {
   if (left === right) return 0;
   if (left === null) return 1;
@@ -50,6 +53,7 @@ for (const element of document.querySelectorAll("[data-table]")) {
   const section = element.closest("section");
   const search = section.querySelector("input");
   const note = section.querySelector("[data-shown]");
+  let texts;
   const state = { column: -1, descending: false, shown: ROWS_AT_A_TIME };
 
   const head = element.tHead.insertRow();
@@ -68,8 +72,9 @@ for (const element of document.querySelectorAll("[data-table]")) {
 
   const chosen = () => {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = table.rows.filter((row) => {
-      const text = row.join(" ").toLowerCase();
+    if (words.length > 0) texts ??= new Map(table.rows.map((row) => [row, row.join(" ").toLowerCase()]));
+    const rows = words.length === 0 ? [...table.rows] : table.rows.filter((row) => {
+      const text = texts.get(row);
       return words.every((word) => {
         const [name, value] = word.split("=", 2);
         const column = value === undefined ? -1 : table.columns.indexOf(name);
@@ -96,7 +101,7 @@ for (const element of document.querySelectorAll("[data-table]")) {
       const line = document.createElement("tr");
       for (const value of row) {
         const cell = line.insertCell();
-        cell.textContent = typeof value === "number" ? value.toLocaleString("en") : value ?? "";
+        cell.textContent = typeof value === "number" ? numbers.format(value) : value ?? "";
         if (typeof value === "number") cell.className = "number";
         if (String(value).length > LONG) cell.className = "long";
       }

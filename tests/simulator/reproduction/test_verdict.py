@@ -76,7 +76,9 @@ def test_relative_to_nothing_all_else_is_infinitely_far():
 
 @given(st.lists(st.sampled_from((1.0, 1.3, 9.0)), min_size=1, max_size=40), st.floats(0.01, 1))
 def test_a_claim_is_judged_by_the_share_of_its_figures(ours, share):
-    judgement = judged([compared(1.0, value) for value in ours], share=share, remarks="a reason")
+    judgement = judged(
+        [compared(1.0, value) for value in ours], share=share, share_reason="chance", remarks="a reason"
+    )
     if ours.count(1.0) / len(ours) >= share:
         assert judgement.verdict is Verdict.REPRODUCED
     elif 1 - ours.count(9.0) / len(ours) >= share:
@@ -90,6 +92,17 @@ def test_nothing_is_judged_by_nothing_and_no_failure_is_without_a_reason():
         judged([])
     with pytest.raises(ValueError, match="has a reason"):
         judged([compared(1.0, 9.0)])
+    with pytest.raises(ValueError, match="less than all figures"):
+        judged([compared(1.0, 1.0)], share=0.9)
+
+
+def test_the_rule_says_how_many_figures_are_asked_for_and_why():
+    figures = [compared(1.0, value) for value in (1.0, 1.0, 1.0, 1.0, 9.0)]
+    rule = judged(figures, share=0.8, share_reason="chance").rule
+    assert "at least 80 % of the figures are within the first tolerance" in rule
+    assert "(chance)" in rule
+    assert rule.endswith("of 5 here 4 and 4")
+    assert "all figures are within" in judged(figures[:1]).rule
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=60))

@@ -13,7 +13,11 @@ use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
+use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Packet, Segment, SeqNumber};
+
+use crate::observation::observation_point;
+use crate::waits::Arrivals;
 
 /// Pairs of hosts that are followed; one that falls on the place of another takes it.
 const PAIRS: usize = 1024;
@@ -31,6 +35,8 @@ const LATE_MAX_NS: i64 = 1_000_000;
 const JITTER_SHARE: i64 = 50;
 /// A full segment, of which two that follow at once tell what the slowest link takes.
 const FULL_BYTES_MIN: u32 = 500;
+/// Payload of a segment on Ethernet: a larger one was put together by a network card.
+const SEGMENT_BYTES: u32 = 1460;
 /// Flights that the ACK of another connection must have let go, if there is hardly an ACK.
 const SIGNS_MIN: i64 = 2;
 /// ... and so many times those that follow one by chance.
@@ -51,6 +57,8 @@ pub struct Sharing {
     pub to_server_ns: Option<i64>,
     /// The least time between two full segments of any of them.
     pub service_ns: Option<i64>,
+    /// What the data of all of them tells of the slowest link to this host.
+    pub link: Arrivals,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +86,8 @@ struct Connection {
     next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
+    /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
+    was_pushed: bool,
 }
 
 /// What came from the server without a pause, on whichever connection.
@@ -105,6 +115,9 @@ struct HostPair {
     by_others: i64,
     by_chance: i64,
     had_loss: bool,
+    /// When data of the server came last, and what its distances tell of the slowest link.
+    came_ns: Option<i64>,
+    link: Arrivals,
 }
 
 /// All pairs of hosts of which a SYN was seen.
@@ -173,6 +186,8 @@ impl HostPair {
             by_others: 0,
             by_chance: 0,
             had_loss: false,
+            came_ns: None,
+            link: Arrivals::default(),
         }
     }
 
@@ -238,6 +253,7 @@ impl HostPair {
             acked: None,
             next: None,
             is_asked: false,
+            was_pushed: false,
         });
     }
 
@@ -259,6 +275,8 @@ impl HostPair {
         }
         let has_payload = segment.payload_bytes > 0;
         let begins = (has_payload && std::mem::take(&mut connection.is_asked)) || is_first;
+        let is_pushed = segment.has(flags::PSH);
+        let had_more = has_payload && !std::mem::replace(&mut connection.was_pushed, is_pushed);
         if segment.has(flags::SYN) && !had_syn_ack {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
@@ -273,6 +291,13 @@ impl HostPair {
             client_port,
             begins || !is_new,
         );
+        let is_of_link = had_more && !begins && is_new;
+        let was_held = release != Release::None;
+        let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
+        if let Some(before_ns) = before_ns {
+            let gap_ns = time_ns.saturating_sub(before_ns);
+            self.arrives(gap_ns, segment.payload_bytes, was_held);
+        }
         self.sharing(release == Release::Other && is_new)
     }
 
@@ -285,7 +310,21 @@ impl HostPair {
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
             service_ns: self.service_ns,
+            link: self.link,
         }
+    }
+
+    /// Data that lay in the server's buffer comes by, so long after other data. All connections share the slowest
+    /// link, so none of it comes closer than that takes; where an ACK may have let it go (`was_held`), a longer
+    /// distance is not the link's. A server's burst leaves in another pace.
+    fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
+        let place = observation_point(self.to_server_ns, self.to_client_ns);
+        let round_trip_ns = self.round_trip_ns();
+        if place == ObservationPoint::Server || (was_held && gap_ns >= round_trip_ns) {
+            return;
+        }
+        let segments = bytes.div_ceil(SEGMENT_BYTES);
+        self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
     }
 
     /// Data of the server goes by; what let it go, or the flight that it is part of.
@@ -538,6 +577,23 @@ mod tests {
     fn data_that_its_own_acks_let_go_shares_none() {
         let sharing = after_rounds(6, false);
         assert!(!sharing.is_shared && !sharing.by_other);
+    }
+
+    #[test]
+    fn distances_of_all_connections_together_show_the_slowest_link() {
+        let mut talk = Talk::default();
+        for port in [1, 2] {
+            talk.packet(0, true, port, segment(flags::SYN, 0, 0, 0));
+            talk.packet(100, false, port, segment(flags::SYN | flags::ACK, 0, 1, 0));
+            talk.packet(100, true, port, segment(flags::ACK, 1, 1, 100));
+        }
+        // Each connection has its segments behind the other's: alone neither shows the pace.
+        talk.data(300, 1, 0);
+        talk.data(350, 2, 0);
+        let sharing = talk.data(400, 1, 1);
+        let full = talk.data(450, 2, 1).link.takes_ns(1000, 1, 1000);
+        assert_ne!(sharing.link, Arrivals::default());
+        assert!(full.is_some_and(|full| full.abs_diff(50 * MS) <= 1));
     }
 
     #[test]

@@ -20,8 +20,8 @@ const OUTLASTED: i64 = 4;
 /// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.
 const SLOW_MIN_NS: i64 = 2_000_000;
 
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Arrivals {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrivals {
     /// What a byte takes, at most.
     byte_ps: Option<i64>,
     /// Distances that agree on it.
@@ -31,7 +31,7 @@ pub(super) struct Arrivals {
 impl Arrivals {
     /// A segment came so long after what the link carried before it; `rtt_ns` is the path's, on which the headers
     /// of a handshake alone take their time.
-    pub(super) fn came_after(&mut self, gap_ns: i64, bytes: u32, segments: u32, rtt_ns: i64) {
+    pub fn came_after(&mut self, gap_ns: i64, bytes: u32, segments: u32, rtt_ns: i64) {
         let most_ps = per_byte(rtt_ns, i64::from(HEADER_BYTES)).min(SLOWEST_PS);
         let sample_ps = per_byte(gap_ns, size(bytes, segments));
         if bytes < PAYLOAD_MIN || sample_ps > most_ps {
@@ -68,7 +68,8 @@ impl Arrivals {
     }
 
     /// What a segment takes on the slowest link, if that is a slow one and known.
-    pub(super) fn takes_ns(self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
+    #[must_use]
+    pub fn takes_ns(self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
         let byte_ps = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN)?;
         let of = |size: i64| byte_ps.saturating_mul(size) / PICOSECONDS;
         (of(size(full_bytes, 1)) >= SLOW_MIN_NS).then(|| of(size(bytes, segments)))

@@ -28,12 +28,13 @@ use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, Transact
 use crate::observation::observation_point;
 use crate::shared_windows::Sharing;
 use acks::Acks;
+pub use arrivals::Arrivals;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use timeline::{Data, Resent, Route, Timeline, Words};
 
 /// What a segment carries on Ethernet.
-const SEGMENT_MAX: u64 = 1460;
+const FULL_SEGMENT_BYTES: u64 = 1460;
 
 /// The handshake as far as it was seen.
 #[derive(Clone, Copy, Debug, Default)]
@@ -472,7 +473,7 @@ impl Asked {
         let header = row.request_header_bytes.unwrap_or(0);
         let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
         Asked {
-            bytes: u32::try_from(bytes.min(SEGMENT_MAX)).unwrap_or(0),
+            bytes: u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0),
             headers: u32::from(opens_connection),
         }
     }

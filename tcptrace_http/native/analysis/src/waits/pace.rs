@@ -83,6 +83,11 @@ impl Pace {
         self.is_guess = true;
     }
 
+    /// Whether any gap has shown it.
+    pub(super) fn is_known(self) -> bool {
+        self.mean_ns > 0
+    }
+
     /// Whether more than one gap has shown it.
     pub(super) fn is_sure(self) -> bool {
         !self.is_guess

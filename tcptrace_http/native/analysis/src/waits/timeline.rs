@@ -182,6 +182,8 @@ pub(super) struct Timeline {
     /// Near the receiver; and what was known of it before a segment with these offsets.
     arrivals: Arrivals,
     arrivals_before: Option<(i64, i64, Arrivals)>,
+    /// What all connections between the two hosts tell, near the receiver.
+    shared_arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
     burst: LinkBurst,
@@ -220,6 +222,7 @@ impl Timeline {
             pace: Pace::default(),
             arrivals: Arrivals::default(),
             arrivals_before: None,
+            shared_arrivals: Arrivals::default(),
             link: Link::default(),
             burst: LinkBurst::default(),
             learnt_until: 0,
@@ -273,8 +276,7 @@ impl Timeline {
     /// How long the slowest link takes for a question longer than for a packet without payload: it is taken to be
     /// as slow in that direction.
     pub(super) fn question_takes_ns(&self, bytes: u32) -> i64 {
-        let takes = self.arrivals.takes_ns(bytes, 0, self.full_bytes);
-        takes.unwrap_or(0)
+        self.on_link_ns(bytes, 0, self.full_bytes).unwrap_or(0)
     }
 
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
@@ -297,11 +299,13 @@ impl Timeline {
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
     /// known.
     pub(super) fn takes_ns(&self, bytes: u32) -> i64 {
-        let sure = Some(self.pace).filter(|pace| pace.is_sure());
-        sure.map_or(0, |pace| {
-            let bare = pace.of_bytes(0, self.full_bytes);
-            pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
-        })
+        let sure = Some(self.pace).filter(|pace| pace.is_sure() && pace.is_known());
+        let Some(pace) = sure else {
+            let takes = self.on_link_ns(bytes, 0, self.full_bytes);
+            return takes.unwrap_or(0);
+        };
+        let bare = pace.of_bytes(0, self.full_bytes);
+        pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
     }
 
     /// New data was seen.
@@ -320,6 +324,7 @@ impl Timeline {
         if !is_answer && shared_window(data.sharing).is_none() {
             self.learn_arrivals(data, route, acks);
         }
+        self.shared_arrivals = data.sharing.link;
         let cause = self.wait_before(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
@@ -386,7 +391,11 @@ impl Timeline {
             && released == Released::ByNone
             && !by_other;
         // What was in the sender's buffer waited for nothing but the link.
+        let on_link = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let may_be_link =
+            on_link.is_none_or(|takes_ns| gap <= takes_ns.saturating_add(self.link_slack_ns()));
         let may_be_pace = self.has_more
+            && may_be_link
             && !route.is_at_sender
             && self.pace.may_be_slow(gap, rtt, data.full_bytes);
         if is_of_link && was_full && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
@@ -471,11 +480,9 @@ impl Timeline {
     /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
     pub(super) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
         let waited = piece.waited?;
-        let takes = self
-            .arrivals
-            .takes_ns(waited.bytes, waited.segments, self.full_bytes)?;
+        let takes = self.on_link_ns(waited.bytes, waited.segments, self.full_bytes)?;
         let until_ns = waited.since_ns.saturating_add(takes);
-        if piece.end.time_ns <= until_ns.saturating_add(self.arrivals.slack_ns()) {
+        if piece.end.time_ns <= until_ns.saturating_add(self.link_slack_ns()) {
             return Some(piece.end);
         }
         (until_ns > piece.start.time_ns).then_some(Moment {
@@ -537,9 +544,26 @@ impl Timeline {
         }
     }
 
+    /// What the distances of segments tell that data takes on the slowest link: those of this connection, or else
+    /// those of all between the two hosts.
+    fn on_link_ns(&self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
+        let both = [self.arrivals, self.shared_arrivals];
+        both.into_iter()
+            .find_map(|link| link.takes_ns(bytes, segments, full_bytes))
+    }
+
+    /// As much later a segment may come that nothing held.
+    fn link_slack_ns(&self) -> i64 {
+        let both = [self.arrivals, self.shared_arrivals];
+        let known = both
+            .into_iter()
+            .find(|link| link.takes_ns(0, 1, self.full_bytes).is_some());
+        known.map_or(0, Arrivals::slack_ns)
+    }
+
     /// Time that data takes on the slowest link.
     fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
-        if let Some(takes_ns) = self.arrivals.takes_ns(bytes, segments, full_bytes) {
+        if let Some(takes_ns) = self.on_link_ns(bytes, segments, full_bytes) {
             return takes_ns;
         }
         if segments == 1 {

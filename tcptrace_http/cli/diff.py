@@ -1,0 +1,82 @@
+"""``tcptrace-http diff``: what differs between two captures or scenarios, and why."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+import click
+
+__all__ = ["diff"]
+
+_PAIR: Final = ":"
+_WIDTH: Final = 80
+
+
+class _Numbers(click.ParamType[int | tuple[int, int]]):
+    """``N``, or ``LEFT:RIGHT``."""
+
+    name = "numbers"
+
+    def convert(
+        self,
+        value: object,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> int | tuple[int, int]:
+        parts = str(value).split(_PAIR)
+        if len(parts) > 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
+            self.fail(f"{value!r} is neither a number nor LEFT:RIGHT", param, ctx)
+        numbers = tuple(map(int, parts))
+        return numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
+
+
+@click.command()
+@click.argument("left", metavar="MEASURED")
+@click.argument("right", metavar="MODELLED")
+@click.option(
+    "--retrieval",
+    type=_Numbers(),
+    metavar="N[:M]",
+    help="Only this retrieval of the left side, with its partner or retrieval M of the right side.",
+)
+@click.option(
+    "--flow",
+    type=_Numbers(),
+    metavar="N[:M]",
+    help="The flows to compare segment by segment. Default: those that differ most.",
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(("text", "json")),
+    default="text",
+    help="text or json. Default: text.",
+)
+@click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
+def diff(
+    left: str,
+    right: str,
+    retrieval: int | tuple[int, int] | None,
+    flow: int | tuple[int, int] | None,
+    format_name: str,
+    output: str,
+) -> None:
+    """Compare two sides: where the time differs, split by cause, exactly.
+
+    Each side is a capture (pcap or pcapng), or a scenario file (.toml), which is simulated and captured at its
+    client. Differences are left less right. Captures before and after a change of configuration can be compared
+    as well as a capture with a model.
+    """
+    from tcptrace_http.difference import diff as compared
+
+    difference = compared(left, right, retrieval=retrieval, flow=flow)
+    content = (difference.json() if format_name == "json" else difference.text(width=_WIDTH)).encode(
+        "utf-8", errors="surrogateescape"
+    )
+    if output == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    with open(output, "wb") as file:
+        file.write(content)

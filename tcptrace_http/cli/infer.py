@@ -1,0 +1,51 @@
+"""``tcptrace-http infer``: a simulator's scenario from a capture."""
+
+from __future__ import annotations
+
+import click
+
+from tcptrace_http.cli.progress import Progress
+
+__all__ = ["infer"]
+
+
+@click.command()
+@click.argument("capture", metavar="CAPTURE")
+@click.option("-o", "--output", metavar="FILE", help="Write the scenario, in TOML with comments; - is stdout.")
+@click.option(
+    "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(("text", "json")),
+    default="text",
+    help="Format of the figures on standard output. Default: text.",
+)
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def infer(capture: str, output: str | None, retrieval: int | None, format_name: str, quiet: bool) -> None:
+    r"""Find the path, the stacks, the page and the strategy behind a captured retrieval.
+
+    Each figure has its range, its confidence, and the frames that it came from. What the capture cannot
+    show is listed as an assumption. The scenario runs: simulate --scenario FILE makes the capture again.
+
+    \b
+    Examples:
+      tcptrace-http infer page.pcapng
+      tcptrace-http infer page.pcapng -o page.toml && tcptrace-http simulate --scenario page.toml -o again.pcapng
+    """
+    from tcptrace_http.analysis import analyze
+    from tcptrace_http.inference import NEEDED_TABLES
+    from tcptrace_http.inference import infer as inferred
+    from tcptrace_http.inference.report import as_json, as_text, as_toml
+
+    with Progress(quiet=quiet) as progress:
+        analysis = analyze(capture, tables=NEEDED_TABLES, progress=progress)
+        inference = inferred(analysis, retrieval=retrieval)
+    if output == "-":
+        click.echo(as_toml(inference, capture), nl=False)
+        return
+    if output is not None:
+        with open(output, "w", encoding="utf-8") as file:
+            file.write(as_toml(inference, capture))
+    click.echo(as_json(inference) if format_name == "json" else as_text(inference))

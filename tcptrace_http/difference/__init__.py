@@ -1,0 +1,165 @@
+"""Measured against modelled: two captures or scenarios side by side, their difference split by cause.
+
+::
+
+    difference = tcptrace_http.diff("slow.pcapng", "modelled.toml")
+    difference.causes        # what the critical paths of both spent on each cause, and the difference
+    difference.transactions  # aligned transactions with their elapsed times
+    print(difference.text())
+
+Differences are left less right: how much longer the left side took.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tcptrace_http.difference.divergence import Divergence, first_divergences, flows_to_compare
+from tcptrace_http.difference.pairs import pair_of_retrievals, paired_retrievals, paired_transactions
+from tcptrace_http.difference.side import Side, side_of
+from tcptrace_http.difference.split import causes_of_retrievals, causes_of_transactions, summed
+from tcptrace_http.difference.stalls import named_stalls
+from tcptrace_http.errors import UnknownName
+
+if TYPE_CHECKING:
+    from tcptrace_http.difference.side import Source
+
+__all__ = ["Difference", "Divergence", "Side", "diff"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """What two sides have in common, and where their time differs; times are nanoseconds (``Duration``)."""
+
+    left: Side
+    right: Side
+    #: A row a retrieval of either side; with both sides where they are the same page.
+    retrievals: pl.DataFrame
+    #: A row a transaction of either side, and how it was aligned.
+    transactions: pl.DataFrame
+    #: The aligned retrievals' elapsed times by cause: the columns sum to those of ``retrievals``, exactly.
+    causes: pl.DataFrame
+    #: The same for each pair of ``retrievals``, also those of one side.
+    retrieval_causes: pl.DataFrame
+    #: The same for each pair of ``transactions``.
+    transaction_causes: pl.DataFrame
+    #: Findings of both sides in the aligned retrievals, by cause and detector.
+    stalls: pl.DataFrame
+    #: The flows that were walked side by side, and where they part ways.
+    flows: tuple[int, int] | None
+    divergences: tuple[Divergence, ...]
+
+    @property
+    def left_ns(self) -> int:
+        """What the aligned retrievals took on the left, in nanoseconds."""
+        return self._elapsed("left_elapsed")
+
+    @property
+    def right_ns(self) -> int:
+        """What they took on the right."""
+        return self._elapsed("right_elapsed")
+
+    @property
+    def difference_ns(self) -> int:
+        """How much longer they took on the left: the sum of ``causes``."""
+        return self.left_ns - self.right_ns
+
+    @property
+    def aligned_retrievals(self) -> pl.DataFrame:
+        """The retrievals that both sides have."""
+        return self.retrievals.drop_nulls(["left_retrieval", "right_retrieval"])
+
+    def _elapsed(self, column: str) -> int:
+        return int(self.aligned_retrievals[column].to_physical().sum())
+
+    def text(self, *, width: int = 80) -> str:
+        """What differs and why, for a reader."""
+        from tcptrace_http.difference.text import rendered
+
+        return rendered(self, width=width)
+
+    def json(self) -> str:
+        """The JSON document: see :mod:`tcptrace_http.difference.json`."""
+        from tcptrace_http.difference.json import rendered
+
+        return rendered(self)
+
+
+def diff(
+    left: Source,
+    right: Source,
+    *,
+    retrieval: int | tuple[int, int] | None = None,
+    flow: int | tuple[int, int] | None = None,
+    jobs: int | None = None,
+) -> Difference:
+    """Compare two sides, each a capture, a scenario file (``.toml``), a scenario or an analysis.
+
+    A scenario is simulated, and what its client captures is analysed. ``retrieval`` compares only this one of the
+    left side with its partner, or with that of the right side; ``flow`` chooses the flows that are walked segment
+    by segment in the same way, by default those that differ most.
+
+    >>> import tcptrace_http
+    >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
+    >>> difference = tcptrace_http.diff(slow, fixed)
+    >>> difference.causes["cause"][0], difference.difference_ns
+    ('stall.nagle_delayed_ack', 800376000)
+
+    :raises CaptureError: a capture cannot be read.
+    :raises ScenarioError: a scenario cannot be.
+    :raises UnknownName: there is no such retrieval or flow.
+    """
+    ours, theirs = side_of(left, jobs=jobs), side_of(right, jobs=jobs)
+    retrievals = _chosen(paired_retrievals(ours.analysis, theirs.analysis), ours, theirs, retrieval)
+    transactions = paired_transactions(
+        ours.analysis, theirs.analysis, retrievals, is_selection=retrieval is not None
+    )
+    by_retrieval = causes_of_retrievals(ours.analysis, theirs.analysis, retrievals, transactions)
+    both = retrievals.drop_nulls(["left_retrieval", "right_retrieval"])
+    flows = flows_to_compare(transactions, *_flows(flow, ours, theirs))
+    return Difference(
+        left=ours,
+        right=theirs,
+        retrievals=retrievals,
+        transactions=transactions,
+        causes=summed(by_retrieval.join(both, on="pair", how="semi")),
+        retrieval_causes=by_retrieval,
+        transaction_causes=causes_of_transactions(ours.analysis, theirs.analysis, transactions),
+        stalls=named_stalls(ours.analysis, theirs.analysis, transactions, both),
+        flows=flows,
+        divergences=()
+        if flows is None
+        else first_divergences(ours.analysis, theirs.analysis, transactions, flows),
+    )
+
+
+def _chosen(
+    retrievals: pl.DataFrame, left: Side, right: Side, wanted: int | tuple[int, int] | None
+) -> pl.DataFrame:
+    """The retrievals that are asked for; two numbers are a pair, whatever the alignment says."""
+    if wanted is None:
+        return retrievals
+    if isinstance(wanted, tuple):
+        for side, number in zip((left, right), wanted, strict=True):
+            _check(number, side.analysis.retrievals["retrieval"], f"retrieval of {side.name}")
+        return pair_of_retrievals(left.analysis, right.analysis, *wanted)
+    _check(wanted, left.analysis.retrievals["retrieval"], f"retrieval of {left.name}")
+    return retrievals.filter(pl.col("left_retrieval") == wanted)
+
+
+def _flows(wanted: int | tuple[int, int] | None, left: Side, right: Side) -> tuple[int | None, int | None]:
+    numbers = wanted if isinstance(wanted, tuple) else (wanted, None)
+    for side, number in zip((left, right), numbers, strict=True):
+        if number is not None:
+            _check(number, side.analysis.flows["flow"], f"flow of {side.name}")
+    return numbers
+
+
+def _check(number: int, known: pl.Series, what: str) -> None:
+    numbers: list[int] = known.to_list()
+    if number not in numbers:
+        reason = f"they go up to {max(numbers)}" if numbers else "it has none"
+        raise UnknownName(f"{number} is no {what}: {reason}")

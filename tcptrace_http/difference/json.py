@@ -1,0 +1,72 @@
+"""A difference as one JSON object; times are integer nanoseconds and end in ``_ns``.
+
+========================  ==================================================================================
+``schema_version``        1; it grows when a field changes its meaning
+``left``, ``right``       ``name`` and ``is_simulated``; ``elapsed_ns`` of the aligned retrievals together
+``difference_ns``         left less right: how much longer the left side took; the sum of ``causes``
+``headline``              the first sentences of the text
+``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: what the critical paths of the
+                          aligned retrievals spent; ``unaligned`` is the time of transactions of one side
+``retrievals``            one object a retrieval of either side: ``pair``, ``left_retrieval``, ``right_retrieval``
+                          (null: the side does not have it), URL, transactions, elapsed times; its ``causes``
+``transactions``          one object a transaction of either side: ``how`` it was aligned (``same``, ``renamed``,
+                          ``only_left``, ``only_right``), flow, number, target, body bytes and elapsed time of
+                          both sides, ``difference_ns``; its ``causes``
+``stalls``                ``cause``, ``detector``, counts and lost time of both sides
+``flows``                 the flows that were walked side by side, or null
+``divergences``           ``kind`` (see ``KINDS``), transactions, frames and waits of both sides, ``words``
+========================  ==================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from tcptrace_http.difference.text import explanation, headline
+
+if TYPE_CHECKING:
+    from tcptrace_http.difference import Difference, Side
+
+__all__ = ["SCHEMA_VERSION", "rendered"]
+
+#: Counts the JSON contract of ``diff --format json``; it grows when a field changes its meaning.
+SCHEMA_VERSION: Final = 1
+
+
+def rendered(difference: Difference) -> str:
+    """The document, ending in a newline."""
+    document = {
+        "schema_version": SCHEMA_VERSION,
+        "left": _side(difference.left, difference.left_ns),
+        "right": _side(difference.right, difference.right_ns),
+        "difference_ns": difference.difference_ns,
+        "headline": " ".join(filter(None, [headline(difference), explanation(difference)])),
+        "causes": _rows(difference.causes),
+        "retrievals": _with_causes(difference.retrievals, difference.retrieval_causes),
+        "transactions": _with_causes(difference.transactions, difference.transaction_causes),
+        "stalls": _rows(difference.stalls),
+        "flows": None if difference.flows is None else list(difference.flows),
+        "divergences": [asdict(it) for it in difference.divergences],
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _side(side: Side, elapsed_ns: int) -> dict[str, Any]:
+    return {"name": side.name, "is_simulated": side.is_simulated, "elapsed_ns": elapsed_ns}
+
+
+def _with_causes(frame: pl.DataFrame, causes: pl.DataFrame) -> list[dict[str, Any]]:
+    by_pair: dict[int, list[dict[str, Any]]] = {}
+    for row in _rows(causes):
+        by_pair.setdefault(row.pop("pair"), []).append(row)
+    return [row | {"causes": by_pair.get(row["pair"], [])} for row in _rows(frame)]
+
+
+def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    durations = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Duration)]
+    plain = frame.with_columns(pl.col(durations).to_physical()) if durations else frame
+    return plain.rename({name: f"{name}_ns" for name in durations}).to_dicts()

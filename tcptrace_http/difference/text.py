@@ -1,0 +1,236 @@
+"""A difference for a reader: how much, by which causes, in which transactions, and where it begins."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from tcptrace_http.difference.split import UNALIGNED
+from tcptrace_http.report.grid import Heading, clipped, grid, printable
+from tcptrace_http.report.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tcptrace_http.difference import Difference
+
+__all__ = ["explanation", "headline", "rendered"]
+
+#: Causes of less than this part of the differences are told together.
+_SHARE_MIN: Final = 0.005
+#: The transactions that differ most, and those of one side that are named.
+_TRANSACTIONS_SHOWN: Final = 10
+_ONE_SIDED_SHOWN: Final = 5
+_NAME_MAX: Final = 40
+#: Where flows part ways: what comes later follows from what came before.
+_DIVERGENCES_SHOWN: Final = 4
+_CAUSES: Final = (
+    Heading("cause"),
+    Heading("left", is_number=True),
+    Heading("right", is_number=True),
+    Heading("difference", is_number=True),
+)
+_STALLS: Final = (
+    Heading("finding"),
+    Heading("cause", is_elastic=True),
+    Heading("left", is_number=True),
+    Heading("right", is_number=True),
+    Heading("lost more", is_number=True),
+)
+_TRANSACTIONS: Final = (
+    Heading("left", is_number=True),
+    Heading("right", is_number=True),
+    Heading("target", is_elastic=True),
+    Heading("left", is_number=True),
+    Heading("right", is_number=True),
+    Heading("difference", is_number=True),
+    Heading("most of it", is_elastic=True),
+)
+
+
+def rendered(difference: Difference, *, width: int) -> str:
+    """The whole text, lines of at most ``width`` where their words let them."""
+    sections = [
+        [*_sides(difference, width), *_wrapped(headline(difference), width), *_explained(difference, width)],
+        _causes(difference, width),
+        _stalls(difference, width),
+        _transactions(difference, width),
+        _one_sided(difference, width),
+        _divergences(difference, width),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def headline(difference: Difference) -> str:
+    """How much longer which side took."""
+    count = difference.aligned_retrievals.height
+    if not count:
+        return "No retrieval of the left side is one of the right side: nothing can be compared."
+    left, right, more = difference.left_ns, difference.right_ns, difference.difference_ns
+    times = f"{duration(left)} on the left, {duration(right)} on the right"
+    which = "The aligned retrieval took" if count == 1 else f"{count:,} aligned retrievals took"
+    if not more:
+        return f"{which} the same time on both sides: {duration(left)}."
+    longer = f"{duration(abs(more))} longer on the {'left' if more > 0 else 'right'}"
+    each = "" if count == 1 else f" ({duration(round(abs(more) / count))} each)"
+    return f"{which} {times}: {longer}{each}."
+
+
+def explanation(difference: Difference) -> str:
+    """What most of the difference is: its greatest cause, and the findings that name it; empty without any."""
+    more = difference.difference_ns
+    if not more or difference.causes.is_empty():
+        return ""
+    top = difference.causes.with_columns(pl.col("difference").to_physical()).row(0, named=True)
+    if top["difference"] * more <= 0:
+        return ""
+    side = "left" if more > 0 else "right"
+    named = difference.stalls.filter(pl.col("cause") == top["cause"], pl.col(f"{side}_count") > 0)
+    found = [f"{row[f'{side}_count']:,} {row['detector']}" for row in named.iter_rows(named=True)]
+    told = f" ({', '.join(found)})" if found else ""
+    part = duration(abs(top["difference"]))
+    if abs(top["difference"]) <= abs(more):
+        return f"{part} of the {duration(abs(more))} are {top['cause']}{told}."
+    back = duration(abs(top["difference"] - more))
+    return f"{top['cause']} alone is {part}{told}; other causes give {back} back."
+
+
+def _sides(difference: Difference, width: int) -> Iterator[str]:
+    for word, side in (("left", difference.left), ("right", difference.right)):
+        kind = "scenario, simulated" if side.is_simulated else "capture"
+        room = width - len(f"{word:<5}    ({kind})")
+        yield f"{word:<5}  {clipped(printable(side.name), room)}  ({kind})"
+    yield ""
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _explained(difference: Difference, width: int) -> list[str]:
+    return _wrapped(explanation(difference), width)
+
+
+def _causes(difference: Difference, width: int) -> list[str]:
+    """The causes, and their sums, which are the elapsed times."""
+    causes = difference.causes.with_columns(pl.col("left", "right", "difference").to_physical())
+    if causes.is_empty():
+        return []
+    least = _SHARE_MIN * max(abs(value) for value in causes["difference"].to_list())
+    great = pl.col("difference").abs() > least
+    rows = [_times(_cause(row["cause"]), row) for row in causes.filter(great).iter_rows(named=True)]
+    small = causes.filter(~great)
+    if not small.is_empty():
+        sums = small.select(pl.col("left", "right", "difference").sum()).row(0, named=True)
+        rows.append(_times(f"{small.height} more, nearly alike", sums))
+    total = {"left": difference.left_ns, "right": difference.right_ns, "difference": difference.difference_ns}
+    return grid(_CAUSES, [*rows, _times("elapsed", total)], width)
+
+
+def _cause(cause: str) -> str:
+    return "transactions of one side" if cause == UNALIGNED else cause
+
+
+def _times(name: str, row: dict[str, Any]) -> Sequence[str]:
+    return name, duration(row["left"]), duration(row["right"]), _signed(row["difference"])
+
+
+def _signed(nanoseconds: int) -> str:
+    return f"+{duration(nanoseconds)}" if nanoseconds > 0 else duration(nanoseconds)
+
+
+def _stalls(difference: Difference, width: int) -> list[str]:
+    rows = [
+        (
+            row["detector"],
+            row["cause"],
+            f"{row['left_count']:,}",
+            f"{row['right_count']:,}",
+            _signed(row["difference"]),
+        )
+        for row in difference.stalls.with_columns(pl.col("difference").to_physical()).iter_rows(named=True)
+    ]
+    return grid(_STALLS, rows, width) if rows else []
+
+
+def _transactions(difference: Difference, width: int) -> list[str]:
+    """The aligned transactions that differ most, with the cause of most of that."""
+    size = pl.col("difference").abs()
+    aligned = difference.transactions.drop_nulls(["left_flow", "right_flow"]).filter(size > pl.duration())
+    if aligned.is_empty():
+        return []
+    most = (
+        difference.transaction_causes.sort(size, descending=True, maintain_order=True)
+        .group_by("pair", maintain_order=True)
+        .first()
+        .select("pair", "cause")
+    )
+    worst = (
+        aligned.sort(size, descending=True, maintain_order=True)
+        .head(_TRANSACTIONS_SHOWN)
+        .join(most, on="pair", how="left", maintain_order="left")
+        .with_columns(pl.col("left_elapsed", "right_elapsed", "difference").to_physical())
+    )
+    rows = [_transaction(row) for row in worst.iter_rows(named=True)]
+    lines = grid(_TRANSACTIONS, rows, width)
+    if aligned.height > worst.height:
+        lines.append(f"({aligned.height - worst.height:,} more transactions differ)")
+    return lines
+
+
+def _transaction(row: dict[str, Any]) -> Sequence[str]:
+    target, other = row["left_target"] or "", row["right_target"] or ""
+    return (
+        f"{row['left_flow']}.{row['left_transaction']}",
+        f"{row['right_flow']}.{row['right_transaction']}",
+        clipped(target if target == other else f"{target} = {other}", _NAME_MAX),
+        duration(row["left_elapsed"]),
+        duration(row["right_elapsed"]),
+        _signed(row["difference"]),
+        row["cause"] or "",
+    )
+
+
+def _one_sided(difference: Difference, width: int) -> list[str]:
+    """What has no partner: retrievals and transactions with their time."""
+    lines = []
+    for side in ("left", "right"):
+        other = "right" if side == "left" else "left"
+        pages = difference.retrievals.filter(pl.col(f"{other}_retrieval").is_null())
+        if not pages.is_empty():
+            time = duration(int(pages[f"{side}_elapsed"].to_physical().sum()))
+            lines.append(f"Only on the {side}: {counted(pages.height, 'retrieval')} of {time} together.")
+        # Those of the pages that the line before tells of are not told again.
+        others = difference.transactions.join(pages, on=f"{side}_retrieval", how="anti")
+        alone = others.filter(pl.col("how") == f"only_{side}")
+        if not alone.is_empty():
+            time = duration(int(alone[f"{side}_elapsed"].to_physical().sum() or 0))
+            names = [printable(name or "?") for name in alone[f"{side}_target"].head(_ONE_SIDED_SHOWN).to_list()]
+            more = ", …" if alone.height > _ONE_SIDED_SHOWN else ""
+            told = f"Only on the {side}: {counted(alone.height, 'transaction')} of {time} together"
+            lines += _wrapped(f"{told} ({', '.join(names)}{more}).", width)
+    return lines
+
+
+def _divergences(difference: Difference, width: int) -> list[str]:
+    if difference.flows is None:
+        return []
+    left, right = difference.flows
+    title = f"Flow {left} of the left side against flow {right} of the right side:"
+    if not difference.divergences:
+        return [title, "  no segment differs in what was sent, nor noticeably in when."]
+    told = (
+        f"transaction {it.left_transaction} "
+        f"{'' if it.left_transaction == it.right_transaction else f'against {it.right_transaction} '}"
+        f"first differs in {'what was sent' if it.cause is None else 'time'}: {it.words}."
+        for it in difference.divergences[:_DIVERGENCES_SHOWN]
+    )
+    return [title, *(line for words in told for line in _bullet(words, width))]
+
+
+def _bullet(words: str, width: int) -> list[str]:
+    return textwrap.wrap(
+        words, width, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )

@@ -1,0 +1,12 @@
+"""A simulator's scenario from a capture: what was measured, as something that can be run and changed.
+
+>>> inference = infer(tcptrace_http.analyze("page.pcapng", tables=NEEDED_TABLES))
+>>> inference.scenario
+>>> inference.figure("path.rtt")
+"""
+
+from tcptrace_http.inference.figure import Figure
+from tcptrace_http.inference.infer import Inference, infer
+from tcptrace_http.inference.observed import NEEDED_TABLES
+
+__all__ = ["NEEDED_TABLES", "Figure", "Inference", "infer"]

@@ -1,0 +1,70 @@
+"""When the client's reaction to a packet of the server could pass the observation point.
+
+Near the client that is the packet's own time. Before the slowest link it is what remains of the way
+there, the queue of that link included, and the way back: the queue is that of one FIFO link of
+``path.rate`` into which the packets went as they were seen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tcptrace_http.inference.observed import Observed, Packet
+
+__all__ = ["departures", "own_sending", "reactions", "sending_time"]
+
+_S: Final = 1_000_000_000
+_BITS_A_BYTE: Final = 8
+# The clock of a capture: packets that are no further apart than it tells came one behind the other.
+_CLOCK: Final = 1_000
+
+
+def sending_time(size: int, rate: int | None) -> int:
+    """Nanoseconds that a link of this rate takes for so many bytes; none, if no rate is known."""
+    return 0 if rate is None else round(size * _BITS_A_BYTE * _S / rate)
+
+
+def reactions(observed: Observed, rate: int | None, propagation: int) -> dict[int, int]:
+    """By the frames of the server's packets: when what they made the client do at once can be seen."""
+    if observed.is_near_client:
+        return {packet.frame: packet.time for packet in observed.packets if packet.to_client}
+    found = {}
+    free = 0
+    for packet in observed.packets:
+        if packet.to_client:
+            free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
+            found[packet.frame] = free + propagation
+    return found
+
+
+def departures(observed: Observed, rate: int | None) -> dict[int, int]:
+    """By the frames of the client's packets: when the link had sent them; several may be made at once."""
+    found = {}
+    free = 0
+    for packet in observed.packets:
+        if not packet.to_client:
+            if observed.is_near_client:
+                free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
+            else:
+                free = packet.time
+            found[packet.frame] = free
+    return found
+
+
+def own_sending(observed: Observed, first: Packet, rate: int | None) -> int:
+    """How long before it was seen the client can have sent this packet, the path's propagation aside.
+
+    Near the client no time passes. Elsewhere the link took its time for this packet, and for those of the
+    client that came directly before it, for which it may have waited.
+    """
+    if observed.is_near_client:
+        return 0
+    begin = first.time - sending_time(first.ip_bytes, rate)
+    for packet in reversed(observed.packets[: first.place]):
+        if packet.to_client:
+            continue
+        if packet.time < begin - _CLOCK:
+            break
+        begin = min(begin, packet.time - sending_time(packet.ip_bytes, rate))
+    return first.time - begin

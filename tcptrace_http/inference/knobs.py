@@ -1,0 +1,55 @@
+"""Knobs of the server's stack that show only where they made a difference: Nagle's algorithm, idle restart.
+
+Each of their values is run. Where all runs are alike, this retrieval never came to the point: there was
+no short segment to hold, or no idle period before a large response.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.stack import IdleRestart, Nagle
+from tcptrace_http.inference.figure import Figure, assumed, seen
+from tcptrace_http.inference.synthesis import nearest_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from reference_sim.scenario import Scenario
+    from reference_sim.stack import Stack
+    from tcptrace_http.inference.observed import Observed
+
+__all__ = ["KNOBS", "knob"]
+
+#: Field of the stack to its values and why a capture may not show it.
+KNOBS: Final[dict[str, tuple[tuple[Nagle | IdleRestart, ...], str]]] = {
+    "nagle": (
+        (Nagle.BSD, Nagle.MINSHALL, Nagle.OFF),
+        "no short segment was ready while data was unacknowledged",
+    ),
+    "idle_restart": (
+        (IdleRestart.KEEP, IdleRestart.RESET, IdleRestart.DECAY),
+        "no large response came on a connection after an idle period of a timeout",
+    ),
+}
+
+
+def knob(
+    observed: Observed, name: str, server: Stack, scenario_of: Callable[[Nagle | IdleRestart], Scenario]
+) -> Figure:
+    """The value of this knob whose run is nearest to the capture; the preset's where it makes no difference."""
+    values, why_not = KNOBS[name]
+    own = getattr(server, name)
+    ordered = [own, *(value for value in values if value is not own)]
+    match = nearest_run(observed, ordered, scenario_of)
+    title = f"server.{name}"
+    if len(match.alike) == len(ordered) - 1:
+        return assumed(title, str(own.value), reason=f"{why_not}: as the preset")
+    return seen(
+        title,
+        str(match.best.value),
+        confidence=match.confidence,
+        frames=[exchange.response_frame for exchange in observed.exchanges],
+        how=f"of {match.candidates} values simulated, packets {100 * match.off:.3f} % of the page time off",
+        alternatives=tuple(str(value.value) for value in match.alike),
+    )

@@ -1,0 +1,288 @@
+"""What the inference reads of an analysis: one retrieval, its flows, its exchanges and their packets.
+
+Theory of operation. All estimators are about one client, one server and the path between them, seen
+at one point. ``server_path`` is the least time from that point to the server and back and
+``client_path`` the same to the client: what an ACK that passes at t releases cannot pass before
+``t + server_path``. So every rule here holds wherever the capture was taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from tcptrace_http.errors import ScenarioError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tcptrace_http.analysis import Analysis
+
+__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Packet", "observed"]
+
+#: The tables of a row each packet that an analysis must have for this.
+NEEDED_TABLES: Final = ("packets", "segments")
+#: Content types that a page can begin with.
+_DOCUMENT: Final = ("text/html", "application/xhtml")
+SYN: Final = 2
+FIN: Final = 1
+RST: Final = 4
+PSH: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Packet:
+    """A TCP packet of the retrieval; times are nanoseconds from the retrieval's first packet."""
+
+    frame: int
+    time: int
+    flow: int
+    to_client: bool
+    seq: int
+    ack: int
+    payload: int
+    #: Its IP packet: headers of IP and TCP, and payload.
+    ip_bytes: int
+    flags: int
+    window: int
+    is_resent: bool
+    timestamp: int | None
+    #: Its place among the packets of the retrieval.
+    place: int
+
+    @property
+    def end(self) -> int:
+        """The sequence number behind it."""
+        return self.seq + self.payload
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its response; times are nanoseconds from the retrieval's first packet."""
+
+    flow: int
+    index: int
+    target: str
+    host: str
+    version: str
+    status: int
+    content_type: str
+    #: The SYN of its connection where that was opened for it, else its request.
+    start: int
+    request_time: int
+    request_end: int
+    response_start: int
+    response_end: int
+    request_bytes: int
+    head_bytes: int
+    body_bytes: int
+    request_frame: int
+    request_last_frame: int
+    response_frame: int
+    response_last_frame: int
+    is_pipelined: bool
+    asks_to_close: bool
+    asks_to_keep: bool
+    server_closes: bool
+    #: URL of the transaction that led to it, by its number in the retrieval, if that is known.
+    initiator: int | None
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One retrieval as it was captured."""
+
+    packets: tuple[Packet, ...]
+    exchanges: tuple[Exchange, ...]
+    #: Rows of the flows table, by flow.
+    flows: dict[int, dict[str, Any]]
+    #: From the first SYN or request to the last byte.
+    elapsed: int
+    server_software: str
+
+    @cached_property
+    def server_path(self) -> int:
+        """Least nanoseconds from the observation point to the server and back."""
+        return _least(self.flows, "server_path_rtt")
+
+    @cached_property
+    def client_path(self) -> int:
+        """Least nanoseconds from the observation point to the client and back."""
+        return _least(self.flows, "client_path_rtt")
+
+    @property
+    def is_near_client(self) -> bool:
+        """Data of the server is seen in the pace in which it arrives, not in that in which it was sent."""
+        return self.client_path <= self.server_path
+
+    @cached_property
+    def by_flow(self) -> dict[int, list[Packet]]:
+        """The packets of each flow."""
+        grouped: dict[int, list[Packet]] = {number: [] for number in self.flows}
+        for packet in self.packets:
+            grouped[packet.flow].append(packet)
+        return grouped
+
+    def segment_bytes(self, flow: int) -> int:
+        """Payload of a full segment of the server on this flow."""
+        largest = max((packet.payload for packet in self.by_flow[flow] if packet.to_client), default=0)
+        declared = self.flows[flow]["segment_bytes"]
+        return int(declared or largest or 1)
+
+
+def _least(flows: dict[int, dict[str, Any]], name: str) -> int:
+    return min((int(row[name]) for row in flows.values() if row[name] is not None), default=0)
+
+
+def observed(analysis: Analysis, *, retrieval: int | None = None) -> Observed:
+    """The retrieval of this number; by default the one with most transactions.
+
+    :raises ScenarioError: the capture has no retrieval, or none of this number.
+    """
+    import polars as pl
+
+    retrievals = analysis.retrievals
+    if retrievals.is_empty():
+        raise ScenarioError("no page was retrieved in this capture: no HTTP request with its response")
+    if retrieval is None:
+        ranked = retrievals.sort("transactions", "retrieval", descending=[True, False])
+        retrieval = int(ranked["retrieval"][0])
+    chosen = retrievals.filter(pl.col("retrieval") == retrieval)
+    if chosen.is_empty():
+        raise ScenarioError(f"there are {retrievals.height} retrievals, and none has the number {retrieval}")
+    members = analysis.retrieval_transactions.filter(
+        pl.col("retrieval").is_in(_parts_of_page(analysis, retrieval))
+    )
+    server = analysis.flows.filter(pl.col("flow") == chosen["flow"][0])["server"][0]
+    flows = analysis.flows.filter(
+        pl.col("flow").is_in(members["flow"].unique().to_list()), pl.col("server") == server
+    )
+    first = flows["start"].to_physical().min()
+    origin = int(first) if isinstance(first, int) else 0
+    return Observed(
+        packets=tuple(_packets(analysis, flows["flow"].to_list(), origin)),
+        exchanges=tuple(_exchanges(analysis, members, flows["flow"].to_list(), origin)),
+        flows={row["flow"]: row for row in _physical(flows).to_dicts()},
+        elapsed=_elapsed(members),
+        server_software=_software(analysis, flows["flow"].to_list()),
+    )
+
+
+def _parts_of_page(analysis: Analysis, retrieval: int) -> list[int]:
+    """The retrieval, with those of its client before or after it that are one page with it.
+
+    Over a slow path a page has silences, and without a Referer nothing ties its parts together. A part that
+    begins with what is no document goes on with the page before: pages begin with documents.
+    """
+    import polars as pl
+
+    types = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "content_type")
+    rows = (
+        analysis.retrievals.join(types, on=["flow", "transaction"], how="left")
+        .filter(pl.col("client") == pl.col("client").filter(pl.col("retrieval") == retrieval).first())
+        .sort("retrieval")
+        .select("retrieval", "content_type")
+        .rows()
+    )
+    pages: list[list[int]] = []
+    for number, kind in rows:
+        if not pages or kind is None or kind.startswith(_DOCUMENT):
+            pages.append([])
+        pages[-1].append(number)
+    return next(page for page in pages if retrieval in page)
+
+
+def _elapsed(members: pl.DataFrame) -> int:
+    """Nanoseconds from the first SYN or request to the last byte."""
+    times = _physical(members.select("start", "end")).rows()
+    return int(max(end for _, end in times) - min(start for start, _ in times))
+
+
+def _physical(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with times and durations as integer nanoseconds, enumerations as text."""
+    import polars as pl
+    import polars.selectors as cs
+
+    return frame.with_columns(cs.temporal().to_physical(), cs.by_dtype(pl.Enum).cast(pl.String))
+
+
+def _packets(analysis: Analysis, flows: list[int], origin: int) -> list[Packet]:
+    import polars as pl
+
+    headers = analysis.packets.select("frame", "header_bytes", "source", "timestamp_value")
+    rows = (
+        analysis.segments.filter(pl.col("flow").is_in(flows))
+        .join(headers, on="frame", how="left")
+        .sort("frame")
+        .select(
+            "frame",
+            pl.col("time").to_physical() - origin,
+            "flow",
+            pl.col("direction").cast(pl.String) == "server_to_client",
+            "seq",
+            pl.col("ack").fill_null(0),
+            "payload_bytes",
+            # IPv4 without options, or IPv6 without extension headers, before the TCP header.
+            (
+                pl.col("payload_bytes")
+                + pl.col("header_bytes").fill_null(20).cast(pl.UInt32)
+                + pl.when(pl.col("source").str.contains(":", literal=True)).then(40).otherwise(20)
+            ).alias("ip_bytes"),
+            "flags",
+            "window_bytes",
+            pl.col("is_retransmission"),
+            "timestamp_value",
+        )
+    )
+    return [Packet(*(*row, place)) for place, row in enumerate(rows.rows())]
+
+
+def _exchanges(analysis: Analysis, members: pl.DataFrame, flows: list[int], origin: int) -> list[Exchange]:
+    import polars as pl
+
+    joined = members.join(
+        analysis.transactions, left_on=["flow", "transaction"], right_on=["flow", "index"], suffix="_of"
+    ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
+    rows = _physical(joined.sort("start", "request_time", "flow", "transaction")).to_dicts()
+    numbers = {(row["flow"], row["transaction"]): number for number, row in enumerate(rows)}
+    if not rows:
+        raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
+    return [_exchange(row, numbers, origin) for row in rows]
+
+
+def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: int) -> Exchange:
+    initiator = (row["initiator_flow"], row["initiator_transaction"])
+    return Exchange(
+        flow=row["flow"],
+        index=row["transaction"],
+        target=row["target"] or "/",
+        host=row["host"] or "",
+        version=row["version"],
+        status=row["status"] or 200,
+        content_type=(row["content_type"] or "application/octet-stream").partition(";")[0].strip(),
+        start=row["start"] - origin,
+        request_time=row["request_time"] - origin,
+        request_end=row["request_last_time"] - origin,
+        response_start=row["response_first_time"] - origin,
+        response_end=row["response_last_time"] - origin,
+        request_bytes=(row["request_header_bytes"] or 0) + (row["request_body_bytes"] or 0),
+        head_bytes=row["response_header_bytes"] or 0,
+        body_bytes=row["response_body_bytes"] or 0,
+        request_frame=row["request_frame"],
+        request_last_frame=row["request_last_frame"],
+        response_frame=row["response_first_frame"],
+        response_last_frame=row["response_last_frame"],
+        is_pipelined=bool(row["pipelined"]),
+        asks_to_close=bool(row["request_close"]),
+        asks_to_keep=bool(row["request_keep_alive"]),
+        server_closes=bool(row["response_close"]),
+        initiator=numbers.get(initiator),
+    )
+
+
+def _software(analysis: Analysis, flows: list[int]) -> str:
+    import polars as pl
+
+    named = analysis.transactions.filter(pl.col("flow").is_in(flows))["server_software"].drop_nulls()
+    return str(named[0]) if len(named) else ""

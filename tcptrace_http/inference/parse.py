@@ -1,0 +1,76 @@
+"""The browser's time from what it knows to what it asks for.
+
+What a fetch waits for is a matter of its strategy: for all of the document that names it, or for the
+part with the link. The least time from there to a SYN or a request is the browser's own; what took
+longer waited for a connection.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.page import Constant
+from reference_sim.plan import Bytes, Complete
+from tcptrace_http.inference.client_clock import own_sending, reactions
+from tcptrace_http.inference.figure import Figure, assumed, seen
+
+if TYPE_CHECKING:
+    from reference_sim.page import Page
+    from reference_sim.plan import After, Plan
+    from tcptrace_http.inference.observed import Exchange, Observed
+
+__all__ = ["parse_time"]
+
+_NAME: Final = "browser.parse"
+_UNIT: Final = "ns"
+# Links are taken to be spread evenly over a document where the capture does not hold them.
+_BY_PLACE: Final = 0.6
+_BY_END: Final = 0.9
+
+
+def parse_time(observed: Observed, page: Page, plan: Plan, rate: int | None, propagation: int) -> Figure:
+    """Nanoseconds from an object's becoming known to its request, under this plan."""
+    seen_at = reactions(observed, rate, propagation)
+    found = []
+    for exchange, fetch in zip(observed.exchanges, plan.fetches, strict=True):
+        known = _known(observed, page, fetch.after, seen_at)
+        if known is None:
+            continue
+        found.append((exchange.start - known - _own_sending(observed, exchange, rate), exchange, fetch.after))
+    if not found:
+        return assumed(_NAME, 0, unit=_UNIT, reason="nothing was asked for because of anything else")
+    least, exchange, after = min(found, key=lambda each: each[0])
+    return seen(
+        _NAME,
+        max(least, 0),
+        low=0,
+        high=max(least, 0),
+        unit=_UNIT,
+        confidence=_BY_PLACE if isinstance(after, Bytes) else _BY_END,
+        frames=(exchange.request_frame,),
+        how="least time from what made an object known to the SYN or request for it",
+    )
+
+
+def _own_sending(observed: Observed, exchange: Exchange, rate: int | None) -> int:
+    """What the link takes for the SYN or request before it is seen."""
+    first = next(p for p in observed.by_flow[exchange.flow] if not p.to_client and p.time >= exchange.start)
+    return own_sending(observed, first, rate)
+
+
+def _known(observed: Observed, page: Page, after: After, seen_at: dict[int, int]) -> int | None:
+    """When what the fetch waits for can have made the client act."""
+    if not isinstance(after, Complete | Bytes):
+        return None
+    finder = observed.exchanges[after.fetch]
+    if isinstance(after, Complete):
+        return seen_at.get(finder.response_last_frame)
+    size = page.objects[after.fetch].size
+    wanted = finder.head_bytes + min(after.bytes, size.value if isinstance(size, Constant) else after.bytes)
+    came = 0
+    for packet in observed.by_flow[finder.flow]:
+        if packet.to_client and packet.payload and packet.frame >= finder.response_frame and not packet.is_resent:
+            came += packet.payload
+            if came >= wanted:
+                return seen_at[packet.frame]
+    return seen_at.get(finder.response_last_frame)

@@ -1,0 +1,84 @@
+"""The strategy in use, as far as a capture shows it directly: which rows of the simulator's table it can be.
+
+Version, reuse of connections and pipelining leave a few rows; which of these it is, runs of them tell
+(:mod:`tcptrace_http.inference.synthesis`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.plan import HttpVersion
+from reference_sim.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from reference_sim.strategy import Strategy
+    from tcptrace_http.inference.observed import Observed
+
+__all__ = ["STRATEGIES_SEEN", "Signs", "signs", "strategies_with"]
+
+#: Rows that differ in their requests and connections, which a capture of one retrieval shows; the others differ
+#: in their stacks, in what is sent, or in who answers, and are these rows with another stack, page or network.
+STRATEGIES_SEEN: Final = (
+    "http10-serial",
+    "http10-parallel",
+    "http10-parallel-4",
+    "http10-parallel-all",
+    "http10-keep-alive",
+    "http10-keep-alive-x4",
+    "http11",
+    "http11-pipelined",
+    "thesis-pipelined",
+    "maxconn",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What the capture shows of the strategy."""
+
+    version: str
+    #: A connection carried more than one request.
+    is_reused: bool
+    #: Client and server were both willing to go on with a connection.
+    may_persist: bool
+    is_pipelined: bool
+    #: The last request asked the server to close.
+    closes_with_last: bool
+    #: Requests on each connection, in the order of opening.
+    requests: tuple[int, ...]
+
+
+def signs(observed: Observed) -> Signs:
+    """What the exchanges and flows show directly."""
+    exchanges = observed.exchanges
+    counts = Counter(exchange.flow for exchange in exchanges)
+    is_http11 = exchanges[0].version == HttpVersion.HTTP11
+    return Signs(
+        version=exchanges[0].version,
+        is_reused=max(counts.values()) > 1,
+        may_persist=any(
+            (is_http11 or exchange.asks_to_keep) and not exchange.server_closes and not exchange.asks_to_close
+            for exchange in exchanges
+        ),
+        is_pipelined=any(exchange.is_pipelined for exchange in exchanges),
+        closes_with_last=exchanges[-1].asks_to_close,
+        requests=tuple(count for _, count in sorted(counts.items())),
+    )
+
+
+def strategies_with(shown: Signs) -> list[Strategy]:
+    """The rows that can show these signs."""
+    return [STRATEGIES[name] for name in STRATEGIES_SEEN if _can_show(STRATEGIES[name], shown)]
+
+
+def _can_show(row: Strategy, shown: Signs) -> bool:
+    if row.version != shown.version or row.persistent != (shown.is_reused or shown.may_persist):
+        return False
+    if shown.is_pipelined and row.pipelining == 1:
+        return False
+    if row.connections is not None and row.persistent and len(shown.requests) > row.connections:
+        return False
+    return not row.persistent or row.closes_with_last == shown.closes_with_last

@@ -1,0 +1,59 @@
+"""What no single packet tells is found by running what it can be, and laying the runs beside the capture.
+
+Each candidate is simulated on the inferred path. The one whose packets are nearest is taken; those that
+are as near make the same packets with this page on this path: the capture cannot tell them apart, and
+says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from tcptrace_http.inference.timeline import distance, timeline_of_capture, timeline_of_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.observed import Observed
+
+__all__ = ["Match", "nearest_run"]
+
+# Runs whose packets are so near to the best run's, as a part of the retrieval, are as near as it.
+_ALIKE: Final = 2e-5
+# Of runs that are all further off, those within this part of the best are as near.
+_ALIKE_OF_BEST: Final = 0.02
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Match(Generic[_T]):
+    """The candidate whose run is nearest to a capture."""
+
+    best: _T
+    #: Mean distance of its packets from the captured ones, as a part of the retrieval.
+    off: float
+    #: The others that the capture does not tell from it.
+    alike: tuple[_T, ...]
+    candidates: int
+
+    @property
+    def confidence(self) -> float:
+        """1: the run is the capture, and no other is; less, the further off and the more alike."""
+        return max(1 - 5 * self.off, 0.1) / (1 + len(self.alike))
+
+
+def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Callable[[_T], Scenario]) -> Match[_T]:
+    """The candidate whose run is nearest; of those that are alike, the first.
+
+    :raises ValueError: there is no candidate.
+    """
+    captured = timeline_of_capture(observed)
+    scores = [
+        distance(captured, timeline_of_run(scenario_of(candidate)), observed.elapsed) for candidate in candidates
+    ]
+    least = min(scores)
+    within = least * (1 + _ALIKE_OF_BEST) + _ALIKE
+    alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if score <= within]
+    return Match(best=alike[0], off=least, alike=tuple(alike[1:]), candidates=len(candidates))

@@ -1,0 +1,103 @@
+"""``tcptrace-http diff``: text in 80 columns, JSON whose sums are exact, plain errors."""
+
+import json
+
+import pytest
+
+SCENARIO = 'strategy = "p-http-both-fixes"\npage = "heidemann"\nnetwork = "lan"\nstack = "sunos-4.1.3"\n'
+
+
+@pytest.fixture
+def scenario(tmp_path):
+    path = tmp_path / "fixed.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def test_text_tells_the_difference_and_its_causes(cli, sample_traces):
+    names = ("lan_hdrsep_small.pcap", "lan_hdrsep_small_nodelay.pcap")
+    result = cli("diff", *(sample_traces / name for name in names))
+    assert (result.code, result.err) == (0, "")
+    text = result.out.decode()
+    assert "20 aligned retrievals took 847.5 ms on the left, 47.1 ms on the right" in text
+    assert "stall.nagle_delayed_ack alone is 820.6 ms (19 short-initial-segment)" in " ".join(text.split())
+    assert "stall.nagle_delayed_ack  820.6 ms     0 ns   +820.6 ms" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_capture_is_compared_with_a_scenario(cli, sample_traces, scenario):
+    result = cli("diff", sample_traces / "bsd_phttp_orig.pcap", scenario)
+    assert result.code == 0
+    text = result.out.decode()
+    assert "(scenario, simulated)" in text
+    assert "Only on the left: 5 retrievals" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_json_sums_are_exact(cli, sample_traces, scenario):
+    result = cli("diff", "--format", "json", sample_traces / "bsd_phttp_orig.pcap", scenario)
+    assert result.code == 0
+    document = json.loads(result.out)
+    assert document["schema_version"] == 1
+    assert document["right"]["is_simulated"]
+    assert sum(row["difference_ns"] for row in document["causes"]) == document["difference_ns"]
+    assert document["left"]["elapsed_ns"] - document["right"]["elapsed_ns"] == document["difference_ns"]
+    for row in (*document["retrievals"], *document["transactions"]):
+        assert sum(part["difference_ns"] for part in row["causes"]) == row["difference_ns"]
+    assert {row["how"] for row in document["transactions"]} == {"renamed", "only_left"}
+    assert [row["kind"] for row in document["divergences"]] == ["size", "hold"]
+
+
+def test_output_goes_to_a_file(cli, sample_traces, tmp_path):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    result = cli("diff", "-o", tmp_path / "difference.txt", path, path)
+    assert (result.code, result.out) == (0, b"")
+    assert "the same time on both sides" in (tmp_path / "difference.txt").read_text()
+
+
+def test_flows_that_are_asked_for_are_compared(cli, sample_traces):
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    result = cli("diff", "--flow", "2:2", path, path)
+    assert b"Flow 2 of the left side against flow 2 of the right side" in result.out
+
+
+def test_retrieval_that_is_asked_for_is_compared_alone(cli, sample_traces):
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    result = cli("diff", "--retrieval", "0:5", "--format", "json", path, path)
+    document = json.loads(result.out)
+    assert [(row["left_retrieval"], row["right_retrieval"]) for row in document["retrievals"]] == [(0, 5)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--flow", "x"), "neither a number nor LEFT:RIGHT"),
+        (("--flow", "1:2:3"), "neither a number nor LEFT:RIGHT"),
+        (("--flow", "77"), "77 is no flow of"),
+        (("--retrieval", "77"), "77 is no retrieval of"),
+    ],
+)
+def test_choice_that_cannot_be_is_told(cli, sample_traces, arguments, message):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    result = cli("diff", *arguments, path, path)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_scenario_that_cannot_be_is_told(cli, sample_traces, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text('strategy = "no-such"\npage = "heidemann"\nnetwork = "lan"\n')
+    result = cli("diff", sample_traces / "lan_hdrsep_small.pcap", path)
+    assert result.code == 2
+    assert "no strategy 'no-such'" in result.err
+
+
+def test_capture_without_http_has_nothing_to_compare(cli, joined, tmp_path):
+    from captures import clean_exchange, pcap
+
+    empty = tmp_path / "handshake.pcap"
+    empty.write_bytes(pcap(clean_exchange(1)[:3]))
+    result = cli("diff", empty, joined)
+    assert result.code == 0
+    assert "nothing can be compared" in result.out.decode()

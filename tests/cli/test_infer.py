@@ -1,0 +1,48 @@
+"""``infer``: figures of a capture, and a scenario that runs."""
+
+import json
+
+import pytest
+
+from reference_sim.scenario_file import read
+from reference_sim.simulation import simulate
+
+
+@pytest.fixture
+def page(cli, tmp_path):
+    path = tmp_path / "page.pcap"
+    choices = ("--strategy", "http11-pipelined", "--page", "heidemann", "--network", "lan", "--stack", "linux-6")
+    assert cli("simulate", *choices, "-o", path).code == 0
+    return path
+
+
+def test_the_scenario_runs(cli, page, tmp_path):
+    assert cli("infer", page, "-o", tmp_path / "page.toml").code == 0
+    assert cli("simulate", "--scenario", tmp_path / "page.toml", "-o", tmp_path / "again.pcap").code == 0
+    assert (tmp_path / "again.pcap").stat().st_size == page.stat().st_size
+
+
+def test_the_scenario_on_standard_output_is_the_one_in_the_file(cli, page, tmp_path):
+    assert cli("infer", page, "-o", tmp_path / "page.toml").code == 0
+    assert cli("infer", page, "-o", "-").out == (tmp_path / "page.toml").read_bytes()
+    assert simulate(read(tmp_path / "page.toml")).totals.retrievals == 1
+
+
+def test_the_figures_are_told_as_text_and_as_json(cli, page):
+    assert b"path.rtt" in cli("infer", page).out
+    names = [figure["name"] for figure in json.loads(cli("infer", page, "--format", "json").out)["figures"]]
+    assert {"path.rtt", "path.rate", "server.initial_window", "browser.strategy"} <= set(names)
+
+
+def test_a_capture_without_a_page_is_an_error_in_a_line(cli, page):
+    # A file with its header alone has no packet.
+    page.write_bytes(page.read_bytes()[:24])
+    result = cli("infer", page)
+    assert result.code == 2
+    assert "no page was retrieved" in result.err
+
+
+def test_a_retrieval_that_there_is_not_is_an_error_in_a_line(cli, page):
+    result = cli("infer", page, "--retrieval", "7")
+    assert result.code == 2
+    assert "none has the number 7" in result.err

@@ -1,0 +1,75 @@
+"""Inferred scenarios: what was simulated is found again, and what cannot be seen is said to be assumed."""
+
+import json
+
+import pytest
+
+from reference_sim.scenario_file import parse
+from reference_sim.scenario_writer import toml_of
+from reference_sim.simulation import simulate
+from tcptrace_http.inference.report import as_json, as_text, as_toml
+from tests.inference.scenarios import random_scenario
+from tests.inference.validation import PAGE_WITHIN, inference_of, outcomes, page_time, worst
+
+EVERYDAY = range(2)
+THOROUGH = range(1000, 1060)
+
+
+@pytest.fixture(scope="module")
+def inference():
+    return inference_of(simulate(random_scenario(0)), "client")
+
+
+def test_scenarios_are_found_again_from_the_captures_of_both_ends():
+    found = list(outcomes(EVERYDAY))
+    assert len(found) == 2 * len(EVERYDAY)
+    assert worst(found) == []
+
+
+@pytest.mark.slow
+def test_nearly_all_random_scenarios_are_found_again():
+    found = list(outcomes(THOROUGH))
+    assert len(worst(found)) <= 0.05 * len(found)
+    assert sorted(each.page_off for each in found)[len(found) // 2] <= PAGE_WITHIN
+
+
+def test_the_file_of_an_inferred_scenario_loads_and_runs_the_same(inference):
+    again = parse(as_toml(inference, "page.pcap"))
+    assert page_time(simulate(again)) == page_time(simulate(inference.scenario))
+
+
+def test_the_file_says_of_each_figure_where_it_is_from(inference):
+    text = as_toml(inference, "page.pcap")
+    assert all(f"# {figure.name}: " in text for figure in inference.figures)
+
+
+def test_the_table_lists_every_figure_and_marks_assumptions(inference):
+    seen, assumed = as_text(inference).split("assumed, for the capture does not show it:")
+    assert inference.assumptions
+    assert all(figure.name in assumed for figure in inference.assumptions)
+    assert all(figure.name in seen for figure in inference.figures if not figure.is_assumed)
+
+
+def test_figures_that_were_seen_have_frames_and_a_method(inference):
+    for figure in inference.figures:
+        assert figure.is_assumed or (figure.frames and figure.how and 0 < figure.confidence <= 1), figure
+        assert not figure.is_assumed or figure.reason, figure
+
+
+def test_json_has_the_figures(inference):
+    figures = json.loads(as_json(inference))["figures"]
+    assert [figure["name"] for figure in figures] == [figure.name for figure in inference.figures]
+
+
+def test_a_figure_that_there_is_not_is_an_error(inference):
+    with pytest.raises(KeyError):
+        inference.figure("path.colour")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_written_of_any_scenario_is_read_as_it_was(seed):
+    scenario = random_scenario(seed)
+    written = toml_of(scenario)
+    # A bound on connections that binds nothing is the one thing that TOML words otherwise.
+    assert toml_of(parse(written)) == written
+    assert page_time(simulate(parse(written))) == page_time(simulate(scenario))
