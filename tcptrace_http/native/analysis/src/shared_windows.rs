@@ -55,10 +55,10 @@ pub struct Sharing {
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
     pub to_server_ns: Option<i64>,
-    /// What the data of all of them tells of the slowest link to this host.
-    pub link: Arrivals,
     /// The least time between two full segments of any of them.
     pub service_ns: Option<i64>,
+    /// What the data of all of them tells of the slowest link to this host.
+    pub link: Arrivals,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,8 +309,8 @@ impl HostPair {
             by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
-            link: self.link,
             service_ns: self.service_ns,
+            link: self.link,
         }
     }
 
