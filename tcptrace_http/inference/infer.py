@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.plan import HttpVersion
 from reference_sim.scenario import Record, Writes
+from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
@@ -33,7 +34,7 @@ from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 if TYPE_CHECKING:
     from reference_sim.page import Page
     from reference_sim.scenario import Scenario
-    from reference_sim.stack import IdleRestart, Nagle, Stack
+    from reference_sim.stack import IdleRestart, Stack
     from reference_sim.topology import Network
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
@@ -200,14 +201,19 @@ def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
     """Strategy, presets and way of writing whose run is nearest to the capture."""
     ways = ways_of_writing(parts.seen)
     match = nearest_run(parts.seen, _choices(parts), parts.scenario)
+    held: dict[str, Any] = {}
     if match.off > _NEAR:
-        # What another way of writing explains, another strategy or stack need not.
+        # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
+        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF})
         each = [
-            (way, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way))) for way in ways
+            (held, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held)))
+            for way in ways
+            for held in knobs
         ]
-        _, match = min(each, key=lambda pair: pair[1].off)
-    written = nearest_run(parts.seen, ways, lambda way: parts.scenario(match.best, writes=way))
-    return match.best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
+        held, match = min(each, key=lambda pair: pair[1].off)
+    best = replace(match.best, server=replace(match.best.server, **held))
+    written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
+    return best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
 
 
 def _with_phase(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:

@@ -1,12 +1,15 @@
 """Inferred scenarios: what was simulated is found again, and what cannot be seen is said to be assumed."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from reference_sim.scenario_file import parse
 from reference_sim.scenario_writer import toml_of
 from reference_sim.simulation import simulate
+from reference_sim.topology import DataSegments
+from reference_sim.workloads import retrieval
 from tcptrace_http.inference.report import as_json, as_text, as_toml
 from tests.inference.scenarios import random_scenario
 from tests.inference.validation import PAGE_WITHIN, inference_of, outcomes, page_time, worst
@@ -73,3 +76,24 @@ def test_what_is_written_of_any_scenario_is_read_as_it_was(seed):
     # A bound on connections that binds nothing is the one thing that TOML words otherwise.
     assert toml_of(parse(written)) == written
     assert page_time(simulate(parse(written))) == page_time(simulate(scenario))
+
+
+@pytest.mark.parametrize(
+    ("strategy", "writes", "nagle"),
+    [("p-http-apache-1.1b4", "head alone", "bsd"), ("p-http-nagle-fix", "head alone", "off")],
+)
+def test_a_head_that_is_written_alone_shows_how_nagle_held_what_came_behind(strategy, writes, nagle):
+    found = inference_of(
+        simulate(retrieval(strategy=strategy, page="heidemann", network="lan", client_stack="sunos-4.1.3")),
+        "client",
+    )
+    assert str(found.figure("server.writes").value).startswith(writes)
+    assert found.figure("server.nagle").value == nagle
+
+
+def test_packets_that_are_lost_are_counted_and_those_sent_in_vain_are_not():
+    base = random_scenario(0)
+    back = base.network.links[1].title
+    lossy = replace(base, network=base.network.with_link(back, loss=(DataSegments(segments=(1,)),)))
+    assert inference_of(simulate(base), "client").figure("path.loss").value == 0
+    assert inference_of(simulate(lossy), "client").figure("path.loss").value > 0
