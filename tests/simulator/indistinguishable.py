@@ -38,11 +38,13 @@ class Pair:
 INDISTINGUISHABLE: Final = (
     Pair(
         true=("send_limited.slow_start", "send_limited.cwnd", "stall.slow_start_restart"),
-        told=("server.data_unavailable", "server.think", "send_limited.bottleneck", "unexplained"),
+        told=("server.data_unavailable", "server.think", "send_limited.bottleneck"),
         ended_elsewhere=True,
         reason="Connections with an ensemble control block (RFC 2140, section 4; E-TCP) share one window."
         " An ACK of another connection let the data go: on its own connection it comes out of a silence that"
-        " nothing ended, as it does from a server that had no data until then, or from a slow link.",
+        " nothing ended, as it does from a server that had no data until then, or from a slow link. Where a"
+        " segment takes as long on the link as the path is long, an ACK of some connection is always at the right"
+        " time, and the first flights of a pair of hosts show no more than chance does.",
     ),
 )
 
