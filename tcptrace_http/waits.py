@@ -19,6 +19,7 @@ __all__ = ["with_stalls"]
 #: A restart is no pause of its own: it is the round trips in which the window grew again.
 _RESTART: Final = "stall.slow_start_restart"
 _SLOW_START: Final = "send_limited.slow_start"
+_DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
 #: A full send buffer shows only after some flights; from then on it is known of those before as well.
 _SEND_BUFFER: Final = "send_limited.send_buffer"
 _MAY_BE_SEND_BUFFER: Final = (_SLOW_START, "unexplained")
@@ -80,12 +81,14 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
     # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest.
     longest = pl.col("start").sort_by(length).last().over(*_KEY, "last_frame")
     joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
-        lost=pl.when(pl.col("start") == longest, pl.col("lost").is_not_null()).then(
-            pl.min_horizontal("lost", length)
-        )
+        since=pl.when(pl.col("start") == longest).then(pl.col("end") - pl.col("lost"))
     )
-    is_held = pl.col("lost").is_not_null()
-    border = pl.col("end") - pl.col("lost")
+    joined = joined.with_columns(
+        pl.coalesce(name, pl.when(_begins_split()).then(pl.col(name).shift(-1).over(*_KEY)))
+        for name in ("since", "stall", "certainty")
+    )
+    is_held = pl.col("since") < pl.col("end")
+    border = pl.max_horizontal("start", "since")
     # What is left of a wait for data that was there is the data before it, still on its way.
     is_transfer = is_held & (pl.col("cause").cast(pl.String) == "server.data_unavailable")
     before = joined.with_columns(
@@ -98,6 +101,14 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
         start=border, cause=pl.col("stall").cast(pl.String), confidence="certainty"
     )
     return _in_order(pl.concat([before, stalled]))
+
+
+def _begins_split() -> pl.Expr:
+    """Whether this is the round trip of a window of one segment, and its delayed ACK is the wait behind it."""
+    import polars as pl
+
+    cause = pl.col("cause").cast(pl.String)
+    return (cause == _SLOW_START) & (cause.shift(-1).over(*_KEY) == _DELAYED_ACK)
 
 
 def _restarted(waits: pl.DataFrame, restarts: pl.DataFrame) -> pl.DataFrame:

@@ -257,7 +257,7 @@ def test_pyarrow_and_pandas_read_every_table_without_loss(chunks, table):
 def test_the_example_of_the_docstring_runs(chunks, tmp_path, monkeypatch):
     shutil.copy(chunks, tmp_path / "slow.pcapng")
     monkeypatch.chdir(tmp_path)
-    example = inspect.getdoc(tcptrace_http.scan).partition("::\n")[2].partition(">>> ")[0]
+    example = inspect.getdoc(tcptrace_http.scan).partition("::\n")[2].partition("``table`` is")[0]
     exec(compile(textwrap.dedent(example), "scan", "exec"), {})
     late = pl.col("rtt") > pl.duration(milliseconds=200)
     assert_frame_equal(
