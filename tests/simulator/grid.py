@@ -21,7 +21,7 @@ from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reference_sim.papers.gurkan_1998.agreement import Agreement, agreement
+from reference_sim.papers.gurkan_1998.agreement import points, rates
 from reference_sim.papers.gurkan_1998.cells import Cell, Figures, measured, published, scenario_of
 from reference_sim.simulation import simulate
 
@@ -113,17 +113,22 @@ def shares(comparisons: Iterable[Comparison]) -> Mapping[str, float]:
     return {metric: statistics.mean(values) for metric, values in within.items()}
 
 
-def agreements(comparisons: Iterable[Comparison]) -> Mapping[str, Agreement]:
-    """How near ours, and ns-2's, are to the thesis."""
+def agreements(comparisons: Iterable[Comparison]) -> Mapping[str, str]:
+    """How near ours, and ns-2's, are to the thesis, in words."""
     ours: dict[Cell, dict[str, float]] = defaultdict(dict)
     theirs: dict[Cell, dict[str, float]] = defaultdict(dict)
     for one in comparisons:
         ours[one.cell][one.metric] = one.ours
         theirs[one.cell][one.metric] = one.theirs
     return {
-        name: agreement({cell: Figures(**figures) for cell, figures in grid.items()})
+        name: _near({cell: Figures(**figures) for cell, figures in grid.items()})
         for name, grid in (("ours", ours), ("ns-2", theirs))
     }
+
+
+def _near(grid: Mapping[Cell, Figures]) -> str:
+    in_thesis = {cell: figures.rate for cell, figures in published().items()}
+    return f"{rates({cell: figures.rate for cell, figures in grid.items()}, in_thesis)}; {points(grid)}"
 
 
 def report(comparisons: Sequence[Comparison]) -> str:
