@@ -151,23 +151,30 @@ def in_order(starts, lengths):
 
 def streams(simulation, tap):
     """The bytes of each direction as its packets carry them, up to the first hole."""
+    packets = [
+        dpkt.ethernet.Ethernet(frame).data for _, frame in dpkt.pcap.Reader(io.BytesIO(simulation.pcap(tap)))
+    ]
+    initials = defaultdict(set)
+    for packet in packets:
+        if packet.data.flags & dpkt.tcp.TH_SYN:
+            initials[ends_of(packet)].add(packet.data.seq)
     pieces = defaultdict(dict)
-    initial = {}
-    for _, frame in dpkt.pcap.Reader(io.BytesIO(simulation.pcap(tap))):
-        packet = dpkt.ethernet.Ethernet(frame).data
-        segment = packet.data
-        ends = (packet.src, segment.sport, packet.dst, segment.dport)
+    for packet in packets:
+        segment, ends = packet.data, ends_of(packet)
         is_syn = bool(segment.flags & dpkt.tcp.TH_SYN)
-        if is_syn:
-            initial[ends] = segment.seq
-        # Ports are used again, with another sequence number.
-        parts = pieces[*ends, initial[ends]]
-        offset = (segment.seq + is_syn - initial[ends] - 1) % (1 << 32)
+        # Ports are used again, with another sequence number; data may come before a SYN-ACK that was lost.
+        initial = min(initials[ends], key=lambda number, seq=segment.seq: (seq - number) % (1 << 32))
+        parts = pieces[*ends, initial]
+        offset = (segment.seq + is_syn - initial - 1) % (1 << 32)
         held = parts.get(offset, b"")
         longer, shorter = sorted((held, segment.data), key=len, reverse=True)
         assert longer.startswith(shorter), "sent again with other bytes"
         parts[offset] = longer
     return {flow: joined(parts) for flow, parts in pieces.items()}
+
+
+def ends_of(packet):
+    return packet.src, packet.data.sport, packet.dst, packet.data.dport
 
 
 def joined(parts):
