@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.schema import TABLES, polars_schema
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 from tcptrace_http.errors import StaleNativeCore
 
 try:

@@ -21,6 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from tcptrace_http._version import __version__
     from tcptrace_http.analysis import Analysis, analyze
     from tcptrace_http.capture import read
     from tcptrace_http.difference import Difference, diff
@@ -72,9 +73,8 @@ __all__ = [
     "write_pcap",
 ]
 
-__version__ = "0.1.0"
-
 _MODULE_OF: Final = {
+    "__version__": "_version",
     "Analysis": "analysis",
     "CaptureError": "errors",
     "Difference": "difference",

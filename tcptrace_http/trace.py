@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 from tcptrace_http.errors import StaleNativeCore
 from tcptrace_http.schema import Table, polars_schema
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.analysed import Analysed
 
 __all__ = ["FlowView", "TransactionView", "flow_view", "overview", "transaction_view"]
 
@@ -42,7 +42,7 @@ class _View:
     #: Rows of the tables of those names that belong to it.
     waits: pl.DataFrame
     findings: pl.DataFrame
-    _analysis: Analysis
+    _analysis: Analysed
 
     def __getattr__(self, name: str) -> Any:
         """A column of the row."""
@@ -111,7 +111,7 @@ class TransactionView(_View):
         return "".join([*parts, _table("Waits", self.waits, _OF_WAITS)])
 
 
-def flow_view(analysis: Analysis, flow: int) -> FlowView:
+def flow_view(analysis: Analysed, flow: int) -> FlowView:
     """The flow of that number.
 
     :raises UnknownName: there is none.
@@ -123,7 +123,7 @@ def flow_view(analysis: Analysis, flow: int) -> FlowView:
     return FlowView(row.row(0, named=True), **own, _analysis=analysis)
 
 
-def transaction_view(analysis: Analysis, flow: int, index: int) -> TransactionView:
+def transaction_view(analysis: Analysed, flow: int, index: int) -> TransactionView:
     """The transaction of that number on that flow.
 
     :raises UnknownName: there is none.
@@ -141,11 +141,11 @@ def _are(count: int, noun: str) -> str:
     return f"{'is' if count == 1 else 'are'} {counted(count, noun)}, counted from 0"
 
 
-def overview(analysis: Analysis) -> str:
+def overview(analysis: Analysed) -> str:
     """An analysis as HTML: the verdict, the worst findings and the slowest transactions."""
     import polars as pl
 
-    from tcptrace_http.report.html.verdict import verdict
+    from tcptrace_http.report.verdict import verdict
 
     summary = verdict(analysis)
     slowest = analysis.transactions.sort(

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim import schema, simulation, truth
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -7,13 +7,14 @@ subtitle says how.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import MissingExtra
 
 if TYPE_CHECKING:
     import altair as alt
-    import polars as pl
+
+    from tcptrace_http.analysed import Analysed
 
 __all__ = ["CHARTS", "Plots", "needs_altair"]
 
@@ -30,23 +31,6 @@ CHARTS: Final = {
 }
 
 
-class _Analysis(Protocol):
-    """The tables that charts are drawn from."""
-
-    @property
-    def segments(self) -> pl.DataFrame: ...
-    @property
-    def transactions(self) -> pl.DataFrame: ...
-    @property
-    def waits(self) -> pl.DataFrame: ...
-    @property
-    def findings(self) -> pl.DataFrame: ...
-    @property
-    def retrieval_transactions(self) -> pl.DataFrame: ...
-    @property
-    def critical_path(self) -> pl.DataFrame: ...
-
-
 class Plots:
     """The charts of one analysis.
 
@@ -56,7 +40,7 @@ class Plots:
     'Time-sequence graph of flow 0, server to client'
     """
 
-    def __init__(self, analysis: _Analysis) -> None:
+    def __init__(self, analysis: Analysed) -> None:
         needs_altair()
         self._of = analysis
 
@@ -106,7 +90,7 @@ class Plots:
 
         return wait_distribution.draw(self._of.waits)
 
-    def comparison(self, **others: _Analysis) -> alt.LayerChart:
+    def comparison(self, **others: Analysed) -> alt.LayerChart:
         """What transactions waited for here (``this``) and in up to three other analyses, by the names given."""
         from tcptrace_http.charts import comparison
 

@@ -16,7 +16,7 @@ from typing import Final
 
 import click
 
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 from tcptrace_http.cli.analyze import analyze
 from tcptrace_http.cli.check import check
 from tcptrace_http.cli.diff import diff

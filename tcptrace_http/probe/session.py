@@ -6,7 +6,7 @@ from contextlib import ExitStack, suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 from tcptrace_http.errors import ProbeError
 from tcptrace_http.probe.budget import Spent
 from tcptrace_http.probe.connection import Connection, Exchange

@@ -44,7 +44,7 @@ def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
 
 def document(analyses: Iterable[Analysis]) -> dict[str, Any]:
     """The archive as an object; entries in the order in which they were asked for."""
-    from tcptrace_http import __version__
+    from tcptrace_http._version import __version__
 
     pages: list[dict[str, Any]] = []
     entries: list[dict[str, Any]] = []

@@ -38,8 +38,9 @@ class Link:
 
 
 @contextmanager
-def delayed_link(name: str, *, round_trip_seconds: float) -> Iterator[Link]:
-    """Namespaces ``NAME-c`` and ``NAME-s`` with a path between them."""
+def delayed_link(*, round_trip_seconds: float) -> Iterator[Link]:
+    """Two namespaces with a path between them, named after this process: one that was killed left its own behind."""
+    name = f"tt{os.getpid()}"
     ends = ((f"{name}-c", _CLIENT), (f"{name}-s", _SERVER))
     with ExitStack() as stack:
         devices = []

@@ -73,7 +73,7 @@ def test_what_mending_saves_is_what_the_findings_said_was_lost(tmp_path, probed)
 @pytest.mark.parametrize("ways", [(), ("--no-capture",)], ids=["packets", "sockets"])
 @pytest.mark.parametrize("restarts", [True, False], ids=["restarts", "goes on"])
 def test_slow_start_after_idle_is_told_from_further_away(tmp_path, restarts, ways):
-    with delayed_link("ttrestart", round_trip_seconds=0.04) as link:
+    with delayed_link(round_trip_seconds=0.04) as link:
         within = ["ip", "netns", "exec"]
         # BBR, which a machine may have as its default, never restarts.
         settings = (f"net.ipv4.tcp_slow_start_after_idle={int(restarts)}", "net.ipv4.tcp_congestion_control=reno")

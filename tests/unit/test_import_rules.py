@@ -11,10 +11,22 @@ PACKAGE = "tcptrace_http"
 
 # Module or subpackage of tcptrace_http -> those it may import. Imports for types alone count too.
 ALLOWED = {
-    "__init__": {"analysis", "capture", "difference", "errors", "glossary", "lazy_scan", "rollups", "trace"},
+    "__init__": {
+        "_version",
+        "analysis",
+        "capture",
+        "difference",
+        "errors",
+        "glossary",
+        "lazy_scan",
+        "rollups",
+        "trace",
+    },
     "schema": set(),
     "errors": set(),
-    "trace": {"errors", "schema", "_native", "__version__"},
+    "trace": {"errors", "schema", "_native", "_version"},
+    "_version": set(),
+    "analysed": {"trace"},
     "filled": set(),
     "capture": {"errors", "filled", "schema", "trace"},
     "waits": {"schema"},
@@ -35,12 +47,13 @@ ALLOWED = {
         "views",
         "waits",
     },
-    "views": {"analysis", "errors", "report"},
+    "views": {"analysed", "errors", "report"},
     "lazy_scan": {"analysis", "capture", "errors", "schema", "trace"},
     "peers": set(),
     "glossary": {"causes", "detectors", "errors", "peers", "rollups", "schema"},
     "report": {
-        "__version__",
+        "_version",
+        "analysed",
         "analysis",
         "capture",
         "detectors",
@@ -51,14 +64,14 @@ ALLOWED = {
         "schema",
         "trace",
     },
-    "charts": {"errors", "schema"},
+    "charts": {"analysed", "errors", "schema"},
     "remedies": set(),
     "inference": {"analysis", "errors"},
-    "check": {"__version__", "analysis", "detectors", "errors", "remedies", "report"},
-    "probe": {"__version__", "analysis", "check", "errors", "remedies", "report"},
+    "check": {"_version", "analysis", "detectors", "errors", "remedies", "report"},
+    "probe": {"_version", "analysis", "check", "errors", "remedies", "report"},
     "difference": {"analysis", "errors", "report"},
     "cli": {
-        "__version__",
+        "_version",
         "analysis",
         "capture",
         "check",
@@ -74,7 +87,7 @@ ALLOWED = {
         "schema",
     },
 }
-ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "__version__"}
+ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version"}
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
@@ -158,7 +171,7 @@ def test_every_public_name_is_there():
 
     for name in tcptrace_http.__all__:
         assert getattr(tcptrace_http, name) is not None
-    assert set(tcptrace_http._MODULE_OF) == set(tcptrace_http.__all__) - {"__version__"}
+    assert set(tcptrace_http._MODULE_OF) == set(tcptrace_http.__all__)
 
 
 def _is_for_types(node: ast.stmt) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.reproduction.report.tables import counts
 from reference_sim.reproduction.report.words import SIGNS
 from reference_sim.reproduction.verdict import Verdict
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

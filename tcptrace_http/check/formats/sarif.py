@@ -41,7 +41,7 @@ def render(report: CheckReport) -> str:
 
 
 def _driver(report: CheckReport) -> dict[str, Any]:
-    from tcptrace_http import __version__
+    from tcptrace_http._version import __version__
 
     return {
         "name": "tcptrace-http",

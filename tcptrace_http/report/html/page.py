@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.report.html import drawings, rows
-from tcptrace_http.report.html.verdict import verdict
 from tcptrace_http.report.quantity import duration
+from tcptrace_http.report.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

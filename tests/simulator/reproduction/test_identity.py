@@ -7,7 +7,7 @@ from reference_sim.papers.heidemann_1996.restarts import second_visit
 from reference_sim.reproduction import identity as module
 from reference_sim.reproduction.identity import canonical, engine, identity, measure_name
 from reference_sim.workloads import heidemann
-from tcptrace_http import __version__
+from tcptrace_http._version import __version__
 
 from .examples import STRATEGY
 

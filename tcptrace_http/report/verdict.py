@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
-    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.analysed import Analysed
 
 __all__ = ["Verdict", "verdict"]
 
@@ -21,7 +21,7 @@ class Verdict:
     detail: str
 
 
-def verdict(analysis: Analysis) -> Verdict:
+def verdict(analysis: Analysed) -> Verdict:
     """How it stands with a capture."""
     import polars as pl
 
@@ -44,6 +44,6 @@ def verdict(analysis: Analysis) -> Verdict:
     return Verdict(headline, detail)
 
 
-def _size(analysis: Analysis) -> str:
+def _size(analysis: Analysed) -> str:
     flows = counted(analysis.flows.height, "connection")
     return f"{counted(analysis.transactions.height, 'transaction')} on {flows}."
