@@ -39,7 +39,7 @@ class Link:
 
 @contextmanager
 def delayed_link(*, round_trip_seconds: float) -> Iterator[Link]:
-    """Two namespaces with a path between them, named after this process: one that was killed left its own behind."""
+    """Two namespaces with a path between them, named after this process: one that is killed leaves its own."""
     name = f"tt{os.getpid()}"
     ends = ((f"{name}-c", _CLIENT), (f"{name}-s", _SERVER))
     with ExitStack() as stack:
