@@ -1,0 +1,215 @@
+//! Why data came when it did, and not before.
+
+use super::super::acks::{Acks, Released};
+use super::super::pace::{Limit, Pace, BURST_MIN_NS};
+use super::super::partition::{ASSUMED, INFERRED, SEEN};
+use super::repairs::repair;
+use super::settling::service_ns;
+use super::{Data, Opening, Route, Timeline, DELAYED_ACK_MIN_NS};
+use crate::shared_windows::Sharing;
+use trace_model::rows::Cause;
+
+/// The least retransmission timeout of stacks in use: an idle sender restarts after it.
+const TIMEOUT_MIN_NS: i64 = 200_000_000;
+
+impl Timeline {
+    /// What the data waited for since the segment before; None if it followed at once.
+    pub(super) fn wait_before(
+        &mut self,
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> Option<(Cause, f64)> {
+        let (sent, was_full) = self.sent?;
+        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
+        let rtt = route.rtt_ns();
+        let are_full = was_full && data.is_full() && !data.opens_hole;
+        if self.is_in_burst(gap, data, route, acks) {
+            // A sender's burst leaves at once; in which pace it comes the ACKs tell.
+            if are_full && !route.is_at_sender {
+                self.pace.learn(gap, data.segments);
+            }
+            return None;
+        }
+        let pace = self.takes(data.bytes, data.segments, data.full_bytes);
+        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        let by_other = data.sharing.by_other && released == Released::ByNone;
+        if let Some(cause) = shared_window(data.sharing).filter(|_| by_other) {
+            return Some((cause, INFERRED));
+        }
+        let is_of_link = data.is_full()
+            && data.segments == 1
+            && !data.opens_hole
+            && released == Released::ByNone
+            && !by_other;
+        // What was in the sender's buffer waited for nothing but the link.
+        let on_link = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let may_be_link =
+            on_link.is_none_or(|takes_ns| gap <= takes_ns.saturating_add(self.link_slack_ns()));
+        let may_be_pace = self.has_more
+            && may_be_link
+            && !route.is_at_sender
+            && self.pace.may_be_slow(gap, rtt, data.full_bytes);
+        if is_of_link && was_full && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
+            self.pace.begins_with(gap);
+            self.was_pace(gap);
+            return None;
+        }
+        if is_of_link && may_be_pace {
+            self.pace.guess(gap);
+            return None;
+        }
+        if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
+            self.pace.learn(gap, data.segments);
+            return None;
+        }
+        let limit = self.limit_at(data, route);
+        if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
+            self.flights.was_idle();
+            self.window.was_idle();
+        }
+        let told = self.cause_of(released, limit, (data, was_full));
+        if !by_other && released != Released::ByAck {
+            return Some(told);
+        }
+        let shared_limit = if data.sharing.had_loss {
+            Limit::CongestionAvoidance
+        } else {
+            Limit::SlowStart
+        };
+        // Nagle's algorithm holds no full segment, nor does it wait for what comes on other connections.
+        let is_of_window = was_full || by_other || data.is_full();
+        let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
+        if data.sharing.is_shared {
+            return Some(shared);
+        }
+        self.if_shared = Some(shared.0);
+        Some(told)
+    }
+
+    /// Whether data followed the segment before in the pace of the path, for all that is known.
+    pub(super) fn is_in_burst(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns()) {
+            return false;
+        }
+        let was_held_for_others = shared_window(data.sharing).is_some() && gap > service_ns(data);
+        let was_held = was_held_for_others
+            || route.is_at_sender && self.was_let_go(gap, data, route, acks)
+            || self.outlasts_the_link(gap, data, route, acks);
+        !was_held
+    }
+
+    /// Whether an ACK let data go after a pause that is longer than the link takes, as others have shown: in a
+    /// rhythm that its sender had once the ACKs keep coming.
+    pub(super) fn outlasts_the_link(
+        &self,
+        gap: i64,
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> bool {
+        let rtt = route.rtt_ns();
+        !route.is_at_sender
+            && gap > Pace::default().burst_max_ns(data.segments, rtt)
+            && self.arrivals.is_outlasted(gap, data.bytes, data.segments)
+            && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
+    }
+
+    /// How long the ACK of the segment before was delayed, if that was a full one and alone.
+    pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
+        let alone = self.sent.filter(|(_, was_full)| *was_full);
+        let alone = alone.filter(|_| shared_window(data.sharing).is_none());
+        let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
+            return 0;
+        };
+        let end = data.end.saturating_sub(i64::from(data.bytes));
+        let start = end.saturating_sub(i64::from(data.full_bytes));
+        let delay = acks.delay_of(before.time_ns, start, end);
+        delay
+            .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
+            .unwrap_or(0)
+    }
+
+    /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
+    /// for it.
+    pub(super) fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
+        gap > BURST_MIN_NS && !matches!(released(), Released::ByNone | Released::Unknown)
+    }
+
+    /// What limits the sender that has waited until it sent `data`.
+    pub(super) fn limit_at(&mut self, data: Data, route: Route) -> Limit {
+        self.flights.waits();
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        self.window.waits(start, self.acked);
+        if route.is_at_sender {
+            self.window.limit()
+        } else {
+            self.flights.limit()
+        }
+    }
+
+    /// From when on data could have gone, if the window was opened before the sender's last probe.
+    pub(super) fn persist(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
+        let (opened_ns, probed_ns) = (acks.opened_ns()?, self.probed_ns?);
+        let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
+        (allowed_ns <= probed_ns && probed_ns < data.at.time_ns).then_some(allowed_ns)
+    }
+
+    pub(super) fn cause_of(
+        &self,
+        released: Released,
+        limit: Limit,
+        (data, was_full): (Data, bool),
+    ) -> (Cause, f64) {
+        match (released, limit) {
+            (Released::ByOpenedWindow, _) => (Cause::SendLimitedZeroWindow, SEEN),
+            (Released::ByReading, _) => (Cause::ClientNotReading, INFERRED),
+            (Released::ByWindow, _) => (Cause::SendLimitedReceiveWindow, INFERRED),
+            (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
+            // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).
+            (Released::ByAck, Limit::SlowStart) if was_full => {
+                (Cause::SendLimitedSlowStart, INFERRED)
+            }
+            // Data that lay in the buffer, and of which a full segment waited, waited for the window.
+            (Released::ByAck, Limit::None)
+                if was_full && self.has_more && data.is_full() && !self.settles_by_ack =>
+            {
+                (Cause::SendLimitedSlowStart, INFERRED)
+            }
+            (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
+                (Cause::SendLimitedCwnd, INFERRED)
+            }
+            (Released::ByNone, _) if data.recovery.is_some() => (repair(data.recovery), INFERRED),
+            (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
+            // A client has its request in one piece, and what was not pushed lay in the buffer.
+            (Released::ByNone, _) if self.has_more && self.words.burst == Cause::RequestSend => {
+                (self.words.burst, INFERRED)
+            }
+            (Released::ByNone, _) => (self.words.idle, INFERRED),
+            // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
+            (Released::ByAck, _) => (Cause::Unexplained, ASSUMED),
+        }
+    }
+
+    /// The window that the first segment of an answer waited for, which went by at `time_ns`, if that was known
+    /// to be shared.
+    pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
+        self.opening(time_ns)?.held
+    }
+
+    pub(super) fn opening(&self, time_ns: i64) -> Option<&Opening> {
+        let mut openings = self.openings.iter();
+        openings.find(|opening| opening.time_ns == time_ns)
+    }
+}
+
+/// The window that connections share, if an ACK of another of them made the room for data in it.
+pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
+    let window = if sharing.had_loss {
+        Cause::SendLimitedCwnd
+    } else {
+        Cause::SendLimitedSlowStart
+    };
+    Some(window).filter(|_| sharing.is_shared && sharing.by_other)
+}

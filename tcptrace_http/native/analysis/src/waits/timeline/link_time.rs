@@ -1,0 +1,162 @@
+//! What data takes on the slowest link, learnt from how it came.
+
+use super::super::acks::{Acks, Released};
+use super::super::arrivals::Arrivals;
+use super::super::link::{Least, LinkBurst};
+use super::super::partition::Moment;
+use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
+
+/// A segment takes no longer on a link than a full one, by more than this share of it.
+const SAME_PACE_SHARE: i64 = 50;
+
+impl Timeline {
+    /// How long the slowest link takes for a question longer than for a packet without payload: it is taken to be
+    /// as slow in that direction.
+    pub(in crate::waits) fn question_takes_ns(&self, bytes: u32) -> i64 {
+        self.on_link_ns(bytes, 0, self.full_bytes).unwrap_or(0)
+    }
+
+    /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
+    pub(in crate::waits) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
+        self.opening(time_ns)
+            .map_or(0, |opening| self.takes(opening.bytes, 1, self.full_bytes))
+    }
+
+    /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
+    /// known.
+    pub(in crate::waits) fn takes_ns(&self, bytes: u32) -> i64 {
+        let sure = Some(self.pace).filter(|pace| pace.is_sure() && pace.is_known());
+        let Some(pace) = sure else {
+            let takes = self.on_link_ns(bytes, 0, self.full_bytes);
+            return takes.unwrap_or(0);
+        };
+        let bare = pace.of_bytes(0, self.full_bytes);
+        pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
+    }
+
+    /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
+    /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
+    pub(super) fn learn_arrivals(&mut self, data: Data, route: Route, acks: &Acks) {
+        let Some((sent, _)) = self.sent else {
+            return;
+        };
+        if route.is_at_sender || data.opens_hole {
+            return;
+        }
+        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
+        let rtt = route.rtt_ns();
+        let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
+        if gap < rtt || released() == Released::ByNone {
+            let start = data.end.saturating_sub(i64::from(data.bytes));
+            self.arrivals_before = Some((start, data.end, self.arrivals));
+            self.arrivals
+                .came_after(gap, data.bytes, data.segments, rtt);
+        }
+    }
+
+    /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
+    pub(in crate::waits) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
+        let waited = piece.waited?;
+        let takes = self.on_link_ns(waited.bytes, waited.segments, self.full_bytes)?;
+        let until_ns = waited.since_ns.saturating_add(takes);
+        if piece.end.time_ns <= until_ns.saturating_add(self.link_slack_ns()) {
+            return Some(piece.end);
+        }
+        (until_ns > piece.start.time_ns).then_some(Moment {
+            time_ns: until_ns,
+            ..piece.start
+        })
+    }
+
+    /// Gaps that were taken for the application's were the pace of a slow link, on which a full segment
+    /// takes `gap`. The newest may have had its part of a wait before it.
+    pub(super) fn was_pace(&mut self, gap: i64) {
+        let (idle, burst) = (self.words.idle, self.words.burst);
+        let most = gap.saturating_add(gap / SAME_PACE_SHARE);
+        let newest = self.pieces.len().saturating_sub(1);
+        for (at, piece) in self.pieces.iter_mut().enumerate() {
+            let length = piece.end.time_ns.saturating_sub(piece.start.time_ns);
+            let longest = if at == newest {
+                gap.saturating_mul(2)
+            } else {
+                most
+            };
+            if piece.cause == idle && length <= longest {
+                piece.cause = burst;
+            }
+        }
+    }
+
+    /// What the distances of segments tell that data takes on the slowest link: those of this connection, or else
+    /// those of all between the two hosts.
+    pub(super) fn on_link_ns(&self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
+        let both = [self.arrivals, self.shared_arrivals];
+        both.into_iter()
+            .find_map(|link| link.takes_ns(bytes, segments, full_bytes))
+    }
+
+    /// As much later a segment may come that nothing held.
+    pub(super) fn link_slack_ns(&self) -> i64 {
+        let both = [self.arrivals, self.shared_arrivals];
+        let known = both
+            .into_iter()
+            .find(|link| link.takes_ns(0, 1, self.full_bytes).is_some());
+        known.map_or(0, Arrivals::slack_ns)
+    }
+
+    /// Time that data takes on the slowest link.
+    pub(super) fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
+        if let Some(takes_ns) = self.on_link_ns(bytes, segments, full_bytes) {
+            return takes_ns;
+        }
+        if segments == 1 {
+            self.pace.of_bytes(bytes, full_bytes)
+        } else {
+            self.pace.of(segments)
+        }
+    }
+
+    /// What an ACK tells of the path and its slowest link.
+    pub(super) fn learn_link(&mut self, at: Moment, acked: i64, route: Route) {
+        let learnt = std::mem::replace(&mut self.learnt_until, acked);
+        let from = self.pending.partition_point(|sent| sent.end <= learnt);
+        let covered = self.pending.range(from..);
+        for sent in covered.take_while(|sent| sent.end <= acked) {
+            if sent.begins_burst {
+                self.burst = LinkBurst::from(sent.at.time_ns);
+                let elapsed = at.time_ns.saturating_sub(sent.at.time_ns);
+                if sent.end == acked && sent.stall.is_none() {
+                    self.link.sample(elapsed, sent.bytes);
+                }
+            }
+            if sent.stall.is_some() {
+                self.burst = LinkBurst::default();
+            }
+            self.burst.covers(sent.bytes, sent.segments);
+        }
+        let least = Least {
+            elapsed_ns: route.to_receiver_ns,
+            bytes: self.link.least_bytes(route.to_receiver_ns),
+        };
+        if let Some(bound) = self.burst.acknowledged(at.time_ns, least, self.full_bytes) {
+            self.link.learn(bound, route.to_receiver_ns);
+        }
+    }
+
+    /// The way of the smallest packets to the receiver and back.
+    pub(in crate::waits) fn way_ns(&self, route: Route) -> i64 {
+        if route.is_at_sender {
+            self.link.way_ns(route.to_receiver_ns)
+        } else {
+            route.to_receiver_ns
+        }
+    }
+
+    /// The longest time that two segments together may take to come.
+    pub(in crate::waits) fn burst_max_ns(&self, route: Route) -> i64 {
+        let bytes = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let on_link = self.link.of(bytes, DELAYED_ACK_SEGMENTS);
+        let most = self.pace.burst_max_ns(DELAYED_ACK_SEGMENTS, route.rtt_ns());
+        most.max(on_link)
+    }
+}

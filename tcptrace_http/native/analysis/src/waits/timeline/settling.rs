@@ -1,0 +1,273 @@
+//! Waits become pieces of the time, once it is known how they ended.
+
+use super::super::pace::PACE_STRETCHED_MAX_NS;
+use super::super::partition::{Moment, INFERRED, SEEN};
+use super::{
+    Data, Pending, Piece, Route, Timeline, Waited, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS,
+};
+use trace_model::rows::Cause;
+
+/// Waits that are remembered until their transaction is over: 4,000 round trips of a long download.
+const PIECES_MAX: usize = 1 << 13;
+
+/// Round trips vary by less than such a part of them.
+const JITTER_RTT_SHARE: i64 = 10;
+
+/// ACKs of data that came too little to tell of the slowest link: of an initial window there are two or three.
+const WAITING_ACKS_MAX: usize = 4;
+
+impl Timeline {
+    /// The receiver has acknowledged up to `acked`.
+    pub(in crate::waits) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
+        self.acked = self.acked.max(acked);
+        if self.pending.is_empty() {
+            return;
+        }
+        if !self.settles_by_ack {
+            // What was never captured is there all the same.
+            self.settle(acked, at, route);
+            self.has_hole &= !self.pending.is_empty();
+            return;
+        }
+        self.learn_link(at, acked, route);
+        self.hear_of_tails(acked);
+        self.waiting_acks.push_back((at, acked));
+        if self.link.is_known() || self.waiting_acks.len() > WAITING_ACKS_MAX {
+            self.settle_waiting(route);
+        }
+    }
+
+    /// What ACKs of the first data tell, which waited for what later ones tell of the slowest link.
+    pub(in crate::waits) fn settle_waiting(&mut self, route: Route) {
+        while let Some((at, acked)) = self.waiting_acks.pop_front() {
+            self.settle_by_ack(at, acked, route);
+        }
+    }
+
+    /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
+    /// came in the pace of the path. What was lost on the way was there no sooner than the ACK tells.
+    pub(super) fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
+        let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
+        let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
+        let at_once = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let may_be_delayed = bytes < at_once;
+        let was_repaired = covered().any(|sent| sent.stall.is_some());
+        while let Some(data) = self.pending.front().copied() {
+            if data.end > acked {
+                return;
+            }
+            self.pending.pop_front();
+            let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
+            let expected = self.expected_ns(data, route);
+            let delay = at.time_ns.saturating_sub(expected);
+            let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
+            let is_delayed =
+                may_be_delayed && delay > self.link.jitter_ns(self.full_bytes).max(jitter);
+            let time_ns = if was_repaired || (is_newest && !is_delayed) {
+                at.time_ns
+            } else {
+                expected.min(at.time_ns)
+            };
+            self.append(data, time_ns, route);
+        }
+    }
+
+    /// When data comes that nothing but the path and the data before it holds up.
+    pub(super) fn expected_ns(&self, data: Pending, route: Route) -> i64 {
+        let way = self
+            .way_ns(route)
+            .saturating_add(self.link.of_payload(data.bytes, data.segments));
+        let arrived = data.at.time_ns.saturating_add(way);
+        self.came.map_or(arrived, |came| {
+            let behind = came
+                .time_ns
+                .saturating_add(self.link.of(data.bytes, data.segments));
+            behind.max(arrived)
+        })
+    }
+
+    /// The receiver has all data up to `end`.
+    pub(super) fn settle(&mut self, end: i64, at: Moment, route: Route) {
+        while let Some(data) = self.pending.front().copied() {
+            if data.end > end {
+                return;
+            }
+            self.pending.pop_front();
+            self.append(data, at.time_ns, route);
+        }
+    }
+
+    pub(super) fn append(&mut self, data: Pending, time_ns: i64, route: Route) {
+        let frame = data.at.frame;
+        let arrived_ns = if self.settles_by_ack {
+            self.expected_ns(data, route)
+        } else {
+            data.at.time_ns
+        };
+        let arrived_ns = arrived_ns.min(time_ns);
+        let came = self.came.unwrap_or(Moment {
+            time_ns: arrived_ns,
+            frame,
+        });
+        let end = Moment {
+            time_ns: time_ns.max(came.time_ns),
+            frame,
+        };
+        let undisturbed = Moment {
+            time_ns: arrived_ns.clamp(came.time_ns, end.time_ns),
+            frame,
+        };
+        let until = if data.stall.is_some() {
+            undisturbed
+        } else {
+            end
+        };
+        self.plain(data, came, until, route);
+        if let Some((cause, frame)) = data.stall {
+            self.push(Piece {
+                start: until,
+                end: Moment { frame, ..end },
+                cause,
+                confidence: SEEN,
+                if_shared: None,
+                waited: None,
+            });
+        }
+        self.came = Some(end);
+        self.note_extents(data.end);
+    }
+
+    /// Time before a segment that was not lost: first the pace, then the wait.
+    pub(super) fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
+        let gap = end.time_ns.saturating_sub(start.time_ns);
+        let (pace, most) = self.pace_of(data, route);
+        let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
+        let wait = data
+            .cause
+            .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
+        let burst_end = match wait {
+            Some(_) => {
+                let released = end.time_ns.saturating_sub(data.gap_ns);
+                let paced = start.time_ns.saturating_add(pace);
+                paced.max(released).min(end.time_ns)
+            }
+            None => end.time_ns,
+        };
+        // The next packet is the one that was waited for.
+        let middle = Moment {
+            time_ns: burst_end,
+            frame: if wait.is_some() && (self.settles_by_ack || burst_end < end.time_ns) {
+                start.frame
+            } else {
+                end.frame
+            },
+        };
+        self.push(Piece {
+            start,
+            end: middle,
+            cause: self.words.burst,
+            confidence: INFERRED,
+            if_shared: None,
+            waited: None,
+        });
+        let Some((cause, confidence)) = wait else {
+            return;
+        };
+        let waited = Waited {
+            since_ns: start.time_ns,
+            bytes: data.bytes,
+            segments: data.segments,
+        };
+        let Some(persists_from_ns) = data.persists_from_ns else {
+            let is_window = matches!(cause, Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd);
+            let is_of_sharing = data.is_shared && is_window;
+            let waited = Some(waited).filter(|_| !self.settles_by_ack && !is_of_sharing);
+            // A window of one segment waits for its round trip, and for its receiver's timer.
+            let is_delayed = is_window && data.ack_delay_ns > 0;
+            let delayed_ns = end.time_ns.saturating_sub(data.ack_delay_ns);
+            let delayed = Moment {
+                time_ns: delayed_ns.max(middle.time_ns),
+                ..middle
+            };
+            let border = if is_delayed { delayed } else { end };
+            let delay = Cause::StallDelayedAckFirstSegment;
+            for (start, end, cause) in [(middle, border, cause), (border, end, delay)] {
+                self.push(Piece {
+                    start,
+                    end,
+                    cause,
+                    confidence,
+                    if_shared: data.if_shared,
+                    waited,
+                });
+            }
+            return;
+        };
+        let opened = Moment {
+            time_ns: persists_from_ns.clamp(middle.time_ns, end.time_ns),
+            frame: start.frame,
+        };
+        self.push(Piece {
+            start: middle,
+            end: opened,
+            cause: Cause::SendLimitedZeroWindow,
+            confidence: SEEN,
+            if_shared: None,
+            waited: None,
+        });
+        self.push(Piece {
+            start: opened,
+            end,
+            cause: Cause::StallPersist,
+            confidence: INFERRED,
+            if_shared: None,
+            waited: None,
+        });
+    }
+
+    /// What data takes on the slowest link, and what that with its jitter may be taken for.
+    pub(super) fn pace_of(&self, data: Pending, route: Route) -> (i64, i64) {
+        if self.settles_by_ack {
+            let pace = self.link.of(data.bytes, data.segments);
+            (
+                pace,
+                self.link.jitter_ns(self.full_bytes).saturating_add(pace),
+            )
+        } else {
+            let most = self.pace.burst_max_ns(data.segments, route.rtt_ns());
+            let pace = self.takes(data.bytes, data.segments, self.full_bytes);
+            let least = if data.is_shared { data.service_ns } else { 0 };
+            (pace.max(least), most)
+        }
+    }
+
+    pub(super) fn push(&mut self, piece: Piece) {
+        if piece.end.time_ns <= piece.start.time_ns {
+            return;
+        }
+        let is_burst = piece.cause == self.words.burst;
+        let continued = self.pieces.back_mut().filter(|last| {
+            is_burst && last.cause == piece.cause && last.end.time_ns == piece.start.time_ns
+        });
+        if let Some(last) = continued {
+            last.end = piece.end;
+            return;
+        }
+        if self.pieces.len() >= PIECES_MAX {
+            let oldest = self.pieces.pop_front();
+            self.forgotten_until_ns = oldest.map(|oldest| oldest.end.time_ns);
+        }
+        self.pieces.push_back(piece);
+    }
+}
+
+/// What the slowest link takes for a segment, by what it took for full ones of any connection to the host.
+pub(super) fn service_ns(data: Data) -> i64 {
+    let full = i64::from(data.full_bytes.max(1));
+    let bytes = i64::from(data.bytes).min(full);
+    let service_ns = data.sharing.service_ns.unwrap_or(0);
+    service_ns
+        .saturating_mul(bytes)
+        .checked_div(full)
+        .unwrap_or(0)
+}
