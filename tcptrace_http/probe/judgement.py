@@ -121,10 +121,11 @@ def _by_capture(
     ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in _BEHIND_DELAYED_ACKS)
+    judged = _with_habits(report.outcomes, session, policy)
     return replace(
         report,
         outcomes=[
-            *(_placed(outcome, kept) for outcome in report.outcomes if _is_told(outcome, session)),
+            *(_placed(outcome, kept) for outcome in judged if _is_told(outcome, session)),
             *_habit_outcomes(session, policy, _BETTER_BY_SOCKETS),
             _steps_control(session),
             _answers_control(session),
@@ -134,6 +135,17 @@ def _by_capture(
         captures=(session.target.url,),
         notes=[*session.notes, *repeated.notes()],
     )
+
+
+def _with_habits(outcomes: Sequence[Outcome], session: Session, policy: Policy) -> list[Outcome]:
+    """With the sockets' judgement where it is the only one that can convict."""
+    habitual = {each.name: each for each in _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL)}
+    return [
+        habitual[each.name]
+        if each.status is Status.PASSED and each.subject is Subject.RULE and each.name in habitual
+        else each
+        for each in outcomes
+    ]
 
 
 def _is_told(outcome: Outcome, session: Session) -> bool:
@@ -222,6 +234,9 @@ _BETTER_BY_SOCKETS: Final = (
     "uncompressed-text",
     "expect-continue-wait",
 )
+#: What packets prove only where segments are full before the pause. On a path whose segments the receive window
+#: cuts, as loopback's of 64 kB, the sockets' control, that the pause stays without delayed ACKs, is what is left.
+_WHERE_PACKETS_FAIL: Final = ("cork-timeout",)
 #: What habits can be told from the sockets.
 _TOLD_BY_SOCKETS: Final = (
     "short-initial-segment",
