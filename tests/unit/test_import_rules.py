@@ -68,7 +68,7 @@ ALLOWED = {
     "charts": {"analysed", "errors", "schema"},
     "remedies": set(),
     "inference": {"analysis", "errors"},
-    "check": {"_version", "analysis", "detectors", "errors", "remedies", "report"},
+    "check": {"_version", "analysis", "detectors", "errors", "pages", "remedies", "report"},
     "probe": {"_version", "analysis", "check", "errors", "remedies", "report"},
     "difference": {"analysis", "errors", "report"},
     "cli": {
