@@ -14,8 +14,8 @@
                            ``source``, ``elapsed_ns``, ``saved_ns``, ``elapsed_range`` and ``saved_range``
                            (``low_ns``, ``median_ns``, ``high_ns`` over the draws), ``share`` of the baseline,
                            ``side`` (who has to make a fix), ``mends`` (detectors whose findings it mends),
-                           ``is_practical`` (false: a bound), ``note``; ``causes``: ``cause``, ``before_ns``, ``after_ns``, ``saved_ns``, which sum
-                           to the row's ``saved_ns``
+                           ``is_practical`` (false: a bound), ``note``; ``causes``: ``cause``, ``before_ns``,
+                           ``after_ns``, ``saved_ns``, which sum to the row's ``saved_ns``
 ``skipped``                what has no row: ``kind``, ``name``, ``reason``
 =========================  =================================================================================
 """

@@ -78,8 +78,9 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     }
     told = alike(_nearest(what), what.figures)
     base = _baseline(told, what, draws, asked)
+    is_named = fixes is not None and fixes != _ALL
     work: list[Callable[[], Row | Skipped]] = [
-        *(partial(_fixed, base, fix, what, is_asked_for=fixes not in {None, _ALL}) for fix in chosen_fixes),
+        *(partial(_fixed, base, fix, what, is_asked_for=is_named) for fix in chosen_fixes),
         *(partial(_by_strategy, base, strategy) for strategy in chosen_strategies),
     ]
     with ThreadPoolExecutor(max(jobs, 1)) as pool:
