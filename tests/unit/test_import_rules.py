@@ -71,7 +71,7 @@ ALLOWED = {
     "inference": {"analysis", "errors"},
     "check": {"_version", "analysis", "detectors", "errors", "remedies", "report"},
     "probe": {"_version", "analysis", "check", "errors", "remedies", "report"},
-    "difference": {"analysis", "errors", "report"},
+    "difference": {"analysis", "charts", "errors", "html_page", "inference", "report"},
     "cli": {
         "_version",
         "analysis",
