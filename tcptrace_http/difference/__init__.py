@@ -5,6 +5,7 @@
     difference = tcptrace_http.diff("slow.pcapng", "modelled.toml")
     difference.causes        # what the critical paths of both spent on each cause, and the difference
     difference.transactions  # aligned transactions with their elapsed times
+    difference.plot.causes()  # from the left side's time to the right one's, as a chart
     print(difference.text())
 
 Differences are left less right: how much longer the left side took.
@@ -26,6 +27,7 @@ from tcptrace_http.difference.stalls import named_stalls
 from tcptrace_http.errors import UnknownName
 
 if TYPE_CHECKING:
+    from tcptrace_http.difference.plots import DifferencePlots
     from tcptrace_http.difference.side import Source
 
 __all__ = ["Difference", "Divergence", "Side", "diff"]
@@ -77,6 +79,16 @@ class Difference:
 
     def _elapsed(self, column: str) -> int:
         return int(self.aligned_retrievals[column].to_physical().sum())
+
+    @property
+    def plot(self) -> DifferencePlots:
+        """The charts: ``difference.plot.causes()``, ``.transactions()``, ``.sequence()``.
+
+        :raises MissingExtra: Altair is not installed.
+        """
+        from tcptrace_http.difference.plots import DifferencePlots
+
+        return DifferencePlots(self)
 
     def text(self, *, width: int = 80) -> str:
         """What differs and why, for a reader."""

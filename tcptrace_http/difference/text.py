@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from tcptrace_http.difference.words import cause_words, explanation, headline, model_words, signed
+from tcptrace_http.difference.summary import (
+    Line,
+    cause_lines,
+    model_failures,
+    model_means,
+    transactions_by_difference,
+)
+from tcptrace_http.difference.words import explanation, headline, model_words, signed
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
 from tcptrace_http.report.quantity import counted, duration
 
@@ -18,8 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["rendered"]
 
-#: Causes of less than this part of the differences are told together.
-_SHARE_MIN: Final = 0.005
 #: The transactions that differ most, and those of one side that are named.
 _TRANSACTIONS_SHOWN: Final = 10
 _ONE_SIDED_SHOWN: Final = 5
@@ -90,22 +95,15 @@ def _told(difference: Difference, width: int) -> list[str]:
 
 def _causes(difference: Difference, width: int) -> list[str]:
     """The causes, and their sums, which are the elapsed times."""
-    causes = difference.causes.with_columns(pl.col("left", "right", "difference").to_physical())
-    if causes.is_empty():
+    lines = cause_lines(difference)
+    if not lines:
         return []
-    least = _SHARE_MIN * max(abs(value) for value in causes["difference"].to_list())
-    great = pl.col("difference").abs() > least
-    rows = [_times(cause_words(row["cause"]), row) for row in causes.filter(great).iter_rows(named=True)]
-    small = causes.filter(~great)
-    if not small.is_empty():
-        sums = small.select(pl.col("left", "right", "difference").sum()).row(0, named=True)
-        rows.append(_times(f"{small.height} {'more, nearly alike' if rows else 'causes, alike'}", sums))
-    total = {"left": difference.left_ns, "right": difference.right_ns, "difference": difference.difference_ns}
-    return grid(_CAUSES, [*rows, _times("elapsed", total)], width)
+    total = Line("elapsed", difference.left_ns, difference.right_ns)
+    return grid(_CAUSES, [_times(line) for line in (*lines, total)], width)
 
 
-def _times(name: str, row: dict[str, Any]) -> Sequence[str]:
-    return name, duration(row["left"]), duration(row["right"]), signed(row["difference"])
+def _times(line: Line) -> Sequence[str]:
+    return line.name, duration(line.left_ns), duration(line.right_ns), signed(line.difference_ns)
 
 
 def _stalls(difference: Difference, width: int) -> list[str]:
@@ -124,26 +122,15 @@ def _stalls(difference: Difference, width: int) -> list[str]:
 
 def _transactions(difference: Difference, width: int) -> list[str]:
     """The aligned transactions that differ most, with the cause of most of that."""
-    size = pl.col("difference").abs()
-    aligned = difference.transactions.drop_nulls(["left_flow", "right_flow"]).filter(size > pl.duration())
-    if aligned.is_empty():
+    aligned = transactions_by_difference(difference).drop_nulls(["left_flow", "right_flow"])
+    differing = aligned.filter(pl.col("difference") != 0)
+    if differing.is_empty():
         return []
-    most = (
-        difference.transaction_causes.sort(size, descending=True, maintain_order=True)
-        .group_by("pair", maintain_order=True)
-        .first()
-        .select("pair", "cause")
-    )
-    worst = (
-        aligned.sort(size, descending=True, maintain_order=True)
-        .head(_TRANSACTIONS_SHOWN)
-        .join(most, on="pair", how="left", maintain_order="left")
-        .with_columns(pl.col("left_elapsed", "right_elapsed", "difference").to_physical())
-    )
+    worst = differing.head(_TRANSACTIONS_SHOWN)
     rows = [_transaction(row) for row in worst.iter_rows(named=True)]
     lines = grid(_TRANSACTIONS, rows, width)
-    if aligned.height > worst.height:
-        lines.append(f"({aligned.height - worst.height:,} more transactions differ)")
+    if differing.height > worst.height:
+        lines.append(f"({differing.height - worst.height:,} more transactions differ)")
     return lines
 
 
@@ -205,12 +192,6 @@ def _bullet(words: str, width: int) -> list[str]:
 
 def _residuals(difference: Difference, width: int) -> list[str]:
     """The analytic models whose assumptions hold, as means; else why none is shown."""
-    times = pl.col("predicted", "elapsed", "residual")
-    holding = (
-        difference.residuals.filter(pl.col("fails").is_null())
-        .group_by("model", "side", maintain_order=True)
-        .agg(pl.len().alias("count"), times.to_physical().mean().round().cast(pl.Int64))
-    )
     rows = [
         (
             row["model"],
@@ -220,11 +201,9 @@ def _residuals(difference: Difference, width: int) -> list[str]:
             duration(row["elapsed"]),
             signed(row["residual"]),
         )
-        for row in holding.sort("model", "side").iter_rows(named=True)
+        for row in model_means(difference).iter_rows(named=True)
     ]
-    failing = difference.residuals.drop_nulls("fails")
-    reasons = failing.group_by("side", "fails").agg(pl.col("pair").n_unique()).sort("side", "fails").rows()
     lines = grid(_RESIDUALS, rows, width) if rows else []
-    for side, reason, count in reasons:
+    for side, reason, count in model_failures(difference):
         lines += _wrapped(f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}.", width)
     return lines

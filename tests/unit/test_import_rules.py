@@ -95,7 +95,7 @@ ALLOWED_TO_THE_SIMULATOR = {"trace", "schema", "errors", "_version", "html_page"
 # External package -> the only part that may import it.
 CONFINED = {
     "click": {"cli"},
-    "altair": {"charts", "cli", "report"},
+    "altair": {"charts", "cli", "difference", "report"},
     "scapy": set(),
     "dpkt": set(),
     "rich": set(),
