@@ -26,6 +26,7 @@ ALLOWED = {
     "errors": set(),
     "trace": {"errors", "schema", "_native", "_version"},
     "_version": set(),
+    "__main__": {"cli"},
     "analysed": {"trace"},
     "filled": set(),
     "html_page": set(),
