@@ -231,7 +231,7 @@ def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
     held: dict[str, Any] = {}
     if match.off > _NEAR:
         # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
-        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF})
+        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
         each = [
             (held, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held)))
             for way in ways
