@@ -28,6 +28,7 @@ from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.processing import processing_times
 from tcptrace_http.inference.queue import queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
+from tcptrace_http.inference.requests import Split, split_figure, splits, with_nagle, with_splits
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
@@ -100,6 +101,7 @@ class _Parts:
     window: Figure
     of_server: Options
     of_client: Options
+    splits: dict[tuple[int, int], Split]
     #: The phase of the client's heartbeat, where runs told it.
     phase: Figure | None = None
 
@@ -111,7 +113,8 @@ class _Parts:
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
-        return server, client, [*of_server, *of_client, *of_delays]
+        client, nagle = with_nagle(client, self.splits)
+        return server, client, [*of_server, *of_client, *of_delays, nagle]
 
     def parse(self, strategy: Strategy) -> Figure:
         plans = [strategy.visits(page)[0].plan for page in self.pages]
@@ -123,7 +126,7 @@ class _Parts:
         last = 0
         for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
             visit = strategy.visits(page)[0]
-            plan = replace(visit.plan, keeps_connections=is_kept)
+            plan = with_splits(replace(visit.plan, keeps_connections=is_kept), len(made), self.splits)
             made.append(replace(visit, plan=plan, think=max(visited.start - last, 0) if made else None))
             last = visited.end
         return tuple(made)
@@ -207,6 +210,7 @@ def _infer(what: Observed) -> Inference:
         window=initial_window(what, bits),
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
+        splits=splits(what),
     )
     choice, writes, chosen = _chosen(parts)
     parts = _with_phase(parts, choice, writes)
@@ -216,7 +220,7 @@ def _infer(what: Observed) -> Inference:
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss),
         *(*chosen, _window_of(parts.window, server), *knobs, *of_ends),
         ack_delay(what, parts.reactions()),
-        *(parts.parse(choice.strategy), *times),
+        *(parts.parse(choice.strategy), split_figure(what, parts.splits), *times),
     )
     changed = {
         name: getattr(server, name) for name in KNOBS if getattr(server, name) != getattr(choice.server, name)

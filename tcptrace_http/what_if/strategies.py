@@ -111,7 +111,12 @@ def _place(scenario: Scenario) -> str:
 def _with_habits(browser: Browser, made: list[Scenario]) -> Browser:
     """The strategy's browser, with all visits and with what else the captured one does."""
     fetching = made[0].browsers[0]
-    visits = tuple(chain.from_iterable(each.browsers[0].visits for each in made))
+    visits = tuple(
+        chain.from_iterable(
+            (replace(each.browsers[0].visits[0], think=captured.think), *each.browsers[0].visits[1:])
+            for captured, each in zip(browser.visits, made, strict=True)
+        )
+    )
     if any(visit.plan.keeps_connections for visit in browser.visits):
         visits = tuple(
             replace(visit, plan=replace(visit.plan, keeps_connections=visit.plan.persistent)) for visit in visits

@@ -153,8 +153,10 @@ def results(folder: Path, pairs: Iterable[tuple[str, str, str]] = PAIRS) -> Iter
 
 def table(found: Iterable[Result]) -> str:
     """A line a pair, in milliseconds."""
-    names = f"{'broken -> fixed':<66} {'fix':<24} {'n':>3}"
-    lines = [f"{names} {'measured':>19} {'modelled':>19} {'saved':>9} {'told':>9}"]
+    head = (
+        f"{'broken -> fixed':<66} {'fix':<24} {'n':>3} {'measured':>19} {'modelled':>19} {'saved':>9} {'told':>9}"
+    )
+    lines = [head]
     for each in found:
         ratio = f"{each.predicted / each.measured:6.2f}" if each.measured else "     -"
         verdict = ("" if each.is_good else "MISS") + ("" if each.is_above_noise else " (below noise)")
