@@ -16,15 +16,17 @@ from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import seen
 from tcptrace_http.inference.initial_window import initial_window
+from tcptrace_http.inference.keep_alive import max_requests
 from tcptrace_http.inference.knobs import KNOBS, knob
-from tcptrace_http.inference.loss import loss_rate
+from tcptrace_http.inference.loss import loss_rate, losses
 from tcptrace_http.inference.network import network_of
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.page import page_of
 from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.processing import processing_times
-from tcptrace_http.inference.queue import queue_bound
+from tcptrace_http.inference.queue import offered_of_capture, offered_of_run, queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
+from tcptrace_http.inference.replay import with_late_losses
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
@@ -33,11 +35,12 @@ from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
     from reference_sim.page import Page
-    from reference_sim.scenario import Scenario
+    from reference_sim.scenario import KeepAlive, Scenario, Server
     from reference_sim.stack import IdleRestart, Stack
-    from reference_sim.topology import Network
+    from reference_sim.topology import Network, Queue
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
+    from tcptrace_http.inference.loss import Lost
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.stacks import Options
     from tcptrace_http.inference.synthesis import Match
@@ -90,10 +93,12 @@ class _Parts:
 
     seen: Observed
     page: Page
-    network: Network
+    lost: tuple[Lost, ...]
+    queue: Queue
     rate: int | None
     propagation: int
     window: Figure
+    most_requests: Figure
     of_server: Options
     of_client: Options
     #: The phase of the client's heartbeat, where runs told it.
@@ -108,6 +113,19 @@ class _Parts:
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, phase = with_phase(client, self.seen, self.reactions(), told=self.phase)
         return server, client, [*of_server, *of_client, phase]
+
+    @property
+    def network(self) -> Network:
+        return network_of(
+            self.seen, rate=self.rate, propagation=self.propagation, lost=self.lost, queue=self.queue
+        )
+
+    def keep_alive(self, server: Server) -> KeepAlive | None:
+        """How the server keeps connections that its strategy has it keep."""
+        most = self.most_requests.value
+        return server.keep_alive and replace(
+            server.keep_alive, max_requests=most if isinstance(most, int) else None
+        )
 
     def parse(self, strategy: Strategy) -> Figure:
         plan = strategy.visits(self.page)[0].plan
@@ -137,6 +155,7 @@ class _Parts:
             product=self.seen.server_software or server.product,
             min_head_bytes=heads,
             writes=server.writes if writes is None else writes,
+            keep_alive=self.keep_alive(server),
         )
         return replace(
             made,
@@ -163,31 +182,32 @@ def _infer(what: Observed) -> Inference:
     if rate.is_assumed and bits is not None:
         way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
-    queue, loss = queue_bound(what, bits), loss_rate(what)
+    lost = losses(what)
     times = processing_times(what, bits, delay)
     parts = _Parts(
         seen=what,
         page=page_of(what, times),
-        network=network_of(
-            rate=bits,
-            propagation=delay,
-            # What a full queue drops is not lost by chance as well.
-            loss=loss.value if isinstance(loss.value, float) and queue.value is None else 0.0,
-            queue=ByteQueue(limit=queue.value) if isinstance(queue.value, int) else Unlimited(),
-        ),
+        lost=lost,
+        queue=Unlimited(),
         rate=bits,
         propagation=delay,
         window=initial_window(what, bits),
+        most_requests=max_requests(what),
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
     )
     choice, writes, chosen = _chosen(parts)
+    late = _with_late_losses(parts, choice, writes)
+    if late.lost != lost:
+        parts = late
+        choice, writes, chosen = _chosen(parts)
     parts = _with_phase(parts, choice, writes)
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, choice, writes)
+    parts, queue = _with_queue(parts, choice, writes)
     figures = (
-        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss),
-        *(*chosen, _window_of(parts.window, server), *knobs, *of_ends),
+        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, late.lost)),
+        *(*chosen, _window_of(parts.window, server), *knobs, parts.most_requests, *of_ends),
         ack_delay(what, parts.reactions()),
         *(parts.parse(choice.strategy), *times),
     )
@@ -214,6 +234,30 @@ def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
     best = replace(match.best, server=replace(match.best.server, **held))
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
     return best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
+
+
+def _with_late_losses(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:
+    """With the losses that only runs tell."""
+    lost = with_late_losses(
+        parts.seen, parts.lost, lambda lost: replace(parts, lost=lost).scenario(choice, writes=writes)
+    )
+    return replace(parts, lost=lost)
+
+
+def _with_queue(parts: _Parts, choice: _Choice, writes: Writes) -> tuple[_Parts, Figure]:
+    """With the queue's bound in place of what it dropped, if the run is no further off then."""
+    what = parts.seen
+    if what.is_near_client:
+        offered = offered_of_run(parts.scenario(choice, writes=writes), parts.lost, sorted(what.by_flow))
+    else:
+        offered = offered_of_capture(what, parts.lost)
+    bound = queue_bound(offered, parts.rate)
+    if not isinstance(bound.figure.value, int):
+        return parts, bound.figure
+    kept = tuple(each for each in parts.lost if each not in bound.dropped)
+    bounded = replace(parts, lost=kept, queue=ByteQueue(limit=bound.figure.value))
+    match = nearest_run(what, (bounded, parts), lambda each: each.scenario(choice, writes=writes))
+    return match.best, bound.figure
 
 
 def _with_phase(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:

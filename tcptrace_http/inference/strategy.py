@@ -95,6 +95,6 @@ def _can_show(row: Strategy, shown: Signs) -> bool:
         return False
     if not shown.is_pipelined and row.pipelining > 1 and max(shown.requests) >= _REQUESTS:
         return False
-    if row.connections is not None and row.persistent and len(shown.requests) > row.connections:
+    if row.connections is not None and row.persistent and shown.at_once > row.connections:
         return False
     return not row.persistent or row.closes_with_last == shown.closes_with_last
