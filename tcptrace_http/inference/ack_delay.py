@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["ack_delay", "heartbeat_period", "phase_of_runs", "with_phase"]
+__all__ = ["ack_delay", "beating_later", "heartbeat_period", "phase_of_runs", "with_phase"]
 
 _NAME: Final = "client.ack_delay"
 _PHASE: Final = "client.heartbeat_phase"
@@ -95,6 +95,14 @@ def with_phase(
         how=f"where most of {len(found)} delayed ACKs are, modulo the preset's period, from the first packet on",
     )
     return _at_phase(stack, delay, phase), figure
+
+
+def beating_later(stack: Stack, offset: int) -> Stack:
+    """The stack with its heartbeat, if it has one, so much later."""
+    delay = stack.acks.delay
+    if not isinstance(delay, Heartbeat):
+        return stack
+    return _at_phase(stack, delay, (nanoseconds(delay.phase) + offset) % nanoseconds(delay.period))
 
 
 def _at_phase(stack: Stack, delay: Heartbeat, phase: int) -> Stack:

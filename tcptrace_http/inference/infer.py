@@ -1,4 +1,7 @@
-"""From an analysis to a scenario that runs: each quantity by its own estimator, then put together."""
+"""From an analysis to a scenario that runs: each quantity by its own estimator, then put together.
+
+A session is one browser's visits, with the pauses between them as they were captured.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +15,33 @@ from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
-from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase_of_runs, with_phase
+from tcptrace_http.inference.ack_delay import ack_delay, beating_later, heartbeat_period, phase_of_runs, with_phase
 from tcptrace_http.inference.client_clock import reactions
-from tcptrace_http.inference.figure import seen
+from tcptrace_http.inference.figure import assumed, seen
 from tcptrace_http.inference.initial_window import initial_window
 from tcptrace_http.inference.keep_alive import max_requests
 from tcptrace_http.inference.knobs import KNOBS, knob
 from tcptrace_http.inference.loss import loss_rate, losses
 from tcptrace_http.inference.network import network_of
 from tcptrace_http.inference.observed import observed
-from tcptrace_http.inference.page import page_of
+from tcptrace_http.inference.page import pages_of
 from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.processing import processing_times
 from tcptrace_http.inference.queue import offered_of_capture, offered_of_run, queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.replay import with_late_losses
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
+from tcptrace_http.inference.server_clock import clock_offsets
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.synthesis import nearest_run
 from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from reference_sim.page import Page
+    from reference_sim.plan import Visit
     from reference_sim.scenario import KeepAlive, Scenario, Server
     from reference_sim.stack import IdleRestart, Stack
     from reference_sim.topology import Network, Queue
@@ -51,13 +58,15 @@ __all__ = ["Inference", "infer"]
 _ALL_AT_ONCE: Final = 100
 # A run whose packets are no further off on average, as a part of the page time, explains the capture.
 _NEAR: Final = 0.01
+# A run that is no further off is the capture, but for rounding: there is nothing to refine.
+_EXACT: Final = 2e-4
 # So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
 _PHASES: Final = 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inference:
-    """A scenario that retells a captured retrieval, and where each figure of it is from."""
+    """A scenario that retells a captured retrieval or session, and where each figure of it is from."""
 
     scenario: Scenario
     figures: tuple[Figure, ...]
@@ -88,11 +97,22 @@ class _Choice:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    """What runs told, how far the nearest one is off, and the figures of that."""
+
+    choice: _Choice
+    writes: Writes
+    off: float
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class _Parts:
     """What was measured, before any run."""
 
     seen: Observed
-    page: Page
+    #: The server's time for each response.
+    times: tuple[Figure, ...]
     lost: tuple[Lost, ...]
     queue: Queue
     rate: int | None
@@ -103,6 +123,12 @@ class _Parts:
     of_client: Options
     #: The phase of the client's heartbeat, where runs told it.
     phase: Figure | None = None
+    #: What the hosts' clocks show, past a whole tick, when the client begins.
+    clock: int = 0
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        return pages_of(self.seen, self.times)
 
     def reactions(self) -> dict[int, int]:
         return reactions(self.seen, self.rate, self.propagation)
@@ -128,18 +154,37 @@ class _Parts:
         )
 
     def parse(self, strategy: Strategy) -> Figure:
-        plan = strategy.visits(self.page)[0].plan
-        return parse_time(self.seen, self.page, plan, self.rate, self.propagation)
+        plans = [strategy.visits(page)[0].plan for page in self.pages]
+        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation)
+
+    def visits(self, strategy: Strategy) -> tuple[Visit, ...]:
+        """The pages by this strategy, with the pauses that were between them."""
+        made: list[Visit] = []
+        last = 0
+        for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
+            visit = strategy.visits(page)[0]
+            plan = replace(visit.plan, keeps_connections=is_kept)
+            made.append(replace(visit, plan=plan, think=max(visited.start - last, 0) if made else None))
+            last = visited.end
+        return tuple(made)
+
+    def _kept(self) -> list[bool]:
+        """Of each visit, whether a later one went on with a connection that it or one before it had."""
+        used = [{exchange.flow for exchange in visit.exchanges} for visit in self.seen.visits]
+        return [
+            any(not flows.isdisjoint(later) for flows in used[: number + 1] for later in used[number + 1 :])
+            for number in range(len(used))
+        ]
 
     def scenario(self, choice: _Choice, *, writes: Writes | None = None, **knobs: object) -> Scenario:
-        """One retrieval by this choice; ``knobs`` are of the server's stack."""
+        """The session by this choice; ``knobs`` are of the server's stack."""
         parse = self.parse(choice.strategy).value
         server_stack, client_stack, _ = self.stacks(choice)
         if knobs:
             server_stack = replace(server_stack, name=f"{server_stack.name}-changed", **knobs)  # type: ignore[arg-type]
         made = retrieval_scenario(
             strategy=choice.strategy,
-            page=self.page,
+            page=self.pages[0],
             network=self.network,
             client_stack=client_stack,
             server_stack=server_stack,
@@ -160,19 +205,29 @@ class _Parts:
         return replace(
             made,
             servers=(server,),
-            browsers=tuple(replace(browser, min_request_bytes=requests) for browser in made.browsers),
+            browsers=tuple(
+                replace(
+                    browser,
+                    visits=self.visits(choice.strategy),
+                    min_request_bytes=requests,
+                    start=self.clock,
+                    stack=beating_later(browser.stack, self.clock),
+                )
+                for browser in made.browsers
+            ),
         )
 
 
-def infer(analysis: Analysis, *, retrieval: int | None = None) -> Inference:
+def infer(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Inference:
     """The scenario of one retrieval of a capture; by default of the one with most transactions.
 
-    ``analysis`` should have the tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`, else
-    the capture is read again for them.
+    ``session``: of all that its client retrieved from its server, one visit after the other. ``analysis``
+    should have the tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`, else the capture is
+    read again for them.
 
     :raises ScenarioError: no retrieval was captured, or none of this number.
     """
-    return _infer(observed(analysis, retrieval=retrieval))
+    return _infer(observed(analysis, retrieval=retrieval, session=session))
 
 
 def _infer(what: Observed) -> Inference:
@@ -182,11 +237,10 @@ def _infer(what: Observed) -> Inference:
     if rate.is_assumed and bits is not None:
         way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
-    lost = losses(what)
-    times = processing_times(what, bits, delay)
+    lost = losses(what, reactions(what, bits, delay))
     parts = _Parts(
         seen=what,
-        page=page_of(what, times),
+        times=processing_times(what, bits, delay),
         lost=lost,
         queue=Unlimited(),
         rate=bits,
@@ -196,20 +250,20 @@ def _infer(what: Observed) -> Inference:
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
     )
-    choice, writes, chosen = _chosen(parts)
-    late = _with_late_losses(parts, choice, writes)
-    if late.lost != lost:
-        parts = late
-        choice, writes, chosen = _chosen(parts)
+    found = _chosen(parts)
+    for other in (_with_clock, _with_times, _with_late_losses, _with_clock):
+        parts, found = _refined(parts, found, other)
+    choice, writes, chosen = found.choice, found.writes, found.figures
     parts = _with_phase(parts, choice, writes)
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, choice, writes)
-    parts, queue = _with_queue(parts, choice, writes)
+    lost = parts.lost
+    parts, queue = _with_queue(parts, choice, writes, server)
     figures = (
-        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, late.lost)),
+        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, lost)),
         *(*chosen, _window_of(parts.window, server), *knobs, parts.most_requests, *of_ends),
         ack_delay(what, parts.reactions()),
-        *(parts.parse(choice.strategy), *times),
+        *(parts.parse(choice.strategy), *parts.times),
     )
     changed = {
         name: getattr(server, name) for name in KNOBS if getattr(server, name) != getattr(choice.server, name)
@@ -217,7 +271,18 @@ def _infer(what: Observed) -> Inference:
     return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
 
 
-def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
+def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _Parts]) -> tuple[_Parts, _Found]:
+    """What is found with parts that are refined, if a run is off and the refined one is nearer."""
+    if found.off <= _EXACT:
+        return parts, found
+    refined = refine(parts, found)
+    if refined == parts:
+        return parts, found
+    better = _chosen(refined)
+    return (refined, better) if better.off < found.off else (parts, found)
+
+
+def _chosen(parts: _Parts) -> _Found:
     """Strategy, presets and way of writing whose run is nearest to the capture."""
     ways = ways_of_writing(parts.seen)
     match = nearest_run(parts.seen, _choices(parts), parts.scenario)
@@ -233,22 +298,49 @@ def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
         held, match = min(each, key=lambda pair: pair[1].off)
     best = replace(match.best, server=replace(match.best.server, **held))
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
-    return best, written.best, [*_choice_figures(parts, match), writes_figure(parts.seen, written)]
+    figures = (*_choice_figures(parts, match), writes_figure(parts.seen, written))
+    return _Found(choice=best, writes=written.best, off=written.off, figures=figures)
 
 
-def _with_late_losses(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:
+def _with_late_losses(parts: _Parts, found: _Found) -> _Parts:
     """With the losses that only runs tell."""
-    lost = with_late_losses(
-        parts.seen, parts.lost, lambda lost: replace(parts, lost=lost).scenario(choice, writes=writes)
+
+    def scenario_of(lost: tuple[Lost, ...]) -> Scenario:
+        return replace(parts, lost=lost).scenario(found.choice, writes=found.writes)
+
+    return replace(parts, lost=with_late_losses(parts.seen, parts.lost, scenario_of))
+
+
+def _with_times(parts: _Parts, found: _Found) -> _Parts:
+    """With the server's times for pipelined requests counted from the response before."""
+    times = processing_times(parts.seen, parts.rate, parts.propagation, from_the_one_before=True)
+    return _nearer(parts, [replace(parts, times=times)], found)
+
+
+def _with_clock(parts: _Parts, found: _Found) -> _Parts:
+    """With the ticks of the server's clock where timeouts show them."""
+    offsets = clock_offsets(parts.seen, found.choice.server, parts.rate, parts.propagation)
+    return _nearer(parts, [replace(parts, clock=offset) for offset in offsets], found)
+
+
+def _nearer(parts: _Parts, others: list[_Parts], found: _Found) -> _Parts:
+    """Those of the parts whose run is nearest."""
+    match = nearest_run(
+        parts.seen, (parts, *others), lambda each: each.scenario(found.choice, writes=found.writes)
     )
-    return replace(parts, lost=lost)
+    return match.best
 
 
-def _with_queue(parts: _Parts, choice: _Choice, writes: Writes) -> tuple[_Parts, Figure]:
-    """With the queue's bound in place of what it dropped, if the run is no further off then."""
+def _with_queue(parts: _Parts, choice: _Choice, writes: Writes, server: Stack) -> tuple[_Parts, Figure]:
+    """With the queue's bound in place of what it dropped, if a run tells the capture with it."""
     what = parts.seen
+    knobs = {name: getattr(server, name) for name in KNOBS}
+
+    def scenario_of(each: _Parts) -> Scenario:
+        return each.scenario(choice, writes=writes, **knobs)
+
     if what.is_near_client:
-        offered = offered_of_run(parts.scenario(choice, writes=writes), parts.lost, sorted(what.by_flow))
+        offered = offered_of_run(scenario_of(parts), parts.lost, sorted(what.by_flow))
     else:
         offered = offered_of_capture(what, parts.lost)
     bound = queue_bound(offered, parts.rate)
@@ -256,7 +348,10 @@ def _with_queue(parts: _Parts, choice: _Choice, writes: Writes) -> tuple[_Parts,
         return parts, bound.figure
     kept = tuple(each for each in parts.lost if each not in bound.dropped)
     bounded = replace(parts, lost=kept, queue=ByteQueue(limit=bound.figure.value))
-    match = nearest_run(what, (bounded, parts), lambda each: each.scenario(choice, writes=writes))
+    match = nearest_run(what, (bounded, parts), scenario_of)
+    if match.off > _NEAR and what.is_near_client:
+        reason = "packets were lost, but no run tells when, and so not what waited then: without bound"
+        return parts, assumed(bound.figure.name, None, unit="B", reason=reason)
     return match.best, bound.figure
 
 

@@ -32,6 +32,8 @@ __all__ = ["Lost", "loss_rate", "losses", "segments_of"]
 _NAME: Final = "path.loss"
 # The 95 % interval of Wilson 1927 for a part of so many.
 _Z: Final = 1.96
+# Rates and paths are known to microseconds: an ACK is too soon only if it is so by more.
+_CLOCK: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,11 @@ class Lost:
     place: int | None = None
 
 
-def losses(observed: Observed) -> tuple[Lost, ...]:
-    """The packets of both ends that the capture shows to be lost, flow by flow."""
+def losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
+    """The packets of both ends that the capture shows to be lost, flow by flow.
+
+    ``seen_at``: by the frames of the server's packets, when what they made the client do could be seen.
+    """
     found: list[Lost] = []
     for flow, packets in observed.by_flow.items():
         for to_client in (True, False):
@@ -58,7 +63,7 @@ def losses(observed: Observed) -> tuple[Lost, ...]:
                 found += _holes(flow, data)
             else:
                 acks = [packet for packet in packets if packet.to_client is not to_client]
-                found += _sent_again(observed, flow, data, acks)
+                found += _sent_again(observed, flow, data, acks, seen_at)
         found += _opening(observed, flow, packets)
     return tuple(found)
 
@@ -105,7 +110,9 @@ def _holes(flow: int, data: list[Packet]) -> list[Lost]:
     return found
 
 
-def _sent_again(observed: Observed, flow: int, data: list[Packet], acks: list[Packet]) -> list[Lost]:
+def _sent_again(
+    observed: Observed, flow: int, data: list[Packet], acks: list[Packet], seen_at: dict[int, int]
+) -> list[Lost]:
     """What had to be sent again, as seen before the place of loss."""
     far = observed.server_path if observed.is_near_client else observed.client_path
     latest: dict[int, Packet] = {}
@@ -117,7 +124,9 @@ def _sent_again(observed: Observed, flow: int, data: list[Packet], acks: list[Pa
         latest[packet.seq] = packet
         if packet.is_resent and before is None:
             before = next((p for p in latest.values() if p.seq < packet.end and packet.seq < p.end), None)
-        if packet.is_resent and before is not None and not _was_there(packet, data, acks, far):
+        # Before the slowest link, it has a queue to pass.
+        until = packet.time + far if observed.is_near_client else seen_at.get(packet.frame, packet.time + far)
+        if packet.is_resent and before is not None and not _was_there(packet, data, acks, until - _CLOCK):
             found.append(Lost(flow, packet.to_client, packet.seq, packet.frame, before.place))
     side = "server" if data and data[0].to_client else "client"
     in_vain = int(observed.flows[flow].get(f"{side}_unnecessary_retransmissions") or 0)
@@ -125,14 +134,14 @@ def _sent_again(observed: Observed, flow: int, data: list[Packet], acks: list[Pa
     return found[: max(again - in_vain, 0)]
 
 
-def _was_there(again: Packet, data: list[Packet], acks: list[Packet], far: int) -> bool:
-    """Whether the receiver had what was sent again before it came."""
+def _was_there(again: Packet, data: list[Packet], acks: list[Packet], until: int) -> bool:
+    """Whether the receiver had what was sent again before ``until``, when an ACK made by it can be seen."""
     highest = 1
     #: The end of what was sent when the receiver last showed that something came out of order.
     recovery = 0
     for ack in acks:
         if ack.ack > again.seq:
-            return ack.time < again.time + far or (highest < again.seq and highest < recovery)
+            return ack.time < until or (highest < again.seq and highest < recovery)
         if ack.ack > highest:
             highest = ack.ack
         elif ack.ack == highest and not ack.payload and not ack.flags & SYN:

@@ -29,6 +29,8 @@ _LATE: Final = 20_000_000
 _BETTER: Final = 0.9
 # So many losses are looked for; each is a run or two.
 _MOST: Final = 24
+# Of what parts first, so many packets are tried each time.
+_FIRST: Final = 2
 
 
 def with_late_losses(
@@ -36,15 +38,16 @@ def with_late_losses(
 ) -> tuple[Lost, ...]:
     """The losses, with those that make the run nearer to the capture."""
     captured = timeline_of_capture(observed)
+    elapsed = observed.elapsed // len(observed.visits)
     run = timeline_of_run(scenario_of(lost))
-    off = distance(captured, run, observed.elapsed)
+    off = distance(captured, run, elapsed)
     for _ in range(_MOST):
         if off <= _NEAR:
             break
         tried = []
-        for candidate in _candidates(observed, run, lost):
+        for candidate in _candidates(observed, captured, run, lost):
             other = timeline_of_run(scenario_of(candidate))
-            tried.append((distance(captured, other, observed.elapsed), candidate, other))
+            tried.append((distance(captured, other, elapsed), candidate, other))
         nearest = min(tried, key=lambda each: each[0], default=None)
         if nearest is None or nearest[0] > off * _BETTER:
             break
@@ -52,30 +55,33 @@ def with_late_losses(
     return lost
 
 
-def _candidates(observed: Observed, run: Timeline, lost: tuple[Lost, ...]) -> list[tuple[Lost, ...]]:
+def _candidates(
+    observed: Observed, captured: Timeline, run: Timeline, lost: tuple[Lost, ...]
+) -> list[tuple[Lost, ...]]:
     """The losses with one more where the capture first is late, or without one where the run first is."""
     late: list[tuple[int, Lost]] = []
     early: list[tuple[int, int, int, bool]] = []
-    first = observed.packets[0].time
-    for (flow, packets), pairs in zip(sorted(observed.by_flow.items()), run, strict=False):
+    with_data = (
+        [packet for packet in packets if packet.payload] for _, packets in sorted(observed.by_flow.items())
+    )
+    for packets, times, made in zip(filter(None, with_data), captured, run, strict=False):
         for to_client in (True, False):
-            seen = [packet for packet in packets if packet.payload and packet.to_client is to_client]
-            made = [pair for pair in pairs if pair[2] is to_client]
-            for packet, (time, _, _) in zip(seen, made, strict=False):
-                if packet.time - first > time + _LATE:
-                    late.append((packet.time, Lost(flow, to_client, packet.seq, packet.frame)))
+            seen = [pair for pair in zip(packets, times, strict=True) if pair[0].to_client is to_client]
+            pairs = [pair for pair in made if pair[2] is to_client]
+            for (packet, (when, _, _)), (time, _, _) in zip(seen, pairs, strict=False):
+                if when > time + _LATE:
+                    late.append((packet.time, Lost(packet.flow, to_client, packet.seq, packet.frame)))
                     break
-                if time > packet.time - first + _LATE:
-                    early.append((packet.time, flow, packet.seq, to_client))
+                if time > when + _LATE:
+                    early.append((packet.time, packet.flow, packet.seq, to_client))
                     break
-    found = [(*lost, one) for _, one in sorted(late, key=lambda each: each[0])[:2]]
-    for _, flow, seq, to_client in sorted(early)[:1]:
+    found = [(*lost, one) for _, one in sorted(late, key=lambda each: each[0])[:_FIRST]]
+    for _, flow, seq, to_client in sorted(early)[:_FIRST]:
         of_flow = [
             each for each in lost if each.flow == flow and each.to_client is to_client and each.offset <= seq
         ]
         if of_flow:
             # The last one that can have made it late.
-            gone = max(of_flow, key=lambda each: each.offset)
-            place = lost.index(gone)
+            place = lost.index(max(of_flow, key=lambda each: each.offset))
             found.append((*lost[:place], *lost[place + 1 :]))
     return found
