@@ -26,19 +26,20 @@ from tcptrace_http.inference.network import network_of
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.page import pages_of
 from tcptrace_http.inference.parse import parse_time
-from tcptrace_http.inference.processing import processing_times
+from tcptrace_http.inference.processing import processing_times, with_times_of_runs
 from tcptrace_http.inference.queue import offered_of_capture, offered_of_run, queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.replay import with_late_losses
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.server_clock import clock_offsets
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
+from tcptrace_http.inference.steps import partings, stepwise
 from tcptrace_http.inference.strategy import signs, strategies_with
 from tcptrace_http.inference.synthesis import nearest_run
 from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from reference_sim.page import Page
     from reference_sim.plan import Visit
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.stacks import Options
     from tcptrace_http.inference.synthesis import Match
+    from tcptrace_http.inference.timeline import Timeline
 
 __all__ = ["Inference", "infer"]
 
@@ -62,6 +64,9 @@ _NEAR: Final = 0.01
 _EXACT: Final = 2e-4
 # So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
 _PHASES: Final = 20
+# Then it is moved by what run and capture part by first: so many packets are tried, so many times.
+_PARTED_FIRST: Final = 4
+_PHASE_STEPS: Final = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -237,7 +242,7 @@ def _infer(what: Observed) -> Inference:
     if rate.is_assumed and bits is not None:
         way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
-    lost = losses(what, reactions(what, bits, delay))
+    lost = losses(what, bits, delay)
     parts = _Parts(
         seen=what,
         times=processing_times(what, bits, delay),
@@ -251,10 +256,9 @@ def _infer(what: Observed) -> Inference:
         of_client=options(what, of_client=True),
     )
     found = _chosen(parts)
-    for other in (_with_clock, _with_times, _with_late_losses, _with_clock):
+    for other in (_with_clock, _with_times, _with_late_losses, _with_phase, _with_clock, _with_times):
         parts, found = _refined(parts, found, other)
     choice, writes, chosen = found.choice, found.writes, found.figures
-    parts = _with_phase(parts, choice, writes)
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, choice, writes)
     lost = parts.lost
@@ -290,12 +294,12 @@ def _chosen(parts: _Parts) -> _Found:
     if match.off > _NEAR:
         # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
         knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF})
-        each = [
-            (held, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held)))
-            for way in ways
-            for held in knobs
-        ]
-        held, match = min(each, key=lambda pair: pair[1].off)
+        each = [(way, held) for way in ways for held in knobs]
+        way, held = nearest_run(
+            parts.seen, each, lambda pair: parts.scenario(match.best, writes=pair[0], **pair[1])
+        ).best
+        other = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
+        held, match = (held, other) if other.off < match.off else ({}, match)
     best = replace(match.best, server=replace(match.best.server, **held))
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
     figures = (*_choice_figures(parts, match), writes_figure(parts.seen, written))
@@ -312,9 +316,12 @@ def _with_late_losses(parts: _Parts, found: _Found) -> _Parts:
 
 
 def _with_times(parts: _Parts, found: _Found) -> _Parts:
-    """With the server's times for pipelined requests counted from the response before."""
-    times = processing_times(parts.seen, parts.rate, parts.propagation, from_the_one_before=True)
-    return _nearer(parts, [replace(parts, times=times)], found)
+    """With those of the server's times that only runs tell."""
+
+    def scenario_of(times: tuple[Figure, ...]) -> Scenario:
+        return replace(parts, times=times).scenario(found.choice, writes=found.writes)
+
+    return replace(parts, times=with_times_of_runs(parts.seen, parts.times, scenario_of))
 
 
 def _with_clock(parts: _Parts, found: _Found) -> _Parts:
@@ -355,23 +362,26 @@ def _with_queue(parts: _Parts, choice: _Choice, writes: Writes, server: Stack) -
     return match.best, bound.figure
 
 
-def _with_phase(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:
+def _with_phase(parts: _Parts, found: _Found) -> _Parts:
     """With the phase of the client's heartbeat by runs, where its ACKs do not show what explains the capture."""
+    period = heartbeat_period(found.choice.client)
+    if period is None or found.off <= _NEAR:
+        return parts
 
     def at_phase(phase: int) -> _Parts:
         return replace(parts, phase=phase_of_runs(phase, 0.0, parts.seen))
 
-    period = heartbeat_period(choice.client)
-    own = nearest_run(parts.seen, [parts], lambda each: each.scenario(choice, writes=writes))
-    if period is None or own.off <= _NEAR:
-        return parts
-    step = period // _PHASES
-    match = nearest_run(
-        parts.seen, range(0, period, step), lambda phase: at_phase(phase).scenario(choice, writes=writes)
-    )
-    if match.off >= own.off:
-        return parts
-    return replace(parts, phase=phase_of_runs(match.best, match.confidence, parts.seen))
+    def scenario_of(phase: int) -> Scenario:
+        return at_phase(phase).scenario(found.choice, writes=found.writes)
+
+    def nexts(phase: int, run: Timeline) -> Iterator[int]:
+        # What a heartbeat let go on is off by as much as the heartbeat is.
+        return ((phase + late) % period for _, late in partings(parts.seen, run, by=0)[:_PARTED_FIRST])
+
+    coarse = nearest_run(parts.seen, range(0, period, period // _PHASES), scenario_of)
+    best = stepwise(parts.seen, coarse.best, nexts, scenario_of, most=_PHASE_STEPS)
+    match = nearest_run(parts.seen, (best,), scenario_of)
+    return replace(parts, phase=phase_of_runs(best, match.confidence, parts.seen))
 
 
 def _choices(parts: _Parts) -> list[_Choice]:

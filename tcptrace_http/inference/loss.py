@@ -19,6 +19,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.topology import LostSegment
+from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.observed import SYN
 
@@ -50,11 +51,22 @@ class Lost:
     place: int | None = None
 
 
-def losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
-    """The packets of both ends that the capture shows to be lost, flow by flow.
+def losses(observed: Observed, rate: int | None, propagation: int) -> tuple[Lost, ...]:
+    """The packets of both ends that the capture shows to be lost, flow by flow."""
+    found = _losses(observed, reactions(observed, rate, propagation, without=_sent_before(observed)))
+    if observed.is_near_client:
+        return found
+    while True:
+        # What was not lost took its place in the queue: what was sent again behind it had longer to wait.
+        gone = {each.place for each in found if each.place is not None}
+        fewer = _losses(observed, reactions(observed, rate, propagation, without=gone))
+        if len(fewer) >= len(found):
+            return found
+        found = fewer
 
-    ``seen_at``: by the frames of the server's packets, when what they made the client do could be seen.
-    """
+
+def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
+    """``seen_at``: by the frames of the server's packets, when what they made the client do could be seen."""
     found: list[Lost] = []
     for flow, packets in observed.by_flow.items():
         for to_client in (True, False):
@@ -66,6 +78,22 @@ def losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
                 found += _sent_again(observed, flow, data, acks, seen_at)
         found += _opening(observed, flow, packets)
     return tuple(found)
+
+
+def _sent_before(observed: Observed) -> set[int]:
+    """The places of the server's packets that were sent again later."""
+    found: set[int] = set()
+    for packets in observed.by_flow.values():
+        data = [packet for packet in packets if packet.to_client and packet.payload]
+        for again in data:
+            if again.is_resent:
+                found.update(packet.place for packet in _carrying(again, data))
+    return found
+
+
+def _carrying(again: Packet, data: list[Packet]) -> list[Packet]:
+    """The packets before this one that carried any of what it carries."""
+    return [p for p in data if p.place < again.place and p.seq < again.end and again.seq < p.end]
 
 
 def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) -> tuple[LostSegment, ...]:
@@ -115,23 +143,24 @@ def _sent_again(
 ) -> list[Lost]:
     """What had to be sent again, as seen before the place of loss."""
     far = observed.server_path if observed.is_near_client else observed.client_path
-    latest: dict[int, Packet] = {}
-    found = []
-    for packet in data:
-        if not packet.payload:
-            continue
-        before = latest.get(packet.seq)
-        latest[packet.seq] = packet
-        if packet.is_resent and before is None:
-            before = next((p for p in latest.values() if p.seq < packet.end and packet.seq < p.end), None)
+    with_data = [packet for packet in data if packet.payload]
+    gone: dict[int, Lost] = {}
+    again = [packet for packet in data if packet.is_resent]
+    needed = 0
+    for packet in again:
         # Before the slowest link, it has a queue to pass.
         until = packet.time + far if observed.is_near_client else seen_at.get(packet.frame, packet.time + far)
-        if packet.is_resent and before is not None and not _was_there(packet, data, acks, until - _CLOCK):
-            found.append(Lost(flow, packet.to_client, packet.seq, packet.frame, before.place))
+        if not packet.payload or _was_there(packet, data, acks, until - _CLOCK):
+            continue
+        needed += 1
+        for before in _carrying(packet, with_data):
+            lost = Lost(flow, packet.to_client, before.seq, packet.frame, before.place)
+            gone.setdefault(before.place, lost)
     side = "server" if data and data[0].to_client else "client"
     in_vain = int(observed.flows[flow].get(f"{side}_unnecessary_retransmissions") or 0)
-    again = sum(packet.is_resent and packet.payload > 0 for packet in data)
-    return found[: max(again - in_vain, 0)]
+    # What was not needed is told by reports, too, though not which it was.
+    doubted = max(in_vain - (len(again) - needed), 0)
+    return list(gone.values())[: max(len(gone) - doubted, 0)]
 
 
 def _was_there(again: Packet, data: list[Packet], acks: list[Packet], until: int) -> bool:

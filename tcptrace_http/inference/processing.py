@@ -1,103 +1,107 @@
 """The server's time for each response: from the end of the request to the first byte, less the path.
 
 Where packets of other flows came directly before, a queue may be part of that time, but no more than since
-the link was idle last. A pipelined request waits for the response before it: what is seen is the time from
-that one's end at most, and nothing where the window held that end back. These get the median of the others,
-within what their bounds leave, or by ``from_the_one_before`` the time from the response before: runs tell
-which of the two retells the capture.
+the link was idle last. A pipelined request waits for the response before it, and what is seen of its own time
+is what the window and that response leave. These get the median of the others, within what their bounds leave;
+runs tell more of them: where a response comes at another time than in the run, its time is changed by that.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.inference.client_clock import departures, sending_time
 from tcptrace_http.inference.figure import Figure, assumed, seen
+from tcptrace_http.inference.steps import partings, stepwise
 
 if TYPE_CHECKING:
-    from tcptrace_http.inference.observed import Exchange, Observed, Packet
+    from collections.abc import Callable, Iterator
 
-__all__ = ["processing_times"]
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.observed import Exchange, Observed, Packet
+    from tcptrace_http.inference.timeline import Timeline
+
+__all__ = ["processing_times", "with_times_of_runs"]
 
 _UNIT: Final = "ns"
 _ALONE: Final = 0.95
+_OF_RUNS: Final = "other data was on the path meanwhile: as the run has it that is nearest to the capture"
+# Times of run and capture differ by roundings, and by no more than this.
+_PARTED: Final = 50_000
+# So many times are changed, and so many of what parts first are tried each time.
+_STEPS: Final = 16
+_FIRST: Final = 2
 # A packet that comes no later behind another than this part more than it takes to send has queued behind it.
 _BEHIND: Final = 1.02
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """What the time can be; the same twice: nothing else is part of it."""
-
-    low: int
-    high: int
-    #: From the end of the response before, where that was still to be sent when the request came.
-    from_the_one_before: int | None = None
-
-    @property
-    def is_exact(self) -> bool:
-        return self.low == self.high and self.from_the_one_before is None
-
-
-def processing_times(
-    observed: Observed, rate: int | None, propagation: int, *, from_the_one_before: bool = False
-) -> tuple[Figure, ...]:
+def processing_times(observed: Observed, rate: int | None, propagation: int) -> tuple[Figure, ...]:
     """Nanoseconds for each exchange, in their order."""
     packets = {packet.frame: packet for packet in observed.packets}
     left = departures(observed, rate)
-    before = {(exchange.flow, exchange.index): exchange for exchange in observed.exchanges}
     found = []
     for exchange in observed.exchanges:
         elapsed = exchange.response_start - left[exchange.request_last_frame]
-        answer = packets[exchange.response_frame]
-        previous = before.get((exchange.flow, exchange.index - 1))
-        found.append(_bounds(observed, exchange, previous, answer, elapsed, rate, propagation))
-    exact = [bounds.high for bounds in found if bounds.is_exact]
-    usual = round(median(exact)) if exact else min((bounds.high for bounds in found), default=0)
+        found.append(_bounds(observed, exchange, packets[exchange.response_frame], elapsed, rate, propagation))
+    exact = [high for low, high in found if low == high]
+    usual = round(median(exact)) if exact else min((high for _, high in found), default=0)
     return tuple(
-        _figure(number, exchange, bounds, usual, by_the_one_before=from_the_one_before)
-        for number, (exchange, bounds) in enumerate(zip(observed.exchanges, found, strict=True))
+        _figure(number, exchange, low, high, usual)
+        for number, (exchange, (low, high)) in enumerate(zip(observed.exchanges, found, strict=True))
     )
 
 
-def _figure(number: int, exchange: Exchange, bounds: _Bounds, usual: int, *, by_the_one_before: bool) -> Figure:
+def with_times_of_runs(
+    observed: Observed, times: tuple[Figure, ...], scenario_of: Callable[[tuple[Figure, ...]], Scenario]
+) -> tuple[Figure, ...]:
+    """The times, those that are assumed as the runs that are nearest to the capture have them."""
+
+    def nexts(held: tuple[Figure, ...], run: Timeline) -> Iterator[tuple[Figure, ...]]:
+        return _with_another(observed, run, held)
+
+    return stepwise(observed, times, nexts, scenario_of, most=_STEPS)
+
+
+def _with_another(observed: Observed, run: Timeline, times: tuple[Figure, ...]) -> Iterator[tuple[Figure, ...]]:
+    """The times with one that is changed by what run and capture part first."""
+    for packet, late in [each for each in partings(observed, run, by=_PARTED) if each.packet.to_client][:_FIRST]:
+        for number, (exchange, figure) in enumerate(zip(observed.exchanges, times, strict=True)):
+            is_of_it = exchange.response_frame <= packet.frame <= exchange.response_last_frame
+            if figure.is_assumed and exchange.flow == packet.flow and is_of_it:
+                value, most = int(figure.value or 0) + late, int(figure.high or 0)
+                changed = replace(figure, value=min(max(value, 0), most), reason=_OF_RUNS)
+                if changed.value != figure.value:
+                    yield (*times[:number], changed, *times[number + 1 :])
+
+
+def _figure(number: int, exchange: Exchange, low: int, high: int, usual: int) -> Figure:
     name = f"objects[{number}].processing"
-    if bounds.is_exact:
+    if low == high:
         return seen(
             name,
-            bounds.high,
+            high,
             unit=_UNIT,
             confidence=_ALONE,
             frames=(exchange.request_frame, exchange.response_frame),
             how="end of the request to the first byte of the response, less the path",
         )
-    value = min(max(usual, bounds.low), bounds.high)
     reason = "other data was on the path meanwhile: as of the other responses"
-    if by_the_one_before and bounds.from_the_one_before is not None:
-        value = bounds.from_the_one_before
-        reason = "it waited for the response before: from that one's end"
-    return assumed(name, value, low=bounds.low, high=bounds.high, unit=_UNIT, reason=reason)
+    return assumed(name, min(max(usual, low), high), low=low, high=high, unit=_UNIT, reason=reason)
 
 
-def _bounds(  # noqa: PLR0913, PLR0917 -- what the time is between, and the path
-    observed: Observed,
-    exchange: Exchange,
-    previous: Exchange | None,
-    answer: Packet,
-    elapsed: int,
-    rate: int | None,
-    propagation: int,
-) -> _Bounds:
-    own = sending_time(answer.ip_bytes, rate) if observed.is_near_client else 0
-    most = max(elapsed - (propagation + own if observed.is_near_client else 0), 0)
-    if exchange.is_pipelined:
-        since = most if previous is None else exchange.response_start - previous.response_end - own
-        return _Bounds(0, most, from_the_one_before=min(max(since, 0), most))
+def _bounds(
+    observed: Observed, exchange: Exchange, answer: Packet, elapsed: int, rate: int | None, propagation: int
+) -> tuple[int, int]:
+    """The least and the most that it can be; the same twice: nothing else is part of it."""
     if not observed.is_near_client:
-        return _Bounds(most, most)
-    return _Bounds(max(most - _queued_at_most(observed, answer, rate), 0), most)
+        most = max(elapsed, 0)
+        return (0 if exchange.is_pipelined else most), most
+    most = max(elapsed - propagation - sending_time(answer.ip_bytes, rate), 0)
+    if exchange.is_pipelined:
+        return 0, most
+    return max(most - _queued_at_most(observed, answer, rate), 0), most
 
 
 def _queued_at_most(observed: Observed, answer: Packet, rate: int | None) -> int:
