@@ -67,13 +67,16 @@ def diff(
     r"""Compare two sides: where the time differs, split by cause, exactly.
 
     Each side is a capture (pcap or pcapng), or a scenario file (.toml), which is simulated and captured at its
-    client. Differences are left less right. Captures before and after a change of configuration can be compared
-    as well as a capture with a model.
+    client. One side may be the name of a strategy (simulate --list): it is simulated on the path, with the hosts
+    and the page that are inferred from the other side; the name "inferred" is that scenario as it is.
+    Differences are left less right. Captures before and after a change of configuration can be compared as well
+    as a capture with a model.
 
     \b
     Examples:
       tcptrace-http diff before.pcap after.pcap
       tcptrace-http diff measured.pcapng model.toml --retrieval 0
+      tcptrace-http diff measured.pcapng http11-pipelined
     """
     from tcptrace_http.difference import diff as compared
 

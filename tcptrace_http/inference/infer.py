@@ -15,7 +15,13 @@ from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
-from tcptrace_http.inference.ack_delay import ack_delay, beating_later, heartbeat_period, phase_of_runs, with_phase
+from tcptrace_http.inference.ack_delay import (
+    ack_delay,
+    beating_later,
+    heartbeat_period,
+    phase_of_runs,
+    with_delays,
+)
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import assumed, seen
 from tcptrace_http.inference.initial_window import initial_window
@@ -142,8 +148,8 @@ class _Parts:
         """Server's and client's stack with what their segments say, and the figures of that."""
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
-        client, phase = with_phase(client, self.seen, self.reactions(), told=self.phase)
-        return server, client, [*of_server, *of_client, phase]
+        client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
+        return server, client, [*of_server, *of_client, *of_delays]
 
     @property
     def network(self) -> Network:
@@ -293,7 +299,7 @@ def _chosen(parts: _Parts) -> _Found:
     held: dict[str, Any] = {}
     if match.off > _NEAR:
         # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
-        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF})
+        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
         each = [(way, held) for way in ways for held in knobs]
         way, held = nearest_run(
             parts.seen, each, lambda pair: parts.scenario(match.best, writes=pair[0], **pair[1])
