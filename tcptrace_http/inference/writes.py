@@ -90,12 +90,9 @@ def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
 
 def _gap(observed: Observed, way: Writes) -> int | None:
     """Nanoseconds between writes that end where these do, if any two were apart: the median of those that were."""
-    gaps = [
-        gap
-        for offset, head, gap in _paused(observed)
-        if way.head_alone or way.chunk_bytes
-        if (offset == head) is way.head_alone
-    ]
+    if not way.head_alone and not way.chunk_bytes:
+        return None
+    gaps = [gap for offset, head, gap in _paused(observed) if (offset == head) is way.head_alone]
     return round(median(gaps)) if gaps else None
 
 
