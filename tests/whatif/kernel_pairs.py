@@ -153,7 +153,9 @@ def results(folder: Path, pairs: Iterable[tuple[str, str, str]] = PAIRS) -> Iter
 
 def table(found: Iterable[Result]) -> str:
     """A line a pair, in milliseconds."""
-    head = f"{'broken -> fixed':<66} {'fix':<24} {'n':>3} {'measured':>19} {'modelled':>19} {'saved':>9} {'told':>9}"
+    head = (
+        f"{'broken -> fixed':<66} {'fix':<24} {'n':>3} {'measured':>19} {'modelled':>19} {'saved':>9} {'told':>9}"
+    )
     lines = [head]
     for each in found:
         ratio = f"{each.predicted / each.measured:6.2f}" if each.measured else "     -"
