@@ -146,7 +146,7 @@ def _analysis(capture: Path) -> Analysis:
 
 @cache
 def _predicted(capture: Path, fix: str) -> tuple[WhatIf, Row]:
-    prediction = whatif(_analysis(capture), fixes=[fix], draws=0)
+    prediction = whatif(_analysis(capture), fixes=[fix], session=True, draws=0)
     return prediction, prediction.row(fix)
 
 
