@@ -23,7 +23,7 @@ __all__ = ["DRAWS", "draws"]
 
 #: Beside the figures' own values; 9 runs are enough for a median and a range, and few enough to wait for.
 DRAWS: Final = 8
-_OF_OBJECT: Final = re.compile(r"(?:visits\[(?P<visit>\d+)\]\.)?objects\[(?P<object>\d+)\]\.processing")
+_OF_OBJECT: Final = re.compile(r"objects\[(\d+)\]\.processing")
 
 
 def draws(alike: Sequence[Scenario], figures: Sequence[Figure], count: int = DRAWS) -> tuple[Scenario, ...]:
@@ -71,8 +71,8 @@ def _change_of(name: str) -> Callable[[Scenario, int], Scenario] | None:
     of_object = _OF_OBJECT.fullmatch(name)
     if of_object is None:
         return None
-    visit, number = int(of_object["visit"] or 0), int(of_object["object"])
-    return lambda scenario, value: _with_processing(scenario, visit, number, value)
+    number = int(of_object[1])
+    return lambda scenario, value: _with_processing(scenario, number, value)
 
 
 def _with_propagation(scenario: Scenario, value: int) -> Scenario:
@@ -104,14 +104,15 @@ def _with_phase(scenario: Scenario, value: int) -> Scenario:
     return _with_browsers(scenario, beating)
 
 
-def _with_processing(scenario: Scenario, visit: int, number: int, value: int) -> Scenario:
-    """The server's time for one object of one visit of the first browser."""
+def _with_processing(scenario: Scenario, number: int, value: int) -> Scenario:
+    """The server's time for one object of the first browser's visits; they are numbered through."""
     first, *others = scenario.browsers
-    if visit >= len(first.visits) or number >= len(first.visits[visit].page.objects):
-        return scenario
     visits = list(first.visits)
-    page = visits[visit].page
-    objects = list(page.objects)
-    objects[number] = replace(objects[number], processing_ns=value)
-    visits[visit] = replace(visits[visit], page=page.with_objects(tuple(objects)))
+    for place, visit in enumerate(visits):
+        objects = list(visit.page.objects)
+        if number < len(objects):
+            objects[number] = replace(objects[number], processing_ns=value)
+            visits[place] = replace(visit, page=visit.page.with_objects(tuple(objects)))
+            break
+        number -= len(objects)
     return replace(scenario, browsers=(replace(first, visits=tuple(visits)), *others))
