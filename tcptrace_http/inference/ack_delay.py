@@ -1,16 +1,20 @@
 """How long the client held ACKs back, and when its heartbeat beat, if its stack has one.
 
 A BSD host sends its delayed ACKs five times a second, all at the same moments: the phase of these
-against the retrieval decides how long each one waits (Heidemann 1996, section 2.3).
+against the retrieval decides how long each one waits (Heidemann 1996, section 2.3). Clocks of hosts that
+count ticks are some per mille off, which adds up over a session: the period is that of the ACKs. Other
+hosts have a timer for each ACK, of which the same is true: ticks come in between.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import linear_regression, median
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.quantities import nanoseconds
-from reference_sim.stack import Heartbeat
+from reference_sim.stack import DelayTimer, Heartbeat
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.observed import FIN, SYN
 
@@ -18,10 +22,17 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["ack_delay", "heartbeat_period", "phase_of_runs", "with_phase"]
+__all__ = ["ack_delay", "heartbeat_period", "phase_of_runs", "with_delays"]
 
 _NAME: Final = "client.ack_delay"
 _PHASE: Final = "client.heartbeat_phase"
+_PERIOD: Final = "client.heartbeat_period"
+_TIMER: Final = "client.ack_timer"
+# A timer or period that is further off than this part is not that of the preset: something else was waited for.
+_OFF: Final = 0.5
+_CLOCK_OFF: Final = 0.02
+# Two of them fit any period; from this number on the fit says something.
+_FIT: Final = 4
 # An ACK that comes sooner after its data was made at once: no stack's timer is shorter (Linux: 4 ms).
 _LEAST: Final = 3_000_000
 # RFC 1122, section 4.2.3.2: a delay is less than 0.5 s. What comes later has another cause.
@@ -33,7 +44,7 @@ def ack_delay(observed: Observed, seen_at: dict[int, int]) -> Figure:
     found = _delayed(observed, seen_at)
     if not found:
         return assumed(_NAME, None, unit="ns", reason="no ACK of the client was delayed: as the preset")
-    delays = sorted(delay for delay, _, _ in found)
+    delays = sorted(held.delay for held in found)
     return seen(
         _NAME,
         delays[-1],
@@ -41,7 +52,7 @@ def ack_delay(observed: Observed, seen_at: dict[int, int]) -> Figure:
         high=delays[-1],
         unit="ns",
         confidence=len(found) / (len(found) + 1),
-        frames=[frame for _, _, frame in found],
+        frames=[held.frame for held in found],
         how=f"{len(found)} ACKs that came later than their data made them come",
     )
 
@@ -64,41 +75,93 @@ def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
     )
 
 
-def with_phase(
+def with_delays(
     stack: Stack, observed: Observed, seen_at: dict[int, int], *, told: Figure | None = None
-) -> tuple[Stack, Figure]:
-    """The client's stack with its heartbeat where delayed ACKs show it, in time since the first packet.
+) -> tuple[Stack, list[Figure]]:
+    """The client's stack with its ACKs' timer, or its heartbeat, as delayed ACKs show them.
 
-    ``told``: the phase, if it is known already.
+    ``told``: the phase of the heartbeat, if it is known already.
     """
-    title = _PHASE
     delay = stack.acks.delay
     found = _delayed(observed, seen_at)
-    if not isinstance(delay, Heartbeat):
-        return stack, assumed(title, None, unit="ns", reason="the preset delays each ACK by itself")
-    if told is not None and isinstance(told.value, int):
-        return _at_phase(stack, delay, told.value), told
-    if not found:
-        return stack, assumed(title, 0, unit="ns", reason="no ACK of the client was delayed")
-    period = nanoseconds(delay.period)
-    first = observed.packets[0].time
-    phases = sorted((time - first) % period for _, time, _ in found)
-    phase = _earliest_of_most(phases, period)
+    if isinstance(delay, Heartbeat):
+        delay, figures = _heartbeat(delay, observed, found, told)
+    else:
+        delay, timer = _timer(delay, observed, found)
+        figures = [timer, assumed(_PHASE, None, unit="ns", reason="the preset delays each ACK by itself")]
+    return replace(stack, acks=replace(stack.acks, delay=delay)), figures
+
+
+def _timer(delay: DelayTimer, observed: Observed, found: list[_Held]) -> tuple[DelayTimer, Figure]:
+    """The timer of a host that has one for each ACK."""
+    usual = nanoseconds(delay.delay)
+    like = [held for held in found if abs(held.delay - usual) < _OFF * usual]
+    if not like or not observed.is_near_client:
+        return delay, assumed(_TIMER, usual, unit="ns", reason="no ACK of the client waited for it: as the preset")
+    delays = sorted(held.delay for held in like)
     figure = seen(
-        title,
-        phase,
-        low=phases[0],
-        high=phases[-1],
+        _TIMER,
+        round(median(delays)),
+        low=delays[0],
+        high=delays[-1],
         unit="ns",
-        confidence=len(found) / (len(found) + 1),
-        frames=[frame for _, _, frame in found],
-        how=f"where most of {len(found)} delayed ACKs are, modulo the preset's period, from the first packet on",
+        confidence=len(like) / (len(like) + 1),
+        frames=[held.frame for held in like],
+        how=f"the median of {len(like)} ACKs that waited for it",
     )
-    return _at_phase(stack, delay, phase), figure
+    return DelayTimer(delay=round(median(delays))), figure
 
 
-def _at_phase(stack: Stack, delay: Heartbeat, phase: int) -> Stack:
-    return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase)))
+def _heartbeat(
+    delay: Heartbeat, observed: Observed, found: list[_Held], told: Figure | None
+) -> tuple[Heartbeat, list[Figure]]:
+    """The heartbeat of a host that has one for all ACKs."""
+    usual = nanoseconds(delay.period)
+    if told is not None and isinstance(told.value, int):
+        return replace(delay, phase=told.value), [told]
+    if not found:
+        return delay, [assumed(_PHASE, 0, unit="ns", reason="no ACK of the client was delayed")]
+    first = observed.packets[0].time
+    times = [held.time - first for held in found]
+    period = _period(times, usual)
+    phases = sorted(time % period for time in times)
+    phase = _earliest_of_most(phases, period)
+    frames = [held.frame for held in found]
+    confidence = len(found) / (len(found) + 1)
+    figures = [
+        seen(
+            _PHASE,
+            phase,
+            low=phases[0],
+            high=phases[-1],
+            unit="ns",
+            confidence=confidence,
+            frames=frames,
+            how=f"where most of {len(found)} delayed ACKs are, modulo the period, from the first packet on",
+        ),
+        seen(
+            _PERIOD,
+            period,
+            unit="ns",
+            confidence=confidence,
+            frames=frames,
+            how=f"line through the times of {len(found)} delayed ACKs",
+        )
+        if period != usual
+        else assumed(_PERIOD, usual, unit="ns", reason="the delayed ACKs fit that of the preset"),
+    ]
+    return replace(delay, period=period, phase=phase), figures
+
+
+def _period(times: list[int], usual: int) -> int:
+    """Nanoseconds from beat to beat, if the beats that ACKs came with show another period than the usual."""
+    beats = [0]
+    for before, time in pairwise(times):
+        beats.append(beats[-1] + round((time - before) / usual))
+    if len(set(beats)) < _FIT:
+        return usual
+    period = linear_regression(beats, times).slope
+    return round(period) if abs(period / usual - 1) < _CLOCK_OFF else usual
 
 
 def _earliest_of_most(phases: list[int], period: int) -> int:
@@ -109,20 +172,29 @@ def _earliest_of_most(phases: list[int], period: int) -> int:
     return min(arcs)[1] % period
 
 
-def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[tuple[int, int, int]]:
-    """Delay, time and frame of each ACK that was not made by what came last."""
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """An ACK that was not made by what came last."""
+
+    delay: int
+    time: int
+    frame: int
+
+
+def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[_Held]:
+    """The delayed ACKs, in their order."""
     latest: dict[int, int] = {}
     acknowledged: dict[int, int] = {}
     found = []
-    for packets in observed.by_flow.values():
-        for packet in packets:
-            if packet.to_client:
-                if packet.payload or packet.flags & (SYN | FIN):
-                    latest[packet.flow] = seen_at.get(packet.frame, packet.time)
-                continue
-            if packet.payload or packet.flags & (SYN | FIN) or packet.ack <= acknowledged.get(packet.flow, 1):
-                continue
-            acknowledged[packet.flow] = packet.ack
-            if packet.flow in latest and _LEAST < packet.time - latest[packet.flow] < _MOST:
-                found.append((packet.time - latest[packet.flow], packet.time, packet.frame))
+    for packet in observed.packets:
+        flow = packet.flow
+        if packet.to_client:
+            if packet.payload or packet.flags & (SYN | FIN):
+                latest[flow] = seen_at.get(packet.frame, packet.time)
+            continue
+        if packet.payload or packet.flags & (SYN | FIN) or packet.ack <= acknowledged.get(flow, 1):
+            continue
+        acknowledged[flow] = packet.ack
+        if flow in latest and _LEAST < packet.time - latest[flow] < _MOST:
+            found.append(_Held(packet.time - latest[flow], packet.time, packet.frame))
     return found

@@ -1,4 +1,7 @@
-"""From an analysis to a scenario that runs: each quantity by its own estimator, then put together."""
+"""From an analysis to a scenario that runs: each quantity by its own estimator, then put together.
+
+A session is one browser's visits, with the pauses between them as they were captured.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
-from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase_of_runs, with_phase
+from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase_of_runs, with_delays
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import seen
 from tcptrace_http.inference.initial_window import initial_window
@@ -20,11 +23,12 @@ from tcptrace_http.inference.knobs import KNOBS, knob
 from tcptrace_http.inference.loss import loss_rate
 from tcptrace_http.inference.network import network_of
 from tcptrace_http.inference.observed import observed
-from tcptrace_http.inference.page import page_of
+from tcptrace_http.inference.page import pages_of
 from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.processing import processing_times
 from tcptrace_http.inference.queue import queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
+from tcptrace_http.inference.requests import Split, split_figure, splits, with_nagle, with_splits
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
 from tcptrace_http.inference.strategy import signs, strategies_with
@@ -33,6 +37,7 @@ from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
     from reference_sim.page import Page
+    from reference_sim.plan import Visit
     from reference_sim.scenario import Scenario
     from reference_sim.stack import IdleRestart, Stack
     from reference_sim.topology import Network
@@ -54,7 +59,7 @@ _PHASES: Final = 20
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Inference:
-    """A scenario that retells a captured retrieval, and where each figure of it is from."""
+    """A scenario that retells a captured retrieval or session, and where each figure of it is from."""
 
     scenario: Scenario
     figures: tuple[Figure, ...]
@@ -89,13 +94,14 @@ class _Parts:
     """What was measured, before any run."""
 
     seen: Observed
-    page: Page
+    pages: tuple[Page, ...]
     network: Network
     rate: int | None
     propagation: int
     window: Figure
     of_server: Options
     of_client: Options
+    splits: dict[tuple[int, int], Split]
     #: The phase of the client's heartbeat, where runs told it.
     phase: Figure | None = None
 
@@ -106,22 +112,42 @@ class _Parts:
         """Server's and client's stack with what their segments say, and the figures of that."""
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
-        client, phase = with_phase(client, self.seen, self.reactions(), told=self.phase)
-        return server, client, [*of_server, *of_client, phase]
+        client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
+        client, nagle = with_nagle(client, self.splits)
+        return server, client, [*of_server, *of_client, *of_delays, nagle]
 
     def parse(self, strategy: Strategy) -> Figure:
-        plan = strategy.visits(self.page)[0].plan
-        return parse_time(self.seen, self.page, plan, self.rate, self.propagation)
+        plans = [strategy.visits(page)[0].plan for page in self.pages]
+        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation)
+
+    def visits(self, strategy: Strategy) -> tuple[Visit, ...]:
+        """The pages by this strategy, with the pauses that were between them."""
+        made: list[Visit] = []
+        last = 0
+        for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
+            visit = strategy.visits(page)[0]
+            plan = with_splits(replace(visit.plan, keeps_connections=is_kept), len(made), self.splits)
+            made.append(replace(visit, plan=plan, think=max(visited.start - last, 0) if made else None))
+            last = visited.end
+        return tuple(made)
+
+    def _kept(self) -> list[bool]:
+        """Of each visit, whether a later one went on with a connection that it or one before it had."""
+        used = [{exchange.flow for exchange in visit.exchanges} for visit in self.seen.visits]
+        return [
+            any(not flows.isdisjoint(later) for flows in used[: number + 1] for later in used[number + 1 :])
+            for number in range(len(used))
+        ]
 
     def scenario(self, choice: _Choice, *, writes: Writes | None = None, **knobs: object) -> Scenario:
-        """One retrieval by this choice; ``knobs`` are of the server's stack."""
+        """The session by this choice; ``knobs`` are of the server's stack."""
         parse = self.parse(choice.strategy).value
         server_stack, client_stack, _ = self.stacks(choice)
         if knobs:
             server_stack = replace(server_stack, name=f"{server_stack.name}-changed", **knobs)  # type: ignore[arg-type]
         made = retrieval_scenario(
             strategy=choice.strategy,
-            page=self.page,
+            page=self.pages[0],
             network=self.network,
             client_stack=client_stack,
             server_stack=server_stack,
@@ -141,19 +167,23 @@ class _Parts:
         return replace(
             made,
             servers=(server,),
-            browsers=tuple(replace(browser, min_request_bytes=requests) for browser in made.browsers),
+            browsers=tuple(
+                replace(browser, visits=self.visits(choice.strategy), min_request_bytes=requests)
+                for browser in made.browsers
+            ),
         )
 
 
-def infer(analysis: Analysis, *, retrieval: int | None = None) -> Inference:
+def infer(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Inference:
     """The scenario of one retrieval of a capture; by default of the one with most transactions.
 
-    ``analysis`` should have the tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`, else
-    the capture is read again for them.
+    ``session``: of all that its client retrieved from its server, one visit after the other. ``analysis``
+    should have the tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`, else the capture is
+    read again for them.
 
     :raises ScenarioError: no retrieval was captured, or none of this number.
     """
-    return _infer(observed(analysis, retrieval=retrieval))
+    return _infer(observed(analysis, retrieval=retrieval, session=session))
 
 
 def _infer(what: Observed) -> Inference:
@@ -167,7 +197,7 @@ def _infer(what: Observed) -> Inference:
     times = processing_times(what, bits, delay)
     parts = _Parts(
         seen=what,
-        page=page_of(what, times),
+        pages=pages_of(what, times),
         network=network_of(
             rate=bits,
             propagation=delay,
@@ -180,6 +210,7 @@ def _infer(what: Observed) -> Inference:
         window=initial_window(what, bits),
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
+        splits=splits(what),
     )
     choice, writes, chosen = _chosen(parts)
     parts = _with_phase(parts, choice, writes)
@@ -189,7 +220,7 @@ def _infer(what: Observed) -> Inference:
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss),
         *(*chosen, _window_of(parts.window, server), *knobs, *of_ends),
         ack_delay(what, parts.reactions()),
-        *(parts.parse(choice.strategy), *times),
+        *(parts.parse(choice.strategy), split_figure(what, parts.splits), *times),
     )
     changed = {
         name: getattr(server, name) for name in KNOBS if getattr(server, name) != getattr(choice.server, name)
@@ -204,7 +235,7 @@ def _chosen(parts: _Parts) -> tuple[_Choice, Writes, list[Figure]]:
     held: dict[str, Any] = {}
     if match.off > _NEAR:
         # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
-        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF})
+        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
         each = [
             (held, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held)))
             for way in ways

@@ -15,9 +15,11 @@ from tcptrace_http.inference.client_clock import own_sending, reactions
 from tcptrace_http.inference.figure import Figure, assumed, seen
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from reference_sim.page import Page
     from reference_sim.plan import After, Plan
-    from tcptrace_http.inference.observed import Exchange, Observed
+    from tcptrace_http.inference.observed import Exchange, Observed, Visited
 
 __all__ = ["parse_time"]
 
@@ -28,15 +30,18 @@ _BY_PLACE: Final = 0.6
 _BY_END: Final = 0.9
 
 
-def parse_time(observed: Observed, page: Page, plan: Plan, rate: int | None, propagation: int) -> Figure:
-    """Nanoseconds from an object's becoming known to its request, under this plan."""
+def parse_time(
+    observed: Observed, pages: Sequence[Page], plans: Sequence[Plan], rate: int | None, propagation: int
+) -> Figure:
+    """Nanoseconds from an object's becoming known to its request, under these plans."""
     seen_at = reactions(observed, rate, propagation)
     found = []
-    for exchange, fetch in zip(observed.exchanges, plan.fetches, strict=True):
-        known = _known(observed, page, fetch.after, seen_at)
-        if known is None:
-            continue
-        found.append((exchange.start - known - _own_sending(observed, exchange, rate), exchange, fetch.after))
+    for visit, page, plan in zip(observed.visits, pages, plans, strict=True):
+        for exchange, fetch in zip(visit.exchanges, plan.fetches, strict=True):
+            known = _known(observed, visit, page, fetch.after, seen_at)
+            if known is None:
+                continue
+            found.append((exchange.start - known - _own_sending(observed, exchange, rate), exchange, fetch.after))
     if not found:
         return assumed(_NAME, 0, unit=_UNIT, reason="nothing was asked for because of anything else")
     least, exchange, after = min(found, key=lambda each: each[0])
@@ -58,11 +63,11 @@ def _own_sending(observed: Observed, exchange: Exchange, rate: int | None) -> in
     return own_sending(observed, first, rate)
 
 
-def _known(observed: Observed, page: Page, after: After, seen_at: dict[int, int]) -> int | None:
+def _known(observed: Observed, visit: Visited, page: Page, after: After, seen_at: dict[int, int]) -> int | None:
     """When what the fetch waits for can have made the client act."""
     if not isinstance(after, Complete | Bytes):
         return None
-    finder = observed.exchanges[after.fetch]
+    finder = visit.exchanges[after.fetch]
     if isinstance(after, Complete):
         return seen_at.get(finder.response_last_frame)
     size = page.objects[after.fetch].size

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Options", "first_window", "nearest", "options", "stack_figure", "with_options"]
 
 #: Stacks that a host of the papers' time or ours runs, in the order in which a tie is decided; the others of
-#: the table are simulators' or share state between connections, which SYNs do not tell.
-ORDINARY: Final = ("linux-6", "newreno", "reno", "bsd-4.4", "sunos-4.1.3", "netbsd-1.2.1", "linux-2.0")
+#: the table are simulators' or share state between connections, which SYNs do not tell. What one of them does
+#: that the one before it does not, such as 4.4BSD's writes in clusters, shows, or is not assumed.
+ORDINARY: Final = ("linux-6", "newreno", "reno", "sunos-4.1.3", "bsd-4.4", "netbsd-1.2.1", "linux-2.0")
 # What a difference costs: an option that is there or not is the implementation's; a buffer is configured.
 _OPTION: Final = 4.0
 _WINDOW: Final = 3.0

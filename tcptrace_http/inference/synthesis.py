@@ -51,7 +51,8 @@ def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Calla
     """
     captured = timeline_of_capture(observed)
     scores = [
-        distance(captured, timeline_of_run(scenario_of(candidate)), observed.elapsed) for candidate in candidates
+        distance(captured, timeline_of_run(scenario_of(candidate)), observed.elapsed // len(observed.visits))
+        for candidate in candidates
     ]
     least = min(scores)
     within = least * (1 + _ALIKE_OF_BEST) + _ALIKE

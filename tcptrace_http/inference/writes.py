@@ -1,16 +1,19 @@
 """How the server wrote its responses: the head alone, chunks of one size, or all at once.
 
-Short segments inside a response end where a write ended. What they suggest is run; what makes no
-difference to any packet is not shown.
+Short segments inside a response end where a write ended. What they suggest is run. Where runs are alike,
+PSH tells: stacks set it on the segment in which a write ended, also where the next one filled that up
+(RFC 9293, section 3.9.1.2).
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.scenario import Writes
 from tcptrace_http.inference.figure import Figure, seen
+from tcptrace_http.inference.observed import PSH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +42,8 @@ def ways_of_writing(observed: Observed) -> list[Writes]:
     found = [Writes(), *(Writes(chunk_bytes=size) for size in chunks)]
     if any(offset == head for offset, head in ends):
         found += [Writes(head_alone=True), *(Writes(head_alone=True, chunk_bytes=size) for size in chunks)]
-    return found
+    pushed = list(_pushed(observed))
+    return sorted(found, key=lambda way: not _explains(way, pushed))
 
 
 def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
@@ -74,3 +78,50 @@ def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
                 offset = packet.end - first.seq
                 if offset < total:
                     yield offset, exchange.head_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Pushed:
+    """The full segments inside a response, as offsets, and which of them have PSH."""
+
+    head: int
+    total: int
+    segments: tuple[tuple[int, int, bool], ...]
+
+    def ends(self, way: Writes) -> set[int]:
+        """Where writes end inside the response if it is written this way."""
+        first = self.head if way.head_alone else 0
+        step = int(way.chunk_bytes) if way.chunk_bytes else self.total
+        return {end for end in (first, *range(first + step, self.total, step)) if end}
+
+
+def _pushed(observed: Observed) -> Iterator[_Pushed]:
+    for exchange in observed.exchanges:
+        packets = observed.by_flow[exchange.flow]
+        first = next((p for p in packets if p.frame == exchange.response_frame), None)
+        if first is None:
+            continue
+        full = observed.segment_bytes(exchange.flow)
+        total = exchange.head_bytes + exchange.body_bytes
+        segments = tuple(
+            (packet.seq - first.seq, packet.end - first.seq, bool(packet.flags & PSH))
+            for packet in packets
+            if packet.to_client
+            and packet.payload == full
+            and not packet.is_resent
+            and packet.seq - first.seq >= 0
+            and packet.end - first.seq < total
+        )
+        yield _Pushed(exchange.head_bytes, total, segments)
+
+
+def _explains(way: Writes, responses: list[_Pushed]) -> bool:
+    """Whether a write ends in each full segment with PSH, and in no other one."""
+    is_seen = False
+    for response in responses:
+        ends = response.ends(way)
+        for start, end, has_push in response.segments:
+            if has_push != any(start < place <= end for place in ends):
+                return False
+            is_seen |= has_push
+    return is_seen

@@ -46,11 +46,14 @@ def test_the_file_says_of_each_figure_where_it_is_from(inference):
     assert all(f"# {figure.name}: " in text for figure in inference.figures)
 
 
-def test_the_table_lists_every_figure_and_marks_assumptions(inference):
-    seen, assumed = as_text(inference).split("assumed, for the capture does not show it:")
-    assert inference.assumptions
-    assert all(figure.name in assumed for figure in inference.assumptions)
-    assert all(figure.name in seen for figure in inference.figures if not figure.is_assumed)
+def test_the_text_lists_every_figure_and_marks_assumptions_in_lines_of_a_terminal(inference):
+    text = as_text(inference, width=80)
+    seen, assumed = text.split("Assumed, for the capture does not show it")
+    shown = [figure for figure in inference.figures if not figure.name.startswith("objects[")]
+    assert any(figure.is_assumed for figure in shown)
+    assert all(f"  {figure.name} " in (assumed if figure.is_assumed else seen) for figure in shown)
+    assert f"processing of {len(inference.figures) - len(shown)} objects" in seen
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_figures_that_were_seen_have_frames_and_a_method(inference):

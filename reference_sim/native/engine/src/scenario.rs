@@ -198,6 +198,8 @@ pub struct SlowReading {
 pub struct Visit {
     pub page: u32,
     pub plan: u32,
+    /// Pause between the visit before it and this one; none: as the browser thinks.
+    pub think_ns: Option<Nanoseconds>,
 }
 
 /// A page; object 0 is the base document. Sizes are drawn anew at each visit.

@@ -91,12 +91,15 @@ impl Flow {
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
-        let host_step = self.host_step;
+        let (host_step, sharing) = (self.host_step, self.sharing);
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
         if let Some(host_step) = host_step {
             let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
-            sender.skipped_identifications = host_step.passed_over.saturating_sub(before);
+            sender.skipped_identifications = host_step
+                .passed_over
+                .saturating_sub(before)
+                .saturating_sub(sharing.missed_elsewhere);
             return host_step.is_late;
         }
         sender.skipped_identifications =
