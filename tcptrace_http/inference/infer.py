@@ -15,7 +15,7 @@ from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
 from reference_sim.workloads import retrieval as retrieval_scenario
-from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, phase_of_runs, with_delays
+from tcptrace_http.inference.ack_delay import ack_delay, heartbeat_period, held_acks, phase_of_runs, with_delays
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import seen
 from tcptrace_http.inference.initial_window import initial_window
@@ -269,7 +269,7 @@ def _with_phase(parts: _Parts, choice: _Choice, writes: Writes) -> _Parts:
 def _choices(parts: _Parts) -> list[_Choice]:
     """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
-    clients = nearest(parts.of_client, None)
+    clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
     return [
         # Two hosts that look alike are taken to be.
         _Choice(strategy=row, server=server, client=server if server in clients else clients[0])
