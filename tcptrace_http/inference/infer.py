@@ -19,6 +19,7 @@ from tcptrace_http.inference.ack_delay import (
     ack_delay,
     beating_later,
     heartbeat_period,
+    held_acks,
     phase_of_runs,
     with_delays,
 )
@@ -398,7 +399,7 @@ def _with_phase(parts: _Parts, found: _Found) -> _Parts:
 def _choices(parts: _Parts) -> list[_Choice]:
     """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
-    clients = nearest(parts.of_client, None)
+    clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
     return [
         # Two hosts that look alike are taken to be.
         _Choice(strategy=row, server=server, client=server if server in clients else clients[0])
