@@ -2,9 +2,12 @@
 
 ========================  ==================================================================================
 ``schema_version``        1; it grows when a field changes its meaning
-``left``, ``right``       ``name`` and ``is_simulated``; ``elapsed_ns`` of the aligned retrievals together
+``left``, ``right``       ``name``, ``is_simulated`` and ``elapsed_ns`` of the aligned retrievals together; where
+                          the side was inferred from the other one ``inferred_ns``, what it takes as it was
+                          inferred, and ``assumptions``, what the capture did not show (else null)
 ``difference_ns``         left less right: how much longer the left side took; the sum of ``causes``
-``headline``              the first sentences of the text
+``headline``              the first sentences of the text: how much, and why
+``model``                 sentences about what a model rests on; empty where no side was inferred
 ``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: what the critical paths of the
                           aligned retrievals spent; ``unaligned`` is the time of transactions of one side
 ``retrievals``            one object a retrieval of either side: ``pair``, ``left_retrieval``, ``right_retrieval``
@@ -29,7 +32,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from tcptrace_http.difference.text import explanation, headline
+from tcptrace_http.difference.words import explanation, headline, model_words
 
 if TYPE_CHECKING:
     from tcptrace_http.difference import Difference, Side
@@ -48,6 +51,7 @@ def rendered(difference: Difference) -> str:
         "right": _side(difference.right, difference.right_ns),
         "difference_ns": difference.difference_ns,
         "headline": " ".join(filter(None, [headline(difference), explanation(difference)])),
+        "model": model_words(difference),
         "causes": _rows(difference.causes),
         "retrievals": _with_causes(difference.retrievals, difference.retrieval_causes),
         "transactions": _with_causes(difference.transactions, difference.transaction_causes),
@@ -60,7 +64,14 @@ def rendered(difference: Difference) -> str:
 
 
 def _side(side: Side, elapsed_ns: int) -> dict[str, Any]:
-    return {"name": side.name, "is_simulated": side.is_simulated, "elapsed_ns": elapsed_ns}
+    inference = side.inference
+    return {
+        "name": side.name,
+        "is_simulated": side.is_simulated,
+        "elapsed_ns": elapsed_ns,
+        "inferred_ns": side.inferred_ns,
+        "assumptions": None if inference is None else [figure.name for figure in inference.assumptions],
+    }
 
 
 def _with_causes(frame: pl.DataFrame, causes: pl.DataFrame) -> list[dict[str, Any]]:

@@ -1,4 +1,7 @@
-"""What is compared: a capture, or a scenario, which is simulated and captured at its client."""
+"""What is compared: a capture, or a scenario, which is simulated and captured.
+
+A side may be a strategy's name: then it is that strategy on what was inferred from the other side.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from tcptrace_http.difference.modelled import INFERRED, model_named, modelled
+from tcptrace_http.errors import UnknownName
+
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.analysis import Analysis
+    from tcptrace_http.difference.modelled import Modelled
+    from tcptrace_http.inference import Inference
 
-__all__ = ["Side", "Source", "side_of"]
+__all__ = ["SCENARIO_SUFFIX", "Side", "Source", "side_of", "sides_of"]
 
 SCENARIO_SUFFIX: Final = ".toml"
 
@@ -26,6 +34,44 @@ class Side:
     name: str
     analysis: Analysis
     is_simulated: bool = False
+    #: Where the side is a name: what was inferred from the other one.
+    inference: Inference | None = None
+    #: What the inferred scenario as it is takes, in nanoseconds: how near the model is to what was captured.
+    inferred_ns: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """In words."""
+        if self.inference is not None:
+            return "simulated as inferred" if self.name == INFERRED else "simulated on what was inferred"
+        return "scenario, simulated" if self.is_simulated else "capture"
+
+
+def sides_of(
+    left: Source, right: Source, *, retrieval: int | tuple[int, int] | None = None, jobs: int | None = None
+) -> tuple[Side, Side, int | tuple[int, int] | None]:
+    """Both sides, and the retrievals to compare: where a side is a name, that which was inferred from, and its.
+
+    One number then is of the side that is no name.
+
+    :raises UnknownName: a text is neither a file nor a strategy, or both sides are names.
+    :raises CaptureError: a capture cannot be read.
+    :raises ScenarioError: a scenario cannot be read, inferred, or be.
+    """
+    names = model_named(left), model_named(right)
+    if names[0] is not None and names[1] is not None:
+        raise UnknownName(
+            f"{names[0]} and {names[1]} are both strategies: one side has to be a capture or a scenario"
+        )
+    if names[1] is not None:
+        ours = side_of(left, jobs=jobs)
+        theirs, pair = _model_of(names[1], ours, retrieval, is_right=True)
+        return ours, theirs, pair
+    if names[0] is not None:
+        theirs = side_of(right, jobs=jobs)
+        ours, pair = _model_of(names[0], theirs, retrieval, is_right=False)
+        return ours, theirs, pair
+    return side_of(left, jobs=jobs), side_of(right, jobs=jobs), retrieval
 
 
 def side_of(source: Source, *, jobs: int | None = None) -> Side:
@@ -39,26 +85,61 @@ def side_of(source: Source, *, jobs: int | None = None) -> Side:
     if isinstance(source, Analysis):
         return Side(source.capture.path, source)
     if not isinstance(source, str | os.PathLike):
-        return Side("scenario", _simulated(source), is_simulated=True)
+        return Side("scenario", _at_client(source), is_simulated=True)
     path = os.fspath(source)
     if path.endswith(SCENARIO_SUFFIX):
         from reference_sim.scenario_file import read
 
-        return Side(path, _simulated(read(path)), is_simulated=True)
+        return Side(path, _at_client(read(path)), is_simulated=True)
     return Side(path, analyze(path, tables=("segments",), jobs=jobs))
 
 
+def _model_of(
+    name: str, captured: Side, retrieval: int | tuple[int, int] | None, *, is_right: bool
+) -> tuple[Side, tuple[int, int]]:
+    """The side of this name, and the pair of retrievals to compare."""
+    pair = retrieval if isinstance(retrieval, tuple) else (retrieval, retrieval)
+    model = modelled(name, captured.analysis, retrieval=pair[0] if is_right else pair[1])
+    analysis = _simulated(model.scenario)
+    as_it_was = analysis if name == INFERRED else _simulated(model.inference.scenario)
+    told = pair[1] if is_right else pair[0]
+    its = told if isinstance(retrieval, tuple) and told is not None else _its_retrieval(analysis, model)
+    side = Side(name, analysis, is_simulated=True, inference=model.inference, inferred_ns=_longest(as_it_was))
+    return side, ((model.retrieval, its) if is_right else (its, model.retrieval))
+
+
+def _its_retrieval(analysis: Analysis, model: Modelled) -> int:
+    """Of several visits the last one; else the retrieval with most transactions."""
+    import polars as pl
+
+    retrievals = analysis.retrievals
+    if model.visits > 1:
+        return int(retrievals["retrieval"][-1])
+    return int(retrievals.select(pl.col("retrieval").get(pl.col("transactions").arg_max())).item())
+
+
+def _longest(analysis: Analysis) -> int | None:
+    """What the retrieval of a run with one takes; the longest, should it be told as several."""
+    longest = analysis.retrievals["elapsed"].to_physical().max()
+    return longest if isinstance(longest, int) else None
+
+
+def _at_client(scenario: Scenario) -> Analysis:
+    """The analysis of what the scenario's client captures."""
+    from reference_sim.workloads import tap_at
+
+    return _simulated(replace(scenario, taps=(tap_at(scenario.network, "client"),)))
+
+
 def _simulated(scenario: Scenario) -> Analysis:
-    """The analysis of what the scenario's client captures: as a file, so that it is read as any other is."""
+    """The analysis of what the scenario's first tap captures: as a file, so that it is read as any other is."""
     from reference_sim.scenario import Record
     from reference_sim.simulation import simulate
-    from reference_sim.workloads import tap_at
     from tcptrace_http.analysis import analyze
 
-    tapped = replace(scenario, taps=(tap_at(scenario.network, "client"),), record=Record())
-    simulation = simulate(tapped)
+    simulation = simulate(replace(scenario, record=Record()))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "client.pcap"
+        path = Path(folder) / "simulated.pcap"
         path.write_bytes(simulation.pcap(simulation.taps[0]))
         # All rows are in memory then: the file is not read again.
         return analyze(path, tables=("segments",), jobs=1)

@@ -101,3 +101,60 @@ def test_capture_without_http_has_nothing_to_compare(cli, joined, tmp_path):
     result = cli("diff", empty, joined)
     assert result.code == 0
     assert "nothing can be compared" in result.out.decode()
+
+
+def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sample_traces):
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    result = cli("diff", path, "p-http-nagle-fix", "--retrieval", "2")
+    assert (result.code, result.err) == (0, "")
+    text = result.out.decode()
+    assert "p-http-nagle-fix  (simulated on what was inferred)" in text
+    assert "are assumed: tcptrace-http infer lists them" in " ".join(text.split())
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        (
+            "bsd_phttp_orig.pcap",
+            "http1-pipelined",
+            "neither a file nor a strategy; did you mean the strategy 'http11-",
+        ),
+        ("bsd_phttp_orig.pcapng", "http11", "did you mean the file"),
+        ("http11", "inferred", "both strategies: one side has to be a capture"),
+        ("bsd_phttp_orig.pcap", "ftp", "ftp is not HTTP"),
+        ("bsd_phttp_orig.pcap", "xyzzy", "(strategies are: inferred, http10-serial"),
+    ],
+)
+def test_name_that_can_be_no_side_is_told(cli, sample_traces, monkeypatch, left, right, message):
+    monkeypatch.chdir(sample_traces)
+    result = cli("diff", left, right)
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
+
+
+def test_file_that_is_called_like_a_strategy_is_a_file(cli, sample_traces, tmp_path, monkeypatch):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    (tmp_path / "http11").write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    result = cli("diff", path, "http11")
+    assert "the same time on both sides" in result.out.decode()
+
+
+def test_strategy_on_a_capture_without_http_is_told(cli, tmp_path):
+    from captures import clean_exchange, pcap
+
+    empty = tmp_path / "handshake.pcap"
+    empty.write_bytes(pcap(clean_exchange(1)[:3]))
+    result = cli("diff", empty, "http11")
+    assert result.code == 2
+    assert "has no retrieval from which a scenario could be inferred" in result.err
+
+
+def test_report_goes_to_a_file(cli, sample_traces, tmp_path):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    result = cli("diff", "--format", "html", "-o", tmp_path / "report.html", path, path)
+    assert (result.code, result.out, result.err) == (0, b"", "")
+    assert "<h1>Both sides take the same time</h1>" in (tmp_path / "report.html").read_text()
