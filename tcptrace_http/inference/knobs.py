@@ -24,7 +24,7 @@ __all__ = ["KNOBS", "knob"]
 #: Field of the stack to its values and why a capture may not show it.
 KNOBS: Final[dict[str, tuple[tuple[Nagle | IdleRestart, ...], str]]] = {
     "nagle": (
-        (Nagle.BSD, Nagle.MINSHALL, Nagle.OFF),
+        (Nagle.BSD, Nagle.STRICT, Nagle.MINSHALL, Nagle.OFF),
         "no short segment was ready while data was unacknowledged",
     ),
     "idle_restart": (

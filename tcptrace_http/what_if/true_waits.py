@@ -53,6 +53,8 @@ _CAUSE_OF: Final = {
 }
 #: While a sender is held by these, the path may be busy with what it sent: then that is what takes time.
 _WINDOWS: Final = frozenset({"slow_start", "congestion_avoidance", "receive_window", "max_window", "send_buffer"})
+#: An ACK that is delayed holds back what only an ACK lets go; a buffer that is too small is the cause itself.
+_BY_ACKS: Final = frozenset({"slow_start", "congestion_avoidance", "nagle"})
 _BITS_A_BYTE: Final = 8
 _S: Final = 1_000_000_000
 _Interval = tuple[int, int]
@@ -292,7 +294,7 @@ class _Walk:
         for limit, low, high in self._waits.sender(connection, side, begin, end):
             cause = idle if limit == "application" else _CAUSE_OF[limit]
             if side == "server" and (limit in _WINDOWS or limit == "nagle"):
-                yield from self._window(cause, low, high, held)
+                yield from self._window(cause, low, high, held if limit in _BY_ACKS else [])
             else:
                 yield cause, low
 
