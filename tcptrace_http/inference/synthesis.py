@@ -36,7 +36,13 @@ class Match(Generic[_T]):
     off: float
     #: The others that the capture does not tell from it.
     alike: tuple[_T, ...]
-    candidates: int
+    #: All, the nearest first.
+    ranked: tuple[_T, ...]
+
+    @property
+    def candidates(self) -> int:
+        """How many were run."""
+        return len(self.ranked)
 
     @property
     def confidence(self) -> float:
@@ -57,4 +63,5 @@ def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Calla
     least = min(scores)
     within = least * (1 + _ALIKE_OF_BEST) + _ALIKE
     alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if score <= within]
-    return Match(best=alike[0], off=least, alike=tuple(alike[1:]), candidates=len(candidates))
+    ranked = [candidates[place] for _, place in sorted((score, place) for place, score in enumerate(scores))]
+    return Match(best=alike[0], off=least, alike=tuple(alike[1:]), ranked=tuple(ranked))
