@@ -170,7 +170,8 @@ class _Parts:
 
     def parse(self, strategy: Strategy) -> Figure:
         plans = [strategy.visits(page)[0].plan for page in self.pages]
-        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation)
+        lost = {each.place for each in self.lost if each.place is not None}
+        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation, lost=lost)
 
     def visits(self, strategy: Strategy) -> tuple[Visit, ...]:
         """The pages by this strategy, with the pauses that were between them."""
@@ -253,7 +254,15 @@ def _infer(what: Observed) -> Inference:
         of_client=options(what, of_client=True),
     )
     found = _chosen(parts)
-    for other in (_with_clock, _with_times, _with_late_losses, _with_phase, _with_clock, _with_times):
+    for other in (
+        _with_clock,
+        _with_late_losses,
+        _with_times,
+        _with_phase,
+        _with_late_losses,
+        _with_clock,
+        _with_times,
+    ):
         parts, found = _refined(parts, found, other)
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
@@ -389,6 +398,18 @@ def _with_phase(parts: _Parts, found: _Found) -> _Parts:
     best = stepwise(parts.seen, coarse.best, nexts, scenario_of, most=_PHASE_STEPS)
     match = nearest_run(parts.seen, (best,), scenario_of)
     return replace(parts, phase=phase_of_runs(best, match.confidence, parts.seen))
+
+
+# What one of them tells, another may need; the server's times last, for they can be made to fit anything.
+_REFINED: Final = (
+    _with_clock,
+    _with_late_losses,
+    _with_times,
+    _with_phase,
+    _with_late_losses,
+    _with_clock,
+    _with_times,
+)
 
 
 def _choices(parts: _Parts) -> list[_Choice]:
