@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.charts._theme import GROUP_COLOURS, WIDTH, group_of_cause, titled
+from tcptrace_http.charts._theme import AMOUNT_COLOUR, GROUP_COLOURS, WIDTH, amount, group_of_cause, titled
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -20,11 +20,9 @@ _ROW: Final = 30
 #: Causes of less than this part of the longer side are one bar: they could not be seen.
 _SHARE_MIN: Final = 0.003
 #: Behind the longest bar there is room for its label.
-_ROOM: Final = 1.12
+_ROOM: Final = 1.2
 _ELAPSED: Final = "elapsed"
 _COLOURS: Final = {_ELAPSED: "#999999"} | GROUP_COLOURS
-#: It can be read on white and on a dark page.
-_LABEL_COLOUR: Final = "#7a7a7a"
 
 
 def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
@@ -58,8 +56,8 @@ def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
             ],
         )
     )
-    joints = alt.Chart(rows.drop_nulls("next")).mark_rule(color=_LABEL_COLOUR, strokeDash=[2, 2])
-    labels = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11, fontWeight="bold", color=_LABEL_COLOUR)
+    joints = alt.Chart(rows.drop_nulls("next")).mark_rule(color=AMOUNT_COLOUR, strokeDash=[2, 2])
+    labels = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11, fontWeight="bold", color=AMOUNT_COLOUR)
     chart = alt.layer(
         joints.encode(x=alt.X("joint:Q", title="time (ms)"), y=y, y2="next:N"),
         bars,
@@ -92,7 +90,7 @@ def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
         }
     )
     rows = pl.concat([whole.head(1), moved.select(whole.columns), whole.tail(1)])
-    amount = _milliseconds(pl.when(pl.col("group") == _ELAPSED).then("end").otherwise("change"))
+    told = _milliseconds(pl.when(pl.col("group") == _ELAPSED).then("end").otherwise("change"))
     sign = pl.when(pl.col("change") > 0).then(pl.lit("+")).otherwise(pl.lit(""))
     return rows.select(
         "name",
@@ -104,7 +102,7 @@ def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
         left_ms=_milliseconds(pl.col("left")),
         right_ms=_milliseconds(pl.col("right")),
         change=_milliseconds(pl.col("change")),
-        label=pl.format("{}{} ms", sign, amount.round(3)),
+        label=pl.concat_str(sign, amount(told)),
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.charts._theme import WIDTH, group_of_cause, group_scale, titled
+from tcptrace_http.charts._theme import AMOUNT_COLOUR, WIDTH, amount, group_of_cause, group_scale, titled
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -21,9 +21,7 @@ _ROW: Final = 34
 _ROWS_MAX: Final = 40
 _NAME: Final = 40
 #: Behind the longest bar there is room for its label.
-_ROOM: Final = 1.15
-#: It can be read on white and on a dark page.
-_LABEL_COLOUR: Final = "#7a7a7a"
+_ROOM: Final = 1.25
 _SIDES: Final = ("left", "right")
 
 
@@ -48,7 +46,7 @@ def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.D
     ends = (
         spans.group_by("name", "side").agg(pl.col("end").max(), pl.col("milliseconds").sum()).sort("name", "side")
     )
-    labels = ends.with_columns(label=pl.format("{} {} ms", "side", pl.col("milliseconds").round(3)))
+    labels = ends.with_columns(label=pl.format("{} {}", "side", amount(pl.col("milliseconds"))))
     y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=320))
     offset = alt.YOffset("side:N", sort=list(_SIDES))
     domain = [0, float(spans["end"].max()) * _ROOM]  # type: ignore[arg-type]
@@ -72,7 +70,7 @@ def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.D
             ],
         )
     )
-    text = alt.Chart(labels).mark_text(align="left", dx=4, fontSize=10, color=_LABEL_COLOUR)
+    text = alt.Chart(labels).mark_text(align="left", dx=4, fontSize=10, color=AMOUNT_COLOUR)
     told = text.encode(x=alt.X("end:Q", title="time (ms)"), y=y, yOffset=offset, text="label:N")
     chart = alt.layer(bars, told).properties(width=WIDTH - 160, height=_ROW * len(order))
     most = (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from tcptrace_http.cli.completion import files
+
+if TYPE_CHECKING:
+    from tcptrace_http.difference import Difference
 
 __all__ = ["diff"]
 
@@ -51,9 +54,9 @@ class _Numbers(click.ParamType[int | tuple[int, int]]):
 @click.option(
     "--format",
     "format_name",
-    type=click.Choice(("text", "json")),
+    type=click.Choice(("text", "json", "html")),
     default="text",
-    help="text or json. Default: text.",
+    help="text, json, or html: a report with charts. Default: text.",
 )
 @click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
 def diff(
@@ -77,16 +80,23 @@ def diff(
       tcptrace-http diff before.pcap after.pcap
       tcptrace-http diff measured.pcapng model.toml --retrieval 0
       tcptrace-http diff measured.pcapng http11-pipelined
+      tcptrace-http diff --format html -o report.html before.pcap after.pcap
     """
     from tcptrace_http.difference import diff as compared
 
     difference = compared(left, right, retrieval=retrieval, flow=flow)
-    content = (difference.json() if format_name == "json" else difference.text(width=_WIDTH)).encode(
-        "utf-8", errors="surrogateescape"
-    )
+    content = _rendered(difference, format_name)
     if output == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
     with open(output, "wb") as file:
         file.write(content)
+
+
+def _rendered(difference: Difference, format_name: str) -> bytes:
+    """Names of files need not be text; a page has no bytes that are none."""
+    if format_name == "html":
+        return difference.html().encode("utf-8", errors="replace")
+    text = difference.json() if format_name == "json" else difference.text(width=_WIDTH)
+    return text.encode("utf-8", errors="surrogateescape")

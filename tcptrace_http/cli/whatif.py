@@ -43,6 +43,7 @@ _WIDTH: Final = 80
 @click.option(
     "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
 )
+@click.option("--session", is_flag=True, help="All that the retrieval's client retrieved from its server.")
 @click.option(
     "--format",
     "format_name",
@@ -63,6 +64,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     rtt: str | None,
     rate: str | None,
     retrieval: int | None,
+    session: bool,
     format_name: str,
     output: str,
     jobs: int | None,
@@ -87,7 +89,15 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     if capture is None:
         raise click.UsageError("say which CAPTURE (--list shows the fixes)")
     prediction = _predicted(
-        capture, fix_names, strategy_names, rtt=rtt, rate=rate, retrieval=retrieval, jobs=jobs, quiet=quiet
+        capture,
+        fix_names,
+        strategy_names,
+        rtt=rtt,
+        rate=rate,
+        retrieval=retrieval,
+        session=session,
+        jobs=jobs,
+        quiet=quiet,
     )
     every = bool(fix_names or strategy_names)
     text = prediction.json() if format_name == "json" else prediction.text(width=_WIDTH, every=every)
@@ -108,6 +118,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
     rtt: str | None,
     rate: str | None,
     retrieval: int | None,
+    session: bool,
     jobs: int | None,
     quiet: bool,
 ) -> WhatIf:
@@ -137,6 +148,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
             rtt=rtt_ns,
             rate=bits,
             retrieval=retrieval,
+            session=session,
             jobs=jobs or os.cpu_count() or 1,
         )
 

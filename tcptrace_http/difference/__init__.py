@@ -96,6 +96,15 @@ class Difference:
 
         return rendered(self, width=width)
 
+    def html(self) -> str:
+        """The report as one HTML page that fetches nothing.
+
+        :raises MissingExtra: what draws charts is not installed.
+        """
+        from tcptrace_http.difference.html import page
+
+        return page(self)
+
     def json(self) -> str:
         """The JSON document: see :mod:`tcptrace_http.difference.json`."""
         from tcptrace_http.difference.json import rendered

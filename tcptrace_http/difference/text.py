@@ -14,7 +14,7 @@ from tcptrace_http.difference.summary import (
     model_means,
     transactions_by_difference,
 )
-from tcptrace_http.difference.words import explanation, headline, model_words, signed
+from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
 from tcptrace_http.report.quantity import counted, duration
 
@@ -175,12 +175,7 @@ def _divergences(difference: Difference, width: int) -> list[str]:
     title = f"Flow {left} of the left side against flow {right} of the right side:"
     if not difference.divergences:
         return [title, "  no segment differs in what was sent, nor noticeably in when."]
-    told = (
-        f"transaction {it.left_transaction} "
-        f"{'' if it.left_transaction == it.right_transaction else f'against {it.right_transaction} '}"
-        f"first differs in {'what was sent' if it.cause is None else 'time'}: {it.words}."
-        for it in difference.divergences[:_DIVERGENCES_SHOWN]
-    )
+    told = (f"{divergence_words(it)}." for it in difference.divergences[:_DIVERGENCES_SHOWN])
     return [title, *(line for words in told for line in _bullet(words, width))]
 
 

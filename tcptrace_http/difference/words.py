@@ -11,9 +11,19 @@ from tcptrace_http.difference.split import UNALIGNED
 from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
-    from tcptrace_http.difference import Difference
+    from tcptrace_http.difference import Difference, Divergence
 
-__all__ = ["cause_words", "explanation", "headline", "model_words", "signed"]
+__all__ = ["cause_words", "divergence_words", "explanation", "headline", "model_words", "signed", "title"]
+
+
+def title(difference: Difference) -> str:
+    """Which side takes longer, and by how much."""
+    more = difference.difference_ns
+    if difference.aligned_retrievals.is_empty():
+        return "Nothing can be compared"
+    if not more:
+        return "Both sides take the same time"
+    return f"The {'left' if more > 0 else 'right'} side takes {duration(abs(more))} longer"
 
 
 def headline(difference: Difference) -> str:
@@ -74,6 +84,14 @@ def model_words(difference: Difference) -> str:
                 "tcptrace-http infer lists them."
             )
     return " ".join(told)
+
+
+def divergence_words(divergence: Divergence) -> str:
+    """Where two flows part ways, as a clause."""
+    left, right = divergence.left_transaction, divergence.right_transaction
+    which = f"transaction {left}" if left == right else f"transaction {left} against {right}"
+    what = "what was sent" if divergence.cause is None else "time"
+    return f"{which} first differs in {what}: {divergence.words}"
 
 
 def cause_words(cause: str) -> str:

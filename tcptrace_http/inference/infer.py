@@ -37,6 +37,7 @@ from tcptrace_http.inference.processing import processing_times, with_times_of_r
 from tcptrace_http.inference.queue import offered_of_capture, offered_of_run, queue_bound
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.replay import with_late_losses
+from tcptrace_http.inference.requests import Split, split_figure, splits, with_nagle, with_splits
 from tcptrace_http.inference.round_trip import propagation, round_trip, round_trip_spread
 from tcptrace_http.inference.server_clock import clock_offsets
 from tcptrace_http.inference.stacks import first_window, nearest, options, stack_figure, with_options
@@ -138,6 +139,7 @@ class _Parts:
     most_requests: Figure
     of_server: Options
     of_client: Options
+    splits: dict[tuple[int, int], Split]
     #: The phase of the client's heartbeat, where runs told it.
     phase: Figure | None = None
     #: What the hosts' clocks show, past a whole tick, when the client begins.
@@ -155,7 +157,8 @@ class _Parts:
         server, of_server = with_options(choice.server, self.of_server, self.window, "server")
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
-        return server, client, [*of_server, *of_client, *of_delays]
+        client, nagle = with_nagle(client, self.splits)
+        return server, client, [*of_server, *of_client, *of_delays, nagle]
 
     @property
     def network(self) -> Network:
@@ -179,7 +182,7 @@ class _Parts:
         last = 0
         for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
             visit = strategy.visits(page)[0]
-            plan = replace(visit.plan, keeps_connections=is_kept)
+            plan = with_splits(replace(visit.plan, keeps_connections=is_kept), len(made), self.splits)
             made.append(replace(visit, plan=plan, think=max(visited.start - last, 0) if made else None))
             last = visited.end
         return tuple(made)
@@ -252,18 +255,11 @@ def _infer(what: Observed) -> Inference:
         most_requests=max_requests(what),
         of_server=options(what, of_client=False),
         of_client=options(what, of_client=True),
+        splits=splits(what),
     )
     found = _chosen(parts)
-    for other in (
-        _with_clock,
-        _with_late_losses,
-        _with_times,
-        _with_phase,
-        _with_late_losses,
-        _with_clock,
-        _with_times,
-    ):
-        parts, found = _refined(parts, found, other)
+    for refine in _REFINED:
+        parts, found = _refined(parts, found, refine)
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, found)
@@ -273,7 +269,7 @@ def _infer(what: Observed) -> Inference:
         *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, lost)),
         *(*chosen, _window_of(parts.window, server), *knobs, parts.most_requests, *of_ends),
         ack_delay(what, parts.reactions()),
-        *(parts.parse(choice.strategy), *parts.times),
+        *(parts.parse(choice.strategy), split_figure(what, parts.splits), *parts.times),
     )
     changed = {
         name: getattr(server, name) for name in KNOBS if getattr(server, name) != getattr(choice.server, name)
@@ -303,6 +299,7 @@ def _chosen(parts: _Parts, before: _Found | None = None) -> _Found:
     if match.off > _NEAR and before is None:
         # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
         knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
+        # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
         each = [(choice, *pair) for pair in product(ways, knobs) for choice in match.ranked[:_LIKELY]]
         _, way, held = nearest_run(
             parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])

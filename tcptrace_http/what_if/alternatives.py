@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.quantities import nanoseconds
 from reference_sim.scenario import Writes
 from reference_sim.stack import IdleRestart, Nagle, Stack
 from reference_sim.stacks import PRESETS
@@ -31,6 +32,7 @@ _ALIKE: Final = 0.01
 #: What SYNs and windows show of a stack, whatever its name is.
 _SEEN: Final = ("mss", "window_scale", "timestamps", "sack", "receive_buffer", "initial_window")
 _CHUNK: Final = re.compile(r"(\d+) B a write")
+_GAP: Final = re.compile(r"([\d.]+ \w+) between writes")
 
 
 def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]:
@@ -104,5 +106,9 @@ def _as(stack: Stack, inferred: Figure, name: str) -> Stack:
 
 def _writes(words: str) -> Writes:
     """The way of writing that the figure's words tell."""
-    chunk = _CHUNK.search(words)
-    return Writes(head_alone="head alone" in words, chunk_bytes=int(chunk[1]) if chunk else None)
+    chunk, gap = _CHUNK.search(words), _GAP.search(words)
+    return Writes(
+        head_alone="head alone" in words,
+        chunk_bytes=int(chunk[1]) if chunk else None,
+        gap=nanoseconds(gap[1]) if gap else 0,
+    )

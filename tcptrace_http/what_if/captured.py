@@ -22,10 +22,10 @@ __all__ = ["Captured", "captured"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Captured:
-    """One retrieval of a capture, and a scenario for it."""
+    """One retrieval of a capture or a session, and a scenario for it."""
 
     name: str
-    #: From the first SYN or request to the last byte.
+    #: From the first SYN or request to the last byte, of all visits together.
     elapsed_ns: int
     scenario: Scenario
     figures: tuple[Figure, ...]
@@ -35,13 +35,13 @@ class Captured:
     stalls: Mapping[str, Mapping[str, int]]
 
 
-def captured(analysis: Analysis, *, retrieval: int | None = None) -> Captured:
-    """A retrieval of a capture; by default the one with most transactions.
+def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Captured:
+    """A retrieval of a capture, by default the one with most transactions, or all of its session.
 
     :raises ScenarioError: no retrieval was captured, or none of this number.
     """
-    inference = infer(analysis, retrieval=retrieval)
-    what = observed(analysis, retrieval=retrieval)
+    inference = infer(analysis, retrieval=retrieval, session=session)
+    what = observed(analysis, retrieval=retrieval, session=session)
     findings, stalls = _findings(analysis, what)
     return Captured(
         name=analysis.capture.path,

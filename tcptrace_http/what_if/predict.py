@@ -49,6 +49,7 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     rtt: int | timedelta | str | None = None,
     rate: int | str | None = None,
     retrieval: int | None = None,
+    session: bool = False,
     draws: int = DRAWS,
     jobs: int = 1,
 ) -> WhatIf:
@@ -57,8 +58,10 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     A scenario is inferred that retells the capture; it is simulated as it is and with each change.
     ``fixes`` and ``strategies`` are names or ``"all"``; without either, all fixes that change anything
     and all strategies. ``rtt`` (nanoseconds, or text such as ``100 ms``) and ``rate`` (bits a second, or
-    ``1.5 Mb/s``) replace those of the path. Ranges come from ``draws`` more runs of each candidate with
-    the figures drawn within their bounds. ``jobs`` threads simulate at a time.
+    ``1.5 Mb/s``) replace those of the path. ``retrieval`` is the one that is changed, by default that with
+    most transactions; ``session``: with all that its client retrieved from its server. Ranges come from
+    ``draws`` more runs of each candidate with the figures drawn within their bounds. ``jobs`` threads
+    simulate at a time.
 
     >>> import tcptrace_http
     >>> prediction = tcptrace_http.whatif("sample_traces/bsd_phttp_orig.pcap", fixes=["no-nagle"], draws=0)
@@ -71,7 +74,7 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     """
     chosen_fixes = _fixes(fixes, is_default=fixes is None and strategies is None)
     chosen_strategies = _strategies(strategies, is_default=fixes is None and strategies is None)
-    what = captured(_analysis(source), retrieval=retrieval)
+    what = captured(_analysis(source), retrieval=retrieval, session=session)
     asked = {
         "rtt_ns": None if rtt is None else nanoseconds(rtt),
         "rate": None if rate is None else bits_per_second(rate),
@@ -175,7 +178,10 @@ def _by_strategy(base: _Baseline, strategy: Strategy) -> Row | Skipped:
     except ScenarioError as error:
         return Skipped(kind="strategy", name=name, reason=error.what)
     row = _row(base, candidates, kind="strategy", name=name, about=about, source=source)
-    return row if isinstance(row, Skipped) else replace(row, note=candidates[0].note)
+    if isinstance(row, Skipped):
+        return row
+    first = candidates[0]
+    return replace(row, note=first.note, is_second_access=first.visits_of_page > 1)
 
 
 def _row(

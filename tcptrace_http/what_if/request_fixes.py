@@ -93,7 +93,7 @@ def _paged(change: Callable[[Object, Page], Object]) -> Callable[[Scenario], Sce
     def visited(visit: Visit) -> Visit:
         page = visit.page.with_objects(tuple(change(part, visit.page) for part in visit.page.objects))
         fetches = tuple(_found(fetch, visit, page) for fetch in visit.plan.fetches)
-        return Visit(page=page, plan=replace(visit.plan, fetches=fetches))
+        return replace(visit, page=page, plan=replace(visit.plan, fetches=fetches))
 
     def apply(scenario: Scenario) -> Scenario | None:
         browsers = (replace(it, visits=tuple(map(visited, it.visits))) for it in scenario.browsers)

@@ -151,3 +151,10 @@ def test_strategy_on_a_capture_without_http_is_told(cli, tmp_path):
     result = cli("diff", empty, "http11")
     assert result.code == 2
     assert "has no retrieval from which a scenario could be inferred" in result.err
+
+
+def test_report_goes_to_a_file(cli, sample_traces, tmp_path):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    result = cli("diff", "--format", "html", "-o", tmp_path / "report.html", path, path)
+    assert (result.code, result.out, result.err) == (0, b"", "")
+    assert "<h1>Both sides take the same time</h1>" in (tmp_path / "report.html").read_text()

@@ -36,6 +36,7 @@ mod holes;
 mod hosts;
 pub mod http;
 mod long_waits;
+mod missing_packets;
 mod numbering;
 mod objects;
 mod observation;

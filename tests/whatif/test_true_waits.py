@@ -14,7 +14,7 @@ from tcptrace_http.schema import CAUSES
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tcptrace_http.what_if.true_waits import TRANSFER
-from tests.what_if.retrievals import RETRIEVALS
+from tests.whatif.retrievals import RETRIEVALS
 
 
 def candidates():

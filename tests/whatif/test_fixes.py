@@ -10,7 +10,7 @@ from tcptrace_http.errors import UnknownName
 from tcptrace_http.what_if import FIXES, Side, fix_named
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is
-from tests.what_if.retrievals import RETRIEVALS
+from tests.whatif.retrievals import RETRIEVALS
 
 
 def time_of(scenario):
