@@ -644,6 +644,13 @@ _FLIGHTS: Final = Table(
         ("first_flight_bytes", "u64", "Payload of the first flight"),
         ("first_flight_ends_full", "bool", "The first flight ends with a full segment: more was to be sent"),
         ("first_flight_resent", "u32", "Segments of the first flight that were sent again, or came late"),
+        ("flight_first_bytes", "list_u32", "Payload of each flight's first segment"),
+        ("flight_last_bytes", "list_u32", "Payload of each flight's last segment"),
+        (
+            "flight_off_ack_ns",
+            "list_u64",
+            "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
+        ),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
         ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
         ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),

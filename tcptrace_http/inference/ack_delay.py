@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["Held", "ack_delay", "heartbeat_period", "held_acks", "may_hold", "phase_of_runs", "with_delays"]
+__all__ = [
+    "Held",
+    "ack_delay",
+    "beating_later",
+    "heartbeat_period",
+    "held_acks",
+    "may_hold",
+    "phase_of_runs",
+    "with_delays",
+]
 
 _NAME: Final = "client.ack_delay"
 _PHASE: Final = "client.heartbeat_phase"
@@ -130,6 +139,15 @@ def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[De
         how=f"the median of {len(like)} ACKs that waited for it",
     )
     return DelayTimer(delay=round(median(delays))), figure
+
+
+def beating_later(stack: Stack, offset: int) -> Stack:
+    """The stack with its heartbeat, if it has one, so much later."""
+    delay = stack.acks.delay
+    if not isinstance(delay, Heartbeat):
+        return stack
+    phase = (nanoseconds(delay.phase) + offset) % nanoseconds(delay.period)
+    return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase)))
 
 
 def _heartbeat(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.synthesis import Match
 
-__all__ = ["ways_of_writing", "writes_figure"]
+__all__ = ["ways_of_writing", "words_of", "writes_figure"]
 
 _NAME: Final = "server.writes"
 # Sizes that are tried, the most common ones first.
@@ -57,15 +57,16 @@ def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
     """How the server wrote, by the runs of the ways that it can have."""
     return seen(
         _NAME,
-        _words(match.best),
+        words_of(match.best),
         confidence=match.confidence,
         frames=[exchange.response_frame for exchange in observed.exchanges],
         how=f"of {match.candidates} ways of writing, by their runs: short segments end where writes end",
-        alternatives=tuple(_words(other) for other in match.alike),
+        alternatives=tuple(words_of(other) for other in match.alike),
     )
 
 
-def _words(writes: Writes) -> str:
+def words_of(writes: Writes) -> str:
+    """A way of writing in words."""
     parts = ["head alone"] * writes.head_alone
     parts += [f"{writes.chunk_bytes} B a write"] if writes.chunk_bytes else []
     parts += [f"{time_text(nanoseconds(writes.gap))} between writes"] if writes.gap else []

@@ -14,8 +14,10 @@
                            ``source``, ``elapsed_ns``, ``saved_ns``, ``elapsed_range`` and ``saved_range``
                            (``low_ns``, ``median_ns``, ``high_ns`` over the draws), ``share`` of the baseline,
                            ``side`` (who has to make a fix), ``mends`` (detectors whose findings it mends),
-                           ``is_practical`` (false: a bound), ``note``; ``causes``: ``cause``, ``before_ns``,
-                           ``after_ns``, ``saved_ns``, which sum to the row's ``saved_ns``
+                           ``is_practical`` (false: a bound), ``is_second_access`` (the time is of that, after
+                           a first one that filled a cache or taught the hosts something), ``note``; ``causes``:
+                           ``cause``, ``before_ns``, ``after_ns``, ``saved_ns``, which sum to the row's
+                           ``saved_ns``
 ``skipped``                what has no row: ``kind``, ``name``, ``reason``
 =========================  =================================================================================
 """
@@ -75,6 +77,7 @@ def _row(row: Row) -> dict[str, Any]:
         "side": row.side,
         "mends": list(row.mends),
         "is_practical": row.is_practical,
+        "is_second_access": row.is_second_access,
         "note": row.note,
         "causes": [{**asdict(cause), "saved_ns": cause.saved_ns} for cause in row.causes],
     }

@@ -178,7 +178,10 @@ def _by_strategy(base: _Baseline, strategy: Strategy) -> Row | Skipped:
     except ScenarioError as error:
         return Skipped(kind="strategy", name=name, reason=error.what)
     row = _row(base, candidates, kind="strategy", name=name, about=about, source=source)
-    return row if isinstance(row, Skipped) else replace(row, note=candidates[0].note)
+    if isinstance(row, Skipped):
+        return row
+    first = candidates[0]
+    return replace(row, note=first.note, is_second_access=first.visits_of_page > 1)
 
 
 def _row(

@@ -65,6 +65,8 @@ class Row:
     mends: tuple[str, ...] = ()
     #: Somebody can put it into practice as it is; else it is a bound.
     is_practical: bool = True
+    #: The time is that of a second access: a first one filled a cache, or taught the hosts something.
+    is_second_access: bool = False
     note: str = ""
 
 

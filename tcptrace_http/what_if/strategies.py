@@ -80,8 +80,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
         duration=scenario.duration,
         epoch=scenario.epoch,
     )
-    note = "the second access" if per_page > 1 else ""
-    return Candidate(scenario=whole, clients=len(browsers), visits_of_page=per_page, note=note)
+    return Candidate(scenario=whole, clients=len(browsers), visits_of_page=per_page)
 
 
 def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strategy) -> Scenario:

@@ -187,6 +187,15 @@ def test_json_has_all_of_it(apache):
         assert sum(cause["saved_ns"] for cause in row["causes"]) == row["saved_ns"]
 
 
+def test_second_accesses_are_told_apart(apache):
+    again = {row.name for row in apache.rows if row.is_second_access}
+    assert {"conditional-get", "http10-ttcp", "p-http-restart-keep"} <= again
+    assert not again & {"http11", "getall", "optimistic-delta", "cumulative-cache"}
+    first, second = apache.text().split("second access by")
+    assert "conditional-get" in second
+    assert "conditional-get" not in first
+
+
 def test_chart_has_a_bar_a_row_and_the_baseline(apache):
     specification = apache.chart().to_dict()
     assert [layer["mark"]["type"] for layer in specification["layer"]] == ["bar", "rule", "rule"]

@@ -1,0 +1,56 @@
+"""Losses that show only as waits are found by runs: one after the other is tried where run and capture part.
+
+A packet that was lost at the end of what was sent leaves no hole: behind the place of loss it comes late, by
+the sender's timeout. Where the run that retells the capture has such a packet much earlier, it is taken to be
+lost there, too, if the run is nearer then. And a loss that the run has too much, which makes it late, is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.inference.loss import Lost
+from tcptrace_http.inference.steps import partings, stepwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.timeline import Timeline
+
+__all__ = ["with_late_losses"]
+
+# No stack's timer for lost data is shorter (RFC 8985, section 7.2: a probe waits 10 ms beyond two round trips).
+_LATE: Final = 20_000_000
+# So many losses are looked for; each is a run or two.
+_MOST: Final = 24
+# Of what parts first, so many packets are tried each time.
+_FIRST: Final = 2
+
+
+def with_late_losses(
+    observed: Observed, lost: tuple[Lost, ...], scenario_of: Callable[[tuple[Lost, ...]], Scenario]
+) -> tuple[Lost, ...]:
+    """The losses, with those that make the run nearer to the capture."""
+
+    def nexts(held: tuple[Lost, ...], run: Timeline) -> Iterator[tuple[Lost, ...]]:
+        return _with_one_more_or_less(observed, run, held)
+
+    return stepwise(observed, lost, nexts, scenario_of, most=_MOST)
+
+
+def _with_one_more_or_less(
+    observed: Observed, run: Timeline, lost: tuple[Lost, ...]
+) -> Iterator[tuple[Lost, ...]]:
+    """The losses with one more where the capture first is late, or without one where the run first is."""
+    parted = partings(observed, run, by=_LATE)
+    for packet, _ in [each for each in parted if each.late > 0][:_FIRST]:
+        yield (*lost, Lost(packet.flow, packet.to_client, packet.seq, packet.frame))
+    for packet, _ in [each for each in parted if each.late < 0][:_FIRST]:
+        side = (packet.flow, packet.to_client)
+        of_flow = [each for each in lost if (each.flow, each.to_client) == side and each.offset <= packet.seq]
+        if of_flow:
+            # The last one that can have made it late.
+            place = lost.index(max(of_flow, key=lambda each: each.offset))
+            yield (*lost[:place], *lost[place + 1 :])
