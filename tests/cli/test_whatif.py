@@ -65,6 +65,14 @@ def test_output_goes_to_a_file(cli, capture, tmp_path):
     assert "no-nagle" in path.read_text()
 
 
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+def test_chart_is_drawn(cli, capture, tmp_path, suffix):
+    path = tmp_path / f"whatif{suffix}"
+    result = cli("whatif", "--fix", "no-nagle", "--strategy", "http11-pipelined", "--chart", path, capture)
+    assert result.code == 0
+    assert "What the retrieval would have cost" in path.read_text()
+
+
 def test_list_names_every_fix_and_needs_no_capture(cli):
     result = cli("whatif", "--list")
     assert result.code == 0
@@ -80,6 +88,7 @@ def test_list_names_every_fix_and_needs_no_capture(cli):
         (("--rtt", "soon"), "a duration such as '30 ms'"),
         (("--rate", "fast"), "a rate such as '1.5 Mb/s'"),
         (("--retrieval", "99"), "none has the number 99"),
+        (("--chart", "whatif.gif"), "end it with .html, .svg, .png, .json"),
         (("--jobs", "0"), "0 is not in the range"),
     ],
 )
