@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from tcptrace_http.cli.diff import CHART_NAMES
+from tcptrace_http.difference.plots import CHARTS
+
 SCENARIO = 'strategy = "p-http-both-fixes"\npage = "heidemann"\nnetwork = "lan"\nstack = "sunos-4.1.3"\n'
 
 
@@ -160,3 +163,33 @@ def test_report_goes_to_a_file(cli, sample_traces, tmp_path):
     result = cli("diff", "--format", "html", "-o", tmp_path / "report.html", path, path)
     assert (result.code, result.out, result.err) == (0, b"", "")
     assert "<h1>Both sides take the same time</h1>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_chart_is_drawn(cli, sample_traces, tmp_path, chart):
+    names = ("lan_hdrsep_small.pcap", "lan_hdrsep_small_nodelay.pcap")
+    path = tmp_path / "chart.json"
+    result = cli("diff", "--chart", chart, "-o", path, *(sample_traces / name for name in names))
+    assert (result.code, result.out, result.err) == (0, b"", "")
+    assert json.loads(path.read_text())["layer"]
+
+
+def test_command_knows_every_chart():
+    assert set(CHART_NAMES) == set(CHARTS)
+
+
+def test_chart_needs_a_file_whose_name_says_what_it_is(cli, sample_traces):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    result = cli("diff", "--chart", "causes", path, path)
+    assert result.code == 2
+    assert ".html, .svg, .png, .json" in result.err
+
+
+def test_chart_of_what_there_is_not_is_a_usage_error(cli, joined, tmp_path):
+    from captures import clean_exchange, pcap
+
+    empty = tmp_path / "handshake.pcap"
+    empty.write_bytes(pcap(clean_exchange(1)[:3]))
+    result = cli("diff", "--chart", "causes", "-o", tmp_path / "chart.svg", empty, joined)
+    assert result.code == 2
+    assert "no retrieval of both sides" in result.err
