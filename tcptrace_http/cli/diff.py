@@ -88,7 +88,8 @@ def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     (http11+no-nagle): it is simulated on the path, with the hosts and the page that are inferred from the other
     side; "inferred" is that as it is.
     Differences are left less right. Captures before and after a change of configuration can be compared as well
-    as a capture with a model.
+    as a capture with a model. Exits with 0 whatever differs, also where nothing can be compared, and with 2 where
+    a side cannot be read or modelled.
 
     \b
     Examples:

@@ -96,14 +96,31 @@ def test_scenario_that_cannot_be_is_told(cli, sample_traces, tmp_path):
     assert "no strategy 'no-such'" in result.err
 
 
-def test_capture_without_http_has_nothing_to_compare(cli, joined, tmp_path):
+@pytest.mark.parametrize(
+    ("silent", "said"), [("left", "the left side"), ("right", "the right side"), ("both", "either")]
+)
+def test_capture_without_http_has_nothing_to_compare(cli, joined, tmp_path, silent, said):
     from captures import clean_exchange, pcap
 
     empty = tmp_path / "handshake.pcap"
     empty.write_bytes(pcap(clean_exchange(1)[:3]))
-    result = cli("diff", empty, joined)
-    assert result.code == 0
-    assert "nothing can be compared" in result.out.decode()
+    sides = [empty if silent in {side, "both"} else joined for side in ("left", "right")]
+    result = cli("diff", *sides)
+    assert (result.code, result.err) == (0, "")
+    text = " ".join(result.out.decode().split())
+    assert "There is no HTTP on" in text
+    assert f"{said}" in text
+    assert "nothing can be compared" in text
+
+
+def test_capture_that_is_cut_short_is_compared_and_says_so(cli, sample_traces, tmp_path):
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(path.read_bytes()[:60_000])
+    result = cli("diff", path, cut)
+    assert (result.code, result.err) == (0, "")
+    assert "(capture, cut short)" in result.out.decode()
+    assert "Only on the left:" in result.out.decode()
 
 
 def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sample_traces):
