@@ -187,6 +187,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
     sent = 0
     ends: dict[int, list[int]] = {}
     totals: dict[int, list[int]] = {}
+    times: dict[int, list[int]] = {}
     acknowledged: dict[int, int] = {}
     prompt = _prompt_bytes(observed)
     before: tuple[int, int] | None = None
@@ -197,6 +198,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
             if packet.payload and packet.end > (ends.get(flow) or [0])[-1]:
                 ends.setdefault(flow, []).append(packet.end)
                 totals.setdefault(flow, []).append(sent)
+                times.setdefault(flow, []).append(packet.time)
             continue
         if packet.flags & SYN or packet.ack <= acknowledged.get(flow, 1):
             continue
@@ -209,7 +211,9 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
         if not is_prompt:
             before = None
             continue
-        if before is not None and packet.time > before[0] and through > before[1]:
+        # What was sent after the ACK before came did not queue behind what that acknowledges.
+        is_behind = before is not None and times[flow][covered - 1] < before[0]
+        if before is not None and is_behind and packet.time > before[0] and through > before[1]:
             yield _Dispersion((through - before[1]) * _BITS_A_BYTE, packet.time - before[0], packet.frame)
         before = (packet.time, through)
 
