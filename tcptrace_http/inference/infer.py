@@ -77,6 +77,7 @@ _PHASES: Final = 20
 _PARTED_FIRST: Final = 4
 _PHASE_STEPS: Final = 4
 _NOTHING: Final[Mapping[str, Any]] = {}
+_ONE_WRITE: Final = Writes()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,6 +118,8 @@ class _Found:
 
     choice: _Choice
     writes: Writes
+    #: No other way of writing was tried.
+    keeps_writes: bool
     #: Knobs of the server that are not those of its preset.
     held: Mapping[str, Any]
     off: float
@@ -280,7 +283,7 @@ def _infer(what: Observed) -> Inference:
 
 def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
     """What the nearest run is of: with what servers usually do, or with another way of writing."""
-    usual = _chosen(parts)
+    usual = _chosen(parts, keeps_writes=True)
     if usual.off <= _NEAR:
         return _all_refined(parts, usual)
     other = _otherwise(parts, usual)
@@ -294,7 +297,7 @@ def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
 def _all_refined(parts: _Parts, found: _Found) -> tuple[_Parts, _Found]:
     for refine in _REFINED:
         parts, found = _refined(parts, found, refine)
-    return parts, found
+    return parts, _chosen(parts, writes=found.writes, held=found.held) if found.keeps_writes else found
 
 
 def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _Parts]) -> tuple[_Parts, _Found]:
@@ -304,7 +307,7 @@ def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _P
     refined = refine(parts, found)
     if refined == parts:
         return parts, found
-    better = _chosen(refined, writes=found.writes, held=found.held)
+    better = _chosen(refined, writes=found.writes, held=found.held, keeps_writes=found.keeps_writes)
     return (refined, better) if better.off < found.off else (parts, found)
 
 
@@ -320,16 +323,23 @@ def _otherwise(parts: _Parts, usual: _Found) -> _Found:
     return _chosen(parts, writes=way, held=held)
 
 
-def _chosen(parts: _Parts, *, writes: Writes | None = None, held: Mapping[str, Any] = _NOTHING) -> _Found:
+def _chosen(
+    parts: _Parts,
+    *,
+    writes: Writes = _ONE_WRITE,
+    held: Mapping[str, Any] = _NOTHING,
+    keeps_writes: bool = False,
+) -> _Found:
     """Strategy, presets and way of writing whose run is nearest to the capture; ``held``: knobs of the server."""
-    ways = ways_of_writing(parts.seen)
     match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=writes, **held))
     best = replace(match.best, server=replace(match.best.server, **held))
+    ways = [writes] if keeps_writes else ways_of_writing(parts.seen)
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
     servers = dict.fromkeys(choice.server for choice in match.alike if choice.server != match.best.server)
     return _Found(
         choice=best,
         writes=written.best,
+        keeps_writes=keeps_writes,
         held=held,
         off=written.off,
         figures=(*_choice_figures(parts, match), writes_figure(parts.seen, written)),

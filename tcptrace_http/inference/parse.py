@@ -71,7 +71,7 @@ def parse_time(
 
 
 def _waited(visit: Visited, exchange: Exchange, known: int, begun: int, seen_at: dict[int, int]) -> bool:
-    """Whether the request waited for the response before it on its connection: then it shows nothing of parsing."""
+    """Whether the request waited for the response before it on its connection: that shows nothing of parsing."""
     before = next((e for e in visit.exchanges if (e.flow, e.index) == (exchange.flow, exchange.index - 1)), None)
     if before is None or exchange.is_pipelined:
         return False
