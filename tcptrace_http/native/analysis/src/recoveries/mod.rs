@@ -63,6 +63,15 @@ impl Recoveries {
         self.of(sender).sent(sent, known)
     }
 
+    /// Whether the peer of `sender` has closed its window, and nothing new followed yet.
+    #[must_use]
+    pub fn watches_window(&self, sender: Side) -> bool {
+        match sender {
+            Side::First => self.first.watches_window(),
+            Side::Second => self.second.watches_window(),
+        }
+    }
+
     /// The data of `sender` was acknowledged, or its peer's window changed. Whether that showed something.
     pub fn heard(&mut self, sender: Side, heard: &Heard<'_>) -> bool {
         self.of(sender).heard(heard)

@@ -157,6 +157,11 @@ impl Tracker {
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
     }
 
+    /// Whether a window that was closed has not been followed by new data yet.
+    pub fn watches_window(&self) -> bool {
+        self.window.is_some()
+    }
+
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         let gap = sent.class.gap_before_bytes;
