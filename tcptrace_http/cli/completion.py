@@ -11,13 +11,21 @@ if TYPE_CHECKING:
 
     import click
 
-__all__ = ["files", "names_to_explain", "parts_of_simulations"]
+__all__ = ["files", "fixes", "names_to_explain", "parts_of_simulations"]
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The shell completes files better than we could."""
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
+
+
+def fixes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The fixes that can be asked for, each with what it is."""
+    del context, parameter
+    from tcptrace_http.what_if import FIXES
+
+    return [CompletionItem(name, help=fix.about) for name, fix in FIXES.items() if name.startswith(incomplete)]
 
 
 def names_to_explain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

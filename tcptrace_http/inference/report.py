@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.figure import Figure, Value
     from tcptrace_http.inference.infer import Inference
 
-__all__ = ["as_json", "as_text", "as_toml"]
+__all__ = ["as_json", "as_text", "as_toml", "value_text"]
 
 #: Counts the JSON of ``infer``; it grows when a field changes its meaning.
 VERSION: Final = 1
@@ -42,9 +42,11 @@ def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
 def _entries(figures: Sequence[Figure], width: int) -> Iterator[str]:
     """Two lines or more for each figure: what it is, and where from."""
     name = max((len(figure.name) for figure in figures), default=0)
-    value = max((len(_text(figure.value, figure.unit)) for figure in figures), default=0)
+    value = max((len(value_text(figure.value, figure.unit)) for figure in figures), default=0)
     for figure in figures:
-        told = f"  {figure.name.ljust(name)}  {_text(figure.value, figure.unit).ljust(value)}  {_range(figure)}"
+        told = (
+            f"  {figure.name.ljust(name)}  {value_text(figure.value, figure.unit).ljust(value)}  {_range(figure)}"
+        )
         yield told.rstrip()
         yield from _wrapped(figure.reason if figure.is_assumed else _origin(figure), width)
 
@@ -68,8 +70,8 @@ def _of_objects(figures: Sequence[Figure], width: int) -> Iterator[str]:
     times = sorted(figure.value for figure in figures if isinstance(figure.value, int))
     if not times:
         return
-    longest, shortest = _text(times[-1], "ns"), _text(times[0], "ns")
-    yield f"  processing of {len(times)} objects  {_text(times[len(times) // 2], 'ns')} (median)"
+    longest, shortest = value_text(times[-1], "ns"), value_text(times[0], "ns")
+    yield f"  processing of {len(times)} objects  {value_text(times[len(times) // 2], 'ns')} (median)"
     assumed = sum(figure.is_assumed for figure in figures)
     told = f"{shortest} to {longest}; each with its frames in the scenario and in JSON"
     yield from _wrapped(f"{told}; {assumed} of them assumed" if assumed else told, width)
@@ -78,7 +80,7 @@ def _of_objects(figures: Sequence[Figure], width: int) -> Iterator[str]:
 def _range(figure: Figure) -> str:
     if figure.low == figure.high:
         return ""
-    return f"{_text(figure.low, figure.unit)} to {_text(figure.high, figure.unit)}"
+    return f"{value_text(figure.low, figure.unit)} to {value_text(figure.high, figure.unit)}"
 
 
 def _frames(figure: Figure) -> str:
@@ -86,7 +88,7 @@ def _frames(figure: Figure) -> str:
     return f"{shown}, …" if len(figure.frames) > _FRAMES_SHOWN else shown
 
 
-def _text(value: Value | None, unit: str) -> str:
+def value_text(value: Value | None, unit: str) -> str:
     """The value as a reader wants it: times to the microsecond, rates to the kilobit."""
     if value is None:
         return "-"
@@ -136,7 +138,7 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
 
 
 def _story(figure: Figure) -> str:
-    what = f"{figure.name}: {_text(figure.value, figure.unit)}"
+    what = f"{figure.name}: {value_text(figure.value, figure.unit)}"
     if figure.is_assumed:
         return f"{what}; assumed: {figure.reason}"
     spread = f" ({_range(figure)})" if _range(figure) else ""

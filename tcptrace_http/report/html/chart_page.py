@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.html_page import script_json
 from tcptrace_http.report.html.drawings import library
 
 if TYPE_CHECKING:
@@ -39,6 +39,5 @@ def chart_page(chart: alt.LayerChart) -> str:
     :raises MissingExtra: what draws charts is not installed.
     """
     specification = chart.to_dict()
-    # JSON that stays inside its script element.
-    text = json.dumps(specification, separators=(",", ":")).replace("<", "\\u003c")
-    return _PAGE.format(title=escape(specification["title"]["text"]), library=library(), chart=text)
+    title = escape(specification["title"]["text"])
+    return _PAGE.format(title=title, library=library(), chart=script_json(specification))

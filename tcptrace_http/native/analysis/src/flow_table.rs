@@ -134,7 +134,7 @@ impl FlowTable {
         };
         let host_step = self.hosts.step(packet, segment);
         let (key, source_is_low) = Key::new(source, destination);
-        let sharing = self.shared_windows.segment(packet, segment);
+        let sharing = self.shared_windows.segment(packet, segment, host_step);
         let Some((place, partition)) = self.place_of(&key) else {
             return;
         };

@@ -36,6 +36,7 @@ mod holes;
 mod hosts;
 pub mod http;
 mod long_waits;
+mod missing_packets;
 mod numbered;
 mod numbering;
 mod objects;

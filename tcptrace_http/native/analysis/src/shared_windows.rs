@@ -16,6 +16,8 @@ use foldhash::fast::FixedState;
 use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Packet, Segment, SeqNumber};
 
+use crate::hosts::HostStep;
+use crate::missing_packets::{MissingPackets, TIMEOUT_MIN_NS};
 use crate::observation::observation_point;
 use crate::waits::Arrivals;
 
@@ -33,8 +35,13 @@ const EARLY_MAX_NS: i64 = 200_000;
 const LATE_MAX_NS: i64 = 1_000_000;
 /// The path's time varies by this share of it.
 const JITTER_SHARE: i64 = 50;
-/// A full segment, of which two that follow at once tell what the slowest link takes.
+/// A segment that takes as long on the slowest link as its payload is long: what follows at once tells its pace.
 const FULL_BYTES_MIN: u32 = 500;
+/// Headers of IP and TCP.
+const HEADER_BYTES: u32 = 40;
+/// So many lost packets leave a gap in a flight, which is as long as they take, give or take this share of it.
+const LOST_MAX: i64 = 3;
+const LOST_SHARE: i64 = 8;
 /// Payload of a segment on Ethernet: a larger one was put together by a network card.
 const SEGMENT_BYTES: u32 = 1460;
 /// Flights that the ACK of another connection must have let go, if there is hardly an ACK.
@@ -55,10 +62,16 @@ pub struct Sharing {
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
     pub to_server_ns: Option<i64>,
-    /// The least time between two full segments of any of them.
+    /// The least time that the largest segment of any of them takes.
     pub service_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.
     pub link: Arrivals,
+    /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
+    /// connections have accounted for.
+    pub missed_elsewhere: u32,
+    /// The segment may have been sent before and missed: when it would have come, had an ACK of another connection
+    /// let it go.
+    pub missed_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +79,14 @@ enum Release {
     Own,
     Other,
     None,
+}
+
+/// What the numbers of the server tell when a packet comes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Missed {
+    /// How many packets were missed since the last data of its connection that others account for.
+    elsewhere: u32,
+    would_come_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +109,8 @@ struct Connection {
     is_asked: bool,
     /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
     was_pushed: bool,
+    /// When that came, or the connection was opened.
+    data_ns: i64,
 }
 
 /// What came from the server without a pause, on whichever connection.
@@ -99,6 +122,41 @@ struct Flight {
     release: Release,
 }
 
+/// What the slowest link takes for a segment, as far as two that came at once tell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pace {
+    /// The quickest: its time and its bytes.
+    quickest: Option<(i64, u32)>,
+    /// Payload of the largest segment.
+    largest_bytes: u32,
+}
+
+impl Pace {
+    /// A segment came so long after another one.
+    fn follows(&mut self, gap_ns: i64, bytes: u32) {
+        if !(FULL_BYTES_MIN..=SEGMENT_BYTES).contains(&bytes) {
+            return;
+        }
+        self.largest_bytes = self.largest_bytes.max(bytes);
+        let is_quicker = self.of(bytes).is_none_or(|takes_ns| gap_ns < takes_ns);
+        if is_quicker {
+            self.quickest = Some((gap_ns, bytes));
+        }
+    }
+
+    fn of(&self, bytes: u32) -> Option<i64> {
+        let (gap_ns, quickest_bytes) = self.quickest?;
+        let wire = |payload: u32| i64::from(payload.saturating_add(HEADER_BYTES));
+        gap_ns
+            .saturating_mul(wire(bytes))
+            .checked_div(wire(quickest_bytes))
+    }
+
+    fn largest_ns(&self) -> Option<i64> {
+        self.of(self.largest_bytes)
+    }
+}
+
 #[derive(Debug)]
 struct HostPair {
     client: IpAddress,
@@ -108,8 +166,7 @@ struct HostPair {
     /// The way to the server and back, and to the client and back, from here.
     to_server_ns: Option<i64>,
     to_client_ns: Option<i64>,
-    /// The least time between two full segments.
-    service_ns: Option<i64>,
+    pace: Pace,
     flight: Option<Flight>,
     /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
     by_others: i64,
@@ -118,6 +175,7 @@ struct HostPair {
     /// When data of the server came last, and what its distances tell of the slowest link.
     came_ns: Option<i64>,
     link: Arrivals,
+    missing: MissingPackets,
 }
 
 /// All pairs of hosts of which a SYN was seen.
@@ -129,8 +187,13 @@ pub struct SharedWindows {
 }
 
 impl SharedWindows {
-    /// Takes the next packet, of whichever connection.
-    pub fn segment(&mut self, packet: &Packet<'_>, segment: &Segment<'_>) -> Sharing {
+    /// Takes the next packet, of whichever connection, and what its host's numbers tell.
+    pub fn segment(
+        &mut self,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        host_step: Option<HostStep>,
+    ) -> Sharing {
         let Some(network) = packet.network else {
             return Sharing::default();
         };
@@ -165,7 +228,13 @@ impl SharedWindows {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
         } else {
-            pair.sent(packet.time_ns, segment)
+            let missed = pair.misses(packet.time_ns, segment, host_step);
+            let sharing = pair.sent(packet.time_ns, segment);
+            Sharing {
+                missed_elsewhere: missed.elsewhere,
+                missed_ns: missed.would_come_ns,
+                ..sharing
+            }
         }
     }
 }
@@ -186,13 +255,14 @@ impl HostPair {
             acks: VecDeque::new(),
             to_server_ns: None,
             to_client_ns: None,
-            service_ns: None,
+            pace: Pace::default(),
             flight: None,
             by_others: 0,
             by_chance: 0,
             had_loss: false,
             came_ns: None,
             link: Arrivals::default(),
+            missing: MissingPackets::default(),
         }
     }
 
@@ -259,7 +329,62 @@ impl HostPair {
             next: None,
             is_asked: false,
             was_pushed: false,
+            data_ns: time_ns,
         });
+    }
+
+    /// Takes what the numbers of the server tell when a packet of this connection comes.
+    fn misses(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        host_step: Option<HostStep>,
+    ) -> Missed {
+        let Some(host_step) = host_step else {
+            return Missed::default();
+        };
+        self.missing.note(host_step.passed_over, time_ns);
+        let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
+        let client_port = segment.destination_port;
+        let has_payload = segment.payload_bytes > 0;
+        let connection = self.connection(client_port, segment.source_port);
+        let Some(connection) = connection.filter(|_| has_payload) else {
+            return Missed::default();
+        };
+        let since_ns = std::mem::replace(&mut connection.data_ns, time_ns);
+        let next = connection.next;
+        let ahead = next.map_or(0, |next| segment.seq.distance_from(next));
+        let elsewhere = self.missing.accounted_for(since_ns);
+        let mut would_come_ns = None;
+        if ahead > 0 {
+            let full_bytes = match self.pace.largest_bytes {
+                0 => SEGMENT_BYTES,
+                largest => largest,
+            };
+            let lost = ahead.unsigned_abs().div_ceil(full_bytes);
+            self.missing.account_for_hole(lost, since_ns);
+        } else if ahead == 0 && time_ns.saturating_sub(since_ns) >= silent_ns {
+            let between = self.missing.account_for_timer(since_ns, time_ns);
+            would_come_ns = between.and_then(|between| self.would_come(between, client_port));
+        }
+        Missed {
+            elsewhere,
+            would_come_ns,
+        }
+    }
+
+    /// When data of this connection would have come between two times, if the ACK of another one let it go then.
+    fn would_come(&self, (after_ns, before_ns): (i64, i64), client_port: u16) -> Option<i64> {
+        let way_ns = self
+            .to_server_ns?
+            .saturating_add(self.pace.largest_ns().unwrap_or(0));
+        let came = |ack: &&Ack| {
+            let came_ns = ack.time_ns.saturating_add(way_ns);
+            came_ns > after_ns && came_ns <= before_ns
+        };
+        let newest = self.acks.iter().rev().find(came)?;
+        let is_of_other = newest.client_port != client_port;
+        is_of_other.then(|| newest.time_ns.saturating_add(way_ns))
     }
 
     fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
@@ -314,8 +439,10 @@ impl HostPair {
             by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
-            service_ns: self.service_ns,
+            service_ns: self.pace.largest_ns(),
             link: self.link,
+            missed_elsewhere: 0,
+            missed_ns: None,
         }
     }
 
@@ -338,11 +465,10 @@ impl HostPair {
         let before = self.flight;
         let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
         let last_bytes = before.map_or(0, |it| it.last_bytes);
-        if bytes >= FULL_BYTES_MIN && last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
-            let least = self.service_ns.unwrap_or(i64::MAX);
-            self.service_ns = Some(least.min(pause_ns));
+        if last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
+            self.pace.follows(pause_ns, bytes);
         }
-        let goes_on = before.filter(|_| pause_ns <= self.together_ns());
+        let goes_on = before.filter(|_| self.is_together(pause_ns));
         let flight = goes_on.unwrap_or(Flight {
             start_ns: time_ns,
             last_ns: time_ns,
@@ -377,14 +503,22 @@ impl HostPair {
         there.unwrap_or(0).saturating_add(back.unwrap_or(0))
     }
 
-    /// What comes within this time left together.
-    fn together_ns(&self) -> i64 {
-        let service_ns = self.service_ns.unwrap_or(0);
-        service_ns.saturating_add(service_ns / 2).max(TOGETHER_NS)
+    /// Whether what comes after such a pause left together with what came before, of which some may have been lost.
+    fn is_together(&self, pause_ns: i64) -> bool {
+        let service_ns = self.pace.largest_ns().unwrap_or(0);
+        let lost = pause_ns
+            .saturating_add(service_ns / 2)
+            .checked_div(service_ns)
+            .unwrap_or(0)
+            .min(LOST_MAX);
+        let off_ns = pause_ns.saturating_sub(service_ns.saturating_mul(lost));
+        pause_ns <= service_ns.saturating_add(service_ns / 2).max(TOGETHER_NS)
+            || off_ns.saturating_abs() <= service_ns / LOST_SHARE
     }
 
     fn late_ns(&self) -> i64 {
-        self.service_ns
+        self.pace
+            .largest_ns()
             .unwrap_or(0)
             .saturating_add(self.round_trip_ns() / JITTER_SHARE)
             .saturating_add(LATE_MAX_NS)
@@ -500,7 +634,7 @@ mod tests {
                 network: Some(network),
                 segment: None,
             };
-            self.windows.segment(&packet, &segment)
+            self.windows.segment(&packet, &segment, None)
         }
 
         fn opens(&mut self, time_ms: i64, port: u16) {
@@ -599,6 +733,32 @@ mod tests {
         let full = talk.data(450, 2, 1).link.takes_ns(1000, 1, 1000);
         assert_ne!(sharing.link, Arrivals::default());
         assert!(full.is_some_and(|full| full.abs_diff(50 * MS) <= 1));
+    }
+
+    #[test]
+    fn a_short_end_of_a_response_is_no_quicker_link() {
+        let mut pace = Pace::default();
+        pace.follows(8 * MS, 1440);
+        pace.follows(5 * MS, 860);
+        assert_eq!(pace.largest_ns(), Some(8 * MS));
+    }
+
+    #[test]
+    fn what_stands_behind_a_lost_segment_left_with_those_before_it() {
+        let mut talk = Talk::default();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        for round in 0..6 {
+            let at = 240 + i64::from(round) * 200;
+            for (place, port) in [(0, 1), (50, 2)] {
+                talk.ack(at + place, port, 2 * round + 1);
+                talk.data(at + place + 100, 3 - port, 2 * round + 2);
+            }
+        }
+        talk.ack(2000, 1, 13);
+        // The link takes 1 ms for each; two never came by.
+        assert!(talk.data(2100, 2, 14).by_other);
+        assert!(talk.data(2103, 2, 16).by_other);
     }
 
     #[test]

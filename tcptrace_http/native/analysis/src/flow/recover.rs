@@ -84,12 +84,13 @@ impl Flow {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
             sender.skipped_identifications = 0;
+            sender.own_skipped_identifications = 0;
         }
         kind
     }
 
-    /// Whether a segment is new data that follows other data at once and passes nothing over, while no window is
-    /// closed: it is part of no recovery, and probes nothing.
+    /// Whether a segment is new data that follows other data at once and passes nothing over, while no recovery
+    /// goes on and no window is closed: it is part of no recovery, and probes nothing.
     fn is_calm(&self, side: Side, time_ns: i64, segment: &Segment<'_>, class: &Class) -> bool {
         let sender = self.half(side);
         let last_ns = sender.last_data.map(|(_, last_ns)| last_ns);
@@ -101,7 +102,7 @@ impl Flow {
             && self
                 .recoveries
                 .as_ref()
-                .is_none_or(|recoveries| !recoveries.watches_window(side))
+                .is_none_or(|recoveries| !recoveries.goes_on(side))
     }
 
     /// Takes the number that its sender gave the packet. Whether it was sent before one that came by.
@@ -109,16 +110,21 @@ impl Flow {
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
-        let host_step = self.host_step;
+        let (host_step, sharing) = (self.host_step, self.sharing);
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
+        sender.own_skipped_identifications = sender
+            .own_skipped_identifications
+            .saturating_add(step.skipped);
         if let Some(host_step) = host_step {
             let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
-            sender.skipped_identifications = host_step.passed_over.saturating_sub(before);
+            sender.skipped_identifications = host_step
+                .passed_over
+                .saturating_sub(before)
+                .saturating_sub(sharing.missed_elsewhere);
             return host_step.is_late;
         }
-        sender.skipped_identifications =
-            sender.skipped_identifications.saturating_add(step.skipped);
+        sender.skipped_identifications = sender.own_skipped_identifications;
         step.is_late
     }
 
@@ -146,7 +152,8 @@ impl Flow {
         class: &Class,
         is_late: bool,
     ) -> Sent {
-        let counts = self.half(side).numbering.counts() || self.host_step.is_some();
+        let sender = self.half(side);
+        let counts = sender.numbering.counts() || self.host_step.is_some();
         let network = packet.network.filter(|_| counts);
         Sent {
             frame: packet.frame,
@@ -159,7 +166,8 @@ impl Flow {
             class: *class,
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
-            skipped_identifications: self.half(side).skipped_identifications,
+            skipped_identifications: sender.skipped_identifications,
+            are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
         }

@@ -63,12 +63,12 @@ impl Recoveries {
         self.of(sender).sent(sent, known)
     }
 
-    /// Whether the peer of `sender` has closed its window, and nothing new followed yet.
+    /// Whether `sender` recovers, or its peer has closed its window and nothing new followed yet.
     #[must_use]
-    pub fn watches_window(&self, sender: Side) -> bool {
+    pub fn goes_on(&self, sender: Side) -> bool {
         match sender {
-            Side::First => self.first.watches_window(),
-            Side::Second => self.second.watches_window(),
+            Side::First => self.first.goes_on(),
+            Side::Second => self.second.goes_on(),
         }
     }
 

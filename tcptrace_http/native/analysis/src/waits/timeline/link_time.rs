@@ -34,6 +34,11 @@ impl Timeline {
         pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
     }
 
+    /// How long a segment takes on the slowest link, where distances have agreed on it; else 0.
+    pub(in crate::waits) fn is_on_link_ns(&self, bytes: u32) -> i64 {
+        self.on_link_ns(bytes, 1, self.full_bytes).unwrap_or(0)
+    }
+
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
     /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
     pub(super) fn learn_arrivals(&mut self, data: Data, route: Route, acks: &Acks) {
