@@ -1,4 +1,4 @@
-"""The file that a chart is written to: its name says whether it is HTML, SVG, PNG or Vega-Lite."""
+"""A chart as a file: HTML, SVG, PNG or Vega-Lite, as its name says."""
 
 from __future__ import annotations
 
@@ -13,33 +13,27 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-__all__ = ["check_name", "needs_extras", "save"]
+__all__ = ["check_chart_file", "save_chart"]
 
 _SUFFIXES: Final = (".html", ".svg", ".png", ".json")
 
 
-def check_name(output: Path) -> None:
-    """That the file's name says what to write.
+def check_chart_file(output: Path) -> None:
+    """That a chart can be written to this file, before anything large is read.
 
-    :raises click.UsageError: it does not.
-    """
-    if output.suffix not in _SUFFIXES:
-        raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
-
-
-def needs_extras(output: Path) -> None:
-    """What draws must be there before a large capture is read.
-
-    :raises MissingExtra: it is not installed.
+    :raises click.UsageError: the name does not say what to write.
+    :raises MissingExtra: what draws it is not installed.
     """
     from importlib.util import find_spec
 
+    if output.suffix not in _SUFFIXES:
+        raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
     for module in ("altair",) if output.suffix == ".json" else ("altair", "vl_convert"):
         if find_spec(module) is None:
             raise MissingExtra(f"{output.suffix} needs {module}: pip install 'tcptrace-http[charts]'")
 
 
-def save(drawn: alt.LayerChart, output: Path) -> None:
+def save_chart(drawn: alt.LayerChart, output: Path) -> None:
     """Write the file; HTML has all it needs in it."""
     if output.suffix == ".json":
         output.write_text(drawn.to_json(), encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tcptrace_http.cli.chart_file import check_name, needs_extras, save
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
 from tcptrace_http.cli.progress import Progress, Working
 from tcptrace_http.errors import NothingToDraw
@@ -72,11 +72,10 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http plot waterfall page.pcap --retrieval 2 -o page.svg
       tcptrace-http plot comparison before.pcap after.pcap -o change.png
     """
-    check_name(output)
+    check_chart_file(output)
     if chart != _COMPARISON and len(captures) > 1:
         raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)
-    needs_extras(output)
     analyses = [_analysed(capture, chart, quiet=quiet) for capture in captures]
     with Working("drawing the chart", quiet=quiet):
         try:
@@ -85,7 +84,7 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
             )
         except NothingToDraw as error:
             raise click.UsageError(f"{', '.join(captures)}: {error}") from None
-        save(drawn, output)
+        save_chart(drawn, output)
 
 
 def _analysed(capture: str, chart: str, *, quiet: bool) -> Analysis:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tcptrace_http.cli.chart_file import check_name, needs_extras, save
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
 from tcptrace_http.cli.progress import Working
 
@@ -94,8 +94,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     if capture is None:
         raise click.UsageError("say which CAPTURE (--list shows the fixes)")
     if chart is not None:
-        check_name(chart)
-        needs_extras(chart)
+        check_chart_file(chart)
     prediction = _predicted(
         capture,
         fix_names,
@@ -108,7 +107,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
         quiet=quiet,
     )
     if chart is not None:
-        save(prediction.chart(), chart)
+        save_chart(prediction.chart(), chart)
     every = bool(fix_names or strategy_names)
     text = prediction.json() if format_name == "json" else prediction.text(width=_WIDTH, every=every)
     content = text.encode("utf-8", errors="surrogateescape")

@@ -31,18 +31,22 @@ __all__ = [
     "may_hold",
     "phase_of_runs",
     "with_delays",
+    "with_quick_acks",
 ]
 
 _NAME: Final = "client.ack_delay"
 _PHASE: Final = "client.heartbeat_phase"
 _PERIOD: Final = "client.heartbeat_period"
 _TIMER: Final = "client.ack_timer"
+_QUICK: Final = "client.quick_acks"
 # A timer or period that is further off than this part is not that of the preset: something else was waited for.
 _OFF: Final = 0.5
 _CLOCK_OFF: Final = 0.02
 # Most of the ACKs that a heartbeat sends come within this part of its period, though clocks are off.
 _MOST_OF: Final = 0.75
 _BEAT: Final = 0.1
+# How sure it is that something is so because a run with it is nearer.
+_UNSURE: Final = 0.5
 # Two of them fit any period; from this number on the fit says something.
 _FIT: Final = 4
 # An ACK that comes sooner after its data was made at once: no stack's timer is shorter (Linux: 4 ms).
@@ -119,6 +123,22 @@ def with_delays(
         delay, timer = _timer(delay, observed, found)
         figures = [timer, assumed(_PHASE, None, unit="ns", reason="the preset delays each ACK by itself")]
     return replace(stack, acks=replace(stack.acks, delay=delay)), figures
+
+
+def with_quick_acks(stack: Stack, observed: Observed, *, is_so: bool) -> tuple[Stack, list[Figure]]:
+    """The client's stack with or without the ACKs at once that its preset has; a program can switch them off."""
+    if stack.acks.quick_acks is None:
+        return stack, []
+    if is_so:
+        return stack, [assumed(_QUICK, "yes", reason="as the preset: no run without them is nearer")]
+    figure = seen(
+        _QUICK,
+        "no",
+        confidence=_UNSURE,
+        frames=[exchange.response_frame for exchange in observed.exchanges],
+        how="the run without them is nearer: TCP_QUICKACK is off",
+    )
+    return replace(stack, acks=replace(stack.acks, quick_acks=None)), [figure]
 
 
 def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[DelayTimer, Figure]:

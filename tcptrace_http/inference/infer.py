@@ -14,7 +14,7 @@ from reference_sim.plan import HttpVersion
 from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
 from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
-from reference_sim.topology import ByteQueue, Unlimited
+from reference_sim.topology import ByteQueue, PacketQueue, Unlimited
 from reference_sim.workloads import tap_at
 from tcptrace_http.inference.ack_delay import (
     ack_delay,
@@ -23,6 +23,7 @@ from tcptrace_http.inference.ack_delay import (
     held_acks,
     phase_of_runs,
     with_delays,
+    with_quick_acks,
 )
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import assumed, seen
@@ -48,7 +49,7 @@ from tcptrace_http.inference.synthesis import nearest_run
 from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from reference_sim.page import Page
     from reference_sim.plan import Visit
@@ -77,6 +78,8 @@ _PHASES: Final = 20
 # Then it is moved by what run and capture part by first: so many packets are tried, so many times.
 _PARTED_FIRST: Final = 4
 _PHASE_STEPS: Final = 4
+_NOTHING: Final[Mapping[str, Any]] = {}
+_ONE_WRITE: Final = Writes()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,12 +120,16 @@ class _Found:
 
     choice: _Choice
     writes: Writes
+    #: No other way of writing was tried.
+    keeps_writes: bool
     #: Knobs of the server that are not those of its preset.
-    held: dict[str, Any]
+    held: Mapping[str, Any]
     off: float
     figures: tuple[Figure, ...]
     #: The server's stacks that the runs do not tell from the chosen one.
     servers: tuple[Stack, ...]
+    #: The nearest choices, the one that is taken first.
+    likely: tuple[_Choice, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -145,6 +152,10 @@ class _Parts:
     phase: Figure | None = None
     #: What the hosts' clocks show, past a whole tick, when the client begins.
     clock: int = 0
+    #: Most connections that the browser opens at once, where that bounds it.
+    most_at_once: int | None = None
+    #: The client acknowledges at once as its preset does, not only what its timer is too late for.
+    has_quick_acks: bool = True
 
     @property
     def pages(self) -> tuple[Page, ...]:
@@ -159,7 +170,8 @@ class _Parts:
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
         client, nagle = with_nagle(client, self.splits)
-        return server, client, [*of_server, *of_client, *of_delays, nagle]
+        client, quick = with_quick_acks(client, self.seen, is_so=self.has_quick_acks)
+        return server, client, [*of_server, *of_client, *of_delays, *quick, nagle]
 
     @property
     def network(self) -> Network:
@@ -181,10 +193,12 @@ class _Parts:
         """The pages by this strategy, with the pauses that were between them."""
         made: list[Visit] = []
         last = 0
+        # Elsewhere the last byte and the next request have their way before they are seen.
+        way = 0 if self.seen.is_near_client else self.seen.client_path
         for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
             visit = strategy.visits(page)[0]
             plan = with_splits(replace(visit.plan, keeps_connections=is_kept), len(made), self.splits)
-            made.append(replace(visit, plan=plan, think=max(visited.start - last, 0) if made else None))
+            made.append(replace(visit, plan=plan, think=max(visited.start - last - way, 0) if made else None))
             last = visited.end
         return tuple(made)
 
@@ -258,9 +272,7 @@ def _infer(what: Observed) -> Inference:
         of_client=options(what, of_client=True),
         splits=splits(what),
     )
-    found = _chosen(parts)
-    for refine in _REFINED:
-        parts, found = _refined(parts, found, refine)
+    parts, found = _nearest(parts)
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, found)
@@ -278,6 +290,25 @@ def _infer(what: Observed) -> Inference:
     return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
 
 
+def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
+    """What the nearest run is of: with what servers usually do, or with another way of writing."""
+    usual = _chosen(parts, keeps_writes=True)
+    if usual.off <= _NEAR:
+        return _all_refined(parts, usual)
+    other = _otherwise(parts, usual)
+    if other.off <= _NEAR:
+        return _all_refined(parts, other)
+    # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
+    each = [_all_refined(parts, found) for found in (usual, other)]
+    return min(each, key=lambda pair: pair[1].off)
+
+
+def _all_refined(parts: _Parts, found: _Found) -> tuple[_Parts, _Found]:
+    for refine in _REFINED:
+        parts, found = _refined(parts, found, refine)
+    return parts, _chosen(parts, writes=found.writes, held=found.held) if found.keeps_writes else found
+
+
 def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _Parts]) -> tuple[_Parts, _Found]:
     """What is found with parts that are refined, if a run is off and the refined one is nearer."""
     if found.off <= _EXACT:
@@ -285,39 +316,59 @@ def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _P
     refined = refine(parts, found)
     if refined == parts:
         return parts, found
-    better = _chosen(refined, found)
+    better = _chosen(refined, writes=found.writes, held=found.held, keeps_writes=found.keeps_writes)
     return (refined, better) if better.off < found.off else (parts, found)
 
 
-def _chosen(parts: _Parts, before: _Found | None = None) -> _Found:
-    """Strategy, presets and way of writing whose run is nearest to the capture.
-
-    ``before``: what was found with other parts; its way of writing is gone on with.
-    """
+def _otherwise(parts: _Parts, usual: _Found) -> _Found:
+    """What another way of writing explains, or data that nothing holds, another strategy or stack need not."""
     ways = ways_of_writing(parts.seen)
-    way, held = (None, {}) if before is None else (before.writes, before.held)
-    match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
-    if match.off > _NEAR and before is None:
-        # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
-        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
-        # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
-        each = [(choice, *pair) for pair in product(ways, knobs) for choice in match.ranked[:_LIKELY]]
-        _, way, held = nearest_run(
-            parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
-        ).best
-        other = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
-        held, match = (held, other) if other.off < match.off else ({}, match)
+    knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
+    # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
+    each = [(choice, *pair) for pair in product(ways, knobs) for choice in usual.likely]
+    _, way, held = nearest_run(
+        parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
+    ).best
+    return _chosen(parts, writes=way, held=held)
+
+
+def _chosen(
+    parts: _Parts,
+    *,
+    writes: Writes = _ONE_WRITE,
+    held: Mapping[str, Any] = _NOTHING,
+    keeps_writes: bool = False,
+) -> _Found:
+    """Strategy, presets and way of writing whose run is nearest to the capture; ``held``: knobs of the server."""
+    match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=writes, **held))
     best = replace(match.best, server=replace(match.best.server, **held))
+    ways = [writes] if keeps_writes else ways_of_writing(parts.seen)
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
     servers = dict.fromkeys(choice.server for choice in match.alike if choice.server != match.best.server)
     return _Found(
         choice=best,
         writes=written.best,
+        keeps_writes=keeps_writes,
         held=held,
         off=written.off,
         figures=(*_choice_figures(parts, match), writes_figure(parts.seen, written)),
         servers=tuple(servers),
+        likely=match.ranked[:_LIKELY],
     )
+
+
+def _with_bound(parts: _Parts, found: _Found) -> _Parts:
+    """With as many connections as were open at once, if the nearest strategy may open more."""
+    shown = signs(parts.seen)
+    may_open = found.choice.strategy.connections
+    is_bound = shown.at_once > 1 and (may_open is None or may_open > shown.at_once)
+    return replace(parts, most_at_once=shown.at_once) if is_bound and found.off > _NEAR else parts
+
+
+def _without_quick_acks(parts: _Parts, found: _Found) -> _Parts:
+    """With a client that delays each ACK that may be delayed, if its stack acknowledges some at once."""
+    is_possible = found.choice.client.acks.quick_acks is not None and held_acks(parts.seen, parts.reactions())
+    return replace(parts, has_quick_acks=False) if is_possible and found.off > _NEAR else parts
 
 
 def _with_late_losses(parts: _Parts, found: _Found) -> _Parts:
@@ -368,12 +419,16 @@ def _with_queue(parts: _Parts, choice: _Choice, writes: Writes, server: Stack) -
     if not isinstance(bound.figure.value, int):
         return parts, bound.figure
     kept = tuple(each for each in parts.lost if each not in bound.dropped)
-    bounded = replace(parts, lost=kept, queue=ByteQueue(limit=bound.figure.value))
+    bounded = replace(parts, lost=kept, queue=_queue_of(bound.figure.unit, bound.figure.value))
     match = nearest_run(what, (bounded, parts), scenario_of)
     if match.off > _NEAR and what.is_near_client:
         reason = "packets were lost, but no run tells when, and so not what waited then: without bound"
         return parts, assumed(bound.figure.name, None, unit="B", reason=reason)
     return match.best, bound.figure
+
+
+def _queue_of(unit: str, limit: int) -> Queue:
+    return PacketQueue(limit=limit) if unit == "packets" else ByteQueue(limit=limit)
 
 
 def _with_phase(parts: _Parts, found: _Found) -> _Parts:
@@ -400,6 +455,8 @@ def _with_phase(parts: _Parts, found: _Found) -> _Parts:
 
 # What one of them tells, another may need; the server's times last, for they can be made to fit anything.
 _REFINED: Final = (
+    _with_bound,
+    _without_quick_acks,
     _with_clock,
     _with_late_losses,
     _with_times,
@@ -413,6 +470,8 @@ _REFINED: Final = (
 def _choices(parts: _Parts) -> list[_Choice]:
     """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
+    if parts.most_at_once is not None:
+        rows = [_bounded(row, parts.most_at_once) for row in rows]
     clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
     return [
         # Two hosts that look alike are taken to be.
@@ -420,6 +479,13 @@ def _choices(parts: _Parts) -> list[_Choice]:
         for row in rows
         for server in nearest(parts.of_server, parts.window)
     ]
+
+
+def _bounded(row: Strategy, most: int) -> Strategy:
+    """The row with at most so many connections."""
+    if row.connections is not None and row.connections <= most:
+        return row
+    return row.but(f"{row.name}, at most {most}", row.about, connections=most)
 
 
 def _choice_figures(parts: _Parts, match: Match[_Choice]) -> list[Figure]:
@@ -456,8 +522,7 @@ def _with_knobs(parts: _Parts, found: _Found) -> tuple[Stack, list[Figure]]:
 
         figure = knob(parts.seen, name, (found.choice.server, *found.servers), scenario_of)
         figures.append(figure)
-        if not figure.is_assumed:
-            server = replace(server, **{name: type(getattr(server, name))(figure.value)})
+        server = replace(server, **{name: type(getattr(server, name))(figure.value)})
     return server, figures
 
 
