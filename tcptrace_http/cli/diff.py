@@ -70,8 +70,9 @@ def diff(
     r"""Compare two sides: where the time differs, split by cause, exactly.
 
     Each side is a capture (pcap or pcapng), or a scenario file (.toml), which is simulated and captured at its
-    client. One side may be the name of a strategy (simulate --list): it is simulated on the path, with the hosts
-    and the page that are inferred from the other side; the name "inferred" is that scenario as it is.
+    client. One side may be a name, of a strategy (simulate --list) or of a fix (whatif --list), or several of them
+    (http11+no-nagle): it is simulated on the path, with the hosts and the page that are inferred from the other
+    side; "inferred" is that as it is.
     Differences are left less right. Captures before and after a change of configuration can be compared as well
     as a capture with a model.
 
@@ -80,6 +81,7 @@ def diff(
       tcptrace-http diff before.pcap after.pcap
       tcptrace-http diff measured.pcapng model.toml --retrieval 0
       tcptrace-http diff measured.pcapng http11-pipelined
+      tcptrace-http diff measured.pcapng no-nagle
       tcptrace-http diff --format html -o report.html before.pcap after.pcap
     """
     from tcptrace_http.difference import diff as compared

@@ -122,9 +122,9 @@ def diff(
 ) -> Difference:
     """Compare two sides, each a capture, a scenario file (``.toml``), a scenario or an analysis.
 
-    A scenario is simulated, and what its client captures is analysed. A side may also be a strategy's name: it is
-    then that strategy on the path, with the hosts and the page that were inferred from the other side;
-    ``"inferred"`` is the inferred scenario as it is.
+    A scenario is simulated, and what its client captures is analysed. A side may also be the name of a strategy
+    or of a fix (``"http11"``, ``"no-nagle"``, ``"http11+no-nagle"``): it is then that, on the path, with the hosts
+    and the page that were inferred from the other side; ``"inferred"`` is the inferred scenario as it is.
 
     ``retrieval`` compares only this one of the left side with its partner, or with that of the right side; where a
     side is a name, it is that of the other one. ``flow`` chooses the flows that are walked segment by segment in

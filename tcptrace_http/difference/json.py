@@ -10,17 +10,20 @@
 ``model``                 sentences about what a model rests on; empty where no side was inferred
 ``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: what the critical paths of the
                           aligned retrievals spent; ``unaligned`` is the time of transactions of one side
-``retrievals``            one object a retrieval of either side: ``pair``, ``left_retrieval``, ``right_retrieval``
-                          (null: the side does not have it), URL, transactions, elapsed times; its ``causes``
-``transactions``          one object a transaction of either side: ``how`` it was aligned (``same``, ``renamed``,
-                          ``only_left``, ``only_right``), flow, number, target, body bytes and elapsed time of
-                          both sides, ``difference_ns``; its ``causes``
-``stalls``                ``cause``, ``detector``, counts and lost time of both sides
+``retrievals``            one object a retrieval of either side: ``pair``; of both sides (``left_…``, ``right_…``)
+                          ``retrieval`` (null: the side does not have it), ``url``, ``transactions`` and
+                          ``elapsed_ns``; ``difference_ns``, and its ``causes``
+``transactions``          one object a transaction of either side: ``pair``, ``how`` it was aligned (``same``,
+                          ``renamed``, ``only_left``, ``only_right``), ``method``; of both sides ``flow``,
+                          ``transaction``, ``retrieval``, ``target``, ``body_bytes`` and ``elapsed_ns``;
+                          ``difference_ns``, and its ``causes``
+``stalls``                ``cause`` and ``detector``; of both sides ``count`` and ``lost_ns``; ``difference_ns``
 ``residuals``             one object an aligned retrieval (``pair``), ``side`` and analytic ``model`` of its kind:
                           which assumption ``fails`` (null: all hold), ``elapsed_ns``, ``predicted_ns``,
                           ``residual_ns``: what the model leaves out
-``flows``                 the flows that were walked side by side, or null
-``divergences``           ``kind`` (see ``KINDS``), transactions, frames and waits of both sides, ``words``
+``flows``                 the flows that were walked side by side, left and right, or null
+``divergences``           ``kind`` (see ``KINDS``); of both sides ``transaction``, ``frame`` and ``wait_ns``; the
+                          ``cause`` of the longer wait, ``words``
 ========================  ==================================================================================
 """
 
@@ -64,13 +67,13 @@ def rendered(difference: Difference) -> str:
 
 
 def _side(side: Side, elapsed_ns: int) -> dict[str, Any]:
-    inference = side.inference
+    model = side.model
     return {
         "name": side.name,
         "is_simulated": side.is_simulated,
         "elapsed_ns": elapsed_ns,
         "inferred_ns": side.inferred_ns,
-        "assumptions": None if inference is None else [figure.name for figure in inference.assumptions],
+        "assumptions": None if model is None else [figure.name for figure in model.assumptions],
     }
 
 

@@ -66,10 +66,11 @@ def model_words(difference: Difference) -> str:
         (difference.left, difference.right_ns, "right"),
         (difference.right, difference.left_ns, "left"),
     )
-    told = []
+    told: list[str] = []
     for side, captured, other in sides:
-        if side.inference is None:
+        if side.model is None:
             continue
+        told += side.model.notes
         if side.name != INFERRED and side.inferred_ns is not None:
             off = side.inferred_ns - captured
             against = f"{duration(abs(off))} {'more' if off > 0 else 'less'} than" if off else "as long as"
@@ -77,12 +78,9 @@ def model_words(difference: Difference) -> str:
                 f"What was inferred from the {other} side takes {duration(side.inferred_ns)} as it is, {against} "
                 "that side: so far the model is off."
             )
-        count = len(side.inference.assumptions)
-        if count:
-            told.append(
-                f"{counted(count, 'figure')} of it {'is' if count == 1 else 'are'} assumed: "
-                "tcptrace-http infer lists them."
-            )
+        if side.model.assumptions:
+            figures = counted(len(side.model.assumptions), "figure")
+            told.append(f"It assumes {figures} that the capture does not show: tcptrace-http infer lists them.")
     return " ".join(told)
 
 

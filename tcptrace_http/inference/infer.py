@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.plan import HttpVersion
-from reference_sim.scenario import Record, Writes
+from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
 from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
 from reference_sim.topology import ByteQueue, Unlimited
-from reference_sim.workloads import retrieval as retrieval_scenario
+from reference_sim.workloads import tap_at
 from tcptrace_http.inference.ack_delay import (
     ack_delay,
     beating_later,
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
 
     from reference_sim.page import Page
     from reference_sim.plan import Visit
-    from reference_sim.scenario import KeepAlive, Scenario, Server
     from reference_sim.stack import IdleRestart, Stack
     from reference_sim.topology import Network, Queue
     from tcptrace_http.analysis import Analysis
@@ -71,6 +71,8 @@ _ALL_AT_ONCE: Final = 100
 _NEAR: Final = 0.01
 # A run that is no further off is the capture, but for rounding: there is nothing to refine.
 _EXACT: Final = 2e-4
+# Ways of writing are tried with so many of the nearest strategies and stacks.
+_LIKELY: Final = 4
 # So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
 _PHASES: Final = 20
 # Then it is moved by what run and capture part by first: so many packets are tried, so many times.
@@ -116,8 +118,12 @@ class _Found:
 
     choice: _Choice
     writes: Writes
+    #: Knobs of the server that are not those of its preset.
+    held: dict[str, Any]
     off: float
     figures: tuple[Figure, ...]
+    #: The server's stacks that the runs do not tell from the chosen one.
+    servers: tuple[Stack, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -167,16 +173,15 @@ class _Parts:
             self.seen, rate=self.rate, propagation=self.propagation, lost=self.lost, queue=self.queue
         )
 
-    def keep_alive(self, server: Server) -> KeepAlive | None:
+    def keep_alive(self) -> KeepAlive:
         """How the server keeps connections that its strategy has it keep."""
         most = self.most_requests.value
-        return server.keep_alive and replace(
-            server.keep_alive, max_requests=most if isinstance(most, int) else None
-        )
+        return KeepAlive(max_requests=most if isinstance(most, int) else None)
 
     def parse(self, strategy: Strategy) -> Figure:
         plans = [strategy.visits(page)[0].plan for page in self.pages]
-        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation)
+        lost = {each.place for each in self.lost if each.place is not None}
+        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation, lost=lost)
 
     def visits(self, strategy: Strategy) -> tuple[Visit, ...]:
         """The pages by this strategy, with the pauses that were between them."""
@@ -205,40 +210,27 @@ class _Parts:
         server_stack, client_stack, _ = self.stacks(choice)
         if knobs:
             server_stack = replace(server_stack, name=f"{server_stack.name}-changed", **knobs)  # type: ignore[arg-type]
-        made = retrieval_scenario(
-            strategy=choice.strategy,
-            page=self.pages[0],
-            network=self.network,
-            client_stack=client_stack,
-            server_stack=server_stack,
+        network = self.network
+        visits = self.visits(choice.strategy)
+        server = Server(
+            node=network.servers[0],
+            stack=choice.strategy.server(server_stack),
+            product=self.seen.server_software or "reference_sim",
+            writes=choice.strategy.writes if writes is None else writes,
+            keep_alive=self.keep_alive() if any(visit.plan.persistent for visit in visits) else None,
+            min_head_bytes=min(exchange.head_bytes for exchange in self.seen.exchanges),
+        )
+        browser = Browser(
+            node=network.clients[0],
+            stack=beating_later(choice.strategy.client(client_stack), self.clock),
+            visits=visits,
             parse=parse if isinstance(parse, int) else 0,
-            at="client" if self.seen.is_near_client else "server",
-            record=Record(),
+            http_version=choice.strategy.version,
+            min_request_bytes=min(exchange.request_bytes for exchange in self.seen.exchanges),
+            start=self.clock,
         )
-        heads = min(exchange.head_bytes for exchange in self.seen.exchanges)
-        requests = min(exchange.request_bytes for exchange in self.seen.exchanges)
-        (server,) = made.servers
-        server = replace(
-            server,
-            product=self.seen.server_software or server.product,
-            min_head_bytes=heads,
-            writes=server.writes if writes is None else writes,
-            keep_alive=self.keep_alive(server),
-        )
-        return replace(
-            made,
-            servers=(server,),
-            browsers=tuple(
-                replace(
-                    browser,
-                    visits=self.visits(choice.strategy),
-                    min_request_bytes=requests,
-                    start=self.clock,
-                    stack=beating_later(browser.stack, self.clock),
-                )
-                for browser in made.browsers
-            ),
-        )
+        at = tap_at(network, "client" if self.seen.is_near_client else "server")
+        return Scenario(network=network, servers=(server,), browsers=(browser,), taps=(at,))
 
 
 def infer(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Inference:
@@ -275,13 +267,11 @@ def _infer(what: Observed) -> Inference:
         splits=splits(what),
     )
     found = _chosen(parts)
-    programs = (_with_bound, _without_quick_acks)
-    hosts = (_with_clock, _with_times, _with_late_losses, _with_phase, _with_clock, _with_times)
-    for other in (*programs, *hosts):
-        parts, found = _refined(parts, found, other)
+    for refine in _REFINED:
+        parts, found = _refined(parts, found, refine)
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
-    server, knobs = _with_knobs(parts, choice, writes)
+    server, knobs = _with_knobs(parts, found)
     lost = parts.lost
     parts, queue = _with_queue(parts, choice, writes, server)
     figures = (
@@ -303,29 +293,39 @@ def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _P
     refined = refine(parts, found)
     if refined == parts:
         return parts, found
-    better = _chosen(refined)
+    better = _chosen(refined, found)
     return (refined, better) if better.off < found.off else (parts, found)
 
 
-def _chosen(parts: _Parts) -> _Found:
-    """Strategy, presets and way of writing whose run is nearest to the capture."""
+def _chosen(parts: _Parts, before: _Found | None = None) -> _Found:
+    """Strategy, presets and way of writing whose run is nearest to the capture.
+
+    ``before``: what was found with other parts; its way of writing is gone on with.
+    """
     ways = ways_of_writing(parts.seen)
-    match = nearest_run(parts.seen, _choices(parts), parts.scenario)
-    held: dict[str, Any] = {}
-    if match.off > _NEAR:
+    way, held = (None, {}) if before is None else (before.writes, before.held)
+    match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
+    if match.off > _NEAR and before is None:
         # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
         knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
         # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
-        each = [
-            (held, nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held)))
-            for way in ways
-            for held in knobs
-        ]
-        held, match = min(each, key=lambda pair: pair[1].off)
+        each = [(choice, *pair) for pair in product(ways, knobs) for choice in match.ranked[:_LIKELY]]
+        _, way, held = nearest_run(
+            parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
+        ).best
+        other = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
+        held, match = (held, other) if other.off < match.off else ({}, match)
     best = replace(match.best, server=replace(match.best.server, **held))
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
-    figures = (*_choice_figures(parts, match), writes_figure(parts.seen, written))
-    return _Found(choice=best, writes=written.best, off=written.off, figures=figures)
+    servers = dict.fromkeys(choice.server for choice in match.alike if choice.server != match.best.server)
+    return _Found(
+        choice=best,
+        writes=written.best,
+        held=held,
+        off=written.off,
+        figures=(*_choice_figures(parts, match), writes_figure(parts.seen, written)),
+        servers=tuple(servers),
+    )
 
 
 def _with_bound(parts: _Parts, found: _Found) -> _Parts:
@@ -420,6 +420,20 @@ def _with_phase(parts: _Parts, found: _Found) -> _Parts:
     return replace(parts, phase=phase_of_runs(best, match.confidence, parts.seen))
 
 
+# What one of them tells, another may need; the server's times last, for they can be made to fit anything.
+_REFINED: Final = (
+    _with_bound,
+    _without_quick_acks,
+    _with_clock,
+    _with_late_losses,
+    _with_times,
+    _with_phase,
+    _with_late_losses,
+    _with_clock,
+    _with_times,
+)
+
+
 def _choices(parts: _Parts) -> list[_Choice]:
     """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
@@ -463,19 +477,20 @@ def _choice_figures(parts: _Parts, match: Match[_Choice]) -> list[Figure]:
     ]
 
 
-def _with_knobs(parts: _Parts, choice: _Choice, writes: Writes) -> tuple[Stack, list[Figure]]:
+def _with_knobs(parts: _Parts, found: _Found) -> tuple[Stack, list[Figure]]:
     """The server's stack with those knobs that runs tell."""
-    server = choice.server
+    server = found.choice.server
     figures = []
     for name in KNOBS:
-        figure = knob(parts.seen, name, server, partial(_with_knob, parts, choice, writes, name))
+
+        def scenario_of(stack: Stack, value: Nagle | IdleRestart, name: str = name) -> Scenario:
+            choice = replace(found.choice, server=stack)
+            return parts.scenario(choice, writes=found.writes, **{name: value})
+
+        figure = knob(parts.seen, name, (found.choice.server, *found.servers), scenario_of)
         figures.append(figure)
         server = replace(server, **{name: type(getattr(server, name))(figure.value)})
     return server, figures
-
-
-def _with_knob(parts: _Parts, choice: _Choice, writes: Writes, name: str, value: Nagle | IdleRestart) -> Scenario:
-    return parts.scenario(choice, writes=writes, **{name: value})
 
 
 def _window_of(window: Figure, server: Stack) -> Figure:

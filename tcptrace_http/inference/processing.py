@@ -28,6 +28,8 @@ __all__ = ["processing_times", "with_times_of_runs"]
 _UNIT: Final = "ns"
 _ALONE: Final = 0.95
 _OF_RUNS: Final = "other data was on the path meanwhile: as the run has it that is nearest to the capture"
+# No stack's timeout is shorter.
+_TIMEOUT: Final = 200_000_000
 # Times of run and capture differ by roundings, and by no more than this.
 _PARTED: Final = 50_000
 # So many times are changed, and so many of what parts first are tried each time.
@@ -43,14 +45,31 @@ def processing_times(observed: Observed, rate: int | None, propagation: int) -> 
     left = departures(observed, rate)
     found = []
     for exchange in observed.exchanges:
-        elapsed = exchange.response_start - left[exchange.request_last_frame]
-        found.append(_bounds(observed, exchange, packets[exchange.response_frame], elapsed, rate, propagation))
+        first, since = _first_of(observed, exchange, packets[exchange.response_frame])
+        elapsed = first.time - left[exchange.request_last_frame]
+        found.append(_bounds(observed, exchange, first, elapsed, sending_time(since, rate), rate, propagation))
     exact = [high for low, high in found if low == high]
     usual = round(median(exact)) if exact else min((high for _, high in found), default=0)
+    if observed.is_near_client:
+        # What is so much longer may have been lost at first, and have waited for a timeout.
+        found = [(0 if high - usual > _TIMEOUT else low, high) for low, high in found]
     return tuple(
         _figure(number, exchange, low, high, usual)
         for number, (exchange, (low, high)) in enumerate(zip(observed.exchanges, found, strict=True))
     )
+
+
+def _first_of(observed: Observed, exchange: Exchange, begin: Packet) -> tuple[Packet, int]:
+    """The packet of a response that came first, and the bytes that the link sent from the response's begin on.
+
+    Where the begin of the response was lost, what follows it came before.
+    """
+    end = begin.seq + exchange.head_bytes + exchange.body_bytes
+    of_it = (p for p in observed.by_flow[exchange.flow] if p.to_client and p.payload and begin.seq <= p.seq < end)
+    first = min(of_it, key=lambda packet: packet.place)
+    full = observed.segment_bytes(exchange.flow)
+    packets = -(-(first.end - begin.seq) // full)
+    return first, first.end - begin.seq + packets * (first.ip_bytes - first.payload)
 
 
 def with_times_of_runs(
@@ -91,17 +110,23 @@ def _figure(number: int, exchange: Exchange, low: int, high: int, usual: int) ->
     return assumed(name, min(max(usual, low), high), low=low, high=high, unit=_UNIT, reason=reason)
 
 
-def _bounds(
-    observed: Observed, exchange: Exchange, answer: Packet, elapsed: int, rate: int | None, propagation: int
+def _bounds(  # noqa: PLR0913, PLR0917 -- the exchange, and the path
+    observed: Observed,
+    exchange: Exchange,
+    first: Packet,
+    elapsed: int,
+    sending: int,
+    rate: int | None,
+    propagation: int,
 ) -> tuple[int, int]:
     """The least and the most that it can be; the same twice: nothing else is part of it."""
     if not observed.is_near_client:
         most = max(elapsed, 0)
         return (0 if exchange.is_pipelined else most), most
-    most = max(elapsed - propagation - sending_time(answer.ip_bytes, rate), 0)
+    most = max(elapsed - propagation - sending, 0)
     if exchange.is_pipelined:
         return 0, most
-    return max(most - _queued_at_most(observed, answer, rate), 0), most
+    return max(most - _queued_at_most(observed, first, rate), 0), most
 
 
 def _queued_at_most(observed: Observed, answer: Packet, rate: int | None) -> int:

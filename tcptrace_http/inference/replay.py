@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from reference_sim.scenario import Scenario
-    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.observed import Observed, Packet
     from tcptrace_http.inference.timeline import Timeline
 
 __all__ = ["with_late_losses"]
@@ -27,6 +27,8 @@ _LATE: Final = 20_000_000
 _MOST: Final = 24
 # Of what parts first, so many packets are tried each time.
 _FIRST: Final = 2
+# So many packets at the end of a flight may be lost together.
+_TOGETHER: Final = 3
 
 
 def with_late_losses(
@@ -46,11 +48,23 @@ def _with_one_more_or_less(
     """The losses with one more where the capture first is late, or without one where the run first is."""
     parted = partings(observed, run, by=_LATE)
     for packet, _ in [each for each in parted if each.late > 0][:_FIRST]:
-        yield (*lost, Lost(packet.flow, packet.to_client, packet.seq, packet.frame))
+        more = _lost_from(observed, packet)
+        for count in range(1, len(more) + 1):
+            yield (*lost, *more[:count])
     for packet, _ in [each for each in parted if each.late < 0][:_FIRST]:
-        side = (packet.flow, packet.to_client)
-        of_flow = [each for each in lost if (each.flow, each.to_client) == side and each.offset <= packet.seq]
-        if of_flow:
-            # The last one that can have made it late.
-            place = lost.index(max(of_flow, key=lambda each: each.offset))
-            yield (*lost[:place], *lost[place + 1 :])
+        of_flow = [each for each in lost if each.flow == packet.flow]
+        before = [each for each in of_flow if each.to_client is not packet.to_client or each.offset <= packet.seq]
+        # The last ones of either direction that can have made it late; the answer may be what was lost instead.
+        for gone in {each.to_client: each for each in before}.values():
+            place = lost.index(gone)
+            fewer = (*lost[:place], *lost[place + 1 :])
+            yield fewer
+            yield (*fewer, Lost(packet.flow, packet.to_client, packet.seq, packet.frame))
+
+
+def _lost_from(observed: Observed, first: Packet) -> list[Lost]:
+    """A packet and those that follow it in the stream, which may have been lost with it."""
+    packets = observed.by_flow[first.flow]
+    data = (p for p in packets if p.payload and p.to_client is first.to_client and p.seq >= first.seq)
+    frames = {p.seq: p.frame for p in data}
+    return [Lost(first.flow, first.to_client, seq, frames[seq]) for seq in sorted(frames)[:_TOGETHER]]

@@ -70,12 +70,12 @@ def _is_better(observed: Observed, one: tuple[float, Timeline], other: tuple[flo
 def _goes_along(observed: Observed, run: Timeline) -> int:
     """Until when the run goes with the capture."""
     parted = partings(observed, run, by=_PARTED)
-    return parted[0].packet.time if parted else observed.packets[-1].time
+    return parted[0].packet.time - max(parted[0].late, 0) if parted else observed.packets[-1].time
 
 
 def partings(observed: Observed, run: Timeline, *, by: int) -> list[Parting]:
     """Where run and capture part by more than ``by`` nanoseconds, the earliest first."""
-    return sorted(_partings(observed, run, by), key=lambda each: each.packet.time)
+    return sorted(_partings(observed, run, by), key=lambda each: each.packet.time - max(each.late, 0))
 
 
 def _partings(observed: Observed, run: Timeline, by: int) -> Iterator[Parting]:

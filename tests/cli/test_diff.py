@@ -109,7 +109,7 @@ def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sa
     assert (result.code, result.err) == (0, "")
     text = result.out.decode()
     assert "p-http-nagle-fix  (simulated on what was inferred)" in text
-    assert "are assumed: tcptrace-http infer lists them" in " ".join(text.split())
+    assert "that the capture does not show: tcptrace-http infer lists them" in " ".join(text.split())
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -119,12 +119,14 @@ def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sa
         (
             "bsd_phttp_orig.pcap",
             "http1-pipelined",
-            "neither a file nor a strategy; did you mean the strategy 'http11-",
+            "neither a file nor a strategy or fix; did you mean 'http11-",
         ),
         ("bsd_phttp_orig.pcapng", "http11", "did you mean the file"),
-        ("http11", "inferred", "both strategies: one side has to be a capture"),
+        ("http11", "inferred", "both no files: one side has to be a capture"),
         ("bsd_phttp_orig.pcap", "ftp", "ftp is not HTTP"),
-        ("bsd_phttp_orig.pcap", "xyzzy", "(strategies are: inferred, http10-serial"),
+        ("bsd_phttp_orig.pcap", "http11+no-nagel", "did you mean 'no-nagle'"),
+        ("bsd_phttp_orig.pcap", "prefetch", "of which the capture knows nothing"),
+        ("bsd_phttp_orig.pcap", "xyzzy", "(these are: inferred, http10-serial"),
     ],
 )
 def test_name_that_can_be_no_side_is_told(cli, sample_traces, monkeypatch, left, right, message):

@@ -130,8 +130,8 @@ def assumptions(difference: Difference) -> Iterator[str]:
     from tcptrace_http.inference.report import value_text
 
     for side in (difference.left, difference.right):
-        if side.inference is not None and side.inference.assumptions:
-            rows = [(it.name, value_text(it.value, it.unit), it.reason) for it in side.inference.assumptions]
+        if side.model is not None and side.model.assumptions:
+            rows = [(it.name, value_text(it.value, it.unit), it.reason) for it in side.model.assumptions]
             yield '<section id="assumptions"><h2>What the model assumes</h2>'
             yield "<p>The capture does not show these figures of the scenario that was inferred from it.</p>"
             yield _table(("figure", "value", "why it is not known"), rows)

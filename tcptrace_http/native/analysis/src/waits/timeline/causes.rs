@@ -210,10 +210,14 @@ impl Timeline {
 
 /// The window that connections share, if an ACK of another of them made the room for data in it.
 pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
-    let window = if sharing.had_loss {
+    (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
+}
+
+/// The phase of the window that connections share.
+pub(super) fn window_of(sharing: Sharing) -> Cause {
+    if sharing.had_loss {
         Cause::SendLimitedCwnd
     } else {
         Cause::SendLimitedSlowStart
-    };
-    Some(window).filter(|_| sharing.is_shared && sharing.by_other)
+    }
 }
