@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "Divergence", "Side", "diff"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Difference:
     """What two sides have in common, and where their time differs; times are nanoseconds (``Duration``)."""
 
@@ -89,6 +89,18 @@ class Difference:
         from tcptrace_http.difference.plots import DifferencePlots
 
         return DifferencePlots(self)
+
+    def __repr__(self) -> str:
+        """Short: the frames would be many pages."""
+        from tcptrace_http.difference.words import headline
+
+        return f"<Difference of {self.left.name} and {self.right.name}: {headline(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from tcptrace_http.difference.html import overview
+
+        return overview(self)
 
     def text(self, *, width: int = 80) -> str:
         """What differs and why, for a reader."""

@@ -2,9 +2,10 @@
 
 ========================  ==================================================================================
 ``schema_version``        1; it grows when a field changes its meaning
-``left``, ``right``       ``name``, ``is_simulated`` and ``elapsed_ns`` of the aligned retrievals together; where
-                          the side was inferred from the other one ``inferred_ns``, what it takes as it was
-                          inferred, and ``assumptions``, what the capture did not show (else null)
+``left``, ``right``       ``name``, ``is_simulated``, ``truncated`` (the capture is cut short) and ``elapsed_ns``
+                          of the aligned retrievals together; where the side was inferred from the other one
+                          ``inferred_ns``, what it takes as it was inferred, and ``assumptions``, what the capture
+                          did not show (else null)
 ``difference_ns``         left less right: how much longer the left side took; the sum of ``causes``
 ``headline``              the first sentences of the text: how much, and why
 ``model``                 sentences about what a model rests on; empty where no side was inferred
@@ -71,6 +72,7 @@ def _side(side: Side, elapsed_ns: int) -> dict[str, Any]:
     return {
         "name": side.name,
         "is_simulated": side.is_simulated,
+        "truncated": side.analysis.capture.truncated,
         "elapsed_ns": elapsed_ns,
         "inferred_ns": side.inferred_ns,
         "assumptions": None if model is None else [figure.name for figure in model.assumptions],

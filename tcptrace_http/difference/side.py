@@ -43,7 +43,9 @@ class Side:
         """In words."""
         if self.model is not None:
             return "simulated as inferred" if self.name == INFERRED else "simulated on what was inferred"
-        return "scenario, simulated" if self.is_simulated else "capture"
+        if self.is_simulated:
+            return "scenario, simulated"
+        return "capture, cut short" if self.analysis.capture.truncated else "capture"
 
 
 def sides_of(

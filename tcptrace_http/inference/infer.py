@@ -14,7 +14,7 @@ from reference_sim.plan import HttpVersion
 from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
 from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
-from reference_sim.topology import ByteQueue, Unlimited
+from reference_sim.topology import ByteQueue, PacketQueue, Unlimited
 from reference_sim.workloads import tap_at
 from tcptrace_http.inference.ack_delay import (
     ack_delay,
@@ -49,7 +49,7 @@ from tcptrace_http.inference.synthesis import nearest_run
 from tcptrace_http.inference.writes import ways_of_writing, writes_figure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from reference_sim.page import Page
     from reference_sim.plan import Visit
@@ -69,6 +69,8 @@ __all__ = ["Inference", "infer"]
 _ALL_AT_ONCE: Final = 100
 # A run whose packets are no further off on average, as a part of the page time, explains the capture.
 _NEAR: Final = 0.01
+# A run that is no further off nearly does, on a busy machine.
+_NEARLY: Final = 2 * _NEAR
 # A run that is no further off is the capture, but for rounding: there is nothing to refine.
 _EXACT: Final = 2e-4
 # Ways of writing are tried with so many of the nearest strategies and stacks.
@@ -78,6 +80,8 @@ _PHASES: Final = 20
 # Then it is moved by what run and capture part by first: so many packets are tried, so many times.
 _PARTED_FIRST: Final = 4
 _PHASE_STEPS: Final = 4
+_NOTHING: Final[Mapping[str, Any]] = {}
+_ONE_WRITE: Final = Writes()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -118,12 +122,16 @@ class _Found:
 
     choice: _Choice
     writes: Writes
+    #: No other way of writing was tried.
+    keeps_writes: bool
     #: Knobs of the server that are not those of its preset.
-    held: dict[str, Any]
+    held: Mapping[str, Any]
     off: float
     figures: tuple[Figure, ...]
     #: The server's stacks that the runs do not tell from the chosen one.
     servers: tuple[Stack, ...]
+    #: The nearest choices, the one that is taken first.
+    likely: tuple[_Choice, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -266,9 +274,7 @@ def _infer(what: Observed) -> Inference:
         of_client=options(what, of_client=True),
         splits=splits(what),
     )
-    found = _chosen(parts)
-    for refine in _REFINED:
-        parts, found = _refined(parts, found, refine)
+    parts, found = _nearest(parts)
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, found)
@@ -286,6 +292,26 @@ def _infer(what: Observed) -> Inference:
     return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
 
 
+def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
+    """What the nearest run is of: with what servers usually do, or with another way of writing."""
+    usual = _chosen(parts, keeps_writes=True)
+    if usual.off <= _NEAR:
+        return _all_refined(parts, usual)
+    other = _otherwise(parts, usual)
+    # What nearly explains it before anything is fitted is taken: times can be made to fit any other.
+    if other.off <= min(_NEARLY, usual.off / 2) or other.off <= _NEAR:
+        return _all_refined(parts, other)
+    # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
+    each = [_all_refined(parts, found) for found in (usual, other)]
+    return min(each, key=lambda pair: pair[1].off)
+
+
+def _all_refined(parts: _Parts, found: _Found) -> tuple[_Parts, _Found]:
+    for refine in _REFINED:
+        parts, found = _refined(parts, found, refine)
+    return parts, _chosen(parts, writes=found.writes, held=found.held) if found.keeps_writes else found
+
+
 def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _Parts]) -> tuple[_Parts, _Found]:
     """What is found with parts that are refined, if a run is off and the refined one is nearer."""
     if found.off <= _EXACT:
@@ -293,38 +319,44 @@ def _refined(parts: _Parts, found: _Found, refine: Callable[[_Parts, _Found], _P
     refined = refine(parts, found)
     if refined == parts:
         return parts, found
-    better = _chosen(refined, found)
+    better = _chosen(refined, writes=found.writes, held=found.held, keeps_writes=found.keeps_writes)
     return (refined, better) if better.off < found.off else (parts, found)
 
 
-def _chosen(parts: _Parts, before: _Found | None = None) -> _Found:
-    """Strategy, presets and way of writing whose run is nearest to the capture.
-
-    ``before``: what was found with other parts; its way of writing is gone on with.
-    """
+def _otherwise(parts: _Parts, usual: _Found) -> _Found:
+    """What another way of writing explains, or data that nothing holds, another strategy or stack need not."""
     ways = ways_of_writing(parts.seen)
-    way, held = (None, {}) if before is None else (before.writes, before.held)
-    match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
-    if match.off > _NEAR and before is None:
-        # What another way of writing explains, or data that nothing holds, another strategy or stack need not.
-        knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
-        # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
-        each = [(choice, *pair) for pair in product(ways, knobs) for choice in match.ranked[:_LIKELY]]
-        _, way, held = nearest_run(
-            parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
-        ).best
-        other = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=way, **held))
-        held, match = (held, other) if other.off < match.off else ({}, match)
+    knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
+    # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
+    each = [(choice, *pair) for pair in product(ways, knobs) for choice in usual.likely]
+    _, way, held = nearest_run(
+        parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
+    ).best
+    return _chosen(parts, writes=way, held=held)
+
+
+def _chosen(
+    parts: _Parts,
+    *,
+    writes: Writes = _ONE_WRITE,
+    held: Mapping[str, Any] = _NOTHING,
+    keeps_writes: bool = False,
+) -> _Found:
+    """Strategy, presets and way of writing whose run is nearest to the capture; ``held``: knobs of the server."""
+    match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=writes, **held))
     best = replace(match.best, server=replace(match.best.server, **held))
+    ways = [writes] if keeps_writes else ways_of_writing(parts.seen)
     written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
     servers = dict.fromkeys(choice.server for choice in match.alike if choice.server != match.best.server)
     return _Found(
         choice=best,
         writes=written.best,
+        keeps_writes=keeps_writes,
         held=held,
         off=written.off,
         figures=(*_choice_figures(parts, match), writes_figure(parts.seen, written)),
         servers=tuple(servers),
+        likely=match.ranked[:_LIKELY],
     )
 
 
@@ -390,12 +422,16 @@ def _with_queue(parts: _Parts, choice: _Choice, writes: Writes, server: Stack) -
     if not isinstance(bound.figure.value, int):
         return parts, bound.figure
     kept = tuple(each for each in parts.lost if each not in bound.dropped)
-    bounded = replace(parts, lost=kept, queue=ByteQueue(limit=bound.figure.value))
+    bounded = replace(parts, lost=kept, queue=_queue_of(bound.figure.unit, bound.figure.value))
     match = nearest_run(what, (bounded, parts), scenario_of)
     if match.off > _NEAR and what.is_near_client:
         reason = "packets were lost, but no run tells when, and so not what waited then: without bound"
         return parts, assumed(bound.figure.name, None, unit="B", reason=reason)
     return match.best, bound.figure
+
+
+def _queue_of(unit: str, limit: int) -> Queue:
+    return PacketQueue(limit=limit) if unit == "packets" else ByteQueue(limit=limit)
 
 
 def _with_phase(parts: _Parts, found: _Found) -> _Parts:

@@ -35,6 +35,8 @@ _NAME: Final = "path.loss"
 _Z: Final = 1.96
 # Rates and paths are known to microseconds: an ACK is too soon only if it is so by more.
 _CLOCK: Final = 100_000
+# What fills a hole after this part of the way to the sender and back was sent for it.
+_OF_ROUND_TRIP: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
         for to_client in (True, False):
             data = [packet for packet in packets if packet.to_client is to_client]
             if to_client is observed.is_near_client:
-                found += _holes(flow, data)
+                found += _holes(observed, flow, data)
             else:
                 acks = [packet for packet in packets if packet.to_client is not to_client]
                 found += _sent_again(observed, flow, data, acks, seen_at)
@@ -86,8 +88,7 @@ def _sent_before(observed: Observed) -> set[int]:
     for packets in observed.by_flow.values():
         data = [packet for packet in packets if packet.to_client and packet.payload]
         for again in data:
-            if again.is_resent:
-                found.update(packet.place for packet in _carrying(again, data))
+            found.update(packet.place for packet in _carrying(again, data))
     return found
 
 
@@ -125,16 +126,25 @@ def loss_rate(observed: Observed, lost: tuple[Lost, ...]) -> Figure:
     )
 
 
-def _holes(flow: int, data: list[Packet]) -> list[Lost]:
-    """What came late behind what follows it, as seen behind the place of loss."""
+def _holes(observed: Observed, flow: int, data: list[Packet]) -> list[Lost]:
+    """What came late behind what follows it, as seen behind the place of loss.
+
+    What was only overtaken comes sooner than the sender can have heard of the hole.
+    """
+    far = observed.server_path if observed.is_near_client else observed.client_path
     found = []
     came: set[int] = set()
+    shown: list[tuple[int, int]] = []
     for packet in data:
         if not packet.payload:
             continue
-        if packet.is_resent and packet.seq not in came:
+        behind = next((time for end, time in shown if end > packet.seq), None)
+        is_late = behind is not None and packet.time - behind > _OF_ROUND_TRIP * far
+        if (packet.is_resent or is_late) and packet.seq not in came:
             found.append(Lost(flow, packet.to_client, packet.seq, packet.frame))
         came.add(packet.seq)
+        if not shown or packet.end > shown[-1][0]:
+            shown.append((packet.end, packet.time))
     return found
 
 
@@ -145,7 +155,7 @@ def _sent_again(
     far = observed.server_path if observed.is_near_client else observed.client_path
     with_data = [packet for packet in data if packet.payload]
     gone: dict[int, Lost] = {}
-    again = [packet for packet in data if packet.is_resent]
+    again = [packet for packet in data if packet.is_resent or _carrying(packet, with_data)]
     needed = 0
     for packet in again:
         # Before the slowest link, it has a queue to pass.

@@ -28,6 +28,8 @@ _UNIT: Final = "ns"
 # Links are taken to be spread evenly over a document where the capture does not hold them.
 _BY_PLACE: Final = 0.6
 _BY_END: Final = 0.9
+# A request that leaves so soon after its connection was free waited for that.
+_AT_ONCE: Final = 200_000
 
 
 def parse_time(
@@ -50,9 +52,11 @@ def parse_time(
             known = _known(observed, visit, page, fetch.after, seen_at, lost)
             if known is None:
                 continue
-            found.append((exchange.start - known - _own_sending(observed, exchange, rate), exchange, fetch.after))
+            begun = exchange.start - _own_sending(observed, exchange, rate)
+            if not _waited(visit, exchange, known, begun, seen_at):
+                found.append((begun - known, exchange, fetch.after))
     if not found:
-        return assumed(_NAME, 0, unit=_UNIT, reason="nothing was asked for because of anything else")
+        return assumed(_NAME, 0, unit=_UNIT, reason="nothing was asked for at once when it was known")
     least, exchange, after = min(found, key=lambda each: each[0])
     return seen(
         _NAME,
@@ -64,6 +68,15 @@ def parse_time(
         frames=(exchange.request_frame,),
         how="least time from what made an object known to the SYN or request for it",
     )
+
+
+def _waited(visit: Visited, exchange: Exchange, known: int, begun: int, seen_at: dict[int, int]) -> bool:
+    """Whether the request waited for the response before it on its connection: that shows nothing of parsing."""
+    before = next((e for e in visit.exchanges if (e.flow, e.index) == (exchange.flow, exchange.index - 1)), None)
+    if before is None or exchange.is_pipelined:
+        return False
+    free = seen_at.get(before.response_last_frame)
+    return free is not None and free > known and begun - free < _AT_ONCE
 
 
 def _own_sending(observed: Observed, exchange: Exchange, rate: int | None) -> int:

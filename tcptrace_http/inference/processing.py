@@ -33,7 +33,7 @@ _TIMEOUT: Final = 200_000_000
 # Times of run and capture differ by roundings, and by no more than this.
 _PARTED: Final = 50_000
 # So many times are changed, and so many of what parts first are tried each time.
-_STEPS: Final = 16
+_STEPS: Final = 24
 _FIRST: Final = 2
 # A packet that comes no later behind another than this part more than it takes to send has queued behind it.
 _BEHIND: Final = 1.02

@@ -31,8 +31,10 @@ _NAME: Final = "path.queue"
 #: So few losses at the longest queue may be chance.
 _FEW: Final = 2
 _CONFIDENCE: Final = 0.9
-# Packets are no longer than Ethernet's; a queue may hold so many that no two bounds are told apart.
+# Packets are no longer than Ethernet's.
 _FULL: Final = 1500
+# No queue holds fewer: what was lost while less waited was lost by chance.
+_FEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +94,46 @@ def offered_of_run(scenario: Scenario, lost: Sequence[Lost], flows: Sequence[int
 
 
 def queue_bound(offered: Sequence[Offered], rate: int | None) -> Bound:
-    """Bytes that may wait besides the packet in service; assumed to be without bound where none was dropped."""
+    """What may wait besides the packet in service; assumed to be without bound where nothing was dropped.
+
+    A bound in packets is taken where it explains more losses than one in bytes.
+    """
     if rate is None:
         return Bound(assumed(_NAME, None, unit="B", reason="without path.rate no queue is known"), frozenset())
-    lost = [each.lost for each in offered if each.lost is not None]
-    dropped = frozenset(lost)
+    in_bytes = _bound(offered, rate, unit="B")
+    in_packets = _bound(offered, rate, unit="packets")
+    return in_packets if len(in_packets.dropped) > len(in_bytes.dropped) else in_bytes
+
+
+def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
+    dropped = frozenset(each.lost for each in offered if each.lost is not None)
     while True:
-        passed, refused = _stood(offered, rate, dropped)
+        passed, refused = _stood(offered, rate, dropped, in_packets=unit == "packets")
         most = max((size for size, _ in passed), default=0)
         by_chance = {each for size, _, each in refused if size <= most}
         if not by_chance:
             break
         dropped -= by_chance
-    if len(dropped) < _FEW:
-        reason = f"no packets were lost from a full queue, though {most} bytes waited in it: without bound"
-        return Bound(assumed(_NAME, None, low=most, unit="B", reason=reason), frozenset())
-    least = min(size for size, _, _ in refused)
+    least = min((size for size, _, _ in refused), default=0)
+    is_long = least > (_FEWEST if unit == "packets" else _FEWEST * _FULL)
+    if len(dropped) < _FEW or not is_long:
+        reason = f"no packets were lost from a full queue, though {most} {unit} waited in it: without bound"
+        return Bound(assumed(_NAME, None, low=most, unit=unit, reason=reason), frozenset())
     figure = seen(
         _NAME,
         (most + least - 1) // 2,
         low=most,
         high=least - 1,
-        unit="B",
+        unit=unit,
         confidence=_CONFIDENCE if least - most <= _FULL else _CONFIDENCE / 2,
         frames=[frame for _, frame, _ in refused],
-        how=f"{most} B waited at most when a packet passed, {least} B at least when {len(refused)} did not",
+        how=f"{most} {unit} waited at most when a packet passed, {least} at least when {len(refused)} did not",
     )
     return Bound(figure, dropped)
 
 
 def _stood(
-    offered: Sequence[Offered], rate: int, dropped: frozenset[Lost]
+    offered: Sequence[Offered], rate: int, dropped: frozenset[Lost], *, in_packets: bool
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int, Lost]]]:
     """What waited, the packet itself included, when packets passed and when they did not, with their frames."""
     passed: list[tuple[int, int]] = []
@@ -132,13 +143,14 @@ def _stood(
     for packet in offered:
         while waiting and waiting[0][0] <= packet.time:
             stands -= waiting.popleft()[1]
-        size = stands + packet.ip_bytes
+        own = 1 if in_packets else packet.ip_bytes
+        size = stands + own
         if packet.lost is not None and packet.lost in dropped:
             refused.append((size, packet.frame, packet.lost))
             continue
         if free > packet.time:
             passed.append((size, packet.frame))
-            waiting.append((free, packet.ip_bytes))
+            waiting.append((free, own))
             stands = size
         free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
     return passed, refused

@@ -19,6 +19,8 @@ __all__ = ["NEAR", "Parting", "partings", "stepwise"]
 NEAR: Final = 2e-4
 # A step must make the run nearer by this part to be taken.
 _BETTER: Final = 0.9
+# What is mended first may make the rest worse, by no more than this.
+_ABOUT: Final = 1.2
 # Times of run and capture differ by roundings, and by no more than this where they go together.
 _PARTED: Final = 50_000
 _T = TypeVar("_T")
@@ -43,8 +45,9 @@ def stepwise(
     """From one state to the nearest of those that its run suggests, as long as that makes it nearer."""
     captured = timeline_of_capture(observed)
     elapsed = observed.elapsed // len(observed.visits)
-    state, run = begin, timeline_of_run(scenario_of(begin))
-    off = distance(captured, run, elapsed)
+    run = timeline_of_run(scenario_of(begin))
+    state, off = begin, distance(captured, run, elapsed)
+    best, least = state, off
     for _ in range(most):
         if off <= NEAR:
             break
@@ -56,15 +59,17 @@ def stepwise(
         if nearest is None or not _is_better(observed, (nearest[0], nearest[2]), (off, run)):
             break
         off, state, run = nearest
-    return state
+        if off < least:
+            best, least = state, off
+    return best
 
 
 def _is_better(observed: Observed, one: tuple[float, Timeline], other: tuple[float, Timeline]) -> bool:
-    """Whether a run is nearer than another, or as near for longer."""
+    """Whether a run is nearer than another, or about as near and goes along with the capture for longer."""
     (off, run), (other_off, other_run) = one, other
     if off <= other_off * _BETTER:
         return True
-    return off < other_off and _goes_along(observed, run) > _goes_along(observed, other_run)
+    return off < other_off * _ABOUT and _goes_along(observed, run) > _goes_along(observed, other_run)
 
 
 def _goes_along(observed: Observed, run: Timeline) -> int:

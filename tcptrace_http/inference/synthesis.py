@@ -22,7 +22,7 @@ __all__ = ["FAR", "Match", "nearest_run"]
 
 #: A run that is further off on average, as a part of the page time, does not retell the capture: what is
 #: particular to it is not told by it.
-FAR: Final = 0.02
+FAR: Final = 0.01
 # Runs whose packets are so near to the best run's, as a part of the retrieval, are as near as it.
 _ALIKE: Final = 2e-5
 # Of runs that are all further off, those within this part of the best are as near.

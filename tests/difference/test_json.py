@@ -10,7 +10,7 @@ import tcptrace_http
 from tcptrace_http.difference import json as module
 
 SPLIT = {"cause", "left_ns", "right_ns", "difference_ns"}
-SIDE = {"name", "is_simulated", "elapsed_ns", "inferred_ns", "assumptions"}
+SIDE = {"name", "is_simulated", "truncated", "elapsed_ns", "inferred_ns", "assumptions"}
 KEYS = {
     "schema_version",
     *("left", "right", "difference_ns", "headline", "model"),
@@ -64,6 +64,7 @@ def test_keys_are_these(document):
 def test_every_key_is_documented(document):
     for name in KEYS:
         assert f"``{name}``" in module.__doc__
+    assert all(f"``{key}``" in module.__doc__ for key in SIDE)
     for name, keys in OBJECTS.items():
         # Each side's keys are told once for both.
         told = {key if key in SPLIT else key.removeprefix("left_").removeprefix("right_") for key in keys}

@@ -102,3 +102,12 @@ def test_no_name_has_a_plus_in_it():
     from tcptrace_http.what_if import FIXES
 
     assert not [name for name in (*STRATEGIES, *FIXES) if "+" in name]
+
+
+def test_model_that_does_not_retell_its_capture_says_so(sample_traces):
+    """Commands of a shell, which no browser would have sent when they were."""
+    words = "the model's own error"
+    assert words in " ".join(
+        tcptrace_http.diff(sample_traces / "objects_nginx_curl.pcap", "http11").text().split()
+    )
+    assert words not in tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", "no-nagle").text()

@@ -196,16 +196,15 @@ def _judged_queue(figure: Figure, truth: object, dropped: int) -> str:
         return "assumed"
     if not dropped:
         return "wrong"
+    told = figure.value * (_FULL if figure.unit == "packets" else 1)
     match truth:
         case ByteQueue(limit=limit):
             bound = int(limit)
         case PacketQueue(limit=limit):
             bound = _FULL * limit
-            if f"{limit} packets" in figure.alternatives:
-                return "exact"
         case _:
             return "wrong"
-    return "exact" if abs(figure.value / bound - 1) <= QUEUE_WITHIN else "wrong"
+    return "exact" if abs(told / bound - 1) <= QUEUE_WITHIN else "wrong"
 
 
 def table(found: list[Outcome]) -> str:
