@@ -69,6 +69,8 @@ __all__ = ["Inference", "infer"]
 _ALL_AT_ONCE: Final = 100
 # A run whose packets are no further off on average, as a part of the page time, explains the capture.
 _NEAR: Final = 0.01
+# A run that is no further off nearly does, on a busy machine.
+_NEARLY: Final = 2 * _NEAR
 # A run that is no further off is the capture, but for rounding: there is nothing to refine.
 _EXACT: Final = 2e-4
 # Ways of writing are tried with so many of the nearest strategies and stacks.
@@ -296,7 +298,8 @@ def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
     if usual.off <= _NEAR:
         return _all_refined(parts, usual)
     other = _otherwise(parts, usual)
-    if other.off <= _NEAR:
+    # What nearly explains it before anything is fitted is taken: times can be made to fit any other.
+    if other.off <= min(_NEARLY, usual.off / 2) or other.off <= _NEAR:
         return _all_refined(parts, other)
     # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
     each = [_all_refined(parts, found) for found in (usual, other)]
