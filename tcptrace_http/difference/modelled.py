@@ -75,13 +75,15 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
     """
     from tcptrace_http.what_if.captured import captured
     from tcptrace_http.what_if.fixes import FIXES
+    from tcptrace_http.what_if.predict import nearest
     from tcptrace_http.what_if.strategies import as_it_is
 
     number = _most_transactions(analysis) if retrieval is None else retrieval
     told = captured(analysis, retrieval=number)
+    inferred = nearest(told)
     first, fixes = _parts(name)
     is_fix = first in FIXES and first not in _strategies()
-    candidate = as_it_is(told.scenario) if is_fix or first == INFERRED else _by_strategy(told.scenario, first)
+    candidate = as_it_is(inferred) if is_fix or first == INFERRED else _by_strategy(inferred, first)
     notes = [f"What is compared of {first} is {candidate.note}."] if candidate.note else []
     for fix in [first, *fixes] if is_fix else fixes:
         fixed = FIXES[fix].apply(candidate.scenario)
@@ -91,7 +93,7 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
             candidate = replace(candidate, scenario=fixed)
     return Modelled(
         scenario=candidate.scenario,
-        inferred=told.scenario,
+        inferred=inferred,
         assumptions=tuple(figure for figure in told.figures if figure.is_assumed),
         retrieval=number,
         visits_of_page=candidate.visits_of_page,
