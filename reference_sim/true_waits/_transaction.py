@@ -209,8 +209,8 @@ class _Chain:
     came: int
     path_up: int
     path_down: int
-    #: What the packets took longer because they are larger than the least, and the request because its own segments
-    #: were before its last one on the slowest link.
+    #: What the packets took longer because they are larger than the least, and the request because its own
+    #: segments were before its last one on the slowest link.
     size_excess: int
 
     @staticmethod
@@ -268,7 +268,7 @@ class _Chain:
 
 
 def _own_ahead(transaction: Transaction, last: Packet, connection: Connection) -> int:
-    """How long a request's last packet stands behind its others on the slowest link: that is no queue of others."""
+    """How long a request's last packet stands behind its others on the slowest link: no queue of others."""
     others = [
         packet
         for packet in connection.packets[CLIENT]

@@ -57,8 +57,8 @@ GROWTH_MAX: Final = 1.1
 #: by then. What a full buffer sends next was made room for: each ACK covers two segments, unless it is
 #: stretched (RFC 5681, section 4.2).
 SEGMENTS_OF_AN_ACK: Final = 2
-#: Next to the sender a full buffer is sent once a round trip: no more is outstanding than a flight, and what the ACK
-#: that let it go had not covered.
+#: Next to the sender a full buffer is sent once a round trip: no more is outstanding than a flight, and what the
+#: ACK that let it go had not covered.
 OUTSTANDING_FLIGHTS_MAX: Final = 2
 #: On a slow link segments arrive one by one, each as long after the other as it takes to send, which may be a
 #: round trip: what its sender had in flight shows only on the sender's side of the link.
@@ -124,8 +124,8 @@ def find(
             pl.col("steady_flights") >= steady_flights_min,
             pl.col("least") >= STEADY_SHARE_MIN * pl.col("largest"),
             pl.col("growth") <= GROWTH_MAX,
-            # Next to the sender what is outstanding shows a window that grows ACK by ACK, whatever the flights; and
-            # one that stands before a slow link, of which the ACKs of several round trips are on their way.
+            # Next to the sender what is outstanding shows a window that grows ACK by ACK, whatever the flights;
+            # and one that stands before a slow link, of which the ACKs of several round trips are on their way.
             ~pl.col("is_at_sender")
             | (
                 (pl.col("outstanding_growth") <= GROWTH_MAX)
