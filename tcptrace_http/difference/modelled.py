@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference import Figure
     from tcptrace_http.what_if.strategies import Candidate
 
-__all__ = ["INFERRED", "Modelled", "model_named", "modelled"]
+__all__ = ["INFERRED", "Modelled", "model_named", "modelled", "names"]
 
 #: The name of the inferred scenario as it is.
 INFERRED: Final = "inferred"
@@ -62,7 +62,7 @@ def model_named(source: object) -> str | None:
     if Path(source).exists():
         return None
     first, fixes = _parts(source)
-    for part, known in ((first, _first_names()), *((fix, _fixes()) for fix in fixes)):
+    for part, known in ((first, names()), *((fix, _fixes()) for fix in fixes)):
         if part not in known:
             raise UnknownName(f"{source!r} is neither a file nor a strategy or fix{_near(source, part, known)}")
     return source
@@ -136,7 +136,8 @@ def _fixes() -> list[str]:
     return list(FIXES)
 
 
-def _first_names() -> list[str]:
+def names() -> list[str]:
+    """What a name can begin with."""
     return [INFERRED, *_strategies(), *_fixes()]
 
 
