@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
-from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.completion import sides
 from tcptrace_http.cli.progress import Working
 from tcptrace_http.errors import NothingToDraw
 
@@ -43,8 +43,8 @@ class _Numbers(click.ParamType[int | tuple[int, int]]):
 
 
 @click.command()
-@click.argument("left", metavar="MEASURED", shell_complete=files)
-@click.argument("right", metavar="MODELLED", shell_complete=files)
+@click.argument("left", metavar="MEASURED", shell_complete=sides)
+@click.argument("right", metavar="MODELLED", shell_complete=sides)
 @click.option(
     "--retrieval",
     type=_Numbers(),

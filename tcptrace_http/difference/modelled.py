@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference import Figure
     from tcptrace_http.what_if.strategies import Candidate
 
-__all__ = ["INFERRED", "Modelled", "model_named", "modelled"]
+__all__ = ["INFERRED", "Modelled", "model_named", "modelled", "names"]
 
 #: The name of the inferred scenario as it is.
 INFERRED: Final = "inferred"
@@ -62,7 +62,7 @@ def model_named(source: object) -> str | None:
     if Path(source).exists():
         return None
     first, fixes = _parts(source)
-    for part, known in ((first, _first_names()), *((fix, _fixes()) for fix in fixes)):
+    for part, known in ((first, names()), *((fix, _fixes()) for fix in fixes)):
         if part not in known:
             raise UnknownName(f"{source!r} is neither a file nor a strategy or fix{_near(source, part, known)}")
     return source
@@ -75,13 +75,15 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
     """
     from tcptrace_http.what_if.captured import captured
     from tcptrace_http.what_if.fixes import FIXES
+    from tcptrace_http.what_if.predict import nearest
     from tcptrace_http.what_if.strategies import as_it_is
 
     number = _most_transactions(analysis) if retrieval is None else retrieval
     told = captured(analysis, retrieval=number)
+    inferred = nearest(told)
     first, fixes = _parts(name)
     is_fix = first in FIXES and first not in _strategies()
-    candidate = as_it_is(told.scenario) if is_fix or first == INFERRED else _by_strategy(told.scenario, first)
+    candidate = as_it_is(inferred) if is_fix or first == INFERRED else _by_strategy(inferred, first)
     notes = [f"What is compared of {first} is {candidate.note}."] if candidate.note else []
     for fix in [first, *fixes] if is_fix else fixes:
         fixed = FIXES[fix].apply(candidate.scenario)
@@ -91,7 +93,7 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
             candidate = replace(candidate, scenario=fixed)
     return Modelled(
         scenario=candidate.scenario,
-        inferred=told.scenario,
+        inferred=inferred,
         assumptions=tuple(figure for figure in told.figures if figure.is_assumed),
         retrieval=number,
         visits_of_page=candidate.visits_of_page,
@@ -134,7 +136,8 @@ def _fixes() -> list[str]:
     return list(FIXES)
 
 
-def _first_names() -> list[str]:
+def names() -> list[str]:
+    """What a name can begin with."""
     return [INFERRED, *_strategies(), *_fixes()]
 
 

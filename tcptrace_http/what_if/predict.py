@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tcptrace_http.what_if.outcome import Outcome
     from tcptrace_http.what_if.strategies import Candidate
 
-__all__ = ["whatif"]
+__all__ = ["nearest", "whatif"]
 
 #: In place of names: every one.
 _ALL: Final = "all"
@@ -79,7 +79,7 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
         "rtt_ns": None if rtt is None else nanoseconds(rtt),
         "rate": None if rate is None else bits_per_second(rate),
     }
-    told = alike(_nearest(what), what.figures)
+    told = alike(nearest(what), what.figures)
     base = _baseline(told, what, draws, asked)
     is_named = fixes is not None and fixes != _ALL
     work: list[Callable[[], Row | Skipped]] = [
@@ -141,8 +141,11 @@ def _listed(names: Sequence[str] | str | None) -> list[str]:
     return [names] if isinstance(names, str) else list(dict.fromkeys(names or ()))
 
 
-def _nearest(what: Captured) -> Scenario:
-    """The inferred scenario; where packets are lost, with the seed whose time is nearest to the captured one."""
+def nearest(what: Captured) -> Scenario:
+    """The inferred scenario; where packets are lost, with the seed whose time is nearest to the captured one.
+
+    :raises ScenarioError: its retrieval does not come to its end.
+    """
     scenario = what.scenario
     if not any(link.loss for link in scenario.network.links):
         return scenario

@@ -28,6 +28,7 @@ def test_inferred_scenario_takes_what_was_captured(captured):
     assert difference.divergences == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["http11-pipelined", "http10-parallel", "http10-serial"])
 def test_strategy_on_the_inferred_path_takes_what_it_does_on_the_true_one(captured, strategy):
     difference = tcptrace_http.diff(captured, strategy)
@@ -38,6 +39,7 @@ def test_strategy_on_the_inferred_path_takes_what_it_does_on_the_true_one(captur
     assert difference.right_ns == pytest.approx(truth.right_ns, rel=0.02)
 
 
+@pytest.mark.slow
 def test_strategy_may_be_the_left_side(captured):
     there, back = tcptrace_http.diff(captured, "http11"), tcptrace_http.diff("http11", captured)
     assert there.difference_ns == -back.difference_ns
@@ -55,6 +57,7 @@ def test_retrieval_that_was_inferred_from_is_the_one_that_is_compared(sample_tra
         assert stalls == pytest.approx(589e6, rel=0.02)
 
 
+@pytest.mark.slow
 def test_of_a_strategy_with_two_visits_the_second_is_compared(captured):
     """What was not modified is asked for again: its second visit has no bodies."""
     difference = tcptrace_http.diff(captured, "conditional-get")
@@ -75,6 +78,7 @@ def test_fix_saves_the_stalls_that_it_is_for(sample_traces):
     assert difference.difference_ns == pytest.approx(measured.difference_ns, rel=0.05)
 
 
+@pytest.mark.slow
 def test_several_parts_are_applied_one_after_the_other(sample_traces):
     path = sample_traces / "bsd_phttp_orig.pcap"
     fixed = tcptrace_http.diff(path, "+no-nagle")
@@ -90,6 +94,7 @@ def test_fix_that_changes_nothing_says_so(sample_traces):
     assert difference.right_ns == difference.right.inferred_ns
 
 
+@pytest.mark.slow
 def test_what_follows_a_plus_is_a_fix(sample_traces):
     """Compression is a strategy, which also pipelines, and a fix, which leaves the requests alone."""
     path = sample_traces / "bsd_phttp_orig.pcap"
@@ -104,6 +109,7 @@ def test_no_name_has_a_plus_in_it():
     assert not [name for name in (*STRATEGIES, *FIXES) if "+" in name]
 
 
+@pytest.mark.slow
 def test_model_that_does_not_retell_its_capture_says_so(sample_traces):
     """Commands of a shell, which no browser would have sent when they were."""
     words = "the model's own error"
@@ -111,3 +117,16 @@ def test_model_that_does_not_retell_its_capture_says_so(sample_traces):
         tcptrace_http.diff(sample_traces / "objects_nginx_curl.pcap", "http11").text().split()
     )
     assert words not in tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", "no-nagle").text()
+
+
+@pytest.mark.slow
+def test_losses_of_a_capture_are_in_its_model(tmp_path):
+    import reference_sim
+
+    path = tmp_path / "lossy.pcap"
+    page = {"strategy": "http11", "page": "bhalekar-1-large", "client_stack": "reno"}
+    reference_sim.simulate(retrieval(network="wan-loss", seed=7, **page)).write_pcap(path, at="client")
+    difference = tcptrace_http.diff(path, "inferred")
+    assert not difference.left.analysis.recoveries.is_empty()
+    assert not difference.right.analysis.recoveries.is_empty()
+    assert abs(difference.difference_ns) < 0.02 * difference.left_ns
