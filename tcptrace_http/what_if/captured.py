@@ -46,7 +46,8 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     return Captured(
         name=analysis.capture.path,
         elapsed_ns=what.elapsed,
-        scenario=_with_encodings(inference.scenario, analysis, what),
+        # Candidates send other packets than those that were lost.
+        scenario=_with_encodings(inference.by_chance, analysis, what),
         figures=inference.figures,
         findings=findings,
         stalls=stalls,
