@@ -651,6 +651,12 @@ _FLIGHTS: Final = Table(
             "list_u64",
             "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
         ),
+        (
+            "flight_outstanding_bytes",
+            "list_u64",
+            "Most payload of the server that had been seen and was not acknowledged, in each flight",
+        ),
+        ("shares_window", "bool", "The server's connections to the client were found to share their window"),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
         ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
         ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),

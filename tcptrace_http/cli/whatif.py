@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
 from tcptrace_http.cli.progress import Working
 
@@ -52,6 +54,7 @@ _WIDTH: Final = 80
     help="text or json. Default: text.",
 )
 @click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
+@click.option("--chart", type=click.Path(path_type=Path), help="Draw it, too: a file .html, .svg, .png or .json.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Simulate so many at once. Default: one a CPU."
 )
@@ -67,6 +70,7 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     session: bool,
     format_name: str,
     output: str,
+    chart: Path | None,
     jobs: int | None,
     lists: bool,
     quiet: bool,
@@ -82,12 +86,15 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http whatif slow.pcapng
       tcptrace-http whatif slow.pcapng --fix no-nagle --fix one-write+no-nagle
       tcptrace-http whatif page.pcapng --strategy http11-pipelined --rtt "100 ms"
+      tcptrace-http whatif page.pcapng --session --chart whatif.html
     """
     if lists:
         click.echo(_listing())
         return
     if capture is None:
         raise click.UsageError("say which CAPTURE (--list shows the fixes)")
+    if chart is not None:
+        check_chart_file(chart)
     prediction = _predicted(
         capture,
         fix_names,
@@ -99,6 +106,8 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
         jobs=jobs,
         quiet=quiet,
     )
+    if chart is not None:
+        save_chart(prediction.chart(), chart)
     every = bool(fix_names or strategy_names)
     text = prediction.json() if format_name == "json" else prediction.text(width=_WIDTH, every=every)
     content = text.encode("utf-8", errors="surrogateescape")

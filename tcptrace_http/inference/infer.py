@@ -20,8 +20,10 @@ from tcptrace_http.inference.ack_delay import (
     ack_delay,
     beating_later,
     heartbeat_period,
+    held_acks,
     phase_of_runs,
     with_delays,
+    with_quick_acks,
 )
 from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import assumed, seen
@@ -171,6 +173,10 @@ class _Parts:
     phase: Figure | None = None
     #: What the hosts' clocks show, past a whole tick, when the client begins.
     clock: int = 0
+    #: Most connections that the browser opens at once, where that bounds it.
+    most_at_once: int | None = None
+    #: The client acknowledges at once as its preset does, not only what its timer is too late for.
+    has_quick_acks: bool = True
 
     @property
     def pages(self) -> tuple[Page, ...]:
@@ -185,7 +191,8 @@ class _Parts:
         client, of_client = with_options(choice.client, self.of_client, None, "client")
         client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
         client, nagle = with_nagle(client, self.splits)
-        return server, client, [*of_server, *of_client, *of_delays, nagle]
+        client, quick = with_quick_acks(client, self.seen, is_so=self.has_quick_acks)
+        return server, client, [*of_server, *of_client, *of_delays, *quick, nagle]
 
     @property
     def lost_to_server(self) -> tuple[Lost, ...]:
@@ -212,10 +219,12 @@ class _Parts:
         """The pages by this strategy, with the pauses that were between them."""
         made: list[Visit] = []
         last = 0
+        # Elsewhere the last byte and the next request have their way before they are seen.
+        way = 0 if self.seen.is_near_client else self.seen.client_path
         for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
             visit = strategy.visits(page)[0]
             plan = with_splits(replace(visit.plan, keeps_connections=is_kept), len(made), self.splits)
-            made.append(replace(visit, plan=plan, think=max(visited.start - last, 0) if made else None))
+            made.append(replace(visit, plan=plan, think=max(visited.start - last - way, 0) if made else None))
             last = visited.end
         return tuple(made)
 
@@ -378,6 +387,20 @@ def _chosen(
     )
 
 
+def _with_bound(parts: _Parts, found: _Found) -> _Parts:
+    """With as many connections as were open at once, if the nearest strategy may open more."""
+    shown = signs(parts.seen)
+    may_open = found.choice.strategy.connections
+    is_bound = shown.at_once > 1 and (may_open is None or may_open > shown.at_once)
+    return replace(parts, most_at_once=shown.at_once) if is_bound and found.off > _NEAR else parts
+
+
+def _without_quick_acks(parts: _Parts, found: _Found) -> _Parts:
+    """With a client that delays each ACK that may be delayed, if its stack acknowledges some at once."""
+    is_possible = found.choice.client.acks.quick_acks is not None and held_acks(parts.seen, parts.reactions())
+    return replace(parts, has_quick_acks=False) if is_possible and found.off > _NEAR else parts
+
+
 def _with_late_losses(parts: _Parts, found: _Found) -> _Parts:
     """With the losses that only runs tell."""
 
@@ -487,6 +510,8 @@ def _with_phase(parts: _Parts, found: _Found) -> _Parts:
 
 # What one of them tells, another may need; the server's times last, for they can be made to fit anything.
 _REFINED: Final = (
+    _with_bound,
+    _without_quick_acks,
     _with_clock,
     _with_late_losses,
     _with_times,
@@ -500,13 +525,22 @@ _REFINED: Final = (
 def _choices(parts: _Parts) -> list[_Choice]:
     """The strategies and presets that what was seen leaves."""
     rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
-    clients = nearest(parts.of_client, None)
+    if parts.most_at_once is not None:
+        rows = [_bounded(row, parts.most_at_once) for row in rows]
+    clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
     return [
         # Two hosts that look alike are taken to be.
         _Choice(strategy=row, server=server, client=server if server in clients else clients[0])
         for row in rows
         for server in nearest(parts.of_server, parts.window)
     ]
+
+
+def _bounded(row: Strategy, most: int) -> Strategy:
+    """The row with at most so many connections."""
+    if row.connections is not None and row.connections <= most:
+        return row
+    return row.but(f"{row.name}, at most {most}", row.about, connections=most)
 
 
 def _choice_figures(parts: _Parts, match: Match[_Choice]) -> list[Figure]:
@@ -543,8 +577,7 @@ def _with_knobs(parts: _Parts, found: _Found) -> tuple[Stack, list[Figure]]:
 
         figure = knob(parts.seen, name, (found.choice.server, *found.servers), scenario_of)
         figures.append(figure)
-        if not figure.is_assumed:
-            server = replace(server, **{name: type(getattr(server, name))(figure.value)})
+        server = replace(server, **{name: type(getattr(server, name))(figure.value)})
     return server, figures
 
 

@@ -109,8 +109,9 @@ def first_flight(observed: Observed, packets: list[Packet], first: Packet, rate:
         return None
     return FirstFlight(
         segments=-(-sum(p.payload for p in flight) // full),
-        # A short segment alone may be a head that was written before its body.
-        is_exact=is_cut_off and flight[0].payload == full,
+        # A short segment alone may be a head that was written before its body; one behind the flight may have
+        # waited for an ACK of it, as Nagle's algorithm has it (RFC 896), and not for the window.
+        is_exact=is_cut_off and flight[0].payload == full and data[len(flight)].payload == full,
         frames=tuple(p.frame for p in (*flight, ack)),
     )
 

@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["KNOBS", "knob"]
+__all__ = ["KNOBS", "NO_NAGLE", "knob"]
+
+#: Servers, as they call themselves, that set TCP_NODELAY unless they are told not to: nginx's tcp_nodelay, on for
+#: connections that are kept; Apache httpd and lighttpd on the socket that listens.
+NO_NAGLE: Final = ("nginx", "Apache", "lighttpd")
 
 #: Field of the stack to its values and why a capture may not show it.
 KNOBS: Final[dict[str, tuple[tuple[Nagle | IdleRestart, ...], str]]] = {
@@ -53,6 +57,9 @@ def knob(
     title = f"server.{name}"
     alike = dict.fromkeys(value for _, value in (match.best, *match.alike))
     if len(alike) == len(ordered):
+        program = next((each for each in NO_NAGLE if observed.server_software.startswith(each)), None)
+        if name == "nagle" and program is not None:
+            return assumed(title, str(Nagle.OFF.value), reason=f"{why_not}: as {program} is configured by default")
         return assumed(title, str(own.value), reason=f"{why_not}: as the preset")
     best, *others = alike
     if match.off > FAR:

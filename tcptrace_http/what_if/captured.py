@@ -25,6 +25,8 @@ class Captured:
     """One retrieval of a capture or a session, and a scenario for it."""
 
     name: str
+    #: How many retrievals the capture has in all.
+    retrievals: int
     #: From the first SYN or request to the last byte, of all visits together.
     elapsed_ns: int
     scenario: Scenario
@@ -45,6 +47,7 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     findings, stalls = _findings(analysis, what)
     return Captured(
         name=analysis.capture.path,
+        retrievals=analysis.retrievals.height,
         elapsed_ns=what.elapsed,
         # Candidates send other packets than those that were lost.
         scenario=_with_encodings(inference.by_chance, analysis, what),

@@ -2,13 +2,15 @@
 
 =========================  =================================================================================
 ``schema_version``         1; it grows when a field changes its meaning
-``capture``                name of the capture, and ``retrievals``: how many of it the times are of
+``capture``                name of the capture; ``retrievals``: how many of it the times are of, of
+                           ``captured_retrievals``
 ``measured_ns``            what they took in the capture
 ``modelled_ns``, ``off``   what the inferred scenario takes, and how far that is off, as a part
 ``retells``                whether that is near enough (10 %)
 ``rtt_ns``, ``rate_bps``   the path that was asked for; null: as captured
 ``baseline_ns``            what changes are compared with: the model on that path; ``baseline_range`` and
                            ``baseline_causes`` (these sum to it)
+``left_open``              what hosts the capture does not tell apart, by figure; ranges take all of them
 ``headline``               the change that matters most, in words
 ``rows``                   one object a fix or strategy, what saves most first: ``kind``, ``name``, ``about``,
                            ``source``, ``elapsed_ns``, ``saved_ns``, ``elapsed_range`` and ``saved_range``
@@ -45,6 +47,7 @@ def rendered(prediction: WhatIf) -> str:
         "schema_version": SCHEMA_VERSION,
         "capture": prediction.capture,
         "retrievals": prediction.retrievals,
+        "captured_retrievals": prediction.captured_retrievals,
         "measured_ns": prediction.measured_ns,
         "modelled_ns": prediction.modelled_ns,
         "off": prediction.off,
@@ -56,6 +59,7 @@ def rendered(prediction: WhatIf) -> str:
         "baseline_causes": [
             {"cause": cause, "time_ns": time} for cause, time in sorted(prediction.baseline_causes.items())
         ],
+        "left_open": {name: list(values) for name, values in prediction.left_open.items()},
         "headline": headline(prediction),
         "rows": [_row(row) for row in prediction.rows],
         "skipped": [asdict(one) for one in prediction.skipped],

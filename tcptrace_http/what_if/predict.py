@@ -13,7 +13,7 @@ from reference_sim.quantities import bits_per_second, nanoseconds
 from reference_sim.strategies import STRATEGIES
 from reference_sim.strategy import named_strategy
 from tcptrace_http.errors import ScenarioError
-from tcptrace_http.what_if.alternatives import alike
+from tcptrace_http.what_if.alternatives import alike, left_open
 from tcptrace_http.what_if.captured import captured
 from tcptrace_http.what_if.draws import DRAWS, draws
 from tcptrace_http.what_if.fixes import FIXES, fix_named
@@ -92,12 +92,14 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     return WhatIf(
         capture=what.name,
         retrievals=as_it_is(told[0]).retrievals,
+        captured_retrievals=what.retrievals,
         measured_ns=what.elapsed_ns,
         modelled_ns=base.outcome.elapsed_ns if asked == _AS_CAPTURED else elapsed_of(as_it_is(told[0])),
         baseline_ns=base.outcome.elapsed_ns,
         baseline=_range(base.elapsed),
         baseline_causes=dict(base.outcome.causes),
         stalls=what.stalls,
+        left_open=left_open(what.figures),
         rows=tuple(sorted(rows, key=lambda row: -row.saved_ns)),
         skipped=tuple(row for row in made if isinstance(row, Skipped)),
         **asked,

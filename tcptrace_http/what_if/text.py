@@ -50,7 +50,7 @@ def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
         [*_wrapped(retelling(prediction), width), *_wrapped(headline(prediction), width)],
         *(_table(prediction, title, width, every=every) for title in _TITLES),
         _details(prediction, width),
-        _skipped(prediction, width, every=every),
+        _notes(prediction, width, every=every),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -63,6 +63,8 @@ def retelling(prediction: WhatIf) -> str:
     text = f"{name}: the {what} took {measured}; the model retells it in {modelled} ({prediction.off:.1%} off)."
     if not prediction.retells:
         text += " Warning: the model is far off this capture; what follows says more of the model than of it."
+    if prediction.retrievals < prediction.captured_retrievals and prediction.retrievals == 1:
+        text += f" It is one of {prediction.captured_retrievals:,} in the capture: --session takes its client's."
     path = _path(prediction)
     return f"{text} {path}" if path else text
 
@@ -165,11 +167,14 @@ def _details(prediction: WhatIf, width: int) -> list[str]:
     return grid(_CAUSES, cells, width) if cells else []
 
 
-def _skipped(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
-    """What has no row, and why."""
+def _notes(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
+    """What there is to know of the rows, and what has none, and why."""
     lines = []
     if any(row.mends for row in prediction.rows):
         lines += _wrapped("* mends what was found in this capture.", width)
+    for name, values in prediction.left_open.items():
+        told = " or ".join(values)
+        lines += _wrapped(f"The capture leaves open {name}: {told}; least and most take each of them.", width)
     for one in prediction.skipped:
         if every or one.kind == "strategy":
             lines += textwrap.wrap(f"No {one.kind} {one.name}: {one.reason}.", width, subsequent_indent="  ")

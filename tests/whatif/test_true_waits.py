@@ -21,9 +21,9 @@ def candidates():
     for name, scenario in RETRIEVALS.items():
         yield pytest.param(as_it_is(scenario), id=name)
     for strategy in STRATEGIES.values():
-        for name in ("apache", "lossy"):
+        for name, marks in (("apache", ()), ("lossy", pytest.mark.slow)):
             try:
-                yield pytest.param(under(RETRIEVALS[name], strategy), id=f"{name} by {strategy.name}")
+                yield pytest.param(under(RETRIEVALS[name], strategy), id=f"{name} by {strategy.name}", marks=marks)
             except ScenarioError:
                 continue
 

@@ -42,6 +42,8 @@ struct Flight {
     ends_full: bool,
     /// By how much it missed when an ACK would have let it go.
     off_ack_ns: u64,
+    /// Most that was not acknowledged.
+    outstanding_bytes: u64,
     /// Segments in its first round trip: more are clocked by ACKs, and no window.
     window_segments: u32,
     /// Something was sent again meanwhile: it shows a window that is no more.
@@ -90,6 +92,10 @@ pub struct FlightData {
     pub server_rtt_ns: Option<i64>,
     /// How long the slowest link before the observation point takes for it, as far as that is known.
     pub takes_ns: i64,
+    /// Payload up to it that is not acknowledged.
+    pub outstanding_bytes: u64,
+    /// Its sender's connections to this client share their window, as far as that is known.
+    pub shares_window: bool,
 }
 
 impl FlightData {
@@ -127,6 +133,7 @@ pub struct FlightTracker {
     largest_window: u32,
     segment_bytes: u32,
     retransmissions: u32,
+    shares_window: bool,
     /// In the order of their offsets.
     after_idle: Vec<AfterIdle>,
     /// When the client last acknowledged something new.
@@ -171,6 +178,7 @@ impl FlightTracker {
     /// The server sent new data.
     pub fn server_data(&mut self, data: FlightData) {
         self.segment_bytes = data.segment_bytes;
+        self.shares_window |= data.shares_window;
         let least = self.least_window_segments.get_or_insert(u32::MAX);
         *least = (*least).min(data.receive_window_segments);
         let Some(current) = self.current.as_mut() else {
@@ -355,6 +363,8 @@ impl FlightTracker {
             flight_last_bytes: flights.iter().map(|flight| flight.last_bytes).collect(),
             flight_off_ack_ns: flights.iter().map(|flight| flight.off_ack_ns).collect(),
             first_flight_resent: after_idle.map_or(0, |after| after.first_flight_resent),
+            flight_outstanding_bytes: flights.iter().map(|it| it.outstanding_bytes).collect(),
+            shares_window: self.shares_window,
             segment_bytes: self.segment_bytes,
             flight_start_ns: flights
                 .iter()
@@ -414,6 +424,7 @@ impl Flight {
             last_bytes: data.last_bytes(),
             ends_full: data.ends_full(),
             off_ack_ns,
+            outstanding_bytes: data.outstanding_bytes,
             window_segments: data.rtt_ns.map_or(0, |_| data.segments),
             saw_loss: false,
         }
@@ -425,6 +436,7 @@ impl Flight {
         self.last_bytes = data.last_bytes();
         self.ends_full = data.ends_full();
         self.end_ns = data.time_ns;
+        self.outstanding_bytes = self.outstanding_bytes.max(data.outstanding_bytes);
         let age = data.time_ns.saturating_sub(self.start_ns);
         if data.rtt_ns.is_some_and(|rtt| age <= rtt) {
             self.window_segments = self.window_segments.saturating_add(data.segments);

@@ -313,6 +313,8 @@ impl Flow {
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
             server_rtt_ns: path.sender_rtt_ns,
             takes_ns,
+            outstanding_bytes: flight_bytes,
+            shares_window: self.sharing.is_shared,
         });
     }
 

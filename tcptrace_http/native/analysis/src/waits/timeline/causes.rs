@@ -73,7 +73,8 @@ impl Timeline {
             self.flights.was_idle();
             self.window.was_idle();
         }
-        let told = self.cause_of(released, limit, (data, was_full));
+        let is_of_window = was_full || self.had_no_room(data, route, acks);
+        let told = self.cause_of(released, limit, (data, is_of_window));
         if !by_other && released != Released::ByAck {
             return Some(told);
         }
@@ -94,6 +95,9 @@ impl Timeline {
 
     /// Whether data followed the segment before in the pace of the path, for all that is known.
     pub(super) fn is_in_burst(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        if self.is_on_link(gap, data, route) && shared_window(data.sharing).is_none() {
+            return true;
+        }
         if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns()) {
             return false;
         }
@@ -118,6 +122,22 @@ impl Timeline {
             && gap > Pace::default().burst_max_ns(data.segments, rtt)
             && self.arrivals.is_outlasted(gap, data.bytes, data.segments)
             && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
+    }
+
+    /// Whether an ACK let a full segment go, which no algorithm of Nagle holds: the window had no room for it behind
+    /// a short one (RFC 9293, 3.8.6.2.1).
+    fn had_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let on_link = self.takes_ns(data.bytes);
+        let after_ns = route.to_sender_ns.saturating_add(on_link);
+        data.is_full() && !data.opens_hole && acks.let_go_closely(data.at.time_ns, after_ns)
+    }
+
+    /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
+    /// have shown, of whichever connection: it had stood before that link.
+    fn is_on_link(&self, gap: i64, data: Data, route: Route) -> bool {
+        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        !route.is_at_sender
+            && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
     }
 
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
@@ -210,10 +230,14 @@ impl Timeline {
 
 /// The window that connections share, if an ACK of another of them made the room for data in it.
 pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
-    let window = if sharing.had_loss {
+    (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
+}
+
+/// The phase of the window that connections share.
+pub(super) fn window_of(sharing: Sharing) -> Cause {
+    if sharing.had_loss {
         Cause::SendLimitedCwnd
     } else {
         Cause::SendLimitedSlowStart
-    };
-    Some(window).filter(|_| sharing.is_shared && sharing.by_other)
+    }
 }
