@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.stack import IdleRestart, Nagle
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.synthesis import FAR, nearest_run
+from tcptrace_http.inference.synthesis import nearest_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def knob(
             return assumed(title, str(Nagle.OFF.value), reason=f"{why_not}: as {program} is configured by default")
         return assumed(title, str(own.value), reason=f"{why_not}: as the preset")
     best, *others = alike
-    if match.off > FAR:
+    if not match.is_told:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
         return assumed(title, str(best.value), reason=f"no run retells the capture: {off}")
     return seen(

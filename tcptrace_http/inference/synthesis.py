@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["FAR", "Match", "nearest_run"]
+__all__ = ["Match", "nearest_run"]
 
-#: A run that is further off on average, as a part of the page time, does not retell the capture: what is
-#: particular to it is not told by it.
-FAR: Final = 0.01
+# A run that is further off on average, as a part of the page time, does not retell the capture: what is
+# particular to it is not told by it.
+_FAR: Final = 0.01
+# On a busy machine all runs are that far off: up to here one does retell the capture, if all others are so many
+# times as far off.
+_NOISY: Final = 0.05
+_TIMES: Final = 3.0
 # Runs whose packets are so near to the best run's, as a part of the retrieval, are as near as it.
 _ALIKE: Final = 2e-5
 # Of runs that are all further off, those within this part of the best are as near.
@@ -41,11 +45,20 @@ class Match(Generic[_T]):
     alike: tuple[_T, ...]
     #: All, the nearest first.
     ranked: tuple[_T, ...]
+    #: How far off the nearest one is that is not alike; None: there is no such one.
+    next_off: float | None = None
 
     @property
     def candidates(self) -> int:
         """How many were run."""
         return len(self.ranked)
+
+    @property
+    def is_told(self) -> bool:
+        """The nearest run retells the capture, or would but for noise."""
+        if self.off <= _FAR:
+            return True
+        return self.off <= _NOISY and self.next_off is not None and self.next_off >= _TIMES * self.off
 
     @property
     def confidence(self) -> float:
@@ -67,4 +80,11 @@ def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Calla
     within = least * (1 + _ALIKE_OF_BEST) + _ALIKE
     alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if score <= within]
     ranked = [candidates[place] for _, place in sorted((score, place) for place, score in enumerate(scores))]
-    return Match(best=alike[0], off=least, alike=tuple(alike[1:]), ranked=tuple(ranked))
+    others = [score for score in scores if score > within]
+    return Match(
+        best=alike[0],
+        off=least,
+        alike=tuple(alike[1:]),
+        ranked=tuple(ranked),
+        next_off=min(others, default=None),
+    )

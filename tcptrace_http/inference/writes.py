@@ -18,7 +18,6 @@ from reference_sim.quantities import nanoseconds, time_text
 from reference_sim.scenario import Writes
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.observed import PSH
-from tcptrace_http.inference.synthesis import FAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +55,7 @@ def ways_of_writing(observed: Observed) -> list[Writes]:
 
 def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
     """How the server wrote, by the runs of the ways that it can have."""
-    if match.off > FAR:
+    if not match.is_told:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
         return assumed(_NAME, words_of(match.best), reason=f"no run retells the capture: {off}")
     return seen(
