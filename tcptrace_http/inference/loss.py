@@ -35,6 +35,8 @@ _NAME: Final = "path.loss"
 _Z: Final = 1.96
 # Rates and paths are known to microseconds: an ACK is too soon only if it is so by more.
 _CLOCK: Final = 100_000
+# What was lost unseen did not stand in the queue: so much less of it may have been to wait for.
+_UNKNOWN: Final = 0.3
 # What fills a hole after this part of the way to the sender and back was sent for it.
 _OF_ROUND_TRIP: Final = 0.9
 
@@ -166,9 +168,11 @@ def _sent_again(
     again = [packet for packet in data if packet.is_resent or _carrying(packet, with_data)]
     needed = 0
     for packet in again:
-        # Before the slowest link, it has a queue to pass.
-        until = packet.time + far if observed.is_near_client else seen_at.get(packet.frame, packet.time + far)
-        if not packet.payload or _was_there(packet, data, acks, until - _CLOCK):
+        # Before the slowest link, it has a queue to pass; what stood in it is not known to the packet.
+        least = packet.time + far
+        until = least if observed.is_near_client else seen_at.get(packet.frame, least)
+        surely = until - max(round(_UNKNOWN * (until - least)), _CLOCK)
+        if not packet.payload or _was_there(packet, data, acks, surely, until - _CLOCK):
             continue
         needed += 1
         for before in _carrying(packet, with_data):
@@ -181,14 +185,18 @@ def _sent_again(
     return list(gone.values())[: max(len(gone) - doubted, 0)]
 
 
-def _was_there(again: Packet, data: list[Packet], acks: list[Packet], until: int) -> bool:
-    """Whether the receiver had what was sent again before ``until``, when an ACK made by it can be seen."""
+def _was_there(again: Packet, data: list[Packet], acks: list[Packet], surely: int, until: int) -> bool:
+    """Whether the receiver had what was sent again before that came.
+
+    An ACK made by it can be seen from ``until`` on, and ``surely`` not sooner than that.
+    """
     highest = 1
     #: The end of what was sent when the receiver last showed that something came out of order.
     recovery = 0
     for ack in acks:
         if ack.ack > again.seq:
-            return ack.time < until or (highest < again.seq and highest < recovery)
+            is_of_hole_before = highest < again.seq and highest < recovery
+            return ack.time < (until if is_of_hole_before else surely)
         if ack.ack > highest:
             highest = ack.ack
         elif ack.ack == highest and not ack.payload and not ack.flags & SYN:

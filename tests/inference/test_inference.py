@@ -28,6 +28,8 @@ EVERYDAY = range(2)
 THOROUGH = range(1000, 1500)
 #: Part of the captures of which a quantity may be told wrong: knife edges, and losses that nothing tells apart.
 MISTAKEN = 0.03
+#: What a spurious timeout sent again is at times taken for lost: so many counts are beyond their interval.
+MISCOUNTED = 0.08
 JOBS = 2
 
 
@@ -55,7 +57,8 @@ def test_what_is_told_of_500_random_scenarios_is_right_and_the_rest_is_said_to_b
         assert len(told) >= 0.7 * len(found)
         assert sum(off > bound for off in told) <= MISTAKEN * len(found)
     for name in JUDGED:
-        assert sum(each.words[name] == "wrong" for each in found) <= MISTAKEN * len(found), name
+        most = MISCOUNTED if name == "losses" else MISTAKEN
+        assert sum(each.words[name] == "wrong" for each in found) <= most * len(found), name
     lossy = [each.page_off for each in found if each.is_lossy]
     assert median(each.page_off for each in found) <= PAGE_WITHIN
     assert median(lossy) <= PAGE_WITHIN

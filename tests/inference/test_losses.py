@@ -14,6 +14,7 @@ from tests.inference.validation import inference_of, page_time
 
 _MS = 10**6
 ENDS = ("client", "server")
+SLOWER = ("newreno", "linux-6")
 
 
 def scenario(*, queue=None, loss=(), stack="reno", strategy="http10-serial", sizes=(60_000, 30_000, 12_000)):
