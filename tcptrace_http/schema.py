@@ -8,7 +8,8 @@ everywhere: ``time`` is ``Datetime("ns")`` (UTC), ``duration`` is ``Duration("ns
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import polars as pl
@@ -1087,9 +1088,17 @@ def json_name(column: Column) -> str:
 
 def polars_schema(table: Table, *, statistics: bool = True) -> dict[str, pl.DataType]:
     """The polars type of each column, in order; without ``statistics``, of those that are always there."""
+    columns = (column for column in table.columns if statistics or not column.is_statistic)
+    return {column.name: _polars_type(column.dtype) for column in columns}
+
+
+@cache
+def _polars_type(dtype: str) -> pl.DataType:
     import polars as pl
 
-    plain: dict[str, Any] = {
+    if dtype.startswith("enum:"):
+        return pl.Enum(enum_values(dtype))
+    plain: dict[str, pl.DataType] = {
         "u8": pl.UInt8(),
         "u16": pl.UInt16(),
         "u32": pl.UInt32(),
@@ -1103,10 +1112,4 @@ def polars_schema(table: Table, *, statistics: bool = True) -> dict[str, pl.Data
         "list_u32": pl.List(pl.UInt32()),
         "list_u64": pl.List(pl.UInt64()),
     }
-    return {
-        column.name: pl.Enum(enum_values(column.dtype))
-        if column.dtype.startswith("enum:")
-        else plain[column.dtype]
-        for column in table.columns
-        if statistics or not column.is_statistic
-    }
+    return plain[dtype]

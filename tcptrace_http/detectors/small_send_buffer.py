@@ -125,7 +125,7 @@ def find(
             pl.col("least") >= STEADY_SHARE_MIN * pl.col("largest"),
             pl.col("growth") <= GROWTH_MAX,
             # Next to the sender what is outstanding shows a window that grows ACK by ACK, whatever the flights;
-            # and one that stands before a slow link, of which the ACKs of several round trips are on their way.
+            # and one that stands before a slow link, of which the ACKs of several flights are on their way.
             ~pl.col("is_at_sender")
             | (
                 (pl.col("outstanding_growth") <= GROWTH_MAX)

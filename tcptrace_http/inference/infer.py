@@ -14,7 +14,7 @@ from reference_sim.plan import HttpVersion
 from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
 from reference_sim.stack import Nagle
 from reference_sim.strategy import Strategy
-from reference_sim.topology import ByteQueue, PacketQueue, Unlimited
+from reference_sim.topology import ByteQueue, PacketLoss, PacketQueue, Unlimited
 from reference_sim.workloads import tap_at
 from tcptrace_http.inference.ack_delay import (
     ack_delay,
@@ -30,13 +30,20 @@ from tcptrace_http.inference.figure import assumed, seen
 from tcptrace_http.inference.initial_window import initial_window
 from tcptrace_http.inference.keep_alive import max_requests
 from tcptrace_http.inference.knobs import KNOBS, knob
-from tcptrace_http.inference.loss import loss_rate, losses
+from tcptrace_http.inference.loss import chance_of_loss, loss_rate, losses
 from tcptrace_http.inference.network import network_of
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.page import pages_of
 from tcptrace_http.inference.parse import parse_time
 from tcptrace_http.inference.processing import processing_times, with_times_of_runs
-from tcptrace_http.inference.queue import offered_of_capture, offered_of_run, queue_bound
+from tcptrace_http.inference.queue import (
+    FEW_DROPS,
+    LEAST_QUEUE,
+    longest_queue,
+    offered_of_capture,
+    offered_of_run,
+    queue_bound,
+)
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.replay import with_late_losses
 from tcptrace_http.inference.requests import Split, split_figure, splits, with_nagle, with_splits
@@ -69,8 +76,13 @@ __all__ = ["Inference", "infer"]
 _ALL_AT_ONCE: Final = 100
 # A run whose packets are no further off on average, as a part of the page time, explains the capture.
 _NEAR: Final = 0.01
+# A run that is no further off nearly does, on a busy machine.
+_NEARLY: Final = 2 * _NEAR
 # A run that is no further off is the capture, but for rounding: there is nothing to refine.
 _EXACT: Final = 2e-4
+# Bounds of so many packets are tried, and one is told if its run is no further off.
+_LONGEST: Final = 64
+_TOLD_BY_RUNS: Final = 2e-3
 # Ways of writing are tried with so many of the nearest strategies and stacks.
 _LIKELY: Final = 4
 # So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
@@ -86,8 +98,19 @@ _ONE_WRITE: Final = Writes()
 class Inference:
     """A scenario that retells a captured retrieval or session, and where each figure of it is from."""
 
+    #: It loses the packets that the capture shows to be lost.
     scenario: Scenario
     figures: tuple[Figure, ...]
+    #: Part of the server's packets with data that were lost otherwise than from a full queue.
+    chance_of_loss: float
+
+    @property
+    def by_chance(self) -> Scenario:
+        """The scenario with as many losses by chance: for other strategies, which send other packets."""
+        network = self.scenario.network
+        there, back = (link.title for link in network.links)
+        loss = (PacketLoss(rate=self.chance_of_loss),) if self.chance_of_loss else ()
+        return replace(self.scenario, network=network.with_link(there, loss=()).with_link(back, loss=loss))
 
     def figure(self, name: str) -> Figure:
         """The figure of this name.
@@ -172,6 +195,11 @@ class _Parts:
         client, nagle = with_nagle(client, self.splits)
         client, quick = with_quick_acks(client, self.seen, is_so=self.has_quick_acks)
         return server, client, [*of_server, *of_client, *of_delays, *quick, nagle]
+
+    @property
+    def lost_to_server(self) -> tuple[Lost, ...]:
+        """What was lost on the way that no queue of the server's packets is on."""
+        return tuple(each for each in self.lost if not each.to_client)
 
     @property
     def network(self) -> Network:
@@ -287,7 +315,11 @@ def _infer(what: Observed) -> Inference:
     changed = {
         name: getattr(server, name) for name in KNOBS if getattr(server, name) != getattr(choice.server, name)
     }
-    return Inference(scenario=parts.scenario(choice, writes=writes, **changed), figures=figures)
+    return Inference(
+        scenario=parts.scenario(choice, writes=writes, **changed),
+        figures=figures,
+        chance_of_loss=chance_of_loss(what, parts.lost),
+    )
 
 
 def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
@@ -296,7 +328,8 @@ def _nearest(parts: _Parts) -> tuple[_Parts, _Found]:
     if usual.off <= _NEAR:
         return _all_refined(parts, usual)
     other = _otherwise(parts, usual)
-    if other.off <= _NEAR:
+    # What nearly explains it before anything is fitted is taken: times can be made to fit any other.
+    if other.off <= min(_NEARLY, usual.off / 2) or other.off <= _NEAR:
         return _all_refined(parts, other)
     # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
     each = [_all_refined(parts, found) for found in (usual, other)]
@@ -412,19 +445,44 @@ def _with_queue(parts: _Parts, choice: _Choice, writes: Writes, server: Stack) -
         return each.scenario(choice, writes=writes, **knobs)
 
     if what.is_near_client:
-        offered = offered_of_run(scenario_of(parts), parts.lost, sorted(what.by_flow))
-    else:
-        offered = offered_of_capture(what, parts.lost)
-    bound = queue_bound(offered, parts.rate)
+        return _with_queue_of_runs(parts, scenario_of)
+    bound = queue_bound(offered_of_capture(what, parts.lost), parts.rate)
     if not isinstance(bound.figure.value, int):
         return parts, bound.figure
     kept = tuple(each for each in parts.lost if each not in bound.dropped)
     bounded = replace(parts, lost=kept, queue=_queue_of(bound.figure.unit, bound.figure.value))
-    match = nearest_run(what, (bounded, parts), scenario_of)
-    if match.off > _NEAR and what.is_near_client:
-        reason = "packets were lost, but no run tells when, and so not what waited then: without bound"
-        return parts, assumed(bound.figure.name, None, unit="B", reason=reason)
-    return match.best, bound.figure
+    return nearest_run(what, (bounded, parts), scenario_of).best, bound.figure
+
+
+def _with_queue_of_runs(parts: _Parts, scenario_of: Callable[[_Parts], Scenario]) -> tuple[_Parts, Figure]:
+    """With the queue's bound whose run drops what was lost: behind a queue nothing tells what stood in it."""
+    what = parts.seen
+    offered = offered_of_run(scenario_of(parts), parts.lost, sorted(what.by_flow))
+    bound = queue_bound(offered, parts.rate)
+    longest = longest_queue(offered, parts.rate)
+    if sum(each.to_client for each in parts.lost) < FEW_DROPS or longest < LEAST_QUEUE:
+        return parts, replace(bound.figure, value=None, is_assumed=True) if bound.dropped else bound.figure
+    sizes = range(LEAST_QUEUE, min(longest, _LONGEST) + 1)
+    queues = [_queue_of(unit, size * scale) for size in sizes for unit, scale in (("B", 1500), ("packets", 1))]
+    by_chance = tuple(each for each in parts.lost if each not in bound.dropped)
+    lost = dict.fromkeys((parts.lost_to_server, by_chance if bound.dropped else parts.lost_to_server))
+    bounded = [replace(parts, lost=kept, queue=queue) for queue in queues for kept in lost]
+    match = nearest_run(what, (parts, *bounded), scenario_of)
+    if match.best is parts or match.off > _TOLD_BY_RUNS:
+        reason = "no run with a bound drops what was lost: without bound"
+        return parts, assumed(bound.figure.name, None, low=0, unit="B", reason=reason)
+    queue = match.best.queue
+    unit = "packets" if isinstance(queue, PacketQueue) else "B"
+    figure = seen(
+        bound.figure.name,
+        0 if isinstance(queue, Unlimited) else int(queue.limit),
+        unit=unit,
+        confidence=match.confidence,
+        frames=[each.frame for each in parts.lost],
+        how=f"of {match.candidates} bounds that were run, the one that drops what was lost: "
+        f"{100 * match.off:.3f} % of the page time off",
+    )
+    return match.best, figure
 
 
 def _queue_of(unit: str, limit: int) -> Queue:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.inference.observed import Observed, Packet
 
-__all__ = ["Lost", "loss_rate", "losses", "segments_of"]
+__all__ = ["Lost", "chance_of_loss", "loss_rate", "losses", "segments_of"]
 
 _NAME: Final = "path.loss"
 # The 95 % interval of Wilson 1927 for a part of so many.
@@ -105,6 +105,14 @@ def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) ->
         LostSegment(connection=connection, offset=offset, times=times)
         for (connection, offset), times in sorted(counts.items())
     )
+
+
+def chance_of_loss(observed: Observed, lost: Iterable[Lost]) -> float:
+    """The part that these losses are of the server's packets with data."""
+    gone = sum(each.to_client and each.offset > 0 for each in lost)
+    came = sum(packet.to_client and packet.payload > 0 for packet in observed.packets)
+    total = came + (gone if observed.is_near_client else 0)
+    return gone / max(total, 1)
 
 
 def loss_rate(observed: Observed, lost: tuple[Lost, ...]) -> Figure:

@@ -184,9 +184,13 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     members = analysis.retrieval_transactions.filter(pl.col("retrieval").is_in(list(visit_of))).with_columns(
         visit=pl.col("retrieval").replace_strict(visit_of, return_dtype=pl.Int64)
     )
-    server = analysis.flows.filter(pl.col("flow") == chosen["flow"][0])["server"][0]
+    server, port = (
+        analysis.flows.filter(pl.col("flow") == chosen["flow"][0]).select("server", "server_port").row(0)
+    )
     flows = analysis.flows.filter(
-        pl.col("flow").is_in(members["flow"].unique().to_list()), pl.col("server") == server
+        pl.col("flow").is_in(members["flow"].unique().to_list()),
+        pl.col("server") == server,
+        pl.col("server_port") == port,
     )
     first = flows["start"].to_physical().min()
     origin = int(first) if isinstance(first, int) else 0
@@ -210,17 +214,17 @@ def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[in
     types = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "content_type")
     rows = (
         analysis.retrievals.join(types, on=["flow", "transaction"], how="left")
-        .join(analysis.flows.select("flow", "server"), on="flow", how="left")
+        .join(analysis.flows.select("flow", "server", "server_port"), on="flow", how="left")
         .sort("retrieval")
-        .select("retrieval", "client", "server", "content_type")
+        .select("retrieval", "client", "server", "server_port", "content_type")
         .rows()
     )
-    of = {number: (client, server) for number, client, server, _ in rows}
+    of = {number: (client, (server, port)) for number, client, server, port, _ in rows}
     targets = _targets(analysis)
     pages: list[list[int]] = []
     asked: set[str] = set()
-    for number, client, server, kind in rows:
-        if client != of[retrieval][0] or (session and server != of[retrieval][1]):
+    for number, client, *server, kind in rows:
+        if client != of[retrieval][0] or (session and tuple(server) != of[retrieval][1]):
             continue
         is_again = session and not asked.isdisjoint(targets[number])
         if not pages or kind is None or kind.startswith(_DOCUMENT) or is_again:

@@ -13,6 +13,7 @@ from reference_sim.page import Constant
 from reference_sim.plan import Bytes, Complete
 from tcptrace_http.inference.client_clock import own_sending, reactions
 from tcptrace_http.inference.figure import Figure, assumed, seen
+from tcptrace_http.inference.observed import SYN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -52,7 +53,7 @@ def parse_time(
             known = _known(observed, visit, page, fetch.after, seen_at, lost)
             if known is None:
                 continue
-            begun = exchange.start - _own_sending(observed, exchange, rate)
+            begun = _begin(observed, exchange, rate)
             if not _waited(visit, exchange, known, begun, seen_at):
                 found.append((begun - known, exchange, fetch.after))
     if not found:
@@ -79,10 +80,15 @@ def _waited(visit: Visited, exchange: Exchange, known: int, begun: int, seen_at:
     return free is not None and free > known and begun - free < _AT_ONCE
 
 
-def _own_sending(observed: Observed, exchange: Exchange, rate: int | None) -> int:
-    """What the link takes for the SYN or request before it is seen."""
-    first = next(p for p in observed.by_flow[exchange.flow] if not p.to_client and p.time >= exchange.start)
-    return own_sending(observed, first, rate)
+def _begin(observed: Observed, exchange: Exchange, rate: int | None) -> int:
+    """When the client began with the exchange: the link took its time for the SYN or request that is seen."""
+    sent = [packet for packet in observed.by_flow[exchange.flow] if not packet.to_client]
+    opening = [packet for packet in observed.by_flow[exchange.flow] if packet.flags & SYN]
+    # An opening that had to be repeated took long, but was for what was asked for first.
+    is_repeated = exchange.index == 0 and len(opening) > len({packet.to_client for packet in opening})
+    start = opening[0].time if is_repeated else exchange.start
+    first = next(packet for packet in sent if packet.time >= start)
+    return start - own_sending(observed, first, rate)
 
 
 def _known(

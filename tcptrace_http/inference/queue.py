@@ -25,16 +25,28 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.loss import Lost
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["Bound", "Offered", "offered_of_capture", "offered_of_run", "queue_bound"]
+__all__ = [
+    "FEW_DROPS",
+    "LEAST_QUEUE",
+    "Bound",
+    "Offered",
+    "longest_queue",
+    "offered_of_capture",
+    "offered_of_run",
+    "queue_bound",
+]
 
 _NAME: Final = "path.queue"
+#: A packet that was lost is now and then not known to be: so many for each that is are let pass.
+_DOUBTED: Final = 0.2
+_ROUNDS: Final = 2
 #: So few losses at the longest queue may be chance.
-_FEW: Final = 2
+FEW_DROPS: Final = 2
 _CONFIDENCE: Final = 0.9
 # Packets are no longer than Ethernet's.
 _FULL: Final = 1500
-# No queue holds fewer: what was lost while less waited was lost by chance.
-_FEWEST: Final = 2
+#: No queue holds fewer packets: what was lost while less waited was lost by chance.
+LEAST_QUEUE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +117,29 @@ def queue_bound(offered: Sequence[Offered], rate: int | None) -> Bound:
     return in_packets if len(in_packets.dropped) > len(in_bytes.dropped) else in_bytes
 
 
+def longest_queue(offered: Sequence[Offered], rate: int | None) -> int:
+    """Packets that waited at most, if nothing was dropped."""
+    if rate is None:
+        return 0
+    passed, _ = _stood(offered, rate, frozenset(), in_packets=True)
+    return max((size for size, _ in passed), default=0)
+
+
 def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
     dropped = frozenset(each.lost for each in offered if each.lost is not None)
-    while True:
+    # Once with all losses taken to be drops, and then with those in their place that were by chance.
+    for _ in range(_ROUNDS):
         passed, refused = _stood(offered, rate, dropped, in_packets=unit == "packets")
-        most = max((size for size, _ in passed), default=0)
-        by_chance = {each for size, _, each in refused if size <= most}
-        if not by_chance:
-            break
-        dropped -= by_chance
+        limit, doubted = _limit([size for size, _ in passed], [size for size, _, _ in refused])
+        dropped = frozenset(each for size, _, each in refused if size > limit)
+    refused = [each for each in refused if each[0] > limit]
+    most = max((size for size, _ in passed if size <= limit), default=0)
     least = min((size for size, _, _ in refused), default=0)
-    is_long = least > (_FEWEST if unit == "packets" else _FEWEST * _FULL)
-    if len(dropped) < _FEW or not is_long:
-        reason = f"no packets were lost from a full queue, though {most} {unit} waited in it: without bound"
-        return Bound(assumed(_NAME, None, low=most, unit=unit, reason=reason), frozenset())
+    is_long = least > (LEAST_QUEUE if unit == "packets" else LEAST_QUEUE * _FULL)
+    if len(dropped) < FEW_DROPS or not is_long or doubted > _DOUBTED * len(dropped):
+        waited = max((size for size, _ in passed), default=0)
+        reason = f"no packets were lost from a full queue, though {waited} {unit} waited in it: without bound"
+        return Bound(assumed(_NAME, None, low=waited, unit=unit, reason=reason), frozenset())
     figure = seen(
         _NAME,
         (most + least - 1) // 2,
@@ -130,6 +151,16 @@ def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
         how=f"{most} {unit} waited at most when a packet passed, {least} at least when {len(refused)} did not",
     )
     return Bound(figure, dropped)
+
+
+def _limit(passed: list[int], refused: list[int]) -> tuple[int, int]:
+    """The bound that is at odds with the fewest packets, and how many passed all the same."""
+    tried = sorted({0, *passed})
+    odds = [
+        (sum(size > limit for size in passed) + sum(size <= limit for size in refused), -limit) for limit in tried
+    ]
+    limit = -min(odds, default=(0, 0))[1]
+    return limit, sum(size > limit for size in passed)
 
 
 def _stood(

@@ -126,14 +126,17 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
     found: dict[str, list[str]] = {
         "": [f"Inferred from {capture}: the confidence of each figure, and its frames, are with it."]
     }
-    page = scenario.browsers[0].visits[0].page.name
+    # Figures count the objects of all pages, pages their own.
+    pages = [visit.page for visit in scenario.browsers[0].visits]
+    parts = [f"{page.name}.objects[{number}]" for page in pages for number in range(len(page.objects))]
     for figure in inference.figures:
         part, _, _ = figure.name.partition(".")
         place = places.get(part)
         if place is not None:
             found.setdefault(place, []).append(_story(figure))
-        elif part.startswith("objects["):
-            found.setdefault(f"pages.{page}.{part}", []).append(_story(figure))
+        elif part.startswith(_OBJECTS):
+            number = int(part.removeprefix(_OBJECTS).removesuffix("]"))
+            found.setdefault(f"pages.{parts[number]}", []).append(_story(figure))
     return {place: "\n".join(lines) for place, lines in found.items()}
 
 

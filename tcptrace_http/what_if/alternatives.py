@@ -79,6 +79,13 @@ def _others(scenario: Scenario, figures: dict[str, Figure]) -> Iterator[Scenario
             servers = (replace(it, stack=replace(it.stack, **knobs)) for it in made.servers)
             made = replace(made, servers=tuple(servers))
         yield made
+        # As well without what the preset does and the capture need not show.
+        yield replace(
+            made,
+            servers=tuple(
+                replace(server, stack=replace(server.stack, write_step_bytes=None)) for server in made.servers
+            ),
+        )
 
 
 def _alternatives(figures: dict[str, Figure], name: str) -> tuple[str, ...]:

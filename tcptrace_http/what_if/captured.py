@@ -49,7 +49,8 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
         name=analysis.capture.path,
         retrievals=analysis.retrievals.height,
         elapsed_ns=what.elapsed,
-        scenario=_with_encodings(inference.scenario, analysis, what),
+        # Candidates send other packets than those that were lost.
+        scenario=_with_encodings(inference.by_chance, analysis, what),
         figures=inference.figures,
         findings=findings,
         stalls=stalls,

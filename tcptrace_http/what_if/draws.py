@@ -13,6 +13,8 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.stack import Heartbeat
+from tcptrace_http.what_if.outcome import elapsed_of
+from tcptrace_http.what_if.strategies import as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +26,10 @@ __all__ = ["DRAWS", "draws"]
 
 #: Beside the figures' own values; 9 runs are enough for a median and a range, and few enough to wait for.
 DRAWS: Final = 8
+#: Parts of the figures' ranges that are tried, and how near a draw is to take as long as the figures' own values:
+#: as far off as a model may be that is believed.
+_SPREADS: Final = (1.0, 0.5, 0.25, 0.125)
+_NEAR: Final = 0.1
 _OF_OBJECT: Final = re.compile(r"objects\[(\d+)\]\.processing")
 
 
@@ -31,19 +37,30 @@ def draws(alike: Sequence[Scenario], figures: Sequence[Figure], more: int = DRAW
     """The first scenario itself, and ``more`` others with figures from within their ranges and seeds of their own.
 
     They take turns among the scenarios that are ``alike``. A figure without bounds, or that is exact, stays.
-    The least likely values are the bounds: the law is a triangle with the figure at its top.
+    The least likely values are the bounds: the law is a triangle with the figure at its top. A draw that does
+    not retell the capture is none that the capture leaves open: its figures go nearer to their values.
+
+    :raises ScenarioError: a scenario does not come to its end.
     """
-    others = (_drawn(alike[number % len(alike)], figures, number) for number in range(1, more + 1))
+    took = elapsed_of(as_it_is(alike[0]))
+    others = (_retelling(alike[number % len(alike)], figures, number, took) for number in range(1, more + 1))
     return (alike[0], *others)
 
 
-def _drawn(scenario: Scenario, figures: Sequence[Figure], number: int) -> Scenario:
-    made = replace(scenario, seed=(scenario.seed + number) % (1 << 64))
+def _retelling(scenario: Scenario, figures: Sequence[Figure], number: int, took: int) -> Scenario:
+    """The widest draw that takes as long; losses may fall otherwise then."""
+    tried = (_drawn(scenario, figures, number, spread) for spread in _SPREADS)
+    near = (made for made in tried if abs(elapsed_of(as_it_is(made)) - took) <= _NEAR * took)
+    return replace(next(near, scenario), seed=(scenario.seed + number) % (1 << 64))
+
+
+def _drawn(scenario: Scenario, figures: Sequence[Figure], number: int, spread: float) -> Scenario:
+    made = scenario
     processing: dict[int, int] = {}
     for figure in figures:
         of_object = _OF_OBJECT.fullmatch(figure.name)
         change = _CHANGES.get(figure.name)
-        value = None if of_object is None and change is None else _value(figure, number)
+        value = None if of_object is None and change is None else _value(figure, number, spread)
         if value is None:
             continue
         if change is not None:
@@ -53,8 +70,8 @@ def _drawn(scenario: Scenario, figures: Sequence[Figure], number: int) -> Scenar
     return _with_processing(made, processing) if processing else made
 
 
-def _value(figure: Figure, number: int) -> int | None:
-    """A value within the figure's bounds; the same figure and number, the same value."""
+def _value(figure: Figure, number: int, spread: float) -> int | None:
+    """A value within this part of the figure's bounds; the same figure and number, the same value."""
     top, low, high = figure.value, figure.low, figure.high
     if not isinstance(top, int):
         return None
@@ -63,7 +80,7 @@ def _value(figure: Figure, number: int) -> int | None:
     if least == most:
         return None
     drawn = random.Random(f"{figure.name} {number}")  # noqa: S311 -- seeded, not secret
-    return round(drawn.triangular(least, most, top))
+    return round(top + spread * (drawn.triangular(least, most, top) - top))
 
 
 def _with_propagation(scenario: Scenario, value: int) -> Scenario:

@@ -6,12 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from reference_sim.scenario import Scenario
-    from tcptrace_http.inference.figure import Figure
 
-__all__ = ["figures_of", "over"]
+__all__ = ["over"]
 
 
 def over(scenario: Scenario, *, rtt_ns: int | None, rate: int | None) -> Scenario:
@@ -23,10 +20,3 @@ def over(scenario: Scenario, *, rtt_ns: int | None, rate: int | None) -> Scenari
     if rate is not None:
         links = tuple(replace(link, rate=rate) for link in links)
     return replace(scenario, network=replace(scenario.network, links=links))
-
-
-def figures_of(figures: Sequence[Figure], *, rtt_ns: int | None, rate: int | None) -> tuple[Figure, ...]:
-    """The figures that still have a range: what was asked for is exact."""
-    exact = {"path.propagation"} if rtt_ns is not None else set()
-    exact |= {"path.rate"} if rate is not None else set()
-    return tuple(figure for figure in figures if figure.name not in exact)

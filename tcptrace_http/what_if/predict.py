@@ -18,7 +18,7 @@ from tcptrace_http.what_if.captured import captured
 from tcptrace_http.what_if.draws import DRAWS, draws
 from tcptrace_http.what_if.fixes import FIXES, fix_named
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
-from tcptrace_http.what_if.path import figures_of, over
+from tcptrace_http.what_if.path import over
 from tcptrace_http.what_if.result import Cause, Range, Row, Skipped, WhatIf
 from tcptrace_http.what_if.strategies import as_it_is, under
 
@@ -155,8 +155,9 @@ def nearest(what: Captured) -> Scenario:
 
 def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mapping[str, int | None]) -> _Baseline:
     rtt, rate = asked["rtt_ns"], asked["rate"]
-    there = [over(scenario, rtt_ns=rtt, rate=rate) for scenario in told]
-    scenarios = draws(there, figures_of(what.figures, rtt_ns=rtt, rate=rate), count)
+    # What retells the capture does so on its own path.
+    drawn = draws(told, what.figures, count)
+    scenarios = tuple(over(scenario, rtt_ns=rtt, rate=rate) for scenario in drawn)
     outcome = outcome_of(as_it_is(scenarios[0]))
     others = (elapsed_of(as_it_is(drawn)) for drawn in scenarios[1:])
     return _Baseline(scenarios, (outcome.elapsed_ns, *others), outcome)

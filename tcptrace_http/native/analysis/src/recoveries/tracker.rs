@@ -159,6 +159,11 @@ impl Tracker {
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
     }
 
+    /// Whether a recovery goes on, or a window that was closed was not followed by new data yet.
+    pub fn goes_on(&self) -> bool {
+        self.open.is_some() || self.window.is_some()
+    }
+
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         let gap = sent.class.gap_before_bytes;

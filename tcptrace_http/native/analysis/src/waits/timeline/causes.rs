@@ -147,6 +147,10 @@ impl Timeline {
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
+        // The ACK went between the two.
+        if data.at.time_ns.saturating_sub(before.time_ns) < DELAYED_ACK_MIN_NS {
+            return 0;
+        }
         let end = data.end.saturating_sub(i64::from(data.bytes));
         let start = end.saturating_sub(i64::from(data.full_bytes));
         let delay = acks.delay_of(before.time_ns, start, end);

@@ -50,12 +50,18 @@ impl Timeline {
         }
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
+        let mut arrivals = self.arrivals;
+        arrivals.came_after(gap, data.bytes, data.segments, rtt);
+        if arrivals == self.arrivals && self.arrivals_before.is_none() {
+            // Most distances tell nothing new, and what let the data go need not be looked for.
+            return;
+        }
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
         if gap < rtt || released() == Released::ByNone {
             let start = data.end.saturating_sub(i64::from(data.bytes));
-            self.arrivals_before = Some((start, data.end, self.arrivals));
-            self.arrivals
-                .came_after(gap, data.bytes, data.segments, rtt);
+            self.arrivals_before =
+                (arrivals != self.arrivals).then_some((start, data.end, self.arrivals));
+            self.arrivals = arrivals;
         }
     }
 
