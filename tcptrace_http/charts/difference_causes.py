@@ -17,11 +17,15 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _ROW: Final = 30
-#: Causes of less than this part of the longer side are one bar: they could not be seen.
-_SHARE_MIN: Final = 0.003
+#: Causes of less than this part of the greatest difference are one bar: they could not be seen.
+_SHARE_MIN: Final = 0.005
+#: Where all bars of causes are within this part of the longer side, the axis begins shortly before them.
+_NEAR: Final = 0.2
 #: Behind the longest bar there is room for its label.
 _ROOM: Final = 1.2
 _ELAPSED: Final = "elapsed"
+#: What is no cause of the taxonomy, in words.
+_WORDS: Final = {"unaligned": "transactions of one side"}
 _COLOURS: Final = {_ELAPSED: "#999999"} | GROUP_COLOURS
 
 
@@ -36,13 +40,13 @@ def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
     rows = _rows(causes.with_columns(pl.col("left", "right", "difference").to_physical()), left, right)
     order = rows["name"].to_list()
     y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
-    end = float(rows["high"].max()) * _ROOM  # type: ignore[arg-type]
-    x = alt.X("low:Q", title="time (ms)", scale=alt.Scale(domain=[0, end], nice=False))
+    begin, end = _extent(rows)
+    x = alt.X("low:Q", title="time (ms)", scale=alt.Scale(domain=[begin, end], nice=False, zero=False))
     there = [name for name in _COLOURS if name in set(rows["group"])]
     colours = alt.Scale(domain=there, range=[_COLOURS[name] for name in there])
     bars = (
         alt.Chart(rows)
-        .mark_bar(height=alt.RelativeBandSize(0.7))
+        .mark_bar(height=alt.RelativeBandSize(0.7), clip=True)
         .encode(
             x=x,
             x2="high:Q",
@@ -64,7 +68,17 @@ def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
         labels.encode(x=alt.X("high:Q", title="time (ms)"), y=y, text="label:N"),
     ).properties(width=WIDTH - 160, height=_ROW * len(order))
     about = "Each bar begins where the one above ends: to the left, what the right side does not spend"
-    return titled(chart, "From the left side to the right one", about)
+    cut = "The axis does not begin at zero" if begin else ""
+    return titled(chart, "From the left side to the right one", about, cut)
+
+
+def _extent(rows: pl.DataFrame) -> tuple[float, float]:
+    """Where the axis begins and ends: at zero, unless the causes could not be seen then."""
+    longest = float(rows["high"].max())  # type: ignore[arg-type]
+    lowest = float(rows.slice(1, rows.height - 2)["low"].min())  # type: ignore[arg-type]
+    reach = longest - lowest
+    begin = max(0.0, lowest - reach / 2) if 0 < reach < _NEAR * longest else 0.0
+    return begin, begin + (longest - begin) * _ROOM
 
 
 def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
@@ -74,7 +88,8 @@ def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
     totals = int(times["left"].sum()), int(times["right"].sum())
     if not any(totals):
         raise NothingToDraw("no retrieval of both sides took any time")
-    steps = _steps(times, _SHARE_MIN * max(totals))
+    greatest = max(abs(each) for each in times["difference"].to_list())
+    steps = _steps(times, _SHARE_MIN * greatest)
     change = pl.col("right") - pl.col("left")
     end = change.cum_sum() + totals[0]
     moved = steps.with_columns(change=change, start=end - change, end=end)
@@ -117,9 +132,9 @@ def _steps(times: pl.DataFrame, least: float) -> pl.DataFrame:
 
     size = pl.col("difference").abs()
     named = times.sort(size, "cause", descending=[True, False]).select(
-        group_of_cause(), "left", "right", "difference", name=pl.col("cause").cast(pl.String)
+        group_of_cause(), "left", "right", "difference", name=pl.col("cause").cast(pl.String).replace(_WORDS)
     )
-    great, small = named.filter(size >= least), named.filter(size < least)
+    great, small = named.filter(size > least), named.filter(size <= least)
     if small.is_empty():
         return great
     told = f"{small.height} {'causes' if great.is_empty() else 'more'}, nearly alike"

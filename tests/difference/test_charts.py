@@ -2,7 +2,7 @@
 
 import pytest
 from captures import clean_exchange, pcap
-from charts.specifications import layers, rows, titles, tooltips
+from charts.specifications import layers, rows, subtitle, titles, tooltips
 from charts.test_charts import COLOUR_BLIND_SAFE, UNIT
 
 import tcptrace_http
@@ -47,6 +47,21 @@ def test_bars_of_causes_lead_from_the_left_time_to_the_right_one(difference):
     assert [float(row["label"].removesuffix(" ms")) for row in labels] == pytest.approx(
         [whole["high"], *(step["change"] for step in steps), last["high"]], abs=0.05
     )
+
+
+def test_axis_begins_near_the_causes_where_they_could_not_be_seen_from_zero(difference, sample_traces):
+    def axis(plots):
+        return layers(plots.causes())[1]["encoding"]["x"]["scale"]["domain"]
+
+    assert axis(difference.plot)[0] == 0
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    near = tcptrace_http.diff(path, path, retrieval=(0, 1)).plot
+    _, bars, _ = rows(near.causes())
+    scale = layers(near.causes())[1]["encoding"]["x"]["scale"]
+    assert scale["zero"] is False
+    assert 0 < axis(near)[0] < min(row["low"] for row in bars[1:-1])
+    assert "does not begin at zero" in subtitle(near.causes())
+    assert axis(tcptrace_http.diff(path, path).plot)[0] == 0
 
 
 def test_transactions_stand_beside_each_other_with_all_their_time(difference):
