@@ -13,6 +13,7 @@ const PACE_SEGMENTS_MIN: u64 = 2;
 /// The pace is kept in units of 1/1024 ns a byte: a gigabit is 8 ns a byte, and faster links cost nothing.
 const PACE_SHIFT: u32 = 10;
 
+/// What was sent with nothing in flight.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
     offset: u64,
@@ -24,6 +25,8 @@ pub struct Bottleneck {
     burst: Option<Burst>,
     /// Time a byte takes, in 1/1024 ns; 0 while it is not known.
     pace: i64,
+    /// The least that ACKs of less told while it is not known: the link takes no longer for a byte.
+    bound: Option<i64>,
     /// What the ACK had acknowledged that showed it first: that one may have been delayed.
     known_since: u64,
     /// When the last byte sent so far will have left the slowest link.
@@ -47,17 +50,23 @@ impl Bottleneck {
         self.drained_ns = began.saturating_add(self.takes(end.saturating_sub(start)));
     }
 
+    /// Data was sent again: ACKs of what is in flight tell of its loss, and not of the link.
+    pub fn had_loss(&mut self) {
+        self.burst = None;
+    }
+
     /// An ACK shows that byte `after` had left the link by `left_ns`; `next` is the end of what was sent.
     pub fn acknowledged(&mut self, after: u64, next: u64, left_ns: i64, segment_bytes: u32) {
         let Some(burst) = self.burst else { return };
         let bytes = after.saturating_sub(burst.offset);
         let was_known = self.pace > 0;
-        if bytes >= u64::from(segment_bytes).saturating_mul(PACE_SEGMENTS_MIN) && bytes > 0 {
+        let full_bytes = u64::from(segment_bytes).max(1);
+        if bytes >= full_bytes {
             let elapsed = left_ns.saturating_sub(burst.time_ns).max(0);
+            let is_sure = bytes >= full_bytes.saturating_mul(PACE_SEGMENTS_MIN);
             // Compared before it is divided: most ACKs tell nothing new.
-            if self.pace == 0 || elapsed < self.takes(bytes) {
-                let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
-                self.pace = elapsed.saturating_mul(1 << PACE_SHIFT) / bytes;
+            if !was_known || elapsed < self.takes(bytes) {
+                self.learn(elapsed, bytes, is_sure);
             }
         }
         let rest = self.takes(next.saturating_sub(after));
@@ -66,10 +75,30 @@ impl Bottleneck {
             (false, false) => self.drained_ns,
             (false, true) => {
                 self.known_since = after;
-                latest_ns
+                let left_at_once = self.left_ns(burst, next).max(self.drained_ns);
+                latest_ns.min(left_at_once)
             }
             _ => self.drained_ns.min(latest_ns),
         };
+    }
+
+    /// The ACK of so many bytes shows that the link took no longer for them.
+    fn learn(&mut self, elapsed_ns: i64, bytes: u64, is_sure: bool) {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX).max(1);
+        let pace = elapsed_ns.saturating_mul(1 << PACE_SHIFT) / bytes;
+        if self.pace > 0 || is_sure {
+            self.pace = self.bound.map_or(pace, |bound| bound.min(pace));
+        }
+        // Less than nothing is how round trips vary, and bounds nothing.
+        if pace > 0 {
+            self.bound = Some(self.bound.map_or(pace, |bound| bound.min(pace)));
+        }
+    }
+
+    /// When the bytes up to `end` of a burst had left the slowest link, if all were sent as it began.
+    fn left_ns(&self, burst: Burst, end: u64) -> i64 {
+        let bytes = end.saturating_sub(burst.offset);
+        burst.time_ns.saturating_add(self.takes(bytes))
     }
 
     /// When the data sent so far had left the slowest link.
@@ -130,6 +159,28 @@ mod tests {
         link.acknowledged(900, 900, 40 * MS, 1000);
         link.sent(900, 1800, 50 * MS, true);
         assert_eq!(link.drained_ns(), 50 * MS);
+    }
+
+    #[test]
+    fn an_ack_that_repairs_a_loss_tells_nothing_of_the_link() {
+        let mut link = Bottleneck::default();
+        link.sent(0, 1000, 0, true);
+        link.sent(1000, 2000, 0, false);
+        link.had_loss();
+        link.acknowledged(2000, 2000, 1000 * MS, 1000);
+        link.sent(2000, 3000, 1100 * MS, true);
+        assert_eq!(link.drained_ns(), 1100 * MS);
+    }
+
+    #[test]
+    fn what_the_first_acks_bounded_is_what_a_delayed_one_drained_by() {
+        let mut link = Bottleneck::default();
+        link.sent(0, 200, 0, true);
+        link.sent(200, 1200, 0, false);
+        link.sent(1200, 2200, 0, false);
+        link.acknowledged(1200, 2200, 2 * MS, 1000);
+        link.acknowledged(2200, 2200, 200 * MS, 1000);
+        assert!(link.drained_ns() < 4 * MS);
     }
 
     #[test]

@@ -292,6 +292,7 @@ impl PauseTracker {
     pub fn retransmission(&mut self) {
         self.was_disturbed = true;
         self.largest_flight_bytes = 0;
+        self.link.had_loss();
     }
 
     /// New data was sent.
