@@ -15,8 +15,8 @@ bytes on any machine. Strategies, pages, networks and stacks have names (:data:`
 :data:`PAGES`, :data:`NETWORKS`, :data:`STACKS`), and are small objects that :func:`dataclasses.replace`
 changes; :func:`register` adds a strategy to the table, as the decorator of :mod:`reference_sim.strategy` does.
 
-Only the trace model is shared with ``tcptrace_http`` (its ``trace``, ``schema`` and ``errors``), never
-an estimator or a classifier: otherwise one bug would hide in both.
+Only the trace model is shared with ``tcptrace_http`` (its ``trace``, ``schema`` and ``errors``) and the frame
+of HTML pages, never an estimator or a classifier: otherwise one bug would hide in both.
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing
 the package costs nothing.

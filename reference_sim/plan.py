@@ -122,6 +122,8 @@ class Visit:
 
     page: Page
     plan: Plan
+    #: Pause between the visit before it and this one; None: as the browser thinks.
+    think: Duration | None = None
 
     def __post_init__(self) -> None:
         for index, fetch in enumerate(self.plan.fetches):

@@ -372,7 +372,11 @@ class _Writer:
             "stack": _index(self._stacks, browser.stack),
             "origin": {"kind": kind, "index": table[browser.origin]},
             "visits": [
-                {"page": _index(self._pages, visit.page), "plan": _index(self._plans, visit.plan)}
+                {
+                    "page": _index(self._pages, visit.page),
+                    "plan": _index(self._plans, visit.plan),
+                    "think_ns": _duration_ns(visit.think),
+                }
                 for visit in browser.visits
             ],
         }

@@ -48,7 +48,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.decoder import LAWS_OF_TIME, Decoder, check_keys, listed, within
-from reference_sim.document import annotations_of
+from reference_sim.document import Duration, annotations_of
 from reference_sim.names import named
 from reference_sim.networks import NETWORKS
 from reference_sim.page import Page, objects_of
@@ -256,7 +256,7 @@ class _Reader:
         check_keys(table, (*hints, "page", "plan"))
         if "visits" in table:
             each = enumerate(within("visits", listed, table["visits"]))
-            visits = [visit for index, part in each for visit in within(f"visits[{index}]", self._visits, part)]
+            visits = [visit for index, part in each for visit in within(f"visits[{index}]", self._listed, part)]
         else:
             visits = list(self._visits(table))
         rest = {key: value for key, value in table.items() if key not in {"page", "plan", "visits"}}
@@ -268,6 +268,15 @@ class _Reader:
             if key not in values:
                 raise ScenarioError("is missing", field=key)
         return Browser(visits=tuple(visits), **values)
+
+    def _listed(self, table: Any) -> tuple[Visit, ...]:
+        """Visits with the pause before each, if it is not the browser's."""
+        visits = self._visits(table)
+        check_keys(table, annotations_of(Visit))
+        if "think" not in table:
+            return visits
+        think = within("think", self._decoder.value, Duration, table["think"])
+        return tuple(replace(visit, think=think) for visit in visits)
 
     def _visits(self, table: Any) -> tuple[Visit, ...]:
         """A page by a plan: a strategy, a name of [plans], or written out."""

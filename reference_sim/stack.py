@@ -55,6 +55,9 @@ class Nagle(StrEnum):
     OFF = "off"
     #: While anything is unacknowledged (RFC 896).
     BSD = "bsd"
+    #: The same, asked of each segment anew: what the same write has sent holds its end back (lwIP's
+    #: tcp_do_output_nagle).
+    STRICT = "strict"
     #: While a segment below the MSS is unacknowledged (draft-minshall-nagle-01; Linux).
     MINSHALL = "minshall"
 

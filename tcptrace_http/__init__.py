@@ -9,6 +9,7 @@
     analysis.transactions  # one row an HTTP request and its response
     tcptrace_http.scan("slow.pcapng", table="segments")  # a lazy frame
     tcptrace_http.diff("before.pcapng", "after.pcapng").causes  # the difference of the times, by cause
+    tcptrace_http.whatif("slow.pcapng").table  # what it would have cost with the server fixed, or otherwise
     tcptrace_http.explain("short-initial-segment")
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tcptrace_http.lazy_scan import scan
     from tcptrace_http.rollups import by_rfc4898, by_tapo, har_timings
     from tcptrace_http.trace import Provenance, Trace, write_pcap
+    from tcptrace_http.what_if import WhatIf, whatif
 
 __all__ = [
     "Analysis",
@@ -61,6 +63,7 @@ __all__ = [
     "UnknownFormat",
     "UnknownName",
     "UnsupportedLinkType",
+    "WhatIf",
     "__version__",
     "analyze",
     "by_rfc4898",
@@ -70,6 +73,7 @@ __all__ = [
     "har_timings",
     "read",
     "scan",
+    "whatif",
     "write_pcap",
 ]
 
@@ -91,6 +95,7 @@ _MODULE_OF: Final = {
     "UnknownFormat": "errors",
     "UnknownName": "errors",
     "UnsupportedLinkType": "errors",
+    "WhatIf": "what_if",
     "analyze": "analysis",
     "by_rfc4898": "rollups",
     "by_tapo": "rollups",
@@ -99,6 +104,7 @@ _MODULE_OF: Final = {
     "har_timings": "rollups",
     "read": "capture",
     "scan": "lazy_scan",
+    "whatif": "what_if",
     "write_pcap": "trace",
 }
 

@@ -8,7 +8,8 @@ everywhere: ``time`` is ``Datetime("ns")`` (UTC), ``duration`` is ``Duration("ns
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import polars as pl
@@ -644,6 +645,19 @@ _FLIGHTS: Final = Table(
         ("first_flight_bytes", "u64", "Payload of the first flight"),
         ("first_flight_ends_full", "bool", "The first flight ends with a full segment: more was to be sent"),
         ("first_flight_resent", "u32", "Segments of the first flight that were sent again, or came late"),
+        ("flight_first_bytes", "list_u32", "Payload of each flight's first segment"),
+        ("flight_last_bytes", "list_u32", "Payload of each flight's last segment"),
+        (
+            "flight_off_ack_ns",
+            "list_u64",
+            "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
+        ),
+        (
+            "flight_outstanding_bytes",
+            "list_u64",
+            "Most payload of the server that had been seen and was not acknowledged, in each flight",
+        ),
+        ("shares_window", "bool", "The server's connections to the client were found to share their window"),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
         ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
         ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
@@ -1074,9 +1088,17 @@ def json_name(column: Column) -> str:
 
 def polars_schema(table: Table, *, statistics: bool = True) -> dict[str, pl.DataType]:
     """The polars type of each column, in order; without ``statistics``, of those that are always there."""
+    columns = (column for column in table.columns if statistics or not column.is_statistic)
+    return {column.name: _polars_type(column.dtype) for column in columns}
+
+
+@cache
+def _polars_type(dtype: str) -> pl.DataType:
     import polars as pl
 
-    plain: dict[str, Any] = {
+    if dtype.startswith("enum:"):
+        return pl.Enum(enum_values(dtype))
+    plain: dict[str, pl.DataType] = {
         "u8": pl.UInt8(),
         "u16": pl.UInt16(),
         "u32": pl.UInt32(),
@@ -1090,10 +1112,4 @@ def polars_schema(table: Table, *, statistics: bool = True) -> dict[str, pl.Data
         "list_u32": pl.List(pl.UInt32()),
         "list_u64": pl.List(pl.UInt64()),
     }
-    return {
-        column.name: pl.Enum(enum_values(column.dtype))
-        if column.dtype.startswith("enum:")
-        else plain[column.dtype]
-        for column in table.columns
-        if statistics or not column.is_statistic
-    }
+    return plain[dtype]

@@ -100,8 +100,11 @@ def frame_of(
     }
     if frame.columns != list(declared):
         raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py; {_REBUILD}")
+    if frame.is_empty():
+        return pl.DataFrame(schema=declared)
+    given = frame.schema
     return frame.with_columns(
-        _typed(pl.col(name), dtype) for name, dtype in declared.items() if frame.schema[name] != dtype
+        _typed(pl.col(name), dtype) for name, dtype in declared.items() if given[name] != dtype
     )
 
 

@@ -19,6 +19,8 @@ __all__ = ["with_stalls"]
 #: A restart is no pause of its own: it is the round trips in which the window grew again.
 _RESTART: Final = "stall.slow_start_restart"
 _SLOW_START: Final = "send_limited.slow_start"
+#: Where the detector has seen the window grow anew, its waits are of it, whatever each shows by itself.
+_MAY_BE_RESTART: Final = (_SLOW_START, "send_limited.cwnd", "unexplained")
 _DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
 #: A full send buffer shows only after some flights; from then on it is known of those before as well.
 _SEND_BUFFER: Final = "send_limited.send_buffer"
@@ -31,8 +33,8 @@ def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
 
     ``waits`` is the partition of the core, in order; ``findings`` those of the detectors that shape it.
     A stall takes the end of the wait that its last frame ended, as long as what was lost by it; a
-    restart takes waits of slow start from the first on; a small send buffer all those for ACKs in its
-    frames. All of them keep the sum of every transaction.
+    restart takes waits for the window in its frames, from the first on; a small send buffer all those for
+    ACKs in its frames. All of them keep the sum of every transaction.
     """
     import polars as pl
 
@@ -112,26 +114,31 @@ def _begins_split() -> pl.Expr:
 
 
 def _restarted(waits: pl.DataFrame, restarts: pl.DataFrame) -> pl.DataFrame:
-    """Waits of slow start taken for a restart, from the first on, until what was lost is used up."""
+    """Waits for the window taken for a restart, from the first in its frames on, until what it lost is used up."""
     import polars as pl
 
-    claimed = restarts.unique(_KEY, keep="first", maintain_order=True).select(
-        *_KEY, "lost", restarted="start", stall="cause", certainty="confidence"
+    row, restart = "row", "restart"
+    numbered = waits.with_row_index(row)
+    claims = restarts.with_row_index(restart).select(
+        *_KEY, restart, "lost", begun="first_frame", ended="last_frame", stall="cause", certainty="confidence"
     )
     length = pl.col("end") - pl.col("start")
-    joined = waits.join(claimed, on=list(_KEY), how="left", maintain_order="left")
-    is_round = (pl.col("cause") == _SLOW_START) & pl.col("lost").is_not_null()
-    used = (
-        pl.when(is_round).then(length).otherwise(pl.lit(0).cast(pl.Duration("ns"))).cum_sum().over(*_KEY) - length
+    rounds = (
+        numbered.filter(pl.col("cause").cast(pl.String).is_in(_MAY_BE_RESTART))
+        .join(claims, on=list(_KEY), how="inner", maintain_order="left")
+        .filter(pl.col("first_frame") >= pl.col("begun"), pl.col("last_frame") <= pl.col("ended"))
+        .unique(row, keep="first", maintain_order=True)
     )
-    joined = joined.with_columns(
-        lost=pl.when(is_round & (used < pl.col("lost"))).then(pl.min_horizontal(pl.col("lost") - used, length))
+    left = pl.col("lost") - (length.cum_sum().over(restart) - length)
+    taken = rounds.with_columns(taken=pl.min_horizontal(left, length)).filter(pl.col("taken") > 0)
+    joined = numbered.join(
+        taken.select(row, "taken", "stall", "certainty"), on=row, how="left", maintain_order="left"
     )
-    is_taken = pl.col("lost").is_not_null()
-    border = pl.col("start") + pl.col("lost")
-    taken = joined.filter(is_taken).with_columns(end=border, cause="stall", confidence="certainty")
+    is_taken = pl.col("taken").is_not_null()
+    border = pl.col("start") + pl.col("taken")
+    stalled = joined.filter(is_taken).with_columns(end=border, cause="stall", confidence="certainty")
     rest = joined.with_columns(start=pl.when(is_taken).then(border).otherwise("start"))
-    return _in_order(pl.concat([taken, rest]))
+    return _in_order(pl.concat([stalled, rest]))
 
 
 def _in_order(waits: pl.DataFrame) -> pl.DataFrame:

@@ -194,7 +194,7 @@ class Holds:
         full, nagle = self.connection.mss, self.connection.nagle
         if nagle == "off" or packet.payload >= full or packet.has_fin:
             return False
-        return any(nagle == "bsd" or it.payload < full for it in self.outstanding(packet))
+        return any(nagle in {"bsd", "strict"} or it.payload < full for it in self.outstanding(packet))
 
     def _idle_restarts(self) -> Iterator[_Restart]:
         """Where the window shrank with nothing in flight, after a timeout's length in which nothing was sent.

@@ -149,7 +149,7 @@ class Connection:
 
     number: int
     mss: int
-    #: Which of Nagle's algorithms the server runs: "off", "bsd" or "minshall".
+    #: Which of Nagle's algorithms the server runs: "off", "bsd", "strict" or "minshall".
     nagle: str
     #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
     writes_at_once: bool

@@ -209,7 +209,8 @@ class _Chain:
     came: int
     path_up: int
     path_down: int
-    #: What the packets took longer because they are larger than the least.
+    #: What the packets took longer because they are larger than the least, and the request because its own
+    #: segments were before its last one on the slowest link.
     size_excess: int
 
     @staticmethod
@@ -238,7 +239,7 @@ class _Chain:
             came=answer.packet.received,
             path_up=up.least,
             path_down=down.least,
-            size_excess=excess,
+            size_excess=excess + _own_ahead(transaction, request, connection),
         )
 
     def repairs_up(self) -> Iterator[Piece]:
@@ -264,6 +265,20 @@ class _Chain:
         size = min(self.size_excess, excess)
         parts += [(excess - size, "network.queueing", False), (size, _PACE, False)]
         return _laid_back(parts, came)
+
+
+def _own_ahead(transaction: Transaction, last: Packet, connection: Connection) -> int:
+    """How long a request's last packet stands behind its others on the slowest link: no queue of others."""
+    others = [
+        packet
+        for packet in connection.packets[CLIENT]
+        if packet.payload and transaction.request_offset <= packet.start < last.start and packet.sent <= last.sent
+    ]
+    path = connection.paths[CLIENT]
+    behind = 0
+    for packet in sorted(others, key=lambda it: it.sent):
+        behind = max(behind, packet.sent) + path.service(packet.bytes)
+    return max(0, behind - last.sent)
 
 
 def _completing(packets: list[Packet], end: int) -> Packet | None:

@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "AMOUNT_COLOUR",
     "DIRECTION_COLOURS",
     "GROUPS",
     "GROUP_COLOURS",
     "HEIGHT",
     "MARKS_MAX",
     "WIDTH",
+    "amount",
     "directed",
     "group_of_cause",
     "group_scale",
@@ -45,6 +47,10 @@ GROUP_COLOURS: Final = {
 }
 GROUPS: Final = tuple(GROUP_COLOURS)
 DIRECTION_COLOURS: Final = {"server to client": "#0072b2", "client to server": "#e69f00"}
+#: What an amount is written in behind its bar: it can be read on white and on a dark page.
+AMOUNT_COLOUR: Final = "#808080"
+#: From so many milliseconds on an amount has one decimal; below, the microseconds are told.
+_LONG: Final = 100.0
 _GROUP_OF: Final = {
     "stall": "stall",
     "server": "server",
@@ -97,6 +103,14 @@ def seconds(column: str, origin: Any) -> pl.Expr:
 def milliseconds(expression: pl.Expr) -> pl.Expr:
     """A duration as milliseconds."""
     return expression.dt.total_nanoseconds() / 1e6
+
+
+def amount(milliseconds: pl.Expr) -> pl.Expr:
+    """Milliseconds as a label."""
+    import polars as pl
+
+    is_long = milliseconds.abs() >= _LONG
+    return pl.format("{} ms", pl.when(is_long).then(milliseconds.round(1)).otherwise(milliseconds.round(3)))
 
 
 def titled(chart: alt.LayerChart | alt.FacetChart, title: str, *subtitle: str) -> alt.LayerChart:

@@ -19,6 +19,7 @@ from tcptrace_http.charts._theme import (
     span,
     titled,
 )
+from tcptrace_http.charts.segment_marks import data_segments, told_apart
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def draw(
         raise NothingToDraw(f"flow {flow} has no segments")
     origin = own["time"].min()
     is_sent = pl.col("direction").cast(pl.String) == direction
-    sent = _sent(own.filter(is_sent, pl.col("payload_bytes") > 0), origin)
+    sent = data_segments(own.filter(is_sent, pl.col("payload_bytes") > 0), origin)
     lines = _lines(own.filter(~is_sent), origin)
-    marks, note = _marks(pl.concat([sent, _selective_acks(own.filter(~is_sent), origin)]))
+    marks, note = told_apart(pl.concat([sent, _selective_acks(own.filter(~is_sent), origin)]))
     top = _top(marks, lines)
     shades, unshaded = _shades(waits.filter(flow=flow), origin)
     layers = [
@@ -91,25 +92,6 @@ def _top(marks: pl.DataFrame, lines: pl.DataFrame) -> float:
     """The greatest sequence number drawn: that of the data with room above; the window may be far beyond."""
     known = (marks["high"].max(), lines.filter(line="ACK")["sequence"].max())
     return max((float(each) for each in known if each is not None), default=1.0) * _ROOM  # type: ignore[arg-type]
-
-
-def _sent(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
-    import polars as pl
-
-    kind = (
-        pl.when("is_retransmission")
-        .then(pl.lit("retransmission"))
-        .when("is_out_of_order")
-        .then(pl.lit("out of order"))
-        .otherwise(pl.lit("data"))
-    )
-    return segments.select(
-        "frame",
-        seconds("time", origin).alias("time"),
-        pl.col("seq").alias("low"),
-        (pl.col("seq") + pl.col("payload_bytes").cast(pl.Int64)).alias("high"),
-        kind.alias("kind"),
-    )
 
 
 def _selective_acks(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
@@ -151,30 +133,6 @@ def _lines(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
     return points.unpivot(
         index=["time", "frame", "ACKs"], variable_name="line", value_name="sequence"
     ).drop_nulls()
-
-
-def _marks(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    import polars as pl
-
-    if sent.height <= MARKS_MAX:
-        return sent.with_columns(segments=pl.lit(1, pl.UInt32), last_frame=pl.col("frame")), ""
-    width = span(sent["time"]) / (MARKS_MAX - 1)
-    bins = (pl.col("time") // width).alias("bin")
-    marks = (
-        sent.group_by(bins, "kind")
-        .agg(
-            pl.col("time").min(),
-            pl.col("low").min(),
-            pl.col("high").max(),
-            pl.col("frame").min(),
-            pl.col("frame").max().alias("last_frame"),
-            pl.len().alias("segments"),
-        )
-        .drop("bin")
-        .sort("time", "kind")
-    )
-    note = f"{sent.height:,} segments and SACK blocks, those of a kind and {width * 1e3:.3g} ms as one mark"
-    return marks, note
 
 
 def _shades(waits: pl.DataFrame, origin: Any) -> tuple[list[alt.Chart], str]:

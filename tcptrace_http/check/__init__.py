@@ -16,12 +16,14 @@ failed, or could not be judged. What a capture cannot show is ``inconclusive``, 
 from __future__ import annotations
 
 from tcptrace_http.check.evaluation import check
+from tcptrace_http.check.gathered import Gathered, gathered
 from tcptrace_http.check.policy import Level, Match, Policy, Rule, Threshold
 from tcptrace_http.check.policy_file import load_policy, parse_policy, preset
 from tcptrace_http.check.report import CheckReport, Outcome, Status, Verdict, Violation
 
 __all__ = [
     "CheckReport",
+    "Gathered",
     "Level",
     "Match",
     "Outcome",
@@ -32,6 +34,7 @@ __all__ = [
     "Verdict",
     "Violation",
     "check",
+    "gathered",
     "load_policy",
     "parse_policy",
     "preset",

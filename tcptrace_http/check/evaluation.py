@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import operator
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.check.baseline import fingerprint
+from tcptrace_http.check.gathered import Gathered, of_whole, traits
 from tcptrace_http.check.metrics import METRICS, Unit
-from tcptrace_http.check.policy import GRAVITY, Aggregation, CutShort, Level, Match, Policy, Traits
+from tcptrace_http.check.policy import GRAVITY, Aggregation, CutShort, Level, Policy
 from tcptrace_http.check.report import CheckReport, Outcome, Status, Subject, Violation
 from tcptrace_http.remedies import settings_for
 from tcptrace_http.report.quantity import counted, duration
@@ -34,7 +35,7 @@ _COMPARISONS: Final = {
 
 
 def check(
-    analyses: Iterable[Analysis],
+    captures: Iterable[Analysis | Gathered],
     *,
     policy: Policy,
     fail_on: Level | None = Level.ERROR,
@@ -42,102 +43,76 @@ def check(
 ) -> CheckReport:
     """Judge analysed captures by a policy.
 
-    The rules count findings over all captures together; so do thresholds aggregate. Analyses are taken one
-    after the other and not kept. ``counts`` is asked of every finding besides (a row of the table, with
+    Each is an analysis, or what :func:`~tcptrace_http.check.gathered` took of the parts of a long one; they are
+    taken one after the other and not kept. The rules count findings over all captures together; so do
+    thresholds aggregate. ``counts`` is asked of every finding besides (a row of the table, with
     ``client_port``): one that it turns down counts for no rule.
     """
     seen = _Seen()
-    for analysis in analyses:
-        seen.add(analysis, policy, counts)
+    for capture in captures:
+        one = capture if isinstance(capture, Gathered) else of_whole(capture, policy)
+        seen.add(one, policy, counts)
     outcomes = [
         *_capture_outcomes(policy, seen),
         *_rule_outcomes(policy, seen),
         *_threshold_outcomes(policy, seen),
     ]
-    return CheckReport(outcomes=outcomes, captures=seen.captures, transactions=seen.transactions, fail_on=fail_on)
+    return CheckReport(
+        outcomes=outcomes,
+        captures=seen.captures,
+        transactions=seen.transactions,
+        fail_on=fail_on,
+        notes=seen.notes,
+    )
 
 
 @dataclass(slots=True)
 class _Seen:
-    """What is kept of the analyses: violations, how many connections could not be judged, values of metrics."""
+    """What is kept of the captures: violations, how many connections could not be judged, values of metrics."""
 
     captures: list[str] = field(default_factory=list)
     cut_short: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     transactions: int = 0
     http_flows: int = 0
     #: By detector and by the scope whose rule counts it: the number of a match, or None.
     violations: dict[str, dict[int | None, list[Violation]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
-    #: Connections that a detector could not judge, by detector, and why.
-    unjudged: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    unjudged: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
     #: Values by the number of the match that a threshold is of (None of the policy's own) and metric.
     values: dict[tuple[int | None, str], list[pl.Series]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, analysis: Analysis, policy: Policy, counts: Callable[[Mapping[str, Any]], bool] | None) -> None:
-        import polars as pl
-
-        self.captures.append(analysis.capture.path)
-        if analysis.capture.truncated:
-            self.cut_short.append(analysis.capture.path)
-        self.transactions += analysis.transactions.height
-        self.http_flows += analysis.flows.filter(pl.col("is_http")).height
-        for row in _findings(analysis).iter_rows(named=True):
-            scope = policy.scope(row["detector"], _traits(row))
-            rule = policy.rule_within(row["detector"], scope)
-            if _counts(row, rule) and (counts is None or counts(row)):
-                self.violations[row["detector"]][scope].append(_violation(row, rule, analysis.capture.path))
-        for detector, flows, reason in analysis.inconclusive.select("detector", "flows", "reason").iter_rows():
+    def add(
+        self,
+        capture: Gathered,
+        policy: Policy,
+        counts: Callable[[Mapping[str, Any]], bool] | None,
+    ) -> None:
+        self.captures.append(capture.path)
+        if capture.is_cut_short:
+            self.cut_short.append(capture.path)
+        self.transactions += capture.transactions.height
+        self.http_flows += capture.http_flows
+        self.notes += capture.notes
+        for detector, (flows, reason) in capture.unjudged.items():
             self.unjudged[detector] += flows
             self.reasons[detector] = reason
+        for row in capture.findings().iter_rows(named=True):
+            scope = policy.scope(row["detector"], traits(row))
+            rule = policy.rule_within(row["detector"], scope)
+            if _counts(row, rule) and (counts is None or counts(row)):
+                self.violations[row["detector"]][scope].append(_violation(row, rule, capture.path))
         for number, metric in _scopes(policy):
             match = None if number is None else policy.matches[number]
-            self.values[number, metric].append(_values(analysis, metric, match))
+            self.values[number, metric].append(capture.values(metric, match))
 
 
 def _scopes(policy: Policy) -> set[tuple[int | None, str]]:
     """The metrics that thresholds need, by the number of the match that they are of."""
     own = {(number, one.metric) for number, match in enumerate(policy.matches) for one in match.thresholds}
     return own | {(None, one.metric) for one in policy.thresholds}
-
-
-def _findings(analysis: Analysis) -> pl.DataFrame:
-    """The findings, with what their transactions and connections are."""
-    import polars as pl
-
-    of_transactions = analysis.transactions.select(
-        "flow",
-        pl.col("index").alias("transaction"),
-        *("method", "host", "target", "status", "server_software"),
-    )
-    of_flows = analysis.flows.select("flow", "client_port", "server_port", "initial_rtt")
-    return analysis.findings.join(
-        of_transactions, on=["flow", "transaction"], how="left", maintain_order="left"
-    ).join(of_flows, on="flow", how="left", maintain_order="left")
-
-
-def _traits(row: Mapping[str, Any]) -> Traits:
-    return Traits(
-        host=_without_port(row["host"]),
-        path=_path(row["target"]),
-        port=row["server_port"],
-        status=row["status"],
-        method=row["method"],
-    )
-
-
-def _without_port(host: str | None) -> str | None:
-    """The host of a Host field (RFC 9110, section 7.2), also of one with an IPv6 literal."""
-    if host is None:
-        return None
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() and not (name.count(":") and not name.endswith("]")) else host
-
-
-def _path(target: str | None) -> str | None:
-    """The path of a request target, without its query."""
-    return None if target is None else target.partition("?")[0]
 
 
 def _counts(row: Mapping[str, Any], rule: Rule) -> bool:
@@ -238,35 +213,6 @@ def _rule_outcome(name: str, level: Level, policy: Policy, seen: _Seen) -> Outco
         message = f"{counted(tolerated, 'finding')}, as allowed" if tolerated else "no finding"
         status = Status.PASSED
     return Outcome(subject=Subject.RULE, name=name, level=level, status=status, message=message)
-
-
-def _values(analysis: Analysis, metric: str, match: Match | None) -> pl.Series:
-    """The values of a metric in the transactions that a match is for; of a connection, of its first one."""
-    import polars as pl
-
-    values = METRICS[metric].values(analysis).drop_nulls("value")
-    if match is None:
-        return values.select("value").collect()["value"]
-    fitting = _fitting(analysis, match)
-    of_transactions = values.filter(pl.col("transaction").is_not_null()).join(
-        fitting.lazy(), on=["flow", "transaction"], how="semi"
-    )
-    first = fitting.filter(transaction=0).select("flow").lazy()
-    of_flows = values.filter(pl.col("transaction").is_null()).join(first, on="flow", how="semi")
-    return pl.concat([of_transactions, of_flows]).select("value").collect()["value"]
-
-
-def _fitting(analysis: Analysis, match: Match) -> pl.DataFrame:
-    """Flow and number of the transactions that a match is for."""
-    import polars as pl
-
-    ports = analysis.flows.select("flow", "server_port")
-    rows = analysis.transactions.select("flow", "index", "host", "target", "status", "method").join(
-        ports, on="flow", how="left"
-    )
-    kept = [(row["flow"], row["index"]) for row in rows.iter_rows(named=True) if match.fits(_traits(row))]
-    schema = {"flow": rows.schema["flow"], "transaction": rows.schema["index"]}
-    return pl.DataFrame(kept, schema=schema, orient="row")
 
 
 def _threshold_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from tcptrace_http.analysis import Analysis
-
 __all__ = ["METRICS", "Metric", "Unit"]
 
 
@@ -32,92 +30,90 @@ class Metric:
     name: str
     unit: Unit
     doc: str
-    #: Gives ``flow``, ``transaction`` (null where the figure is the connection's or the retrieval's) and
-    #: ``value`` (Float64, nulls where the capture does not show it).
-    values: Callable[[Analysis], pl.LazyFrame]
+    #: The table it is a figure of each row of.
+    table: str
+    #: Gives ``flow``, ``transaction`` (null where the figure is the connection's) and ``value`` (Float64, nulls
+    #: where the capture does not show it).
+    values: Callable[[pl.LazyFrame], pl.LazyFrame]
 
 
-def _of_transactions(analysis: Analysis, value: pl.Expr) -> pl.LazyFrame:
+def _of_transactions(rows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     import polars as pl
 
-    return analysis.transactions.lazy().select(
-        "flow", pl.col("index").alias("transaction"), value.cast(pl.Float64).alias("value")
-    )
+    return rows.select("flow", pl.col("index").alias("transaction"), value.cast(pl.Float64).alias("value"))
 
 
-def _between(start: str, end: str) -> Callable[[Analysis], pl.LazyFrame]:
-    def values(analysis: Analysis) -> pl.LazyFrame:
+def _between(start: str, end: str) -> Callable[[pl.LazyFrame], pl.LazyFrame]:
+    def values(transactions: pl.LazyFrame) -> pl.LazyFrame:
         import polars as pl
 
-        return _of_transactions(analysis, (pl.col(end) - pl.col(start)).dt.total_nanoseconds())
+        return _of_transactions(transactions, (pl.col(end) - pl.col(start)).dt.total_nanoseconds())
 
     return values
 
 
-def _response_bytes(analysis: Analysis) -> pl.LazyFrame:
+def _response_bytes(transactions: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
-    return _of_transactions(analysis, pl.col("response_body_bytes"))
+    return _of_transactions(transactions, pl.col("response_body_bytes"))
 
 
-def _stalled(analysis: Analysis) -> pl.LazyFrame:
+def _stalled(waits: pl.LazyFrame) -> pl.LazyFrame:
     """Of each transaction: its elapsed time, and the part of it that stalls took."""
     import polars as pl
 
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds().cast(pl.Float64)
     stalls = pl.col("cause").cast(pl.String).str.starts_with("stall.")
-    waits = analysis.waits.lazy().group_by("flow", "transaction")
-    return waits.agg(elapsed=length.sum(), stalled=length.filter(stalls).sum())
+    of_each = waits.group_by("flow", "transaction")
+    return of_each.agg(elapsed=length.sum(), stalled=length.filter(stalls).sum())
 
 
-def _stall_time(analysis: Analysis) -> pl.LazyFrame:
+def _stall_time(waits: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
-    return _stalled(analysis).select("flow", "transaction", pl.col("stalled").alias("value"))
+    return _stalled(waits).select("flow", "transaction", pl.col("stalled").alias("value"))
 
 
-def _stall_share(analysis: Analysis) -> pl.LazyFrame:
+def _stall_share(waits: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
     share = pl.when(pl.col("elapsed") > 0).then(pl.col("stalled") / pl.col("elapsed"))
-    return _stalled(analysis).select("flow", "transaction", share.alias("value"))
+    return _stalled(waits).select("flow", "transaction", share.alias("value"))
 
 
-def _of_http_flows(analysis: Analysis, value: pl.Expr) -> pl.LazyFrame:
+def _of_http_flows(flows: pl.LazyFrame, value: pl.Expr) -> pl.LazyFrame:
     import polars as pl
 
-    return (
-        analysis.flows.lazy()
-        .filter("is_http")
-        .select("flow", pl.lit(None, pl.UInt32).alias("transaction"), value.cast(pl.Float64).alias("value"))
+    return flows.filter("is_http").select(
+        "flow", pl.lit(None, pl.UInt32).alias("transaction"), value.cast(pl.Float64).alias("value")
     )
 
 
-def _connect(analysis: Analysis) -> pl.LazyFrame:
+def _connect(flows: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
-    return _of_http_flows(analysis, pl.col("initial_rtt").dt.total_nanoseconds())
+    return _of_http_flows(flows, pl.col("initial_rtt").dt.total_nanoseconds())
 
 
-def _requests_per_connection(analysis: Analysis) -> pl.LazyFrame:
+def _requests_per_connection(flows: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
-    return _of_http_flows(analysis, pl.col("transactions"))
+    return _of_http_flows(flows, pl.col("transactions"))
 
 
-def _retransmission_rate(analysis: Analysis) -> pl.LazyFrame:
+def _retransmission_rate(flows: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
     again = pl.col("client_retransmissions") + pl.col("server_retransmissions")
     sent = pl.col("client_packets") + pl.col("server_packets")
-    return _of_http_flows(analysis, pl.when(sent > 0).then(again / sent))
+    return _of_http_flows(flows, pl.when(sent > 0).then(again / sent))
 
 
-def _page_time(analysis: Analysis) -> pl.LazyFrame:
+def _page_time(retrievals: pl.LazyFrame) -> pl.LazyFrame:
     import polars as pl
 
     elapsed = pl.col("elapsed").dt.total_nanoseconds().cast(pl.Float64)
-    return analysis.retrievals.lazy().select("flow", "transaction", elapsed.alias("value"))
+    return retrievals.select("flow", "transaction", elapsed.alias("value"))
 
 
 _ALL: Final = (
@@ -125,38 +121,51 @@ _ALL: Final = (
         "ttfb",
         Unit.NANOSECONDS,
         "from the last byte of a request to the first byte of its response",
+        "transactions",
         _between("request_last_time", "response_first_time"),
     ),
     Metric(
         "elapsed",
         Unit.NANOSECONDS,
         "how long a transaction took in all, with the handshake it waited for and its last ACK",
+        "transactions",
         _between("start_time", "end_time"),
     ),
     Metric(
         "send",
         Unit.NANOSECONDS,
         "from the first to the last byte of a request",
+        "transactions",
         _between("request_time", "request_last_time"),
     ),
     Metric(
         "receive",
         Unit.NANOSECONDS,
         "from the first to the last byte of a response",
+        "transactions",
         _between("response_first_time", "response_last_time"),
     ),
-    Metric("stall_time", Unit.NANOSECONDS, "the part of a transaction that stalls took", _stall_time),
-    Metric("stall_share", Unit.SHARE, "the share of a transaction that stalls took", _stall_share),
-    Metric("response_bytes", Unit.BYTES, "the body of a response", _response_bytes),
-    Metric("connect", Unit.NANOSECONDS, "the handshake's round trip of a connection", _connect),
-    Metric("requests_per_connection", Unit.COUNT, "transactions on a connection", _requests_per_connection),
+    Metric("stall_time", Unit.NANOSECONDS, "the part of a transaction that stalls took", "waits", _stall_time),
+    Metric("stall_share", Unit.SHARE, "the share of a transaction that stalls took", "waits", _stall_share),
+    Metric("response_bytes", Unit.BYTES, "the body of a response", "transactions", _response_bytes),
+    Metric("connect", Unit.NANOSECONDS, "the handshake's round trip of a connection", "flows", _connect),
+    Metric(
+        "requests_per_connection", Unit.COUNT, "transactions on a connection", "flows", _requests_per_connection
+    ),
     Metric(
         "retransmission_rate",
         Unit.SHARE,
         "the share of a connection's packets that are retransmissions",
+        "flows",
         _retransmission_rate,
     ),
-    Metric("page_time", Unit.NANOSECONDS, "how long a retrieval took: a page and what it causes", _page_time),
+    Metric(
+        "page_time",
+        Unit.NANOSECONDS,
+        "how long a retrieval took: a page and what it causes",
+        "retrievals",
+        _page_time,
+    ),
 )
 
 #: All metrics by name.

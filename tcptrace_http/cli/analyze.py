@@ -101,6 +101,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     if format_name == "xplot" and output == _STANDARD_OUTPUT:
         raise click.UsageError("--format xplot writes several files; name a folder with -o")
     table = table or _DEFAULT_TABLE
+    _keep_within(jobs)
     paths = _capture_paths(captures, output)
     is_one = list(captures) == paths and len(paths) == 1
     made = _Reading(format_name, table, where, jobs, quiet).each(paths)
@@ -115,6 +116,15 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     with _binary(output) as file, drawing:
         _writer(format_name, table, is_one=is_one)(chain([first], made), file)
     return 0
+
+
+def _keep_within(jobs: int | None) -> None:
+    """Have the native libraries, which are not loaded yet, keep to so many threads and to little memory: small
+    pages, of which those can be given back that are not used. What the user has set stays.
+    """
+    os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
+    if jobs is not None:
+        os.environ.setdefault("POLARS_MAX_THREADS", str(jobs))
 
 
 def _graphs(analyses: Iterable[Analysis], folder: Path) -> int:

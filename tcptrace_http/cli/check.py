@@ -14,8 +14,7 @@ from tcptrace_http.cli.progress import Progress
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from tcptrace_http.analysis import Analysis
-    from tcptrace_http.check import CheckReport, Level, Policy
+    from tcptrace_http.check import CheckReport, Gathered, Level, Policy
 
 __all__ = ["Judging", "baseline_of", "check", "concluded", "judging_options", "output_files", "policy_of"]
 
@@ -139,8 +138,9 @@ def check(captures: tuple[str, ...], lists: bool, jobs: int | None, quiet: bool,
 
     files, known = output_files(asked.output_files), baseline_of(asked)
     unreadable: list[str] = []
-    analyses = _analyses(captures, jobs, quiet, unreadable)
-    report = judge(analyses, policy=policy_of(asked), fail_on=asked.level)
+    policy = policy_of(asked)
+    judged = _gathered(captures, policy, jobs, quiet, unreadable)
+    report = judge(judged, policy=policy, fail_on=asked.level)
     return concluded(replace(report, unreadable=tuple(unreadable)), asked, files, known)
 
 
@@ -212,18 +212,19 @@ def output_files(written: tuple[str, ...]) -> list[tuple[str, Path]]:
     return files
 
 
-def _analyses(
-    captures: tuple[str, ...], jobs: int | None, quiet: bool, unreadable: list[str]
-) -> Iterator[Analysis]:
-    """The captures, one after the other; what cannot be read is told and noted."""
-    from tcptrace_http import analysis
+def _gathered(
+    captures: tuple[str, ...], policy: Policy, jobs: int | None, quiet: bool, unreadable: list[str]
+) -> Iterator[Gathered]:
+    """What is judged of the captures, one after the other; what cannot be read is told and noted."""
+    from tcptrace_http.analysis import analyze_in_batches
     from tcptrace_http.capture import expand
+    from tcptrace_http.check import gathered
     from tcptrace_http.errors import CaptureError
 
     for path in expand(captures):
         try:
             with Progress(quiet=quiet) as progress:
-                yield analysis.analyze(path, jobs=jobs, progress=progress)
+                yield gathered(analyze_in_batches(path, jobs=jobs, progress=progress), policy)
         except CaptureError as error:
             click.echo(f"tcptrace-http: {error}", err=True)
             unreadable.append(str(error))

@@ -11,13 +11,32 @@ if TYPE_CHECKING:
 
     import click
 
-__all__ = ["files", "names_to_explain", "parts_of_simulations"]
+__all__ = ["files", "fixes", "names_to_explain", "parts_of_simulations", "sides"]
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The shell completes files better than we could."""
     del context, parameter
     return [CompletionItem(incomplete, type="file")]
+
+
+def fixes(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The fixes that can be asked for, each with what it is."""
+    del context, parameter
+    from tcptrace_http.what_if import FIXES
+
+    return [CompletionItem(name, help=fix.about) for name, fix in FIXES.items() if name.startswith(incomplete)]
+
+
+def sides(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """A file, or once something is typed, the names of strategies and fixes that begin with it."""
+    found = files(context, parameter, incomplete)
+    if incomplete:
+        from tcptrace_http.difference.modelled import names
+
+        # After the file: a shell would drop what it was told before that.
+        found += [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+    return found
 
 
 def names_to_explain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

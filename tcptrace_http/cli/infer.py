@@ -16,6 +16,7 @@ __all__ = ["infer"]
 @click.option(
     "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
 )
+@click.option("--session", is_flag=True, help="All that the retrieval's client retrieved from its server.")
 @click.option(
     "--format",
     "format_name",
@@ -24,7 +25,9 @@ __all__ = ["infer"]
     help="Format of the figures on standard output. Default: text.",
 )
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
-def infer(capture: str, output: str | None, retrieval: int | None, format_name: str, quiet: bool) -> None:
+def infer(
+    capture: str, output: str | None, retrieval: int | None, session: bool, format_name: str, quiet: bool
+) -> None:
     r"""Find the path, the stacks, the page and the strategy behind a captured retrieval.
 
     Each figure has its range, its confidence, and the frames that it came from. What the capture cannot
@@ -42,7 +45,7 @@ def infer(capture: str, output: str | None, retrieval: int | None, format_name: 
 
     with Progress(quiet=quiet) as progress:
         analysis = analyze(capture, tables=NEEDED_TABLES, progress=progress)
-        inference = inferred(analysis, retrieval=retrieval)
+        inference = inferred(analysis, retrieval=retrieval, session=session)
     if output == "-":
         click.echo(as_toml(inference, capture), nl=False)
         return

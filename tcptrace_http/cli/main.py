@@ -27,6 +27,7 @@ from tcptrace_http.cli.plot import plot
 from tcptrace_http.cli.probe import probe
 from tcptrace_http.cli.reproduce import reproduce
 from tcptrace_http.cli.simulate import simulate
+from tcptrace_http.cli.whatif import whatif
 from tcptrace_http.errors import TcptraceError
 
 PROGRAM: Final = "tcptrace-http"
@@ -65,6 +66,7 @@ commands.add_command(plot)
 commands.add_command(probe)
 commands.add_command(reproduce)
 commands.add_command(simulate)
+commands.add_command(whatif)
 
 
 def main() -> None:

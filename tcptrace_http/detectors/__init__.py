@@ -199,7 +199,10 @@ def _findings(tables: Mapping[str, pl.DataFrame], detectors: Iterable[Detector])
     import polars as pl
 
     has_rows = {name for name, frame in tables.items() if not frame.is_empty()}
-    found = [as_findings(each, tables) for each in detectors if has_rows.intersection(_judged(each))]
+    running = [each for each in detectors if has_rows.intersection(_judged(each))]
+    frames = zip(running, pl.collect_all([each.find(tables) for each in running]), strict=True)
+    # Most find nothing, which need not be put into words.
+    found = [as_findings(each, frame, tables) for each, frame in frames if not frame.is_empty()]
     if not found:
         return pl.DataFrame(schema=polars_schema(TABLES["findings"]))
     return in_order(pl.collect_all(found))

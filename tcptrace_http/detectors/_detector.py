@@ -124,8 +124,8 @@ def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:
     return tuple(NEEDS[need].flaw for need in needs)
 
 
-def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """What ``detector`` finds in the tables, as rows of the findings table; less certain where a flaw of the
+def as_findings(detector: Detector, found: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """What ``detector`` found in the tables, as rows of the findings table; less certain where a flaw of the
     capture spoils what it needs.
     """
     import polars as pl
@@ -134,10 +134,10 @@ def as_findings(detector: Detector, tables: Mapping[str, pl.DataFrame]) -> pl.La
     is_error = (pl.col("lost") >= ERROR_LOST_MIN) & (
         pl.col("lost").dt.total_nanoseconds() >= ERROR_SHARE_MIN * pl.col("elapsed").dt.total_nanoseconds()
     )
-    found = detector.find(tables)
-    own = ["severity"] if "severity" in found.collect_schema() else []
+    own = ["severity"] if "severity" in found.columns else []
+    told = found.lazy()
     return (
-        (found if detector.spans_flows else _with_elapsed(found, tables).pipe(_less_certain, detector, tables))
+        (told if detector.spans_flows else _with_elapsed(told, tables).pipe(_less_certain, detector, tables))
         .with_columns(
             detector=pl.lit(detector.name),
             severity=pl.coalesce(*own, pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning"))),

@@ -44,10 +44,8 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("flights", "pauses")
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
 
-#: Linux restarts after its retransmission timeout: the round trip and at least 200 ms.
-IDLE_OVER_RTT_NS: Final = 200_000_000
-#: No stack in use restarts earlier.
-IDLE_MIN_NS: Final = 300_000_000
+#: A sender restarts after its retransmission timeout, which no stack has below 200 ms, nor below a round trip.
+IDLE_MIN_NS: Final = 200_000_000
 #: The first flight is at most this share of the largest before the idle period. In slow start the
 #: ACKs of that one had opened the window to twice as much; one halving of it cannot be told.
 FIRST_FLIGHT_SHARE_MAX: Final = 0.7
@@ -57,7 +55,11 @@ GROWTH_MIN: Final = 1.4
 #: between them is what the application had, if there is one other flight only.
 OLD_WINDOW_MAX: Final = 4
 WINDOW_NOW_MIN: Final = 10
-#: A first flight that takes this share of the round trip has gone through the bottleneck.
+#: A flight that starts so close to when an ACK would have let it go waited for that: what a busy host takes, and
+#: by which share of them round trips vary.
+OFF_ACK_MAX_NS: Final = 1_000_000
+OFF_ACK_RTT_SHARE: Final = 0.01
+#: A first flight, or a segment, that takes this share of the round trip has gone through the bottleneck.
 PACE_RTT_SHARE: Final = 0.02
 #: A flight more costs one round trip, and as much over it as round trips vary; what its sender waited
 #: longer is another's (a window that was closed).
@@ -83,23 +85,38 @@ def find(
     """Responses that were slow-started again after an idle period; see :class:`Detector`."""
     import polars as pl
 
+    times = pl.List(pl.Int64)
     flights = pl.col("flight_segments")
     first, second = flights.list.get(0), flights.list.get(1)
     earlier = pl.col("earlier_flight_segments")
     rtt = pl.col("rtt").dt.total_nanoseconds()
     idle = pl.col("idle").dt.total_nanoseconds()
 
-    was_idle = idle > pl.max_horizontal(rtt + IDLE_OVER_RTT_NS, pl.lit(IDLE_MIN_NS))
+    was_idle = idle > pl.max_horizontal(rtt, pl.lit(IDLE_MIN_NS))
     starts_small = first <= earlier * first_flight_share_max
+    # Nagle's algorithm holds no full segment: if an ACK let one go, the window had no room for it.
+    full = pl.col("segment_bytes")
+    waited_for_ack = pl.col("flight_off_ack_ns").list.get(1) <= pl.max_horizontal(
+        pl.lit(OFF_ACK_MAX_NS), rtt * OFF_ACK_RTT_SHARE
+    )
+    waited_full = waited_for_ack & (pl.col("flight_first_bytes").list.get(1) >= full)
     # The last flight is what was left to send and need not have grown. Two of one segment each are
-    # the writes of an application as well.
+    # the writes of an application as well, unless the flow had begun with one.
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
-    grows = (second >= first * growth_min) | (ends_at_second & (first > 1))
+    begins_as_flow = (first == pl.col("initial_window_segments")) & waited_full
+    grows = (second >= first * growth_min) | (ends_at_second & ((first > 1) | begins_as_flow))
     # One last segment the original algorithm of Nagle holds behind full ones as well, unless it is off.
-    may_be_nagle = ends_at_second & (second == 1) & (first > 1) & (pl.col("nagle_disproofs") == 0)
+    may_be_nagle = ends_at_second & (second == 1) & (first > 1) & (pl.col("nagle_disproofs") == 0) & ~waited_full
     is_window = ~ends_at_second | (first <= OLD_WINDOW_MAX) | (first >= WINDOW_NOW_MIN)
-    # A window that is used up ends with a full segment (RFC 9293, section 3.8.6.2.1).
-    is_used_up = pl.col("first_flight_ends_full")
+    # A window that is used up ends with a full segment or has no room for one (RFC 9293, section 3.8.6.2.1); a
+    # short write before it may have been a flight of its own.
+    third = flights.list.get(2, null_on_oob=True)
+    second_is_used_up = (pl.col("flight_last_bytes").list.get(1) >= full) & (third >= second * growth_min)
+    is_used_up = (
+        pl.col("first_flight_ends_full")
+        | (waited_full & (first == pl.col("initial_window_segments")))
+        | second_is_used_up.fill_null(value=False)
+    )
     window_is_open = pl.col("receive_window_segments") > first
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
@@ -107,18 +124,23 @@ def find(
     # start; from there it would have doubled each round trip (RFC 5681, section 3.1).
     window = earlier * pl.when(pl.col("earlier_retransmissions") == 0).then(2).otherwise(1)
     segments = flights.list.sum()
-    needed = (segments / window + 1).log(2).ceil().clip(1)
-    surplus = (flights.list.len() - needed).clip(0).cast(pl.UInt32)
-
-    # Without them the response takes its time on the wire, in the pace of its first flight, and the
-    # shortest of the waits as often as the earlier window had asked for. Before the bottleneck a
-    # flight has no pace; there the longest waits are what was lost.
-    starts, ends = pl.col("flight_start_ns"), pl.col("flight_end_ns")
+    # Without them the response takes its time on the wire, in the pace of its first flight (of its closest
+    # segments, if that is a single one), and the shortest of the waits as often as the earlier window had
+    # asked for. Before the bottleneck a flight has no pace; there the longest waits are what was lost.
+    starts, ends = pl.col("flight_start_ns").cast(times), pl.col("flight_end_ns").cast(times)
+    spacing = ((ends - starts) / (flights.cast(times) - 1)).list.eval(
+        pl.element().filter(pl.element().is_finite())
+    )
+    pace = pl.when(first > 1).then(spacing.list.first()).otherwise(spacing.list.min()).fill_null(0.0)
+    begun = pl.min_horizontal(ends.list.first() + pace, starts.list.get(1))
     waits = (starts.list.slice(1) - ends.list.head(ends.list.len() - 1)).list.sort()
-    kept = (needed - 1).cast(pl.UInt32)
-    pace = ends.list.first() / (first - 1).clip(1)
-    has_pace = ends.list.first() >= rtt * PACE_RTT_SHARE
-    paced = ends.list.last() - pace * (segments - 1) - waits.list.head(kept).list.sum()
+    # A window that fills the path waits for no ACK any more.
+    rounds = (segments / window + 1).log(2).ceil() - 1
+    filling = (rtt / (pace * window)).log(2).ceil()
+    kept = pl.min_horizontal(rounds, filling).clip(0, 63).cast(pl.UInt32)
+    surplus = (flights.list.len() - 1 - kept.cast(pl.Int64)).clip(0).cast(pl.UInt32)
+    has_pace = pl.max_horizontal(ends.list.first(), pace) >= rtt * PACE_RTT_SHARE
+    paced = ends.list.last() - pace * (segments - 1) - (waits.list.head(kept).list.sum() - pace * kept)
     waited = pl.when(has_pace).then(paced).otherwise(waits.list.tail(surplus).list.sum())
     lost = pl.min_horizontal(waited, rtt * surplus * LOST_RTT_MAX)
     # What Nagle's algorithm held no window did.
@@ -138,6 +160,7 @@ def find(
         .filter(pl.col("surplus") > 0, lost > 0)
         .with_columns(
             lost=lost.cast(pl.Int64).cast(pl.Duration("ns")),
+            start=pl.col("start") + begun.cast(pl.Int64).cast(pl.Duration("ns")),
             first_frame=pl.col("flight_first_frames").list.first(),
             last_frame=pl.col("flight_first_frames").list.get(pl.col("surplus")),
             confidence=pl.when(ends_at_second)

@@ -57,6 +57,9 @@ GROWTH_MAX: Final = 1.1
 #: by then. What a full buffer sends next was made room for: each ACK covers two segments, unless it is
 #: stretched (RFC 5681, section 4.2).
 SEGMENTS_OF_AN_ACK: Final = 2
+#: Next to the sender a full buffer is sent once a round trip: no more is outstanding than a flight, and what the
+#: ACK that let it go had not covered.
+OUTSTANDING_FLIGHTS_MAX: Final = 2
 #: On a slow link segments arrive one by one, each as long after the other as it takes to send, which may be a
 #: round trip: what its sender had in flight shows only on the sender's side of the link.
 FLIGHT_SEGMENTS_MIN: Final = 2
@@ -92,10 +95,9 @@ def find(
     is_steady = (pl.col("number") >= pl.col("number").filter(flight >= FULL_SHARE * largest).min().over(row)) & (
         pl.col("number") < pl.col("number").max().over(row)
     )
-    later = pl.len() // 2
     steady = (
-        flights.select(row, "flight_segments", "flight_start_ns")
-        .explode("flight_segments", "flight_start_ns")
+        flights.select(row, "flight_segments", "flight_start_ns", "flight_outstanding_bytes")
+        .explode("flight_segments", "flight_start_ns", "flight_outstanding_bytes")
         .with_columns(number=pl.int_range(pl.len()).over(row))
         .with_columns(round=pl.col("flight_start_ns").cast(pl.Int64).diff().over(row))
         .filter(is_steady)
@@ -105,7 +107,9 @@ def find(
             largest=flight.max(),
             first_steady_ns=pl.col("flight_start_ns").first(),
             least=flight.min(),
-            growth=flight.tail(later).max() / flight.head(pl.len() - later).max(),
+            growth=_growth(flight),
+            outstanding=pl.col("flight_outstanding_bytes").median(),
+            outstanding_growth=_growth(pl.col("flight_outstanding_bytes")),
             round=pl.col("round").median(),
         )
     )
@@ -120,6 +124,15 @@ def find(
             pl.col("steady_flights") >= steady_flights_min,
             pl.col("least") >= STEADY_SHARE_MIN * pl.col("largest"),
             pl.col("growth") <= GROWTH_MAX,
+            # Next to the sender what is outstanding shows a window that grows ACK by ACK, whatever the flights;
+            # and one that stands before a slow link, of which the ACKs of several flights are on their way.
+            ~pl.col("is_at_sender")
+            | (
+                (pl.col("outstanding_growth") <= GROWTH_MAX)
+                & (pl.col("outstanding") <= OUTSTANDING_FLIGHTS_MAX * pl.col("largest") * pl.col("segment_bytes"))
+            ),
+            # A share of a window that others use up is as constant.
+            ~pl.col("shares_window"),
             (pl.col("largest") >= FLIGHT_SEGMENTS_MIN) | pl.col("is_at_sender"),
             pl.col("receive_window_segments") >= window_factor_min * pl.col("largest"),
             (pl.col("round") / rtt).is_between(*ROUND_SHARES),
@@ -156,6 +169,14 @@ def find(
             remedy=pl.lit(REMEDY),
         )
     )
+
+
+def _growth(size: pl.Expr) -> pl.Expr:
+    """The largest of the later half to that of the earlier one, to which the middle belongs."""
+    import polars as pl
+
+    later = pl.len() // 2
+    return size.tail(later).max() / size.head(pl.len() - later).max()
 
 
 def _side(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:

@@ -5,6 +5,7 @@
     difference = tcptrace_http.diff("slow.pcapng", "modelled.toml")
     difference.causes        # what the critical paths of both spent on each cause, and the difference
     difference.transactions  # aligned transactions with their elapsed times
+    difference.plot.causes()  # from the left side's time to the right one's, as a chart
     print(difference.text())
 
 Differences are left less right: how much longer the left side took.
@@ -20,18 +21,19 @@ import polars as pl
 from tcptrace_http.difference.divergence import Divergence, first_divergences, flows_to_compare
 from tcptrace_http.difference.pairs import pair_of_retrievals, paired_retrievals, paired_transactions
 from tcptrace_http.difference.residuals import residuals
-from tcptrace_http.difference.side import Side, side_of
+from tcptrace_http.difference.side import Side, sides_of
 from tcptrace_http.difference.split import causes_of_retrievals, causes_of_transactions, summed
 from tcptrace_http.difference.stalls import named_stalls
 from tcptrace_http.errors import UnknownName
 
 if TYPE_CHECKING:
+    from tcptrace_http.difference.plots import DifferencePlots
     from tcptrace_http.difference.side import Source
 
 __all__ = ["Difference", "Divergence", "Side", "diff"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Difference:
     """What two sides have in common, and where their time differs; times are nanoseconds (``Duration``)."""
 
@@ -78,11 +80,42 @@ class Difference:
     def _elapsed(self, column: str) -> int:
         return int(self.aligned_retrievals[column].to_physical().sum())
 
+    @property
+    def plot(self) -> DifferencePlots:
+        """The charts: ``difference.plot.causes()``, ``.transactions()``, ``.sequence()``.
+
+        :raises MissingExtra: Altair is not installed.
+        """
+        from tcptrace_http.difference.plots import DifferencePlots
+
+        return DifferencePlots(self)
+
+    def __repr__(self) -> str:
+        """Short: the frames would be many pages."""
+        from tcptrace_http.difference.words import headline
+
+        return f"<Difference of {self.left.name} and {self.right.name}: {headline(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from tcptrace_http.difference.html import overview
+
+        return overview(self)
+
     def text(self, *, width: int = 80) -> str:
         """What differs and why, for a reader."""
         from tcptrace_http.difference.text import rendered
 
         return rendered(self, width=width)
+
+    def html(self) -> str:
+        """The report as one HTML page that fetches nothing.
+
+        :raises MissingExtra: what draws charts is not installed.
+        """
+        from tcptrace_http.difference.html import page
+
+        return page(self)
 
     def json(self) -> str:
         """The JSON document: see :mod:`tcptrace_http.difference.json`."""
@@ -101,9 +134,13 @@ def diff(
 ) -> Difference:
     """Compare two sides, each a capture, a scenario file (``.toml``), a scenario or an analysis.
 
-    A scenario is simulated, and what its client captures is analysed. ``retrieval`` compares only this one of the
-    left side with its partner, or with that of the right side; ``flow`` chooses the flows that are walked segment
-    by segment in the same way, by default those that differ most.
+    A scenario is simulated, and what its client captures is analysed. A side may also be the name of a strategy
+    or of a fix (``"http11"``, ``"no-nagle"``, ``"http11+no-nagle"``): it is then that, on the path, with the hosts
+    and the page that were inferred from the other side; ``"inferred"`` is the inferred scenario as it is.
+
+    ``retrieval`` compares only this one of the left side with its partner, or with that of the right side; where a
+    side is a name, it is that of the other one. ``flow`` chooses the flows that are walked segment by segment in
+    the same way, by default those that differ most.
 
     >>> import tcptrace_http
     >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
@@ -112,10 +149,10 @@ def diff(
     ('stall.nagle_delayed_ack', 800376000)
 
     :raises CaptureError: a capture cannot be read.
-    :raises ScenarioError: a scenario cannot be.
-    :raises UnknownName: there is no such retrieval or flow.
+    :raises ScenarioError: a scenario cannot be, or nothing can be inferred.
+    :raises UnknownName: there is no such file or strategy, retrieval or flow.
     """
-    ours, theirs = side_of(left, jobs=jobs), side_of(right, jobs=jobs)
+    ours, theirs, retrieval = sides_of(left, right, retrieval=retrieval, jobs=jobs)
     retrievals = _chosen(paired_retrievals(ours.analysis, theirs.analysis), ours, theirs, retrieval)
     transactions = paired_transactions(
         ours.analysis, theirs.analysis, retrievals, is_selection=retrieval is not None

@@ -1,4 +1,7 @@
-"""What is compared: a capture, or a scenario, which is simulated and captured at its client."""
+"""What is compared: a capture, or a scenario, which is simulated and captured.
+
+A side may be the name of a strategy or a fix: then it is that, on what was inferred from the other side.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from tcptrace_http.difference.modelled import INFERRED, model_named, modelled
+from tcptrace_http.errors import ScenarioError, UnknownName
+
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.analysis import Analysis
+    from tcptrace_http.difference.modelled import Modelled
 
-__all__ = ["Side", "Source", "side_of"]
+__all__ = ["SCENARIO_SUFFIX", "Side", "Source", "side_of", "sides_of"]
 
 SCENARIO_SUFFIX: Final = ".toml"
 
@@ -26,6 +33,46 @@ class Side:
     name: str
     analysis: Analysis
     is_simulated: bool = False
+    #: Where the side is a name: what it was made of. None where it is a capture or a scenario.
+    model: Modelled | None = None
+    #: What the inferred scenario as it is takes, in nanoseconds: how near the model is to what was captured.
+    inferred_ns: int | None = None
+
+    @property
+    def kind(self) -> str:
+        """In words."""
+        if self.model is not None:
+            return "simulated as inferred" if self.name == INFERRED else "simulated on what was inferred"
+        if self.is_simulated:
+            return "scenario, simulated"
+        return "capture, cut short" if self.analysis.capture.truncated else "capture"
+
+
+def sides_of(
+    left: Source, right: Source, *, retrieval: int | tuple[int, int] | None = None, jobs: int | None = None
+) -> tuple[Side, Side, int | tuple[int, int] | None]:
+    """Both sides, and the retrievals to compare: where a side is a name, that which was inferred from, and its.
+
+    One number then is of the side that is no name.
+
+    :raises UnknownName: a text is neither a file nor a name, or both sides are names.
+    :raises CaptureError: a capture cannot be read.
+    :raises ScenarioError: a scenario cannot be read, inferred, or be.
+    """
+    names = model_named(left), model_named(right)
+    if names[0] is not None and names[1] is not None:
+        raise UnknownName(
+            f"{names[0]} and {names[1]} are both no files: one side has to be a capture or a scenario"
+        )
+    if names[1] is not None:
+        ours = side_of(left, jobs=jobs)
+        theirs, pair = _model_of(names[1], ours, retrieval, is_right=True)
+        return ours, theirs, pair
+    if names[0] is not None:
+        theirs = side_of(right, jobs=jobs)
+        ours, pair = _model_of(names[0], theirs, retrieval, is_right=False)
+        return ours, theirs, pair
+    return side_of(left, jobs=jobs), side_of(right, jobs=jobs), retrieval
 
 
 def side_of(source: Source, *, jobs: int | None = None) -> Side:
@@ -39,26 +86,56 @@ def side_of(source: Source, *, jobs: int | None = None) -> Side:
     if isinstance(source, Analysis):
         return Side(source.capture.path, source)
     if not isinstance(source, str | os.PathLike):
-        return Side("scenario", _simulated(source), is_simulated=True)
+        return Side("scenario", _at_client(source), is_simulated=True)
     path = os.fspath(source)
     if path.endswith(SCENARIO_SUFFIX):
         from reference_sim.scenario_file import read
 
-        return Side(path, _simulated(read(path)), is_simulated=True)
+        return Side(path, _at_client(read(path)), is_simulated=True)
     return Side(path, analyze(path, tables=("segments",), jobs=jobs))
 
 
+def _model_of(
+    name: str, captured: Side, retrieval: int | tuple[int, int] | None, *, is_right: bool
+) -> tuple[Side, tuple[int, int]]:
+    """The side of this name, and the pair of retrievals to compare."""
+    pair = retrieval if isinstance(retrieval, tuple) else (retrieval, retrieval)
+    model = modelled(name, captured.analysis, retrieval=pair[0] if is_right else pair[1])
+    analysis = _simulated(model.scenario)
+    as_it_was = analysis if model.scenario == model.inferred else _simulated(model.inferred)
+    told = pair[1] if is_right else pair[0]
+    its = told if isinstance(retrieval, tuple) and told is not None else _its_retrieval(analysis, model)
+    inferred_ns = as_it_was.retrievals.filter(retrieval=_its_retrieval(as_it_was))["elapsed"].to_physical().item()
+    side = Side(name, analysis, is_simulated=True, model=model, inferred_ns=inferred_ns)
+    return side, ((model.retrieval, its) if is_right else (its, model.retrieval))
+
+
+def _its_retrieval(analysis: Analysis, model: Modelled | None = None) -> int:
+    """Of several visits the last one; else the retrieval with most transactions."""
+    retrievals = analysis.retrievals
+    if retrievals.is_empty():
+        raise ScenarioError("the simulated retrieval does not come to its end")
+    if model is not None and model.visits_of_page > 1:
+        return int(retrievals["retrieval"][-1])
+    return int(retrievals.sort("transactions", "retrieval", descending=[True, False])["retrieval"][0])
+
+
+def _at_client(scenario: Scenario) -> Analysis:
+    """The analysis of what the scenario's client captures."""
+    from reference_sim.workloads import tap_at
+
+    return _simulated(replace(scenario, taps=(tap_at(scenario.network, "client"),)))
+
+
 def _simulated(scenario: Scenario) -> Analysis:
-    """The analysis of what the scenario's client captures: as a file, so that it is read as any other is."""
+    """The analysis of what the scenario's first tap captures: as a file, so that it is read as any other is."""
     from reference_sim.scenario import Record
     from reference_sim.simulation import simulate
-    from reference_sim.workloads import tap_at
     from tcptrace_http.analysis import analyze
 
-    tapped = replace(scenario, taps=(tap_at(scenario.network, "client"),), record=Record())
-    simulation = simulate(tapped)
+    simulation = simulate(replace(scenario, record=Record()))
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "client.pcap"
+        path = Path(folder) / "simulated.pcap"
         path.write_bytes(simulation.pcap(simulation.taps[0]))
         # All rows are in memory then: the file is not read again.
         return analyze(path, tables=("segments",), jobs=1)

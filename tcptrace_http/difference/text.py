@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from tcptrace_http.difference.split import UNALIGNED
+from tcptrace_http.difference.summary import (
+    Line,
+    cause_lines,
+    model_failures,
+    model_rows,
+    stall_rows,
+    transactions_by_difference,
+)
+from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
 from tcptrace_http.report.quantity import counted, duration
 
@@ -16,10 +24,8 @@ if TYPE_CHECKING:
 
     from tcptrace_http.difference import Difference
 
-__all__ = ["explanation", "headline", "rendered"]
+__all__ = ["rendered"]
 
-#: Causes of less than this part of the differences are told together.
-_SHARE_MIN: Final = 0.005
 #: The transactions that differ most, and those of one side that are named.
 _TRANSACTIONS_SHOWN: Final = 10
 _ONE_SIDED_SHOWN: Final = 5
@@ -61,7 +67,7 @@ _RESIDUALS: Final = (
 def rendered(difference: Difference, *, width: int) -> str:
     """The whole text, lines of at most ``width`` where their words let them."""
     sections = [
-        [*_sides(difference, width), *_wrapped(headline(difference), width), *_explained(difference, width)],
+        [*_sides(difference, width), *_told(difference, width)],
         _causes(difference, width),
         _stalls(difference, width),
         _transactions(difference, width),
@@ -72,45 +78,10 @@ def rendered(difference: Difference, *, width: int) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def headline(difference: Difference) -> str:
-    """How much longer which side took."""
-    count = difference.aligned_retrievals.height
-    if not count:
-        return "No retrieval of the left side is one of the right side: nothing can be compared."
-    left, right, more = difference.left_ns, difference.right_ns, difference.difference_ns
-    times = f"{duration(left)} on the left, {duration(right)} on the right"
-    which = "The aligned retrieval took" if count == 1 else f"{count:,} aligned retrievals took"
-    if not more:
-        return f"{which} the same time on both sides: {duration(left)}."
-    longer = f"{duration(abs(more))} longer on the {'left' if more > 0 else 'right'}"
-    each = "" if count == 1 else f" ({duration(round(abs(more) / count))} each)"
-    return f"{which} {times}: {longer}{each}."
-
-
-def explanation(difference: Difference) -> str:
-    """What most of the difference is: its greatest cause, and the findings that name it; empty without any."""
-    more = difference.difference_ns
-    if not more or difference.causes.is_empty():
-        return ""
-    top = difference.causes.with_columns(pl.col("difference").to_physical()).row(0, named=True)
-    if top["difference"] * more <= 0:
-        return ""
-    side = "left" if more > 0 else "right"
-    named = difference.stalls.filter(pl.col("cause") == top["cause"], pl.col(f"{side}_count") > 0)
-    found = [f"{row[f'{side}_count']:,} {row['detector']}" for row in named.iter_rows(named=True)]
-    told = f" ({', '.join(found)})" if found else ""
-    part, cause = duration(abs(top["difference"])), _cause(top["cause"])
-    if abs(top["difference"]) <= abs(more):
-        return f"{part} of the {duration(abs(more))} are {cause}{told}."
-    back = duration(abs(top["difference"] - more))
-    return f"{cause} alone: {part}{told}; other causes give {back} back."
-
-
 def _sides(difference: Difference, width: int) -> Iterator[str]:
     for word, side in (("left", difference.left), ("right", difference.right)):
-        kind = "scenario, simulated" if side.is_simulated else "capture"
-        room = width - len(f"{word:<5}    ({kind})")
-        yield f"{word:<5}  {clipped(printable(side.name), room)}  ({kind})"
+        room = width - len(f"{word:<5}    ({side.kind})")
+        yield f"{word:<5}  {clipped(printable(side.name), room)}  ({side.kind})"
     yield ""
 
 
@@ -118,74 +89,41 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _explained(difference: Difference, width: int) -> list[str]:
-    return _wrapped(explanation(difference), width)
+def _told(difference: Difference, width: int) -> list[str]:
+    told = (headline(difference), explanation(difference), model_words(difference))
+    return [line for words in told for line in _wrapped(words, width)]
 
 
 def _causes(difference: Difference, width: int) -> list[str]:
     """The causes, and their sums, which are the elapsed times."""
-    causes = difference.causes.with_columns(pl.col("left", "right", "difference").to_physical())
-    if causes.is_empty():
+    lines = cause_lines(difference)
+    if not lines:
         return []
-    least = _SHARE_MIN * max(abs(value) for value in causes["difference"].to_list())
-    great = pl.col("difference").abs() > least
-    rows = [_times(_cause(row["cause"]), row) for row in causes.filter(great).iter_rows(named=True)]
-    small = causes.filter(~great)
-    if not small.is_empty():
-        sums = small.select(pl.col("left", "right", "difference").sum()).row(0, named=True)
-        rows.append(_times(f"{small.height} {'more, nearly alike' if rows else 'causes, alike'}", sums))
-    total = {"left": difference.left_ns, "right": difference.right_ns, "difference": difference.difference_ns}
-    return grid(_CAUSES, [*rows, _times("elapsed", total)], width)
+    total = Line("elapsed", difference.left_ns, difference.right_ns)
+    return grid(_CAUSES, [_times(line) for line in (*lines, total)], width)
 
 
-def _cause(cause: str) -> str:
-    return "transactions of one side" if cause == UNALIGNED else cause
-
-
-def _times(name: str, row: dict[str, Any]) -> Sequence[str]:
-    return name, duration(row["left"]), duration(row["right"]), _signed(row["difference"])
-
-
-def _signed(nanoseconds: int) -> str:
-    return f"+{duration(nanoseconds)}" if nanoseconds > 0 else duration(nanoseconds)
+def _times(line: Line) -> Sequence[str]:
+    return line.name, duration(line.left_ns), duration(line.right_ns), signed(line.difference_ns)
 
 
 def _stalls(difference: Difference, width: int) -> list[str]:
-    rows = [
-        (
-            row["detector"],
-            row["cause"],
-            f"{row['left_count']:,}",
-            f"{row['right_count']:,}",
-            _signed(row["difference"]),
-        )
-        for row in difference.stalls.with_columns(pl.col("difference").to_physical()).iter_rows(named=True)
-    ]
+    # What was lost on each side would make the lines too long.
+    rows = [(*row[:4], row[-1]) for row in stall_rows(difference)]
     return grid(_STALLS, rows, width) if rows else []
 
 
 def _transactions(difference: Difference, width: int) -> list[str]:
     """The aligned transactions that differ most, with the cause of most of that."""
-    size = pl.col("difference").abs()
-    aligned = difference.transactions.drop_nulls(["left_flow", "right_flow"]).filter(size > pl.duration())
-    if aligned.is_empty():
+    aligned = transactions_by_difference(difference).drop_nulls(["left_flow", "right_flow"])
+    differing = aligned.filter(pl.col("difference") != 0)
+    if differing.is_empty():
         return []
-    most = (
-        difference.transaction_causes.sort(size, descending=True, maintain_order=True)
-        .group_by("pair", maintain_order=True)
-        .first()
-        .select("pair", "cause")
-    )
-    worst = (
-        aligned.sort(size, descending=True, maintain_order=True)
-        .head(_TRANSACTIONS_SHOWN)
-        .join(most, on="pair", how="left", maintain_order="left")
-        .with_columns(pl.col("left_elapsed", "right_elapsed", "difference").to_physical())
-    )
+    worst = differing.head(_TRANSACTIONS_SHOWN)
     rows = [_transaction(row) for row in worst.iter_rows(named=True)]
     lines = grid(_TRANSACTIONS, rows, width)
-    if aligned.height > worst.height:
-        lines.append(f"({aligned.height - worst.height:,} more transactions differ)")
+    if differing.height > worst.height:
+        lines.append(f"({differing.height - worst.height:,} more transactions differ)")
     return lines
 
 
@@ -197,7 +135,7 @@ def _transaction(row: dict[str, Any]) -> Sequence[str]:
         clipped(target if target == other else f"{target} = {other}", _NAME_MAX),
         duration(row["left_elapsed"]),
         duration(row["right_elapsed"]),
-        _signed(row["difference"]),
+        signed(row["difference"]),
         row["cause"] or "",
     )
 
@@ -230,12 +168,7 @@ def _divergences(difference: Difference, width: int) -> list[str]:
     title = f"Flow {left} of the left side against flow {right} of the right side:"
     if not difference.divergences:
         return [title, "  no segment differs in what was sent, nor noticeably in when."]
-    told = (
-        f"transaction {it.left_transaction} "
-        f"{'' if it.left_transaction == it.right_transaction else f'against {it.right_transaction} '}"
-        f"first differs in {'what was sent' if it.cause is None else 'time'}: {it.words}."
-        for it in difference.divergences[:_DIVERGENCES_SHOWN]
-    )
+    told = (f"{divergence_words(it)}." for it in difference.divergences[:_DIVERGENCES_SHOWN])
     return [title, *(line for words in told for line in _bullet(words, width))]
 
 
@@ -247,26 +180,8 @@ def _bullet(words: str, width: int) -> list[str]:
 
 def _residuals(difference: Difference, width: int) -> list[str]:
     """The analytic models whose assumptions hold, as means; else why none is shown."""
-    times = pl.col("predicted", "elapsed", "residual")
-    holding = (
-        difference.residuals.filter(pl.col("fails").is_null())
-        .group_by("model", "side", maintain_order=True)
-        .agg(pl.len().alias("count"), times.to_physical().mean().round().cast(pl.Int64))
-    )
-    rows = [
-        (
-            row["model"],
-            row["side"],
-            f"{row['count']:,}",
-            duration(row["predicted"]),
-            duration(row["elapsed"]),
-            _signed(row["residual"]),
-        )
-        for row in holding.sort("model", "side").iter_rows(named=True)
-    ]
-    failing = difference.residuals.drop_nulls("fails")
-    reasons = failing.group_by("side", "fails").agg(pl.col("pair").n_unique()).sort("side", "fails").rows()
+    rows = model_rows(difference)
     lines = grid(_RESIDUALS, rows, width) if rows else []
-    for side, reason, count in reasons:
+    for side, reason, count in model_failures(difference):
         lines += _wrapped(f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}.", width)
     return lines

@@ -1,16 +1,20 @@
 """How long the client held ACKs back, and when its heartbeat beat, if its stack has one.
 
 A BSD host sends its delayed ACKs five times a second, all at the same moments: the phase of these
-against the retrieval decides how long each one waits (Heidemann 1996, section 2.3).
+against the retrieval decides how long each one waits (Heidemann 1996, section 2.3). Clocks of hosts that
+count ticks are some per mille off, which adds up over a session: the period is that of the ACKs. Other
+hosts have a timer for each ACK, of which the same is true: ticks come in between.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import linear_regression, median
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.quantities import nanoseconds
-from reference_sim.stack import Heartbeat
+from reference_sim.stack import DelayTimer, Heartbeat
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.observed import FIN, SYN
 
@@ -18,10 +22,33 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["ack_delay", "heartbeat_period", "phase_of_runs", "with_phase"]
+__all__ = [
+    "Held",
+    "ack_delay",
+    "beating_later",
+    "heartbeat_period",
+    "held_acks",
+    "may_hold",
+    "phase_of_runs",
+    "with_delays",
+    "with_quick_acks",
+]
 
 _NAME: Final = "client.ack_delay"
 _PHASE: Final = "client.heartbeat_phase"
+_PERIOD: Final = "client.heartbeat_period"
+_TIMER: Final = "client.ack_timer"
+_QUICK: Final = "client.quick_acks"
+# A timer or period that is further off than this part is not that of the preset: something else was waited for.
+_OFF: Final = 0.5
+_CLOCK_OFF: Final = 0.02
+# Most of the ACKs that a heartbeat sends come within this part of its period, though clocks are off.
+_MOST_OF: Final = 0.75
+_BEAT: Final = 0.1
+# How sure it is that something is so because a run with it is nearer.
+_UNSURE: Final = 0.5
+# Two of them fit any period; from this number on the fit says something.
+_FIT: Final = 4
 # An ACK that comes sooner after its data was made at once: no stack's timer is shorter (Linux: 4 ms).
 _LEAST: Final = 3_000_000
 # RFC 1122, section 4.2.3.2: a delay is less than 0.5 s. What comes later has another cause.
@@ -33,7 +60,7 @@ def ack_delay(observed: Observed, seen_at: dict[int, int]) -> Figure:
     found = _delayed(observed, seen_at)
     if not found:
         return assumed(_NAME, None, unit="ns", reason="no ACK of the client was delayed: as the preset")
-    delays = sorted(delay for delay, _, _ in found)
+    delays = sorted(held.delay for held in found)
     return seen(
         _NAME,
         delays[-1],
@@ -41,7 +68,7 @@ def ack_delay(observed: Observed, seen_at: dict[int, int]) -> Figure:
         high=delays[-1],
         unit="ns",
         confidence=len(found) / (len(found) + 1),
-        frames=[frame for _, _, frame in found],
+        frames=[held.frame for held in found],
         how=f"{len(found)} ACKs that came later than their data made them come",
     )
 
@@ -50,6 +77,23 @@ def heartbeat_period(stack: Stack) -> int | None:
     """Nanoseconds between the heartbeats that send a stack's delayed ACKs; None: it has a timer for each."""
     delay = stack.acks.delay
     return nanoseconds(delay.period) if isinstance(delay, Heartbeat) else None
+
+
+def held_acks(observed: Observed, seen_at: dict[int, int]) -> tuple[Held, ...]:
+    """The delayed ACKs of the client, in their order; none, if what is seen is not near it."""
+    return tuple(_delayed(observed, seen_at)) if observed.is_near_client else ()
+
+
+def may_hold(stack: Stack, held: tuple[Held, ...]) -> bool:
+    """Whether this stack can have held its ACKs so: as long as its timer has it, or until its heartbeat."""
+    if len(held) < _FIT:
+        return True
+    delay = stack.acks.delay
+    if isinstance(delay, Heartbeat):
+        period = nanoseconds(delay.period)
+        return _arc([each.time % period for each in held], period, _MOST_OF) < _BEAT * period
+    usual = nanoseconds(delay.delay)
+    return abs(median(each.delay for each in held) - usual) < _OFF * usual
 
 
 def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
@@ -64,65 +108,159 @@ def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
     )
 
 
-def with_phase(
+def with_delays(
     stack: Stack, observed: Observed, seen_at: dict[int, int], *, told: Figure | None = None
-) -> tuple[Stack, Figure]:
-    """The client's stack with its heartbeat where delayed ACKs show it, in time since the first packet.
+) -> tuple[Stack, list[Figure]]:
+    """The client's stack with its ACKs' timer, or its heartbeat, as delayed ACKs show them.
 
-    ``told``: the phase, if it is known already.
+    ``told``: the phase of the heartbeat, if it is known already.
     """
-    title = _PHASE
     delay = stack.acks.delay
     found = _delayed(observed, seen_at)
-    if not isinstance(delay, Heartbeat):
-        return stack, assumed(title, None, unit="ns", reason="the preset delays each ACK by itself")
-    if told is not None and isinstance(told.value, int):
-        return _at_phase(stack, delay, told.value), told
-    if not found:
-        return stack, assumed(title, 0, unit="ns", reason="no ACK of the client was delayed")
-    period = nanoseconds(delay.period)
-    first = observed.packets[0].time
-    phases = sorted((time - first) % period for _, time, _ in found)
-    phase = _earliest_of_most(phases, period)
+    if isinstance(delay, Heartbeat):
+        delay, figures = _heartbeat(delay, observed, found, told)
+    else:
+        delay, timer = _timer(delay, observed, found)
+        figures = [timer, assumed(_PHASE, None, unit="ns", reason="the preset delays each ACK by itself")]
+    return replace(stack, acks=replace(stack.acks, delay=delay)), figures
+
+
+def with_quick_acks(stack: Stack, observed: Observed, *, is_so: bool) -> tuple[Stack, list[Figure]]:
+    """The client's stack with or without the ACKs at once that its preset has; a program can switch them off."""
+    if stack.acks.quick_acks is None:
+        return stack, []
+    if is_so:
+        return stack, [assumed(_QUICK, "yes", reason="as the preset: no run without them is nearer")]
     figure = seen(
-        title,
-        phase,
-        low=phases[0],
-        high=phases[-1],
-        unit="ns",
-        confidence=len(found) / (len(found) + 1),
-        frames=[frame for _, _, frame in found],
-        how=f"where most of {len(found)} delayed ACKs are, modulo the preset's period, from the first packet on",
+        _QUICK,
+        "no",
+        confidence=_UNSURE,
+        frames=[exchange.response_frame for exchange in observed.exchanges],
+        how="the run without them is nearer: TCP_QUICKACK is off",
     )
-    return _at_phase(stack, delay, phase), figure
+    return replace(stack, acks=replace(stack.acks, quick_acks=None)), [figure]
 
 
-def _at_phase(stack: Stack, delay: Heartbeat, phase: int) -> Stack:
+def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[DelayTimer, Figure]:
+    """The timer of a host that has one for each ACK."""
+    usual = nanoseconds(delay.delay)
+    like = [held for held in found if abs(held.delay - usual) < _OFF * usual]
+    if not like or not observed.is_near_client:
+        return delay, assumed(_TIMER, usual, unit="ns", reason="no ACK of the client waited for it: as the preset")
+    delays = sorted(held.delay for held in like)
+    figure = seen(
+        _TIMER,
+        round(median(delays)),
+        low=delays[0],
+        high=delays[-1],
+        unit="ns",
+        confidence=len(like) / (len(like) + 1),
+        frames=[held.frame for held in like],
+        how=f"the median of {len(like)} ACKs that waited for it",
+    )
+    return DelayTimer(delay=round(median(delays))), figure
+
+
+def beating_later(stack: Stack, offset: int) -> Stack:
+    """The stack with its heartbeat, if it has one, so much later."""
+    delay = stack.acks.delay
+    if not isinstance(delay, Heartbeat):
+        return stack
+    phase = (nanoseconds(delay.phase) + offset) % nanoseconds(delay.period)
     return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase)))
+
+
+def _heartbeat(
+    delay: Heartbeat, observed: Observed, found: list[Held], told: Figure | None
+) -> tuple[Heartbeat, list[Figure]]:
+    """The heartbeat of a host that has one for all ACKs."""
+    usual = nanoseconds(delay.period)
+    if told is not None and isinstance(told.value, int):
+        return replace(delay, phase=told.value), [told]
+    if not found:
+        return delay, [assumed(_PHASE, 0, unit="ns", reason="no ACK of the client was delayed")]
+    first = observed.packets[0].time
+    times = [held.time - first for held in found]
+    period = _period(times, usual)
+    phases = sorted(time % period for time in times)
+    phase = _earliest_of_most(phases, period)
+    frames = [held.frame for held in found]
+    confidence = len(found) / (len(found) + 1)
+    figures = [
+        seen(
+            _PHASE,
+            phase,
+            low=phases[0],
+            high=phases[-1],
+            unit="ns",
+            confidence=confidence,
+            frames=frames,
+            how=f"where most of {len(found)} delayed ACKs are, modulo the period, from the first packet on",
+        ),
+        seen(
+            _PERIOD,
+            period,
+            unit="ns",
+            confidence=confidence,
+            frames=frames,
+            how=f"line through the times of {len(found)} delayed ACKs",
+        )
+        if period != usual
+        else assumed(_PERIOD, usual, unit="ns", reason="the delayed ACKs fit that of the preset"),
+    ]
+    return replace(delay, period=period, phase=phase), figures
+
+
+def _period(times: list[int], usual: int) -> int:
+    """Nanoseconds from beat to beat, if the beats that ACKs came with show another period than the usual."""
+    beats = [0]
+    for before, time in pairwise(times):
+        beats.append(beats[-1] + round((time - before) / usual))
+    if len(set(beats)) < _FIT:
+        return usual
+    period = linear_regression(beats, times).slope
+    return round(period) if abs(period / usual - 1) < _CLOCK_OFF else usual
 
 
 def _earliest_of_most(phases: list[int], period: int) -> int:
     """The earliest of the shortest arc that holds most of them: queues make single ones late."""
+    return _shortest(phases, period, len(phases) // 2)[1] % period
+
+
+def _arc(phases: list[int], period: int, part: float) -> int:
+    """How long the shortest arc is that holds this part of them."""
+    return _shortest(sorted(phases), period, int(part * (len(phases) - 1)))[0]
+
+
+def _shortest(phases: list[int], period: int, count: int) -> tuple[int, int]:
+    """Length and start of the shortest arc with so many behind its start."""
     around = [*phases, *(phase + period for phase in phases)]
-    most = len(phases) // 2
-    arcs = [(around[start + most] - around[start], around[start]) for start in range(len(phases))]
-    return min(arcs)[1] % period
+    return min((around[start + count] - around[start], around[start]) for start in range(len(phases)))
 
 
-def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[tuple[int, int, int]]:
-    """Delay, time and frame of each ACK that was not made by what came last."""
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An ACK that was not made by what came last."""
+
+    delay: int
+    time: int
+    frame: int
+
+
+def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[Held]:
+    """The delayed ACKs, in their order."""
     latest: dict[int, int] = {}
     acknowledged: dict[int, int] = {}
     found = []
-    for packets in observed.by_flow.values():
-        for packet in packets:
-            if packet.to_client:
-                if packet.payload or packet.flags & (SYN | FIN):
-                    latest[packet.flow] = seen_at.get(packet.frame, packet.time)
-                continue
-            if packet.payload or packet.flags & (SYN | FIN) or packet.ack <= acknowledged.get(packet.flow, 1):
-                continue
-            acknowledged[packet.flow] = packet.ack
-            if packet.flow in latest and _LEAST < packet.time - latest[packet.flow] < _MOST:
-                found.append((packet.time - latest[packet.flow], packet.time, packet.frame))
+    for packet in observed.packets:
+        flow = packet.flow
+        if packet.to_client:
+            if packet.payload or packet.flags & (SYN | FIN):
+                latest[flow] = seen_at.get(packet.frame, packet.time)
+            continue
+        if packet.payload or packet.flags & (SYN | FIN) or packet.ack <= acknowledged.get(flow, 1):
+            continue
+        acknowledged[flow] = packet.ack
+        if flow in latest and _LEAST < packet.time - latest[flow] < _MOST:
+            found.append(Held(packet.time - latest[flow], packet.time, packet.frame))
     return found

@@ -1,4 +1,7 @@
-"""What the inference reads of an analysis: one retrieval, its flows, its exchanges and their packets.
+"""What the inference reads of an analysis: retrievals, their flows, their exchanges and their packets.
+
+A session is what one client retrieved from one server: visits, one after the other. A single retrieval is a
+session of one visit.
 
 Theory of operation. All estimators are about one client, one server and the path between them, seen
 at one point. ``server_path`` is the least time from that point to the server and back and
@@ -15,11 +18,13 @@ from typing import TYPE_CHECKING, Any, Final
 from tcptrace_http.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Packet", "observed"]
+__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Packet", "Visited", "observed"]
 
 #: The tables of a row each packet that an analysis must have for this.
 NEEDED_TABLES: Final = ("packets", "segments")
@@ -33,7 +38,7 @@ PSH: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A TCP packet of the retrieval; times are nanoseconds from the retrieval's first packet."""
+    """A TCP packet of the session; times are nanoseconds from the session's first packet."""
 
     frame: int
     time: int
@@ -48,7 +53,7 @@ class Packet:
     window: int
     is_resent: bool
     timestamp: int | None
-    #: Its place among the packets of the retrieval.
+    #: Its place among the packets of the session.
     place: int
 
     @property
@@ -59,8 +64,10 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its response; times are nanoseconds from the retrieval's first packet."""
+    """A request and its response; times are nanoseconds from the session's first packet."""
 
+    #: Number of the visit that it is of.
+    visit: int
     flow: int
     index: int
     target: str
@@ -85,21 +92,40 @@ class Exchange:
     asks_to_close: bool
     asks_to_keep: bool
     server_closes: bool
-    #: URL of the transaction that led to it, by its number in the retrieval, if that is known.
+    #: URL of the transaction that led to it, by its number in the visit, if that is known.
     initiator: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Visited:
+    """A page as it was retrieved; times are nanoseconds from the session's first packet."""
+
+    #: From the first SYN or request to the last byte.
+    start: int
+    end: int
+    exchanges: tuple[Exchange, ...]
 
 
 @dataclass(frozen=True)
 class Observed:
-    """One retrieval as it was captured."""
+    """A session as it was captured."""
 
     packets: tuple[Packet, ...]
-    exchanges: tuple[Exchange, ...]
+    #: One or more, one after the other.
+    visits: tuple[Visited, ...]
     #: Rows of the flows table, by flow.
     flows: dict[int, dict[str, Any]]
-    #: From the first SYN or request to the last byte.
-    elapsed: int
     server_software: str
+
+    @cached_property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """Those of all visits."""
+        return tuple(exchange for visit in self.visits for exchange in visit.exchanges)
+
+    @cached_property
+    def elapsed(self) -> int:
+        """Nanoseconds of all visits, without what was between them."""
+        return sum(visit.end - visit.start for visit in self.visits)
 
     @cached_property
     def server_path(self) -> int:
@@ -135,8 +161,10 @@ def _least(flows: dict[int, dict[str, Any]], name: str) -> int:
     return min((int(row[name]) for row in flows.values() if row[name] is not None), default=0)
 
 
-def observed(analysis: Analysis, *, retrieval: int | None = None) -> Observed:
+def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Observed:
     """The retrieval of this number; by default the one with most transactions.
+
+    ``session``: with all that its client retrieved from its server.
 
     :raises ScenarioError: the capture has no retrieval, or none of this number.
     """
@@ -151,52 +179,74 @@ def observed(analysis: Analysis, *, retrieval: int | None = None) -> Observed:
     chosen = retrievals.filter(pl.col("retrieval") == retrieval)
     if chosen.is_empty():
         raise ScenarioError(f"there are {retrievals.height} retrievals, and none has the number {retrieval}")
-    members = analysis.retrieval_transactions.filter(
-        pl.col("retrieval").is_in(_parts_of_page(analysis, retrieval))
+    pages = _pages(analysis, retrieval, session=session)
+    visit_of = {part: number for number, page in enumerate(pages) for part in page}
+    members = analysis.retrieval_transactions.filter(pl.col("retrieval").is_in(list(visit_of))).with_columns(
+        visit=pl.col("retrieval").replace_strict(visit_of, return_dtype=pl.Int64)
     )
-    server = analysis.flows.filter(pl.col("flow") == chosen["flow"][0])["server"][0]
+    server, port = (
+        analysis.flows.filter(pl.col("flow") == chosen["flow"][0]).select("server", "server_port").row(0)
+    )
     flows = analysis.flows.filter(
-        pl.col("flow").is_in(members["flow"].unique().to_list()), pl.col("server") == server
+        pl.col("flow").is_in(members["flow"].unique().to_list()),
+        pl.col("server") == server,
+        pl.col("server_port") == port,
     )
     first = flows["start"].to_physical().min()
     origin = int(first) if isinstance(first, int) else 0
     return Observed(
         packets=tuple(_packets(analysis, flows["flow"].to_list(), origin)),
-        exchanges=tuple(_exchanges(analysis, members, flows["flow"].to_list(), origin)),
+        visits=tuple(_visits(analysis, members, flows["flow"].to_list(), origin)),
         flows={row["flow"]: row for row in _physical(flows).to_dicts()},
-        elapsed=_elapsed(members),
         server_software=_software(analysis, flows["flow"].to_list()),
     )
 
 
-def _parts_of_page(analysis: Analysis, retrieval: int) -> list[int]:
-    """The retrieval, with those of its client before or after it that are one page with it.
+def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[int]]:
+    """The retrievals that are a page each: the one of this number, or all of its client and server.
 
     Over a slow path a page has silences, and without a Referer nothing ties its parts together. A part that
-    begins with what is no document goes on with the page before: pages begin with documents.
+    begins with what is no document goes on with the page before: pages begin with documents. But in a session
+    what is asked for again is of another visit: a page asks for each object once.
     """
     import polars as pl
 
     types = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "content_type")
     rows = (
         analysis.retrievals.join(types, on=["flow", "transaction"], how="left")
-        .filter(pl.col("client") == pl.col("client").filter(pl.col("retrieval") == retrieval).first())
+        .join(analysis.flows.select("flow", "server", "server_port"), on="flow", how="left")
         .sort("retrieval")
-        .select("retrieval", "content_type")
+        .select("retrieval", "client", "server", "server_port", "content_type")
         .rows()
     )
+    of = {number: (client, (server, port)) for number, client, server, port, _ in rows}
+    targets = _targets(analysis)
     pages: list[list[int]] = []
-    for number, kind in rows:
-        if not pages or kind is None or kind.startswith(_DOCUMENT):
+    asked: set[str] = set()
+    for number, client, *server, kind in rows:
+        if client != of[retrieval][0] or (session and tuple(server) != of[retrieval][1]):
+            continue
+        is_again = session and not asked.isdisjoint(targets[number])
+        if not pages or kind is None or kind.startswith(_DOCUMENT) or is_again:
             pages.append([])
+            asked = set()
         pages[-1].append(number)
-    return next(page for page in pages if retrieval in page)
+        asked |= targets[number]
+    return pages if session else [next(page for page in pages if retrieval in page)]
 
 
-def _elapsed(members: pl.DataFrame) -> int:
-    """Nanoseconds from the first SYN or request to the last byte."""
-    times = _physical(members.select("start", "end")).rows()
-    return int(max(end for _, end in times) - min(start for start, _ in times))
+def _targets(analysis: Analysis) -> dict[int, set[str]]:
+    """What each retrieval asked for."""
+    import polars as pl
+
+    named = analysis.transactions.select("flow", pl.col("index").alias("transaction"), "host", "target")
+    rows = analysis.retrieval_transactions.join(named, on=["flow", "transaction"]).select(
+        "retrieval", pl.concat_str("host", "target", separator=" ", ignore_nulls=True)
+    )
+    found: dict[int, set[str]] = {number: set() for number in analysis.retrievals["retrieval"]}
+    for number, target in rows.rows():
+        found[number].add(target)
+    return found
 
 
 def _physical(frame: pl.DataFrame) -> pl.DataFrame:
@@ -238,22 +288,30 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> list[Packet]:
     return [Packet(*(*row, place)) for place, row in enumerate(rows.rows())]
 
 
-def _exchanges(analysis: Analysis, members: pl.DataFrame, flows: list[int], origin: int) -> list[Exchange]:
+def _visits(analysis: Analysis, members: pl.DataFrame, flows: list[int], origin: int) -> Iterator[Visited]:
+    """The visits in which anything was answered."""
     import polars as pl
 
     joined = members.join(
         analysis.transactions, left_on=["flow", "transaction"], right_on=["flow", "index"], suffix="_of"
     ).filter(pl.col("flow").is_in(flows), pl.col("response_first_time").is_not_null(), pl.col("complete"))
-    rows = _physical(joined.sort("start", "request_time", "flow", "transaction")).to_dicts()
-    numbers = {(row["flow"], row["transaction"]): number for number, row in enumerate(rows)}
-    if not rows:
+    if joined.is_empty():
         raise ScenarioError("no request of the retrieval was answered whole: nothing to infer from")
-    return [_exchange(row, numbers, origin) for row in rows]
+    spans = _physical(members.group_by("visit").agg(pl.col("start").min(), pl.col("end").max()))
+    span_of = {visit: (start - origin, end - origin) for visit, start, end in spans.rows()}
+    ordered = _physical(joined.sort("visit", "start", "request_time", "flow", "transaction"))
+    for number, (_, page) in enumerate(ordered.group_by("visit", maintain_order=True)):
+        rows = page.to_dicts()
+        numbers = {(row["flow"], row["transaction"]): place for place, row in enumerate(rows)}
+        start, end = span_of[rows[0]["visit"]]
+        exchanges = (_exchange(row, numbers, origin, number) for row in rows)
+        yield Visited(start=start, end=end, exchanges=tuple(exchanges))
 
 
-def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: int) -> Exchange:
+def _exchange(row: dict[str, Any], numbers: dict[tuple[int, int], int], origin: int, visit: int) -> Exchange:
     initiator = (row["initiator_flow"], row["initiator_transaction"])
     return Exchange(
+        visit=visit,
         flow=row["flow"],
         index=row["transaction"],
         target=row["target"] or "/",

@@ -1,4 +1,4 @@
-"""The page: its objects in the order in which they were asked for, their sizes, and what led to them."""
+"""The pages: their objects in the order in which they were asked for, their sizes, and what led to them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,33 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tcptrace_http.inference.figure import Figure
-    from tcptrace_http.inference.observed import Exchange, Observed
+    from tcptrace_http.inference.observed import Exchange, Observed, Visited
 
-__all__ = ["page_of"]
+__all__ = ["pages_of"]
 
 
-def page_of(observed: Observed, processing: Sequence[Figure]) -> Page:
-    """The page as the retrieval shows it; bodies are as they were sent, framing removed."""
-    host = next((exchange.host for exchange in observed.exchanges if exchange.host), "www.example.com")
+def pages_of(observed: Observed, processing: Sequence[Figure]) -> tuple[Page, ...]:
+    """The pages as their visits show them, with the server's time for each exchange of the session."""
+    figures = iter(processing)
+    return tuple(
+        _page(
+            "inferred" if number == 0 else f"inferred-{number + 1}",
+            visit,
+            [next(figures) for _ in visit.exchanges],
+        )
+        for number, visit in enumerate(observed.visits)
+    )
+
+
+def _page(name: str, visit: Visited, processing: Sequence[Figure]) -> Page:
+    """The page as the visit shows it; bodies are as they were sent, framing removed."""
+    host = next((exchange.host for exchange in visit.exchanges if exchange.host), "www.example.com")
     return Page(
-        name="inferred",
+        name=name,
         host=host,
         objects=tuple(
             _object(number, exchange, figure)
-            for number, (exchange, figure) in enumerate(zip(observed.exchanges, processing, strict=True))
+            for number, (exchange, figure) in enumerate(zip(visit.exchanges, processing, strict=True))
         ),
     )
 

@@ -35,9 +35,14 @@ _S: Final = 1_000_000_000
 # Quotients this near to each other are of one rate: the clock of a capture on Ethernet has a microsecond,
 # a full packet at 100 Mb/s takes 120.
 _BAND: Final = 1.03
+# So near they are with a busy machine's noise, too.
+_NOISY_BAND: Final = 1.1
 # A faster band is the rate if it has this part of the most common one's bytes: the slower ones are the
 # sender's pace then.
 _ENOUGH: Final = 0.25
+# ACKs are bunched, each bunch at another rate: a faster band is the rate only if it has this part of the pairs
+# that the most common one has.
+_ABOUT_AS_COMMON: Final = 0.6
 # The confidence of one pair alone: nothing confirms it.
 _ONE_PAIR: Final = 0.3
 # From this confidence on, no other method is asked.
@@ -55,6 +60,8 @@ class _Dispersion:
     bits: int
     gap: int
     frame: int
+    #: Nothing passed between them whose answer the second one can be.
+    is_unasked: bool = False
 
     @property
     def rate(self) -> float:
@@ -73,13 +80,22 @@ def bottleneck_rate(observed: Observed) -> Figure:
         # one rate in both directions.
         if back is not None and (found is None or found.confidence < _SURE):
             found = replace(back, confidence=min(back.confidence, _SURE), how=f"{back.how}, of the client")
-    if found is not None and (least is None or _float(found.value) >= _float(least.value) / _BAND):
+    if found is not None and (
+        least is None or _float(found.value) >= _float(least.value) / _BAND or _is_common(observed)
+    ):
         return found if len(found.frames) > 1 else _of_one_pair(found)
     if least is not None:
         return least
     return assumed(
         _NAME, None, reason="no two packets of the server came back to back: the links take no time", unit="b/s"
     )
+
+
+def _is_common(observed: Observed) -> bool:
+    """Half of many packets have one rate: a single answer that was quicker than a handshake says less."""
+    usable = _within_a_round_trip(observed, list(_behind(observed, to_client=True)))
+    together = sum(pair.bits for pair in _heaviest_band(usable)) if usable else 0
+    return len(usable) > _MANY and 2 * together > sum(pair.bits for pair in usable)
 
 
 def _of_one_pair(found: Figure) -> Figure:
@@ -99,9 +115,7 @@ def _by_dispersion(
     observed: Observed, pairs: list[_Dispersion], of_what: str, *, is_bounded: bool
 ) -> Figure | None:
     """The rate of these pairs; ``is_bounded``: none of them can be faster than the link."""
-    # What one round trip lies between may have been released by an ACK of the packet before it.
-    within_a_round_trip = [pair for pair in pairs if pair.gap < observed.server_path + observed.client_path]
-    usable = within_a_round_trip or pairs
+    usable = _within_a_round_trip(observed, pairs)
     if not usable:
         return None
     band = _fastest_common_band(usable) if is_bounded else _most_common_band(usable)
@@ -117,6 +131,12 @@ def _by_dispersion(
         frames=[pair.frame for pair in band],
         how=f"dispersion of {len(band)} of {len(usable)} {of_what} behind each other",
     )
+
+
+def _within_a_round_trip(observed: Observed, pairs: list[_Dispersion]) -> list[_Dispersion]:
+    """What one round trip lies between may have been released by an ACK of the packet before, if there was one."""
+    round_trip = observed.server_path + observed.client_path
+    return [pair for pair in pairs if pair.gap < round_trip or pair.is_unasked] or pairs
 
 
 def _least_rate(observed: Observed) -> Figure | None:
@@ -153,12 +173,16 @@ def _least_rate(observed: Observed) -> Figure | None:
 def _behind(observed: Observed, *, to_client: bool) -> Iterator[_Dispersion]:
     """Each packet with data behind another one of the same sender; of the client, each packet."""
     before: Packet | None = None
+    asked: int | None = None
     for packet in observed.packets:
         if packet.to_client != to_client:
+            asked = packet.time if asked is None else asked
             continue
         if before is not None and (packet.payload or not to_client) and packet.time > before.time:
-            yield _Dispersion(packet.ip_bytes * _BITS_A_BYTE, packet.time - before.time, packet.frame)
-        before = packet
+            is_unasked = asked is None or asked + observed.server_path > packet.time
+            bits, gap = packet.ip_bytes * _BITS_A_BYTE, packet.time - before.time
+            yield _Dispersion(bits, gap, packet.frame, is_unasked=to_client and is_unasked)
+        before, asked = packet, None
 
 
 def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
@@ -166,6 +190,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
     sent = 0
     ends: dict[int, list[int]] = {}
     totals: dict[int, list[int]] = {}
+    times: dict[int, list[int]] = {}
     acknowledged: dict[int, int] = {}
     prompt = _prompt_bytes(observed)
     before: tuple[int, int] | None = None
@@ -176,6 +201,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
             if packet.payload and packet.end > (ends.get(flow) or [0])[-1]:
                 ends.setdefault(flow, []).append(packet.end)
                 totals.setdefault(flow, []).append(sent)
+                times.setdefault(flow, []).append(packet.time)
             continue
         if packet.flags & SYN or packet.ack <= acknowledged.get(flow, 1):
             continue
@@ -188,7 +214,9 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
         if not is_prompt:
             before = None
             continue
-        if before is not None and packet.time > before[0] and through > before[1]:
+        # What was sent after the ACK before came did not queue behind what that acknowledges.
+        is_behind = before is not None and times[flow][covered - 1] < before[0]
+        if before is not None and is_behind and packet.time > before[0] and through > before[1]:
             yield _Dispersion((through - before[1]) * _BITS_A_BYTE, packet.time - before[0], packet.frame)
         before = (packet.time, through)
 
@@ -206,13 +234,13 @@ def _prompt_bytes(observed: Observed) -> dict[int, int]:
     return {number: wanted * observed.segment_bytes(number) for number in observed.flows}
 
 
-def _bands(pairs: list[_Dispersion]) -> list[list[_Dispersion]]:
+def _bands(pairs: list[_Dispersion], width: float = _BAND) -> list[list[_Dispersion]]:
     """From each quotient on, those that are of one rate with it."""
     ordered = sorted(pairs, key=lambda pair: pair.rate)
     bands = []
     stop = 0
     for start, pair in enumerate(ordered):
-        while stop < len(ordered) and ordered[stop].rate <= pair.rate * _BAND:
+        while stop < len(ordered) and ordered[stop].rate <= pair.rate * width:
             stop += 1
         bands.append(ordered[start:stop])
     return bands
@@ -228,6 +256,19 @@ def _fastest_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
     )
 
 
+def _heaviest_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
+    """The quotients of about the rate that most bytes have."""
+    return max(_bands(pairs, _NOISY_BAND), key=lambda band: sum(pair.bits for pair in band))
+
+
 def _most_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
-    """The quotients of the rate that most of them have; of the faster one, if two are as common."""
-    return max(_bands(pairs), key=lambda band: (len(band), band[0].rate))
+    """The quotients of the rate that most of them have; of the fastest of those that are about as common.
+
+    Windows make the same pace again and again, too, and it is a slower one.
+    """
+    bands = _bands(pairs)
+    most = max(map(len, bands))
+    common = [band for band in bands if len(band) >= most * _ABOUT_AS_COMMON]
+    # Of bands that overlap, the one with most.
+    fastest = max(band[0].rate for band in common)
+    return max((band for band in common if band[-1].rate >= fastest), key=len)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
@@ -10,54 +11,76 @@ from reference_sim.quantities import rate_text, time_text
 from reference_sim.scenario_writer import toml_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tcptrace_http.inference.figure import Figure, Value
     from tcptrace_http.inference.infer import Inference
 
-__all__ = ["as_json", "as_text", "as_toml"]
+__all__ = ["as_json", "as_text", "as_toml", "value_text"]
 
 #: Counts the JSON of ``infer``; it grows when a field changes its meaning.
 VERSION: Final = 1
 _MICROSECOND: Final = 1000
 _KILOBIT: Final = 1000
-_COLUMNS: Final = ("figure", "value", "range", "confidence", "frames", "how")
+_OBJECTS: Final = "objects["
+_WIDTH: Final = 80
+_INDENT: Final = "      "
 _FRAMES_SHOWN: Final = 3
 
 
-def as_text(inference: Inference) -> str:
-    """A table of what was seen, and a list of what is assumed."""
-    seen = [figure for figure in inference.figures if not figure.is_assumed]
-    rows = [_COLUMNS, *(_row(figure) for figure in seen)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS) - 1)]
-    lines = [_line(row, widths) for row in rows]
-    lines += ["", "assumed, for the capture does not show it:"]
-    lines += [
-        f"  {figure.name}: {_text(figure.value, figure.unit)} ({figure.reason})"
-        for figure in inference.assumptions
-    ]
+def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
+    """What was seen, each figure with its range, frames and method, and what is assumed."""
+    objects = [figure for figure in inference.figures if figure.name.startswith(_OBJECTS)]
+    shown = [figure for figure in inference.figures if figure not in objects]
+    seen = [figure for figure in shown if not figure.is_assumed]
+    taken = [figure for figure in shown if figure.is_assumed]
+    lines = ["Seen in the capture", *_entries(seen, width), *_of_objects(objects, width)]
+    lines += ["", "Assumed, for the capture does not show it", *_entries(taken, width)]
     return "\n".join(lines)
 
 
-def _line(row: tuple[str, ...], widths: list[int]) -> str:
-    cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
-    return "  ".join([*cells, row[-1]]).rstrip()
+def _entries(figures: Sequence[Figure], width: int) -> Iterator[str]:
+    """Two lines or more for each figure: what it is, and where from."""
+    name = max((len(figure.name) for figure in figures), default=0)
+    value = max((len(value_text(figure.value, figure.unit)) for figure in figures), default=0)
+    for figure in figures:
+        told = (
+            f"  {figure.name.ljust(name)}  {value_text(figure.value, figure.unit).ljust(value)}  {_range(figure)}"
+        )
+        yield told.rstrip()
+        yield from _wrapped(figure.reason if figure.is_assumed else _origin(figure), width)
 
 
-def _row(figure: Figure) -> tuple[str, ...]:
-    also = f"; as well {', '.join(figure.alternatives)}" if figure.alternatives else ""
-    return (
-        figure.name,
-        _text(figure.value, figure.unit),
-        _range(figure),
-        f"{figure.confidence:.2f}",
-        _frames(figure),
-        figure.how + also,
-    )
+def _wrapped(words: str, width: int) -> list[str]:
+    return textwrap.wrap(words, width, initial_indent=_INDENT, subsequent_indent=_INDENT)
+
+
+def _origin(figure: Figure) -> str:
+    """Method, confidence, frames and what it can be as well."""
+    parts = [figure.how, f"confidence {figure.confidence:.2f}"]
+    if figure.frames:
+        parts.append(f"{'frame' if len(figure.frames) == 1 else 'frames'} {_frames(figure)}")
+    if figure.alternatives:
+        parts.append(f"as well {', '.join(figure.alternatives)}")
+    return "; ".join(parts)
+
+
+def _of_objects(figures: Sequence[Figure], width: int) -> Iterator[str]:
+    """The server's time for the objects, in one entry."""
+    times = sorted(figure.value for figure in figures if isinstance(figure.value, int))
+    if not times:
+        return
+    longest, shortest = value_text(times[-1], "ns"), value_text(times[0], "ns")
+    yield f"  processing of {len(times)} objects  {value_text(times[len(times) // 2], 'ns')} (median)"
+    assumed = sum(figure.is_assumed for figure in figures)
+    told = f"{shortest} to {longest}; each with its frames in the scenario and in JSON"
+    yield from _wrapped(f"{told}; {assumed} of them assumed" if assumed else told, width)
 
 
 def _range(figure: Figure) -> str:
     if figure.low == figure.high:
         return ""
-    return f"{_text(figure.low, figure.unit)} to {_text(figure.high, figure.unit)}"
+    return f"{value_text(figure.low, figure.unit)} to {value_text(figure.high, figure.unit)}"
 
 
 def _frames(figure: Figure) -> str:
@@ -65,7 +88,7 @@ def _frames(figure: Figure) -> str:
     return f"{shown}, …" if len(figure.frames) > _FRAMES_SHOWN else shown
 
 
-def _text(value: Value | None, unit: str) -> str:
+def value_text(value: Value | None, unit: str) -> str:
     """The value as a reader wants it: times to the microsecond, rates to the kilobit."""
     if value is None:
         return "-"
@@ -103,19 +126,22 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
     found: dict[str, list[str]] = {
         "": [f"Inferred from {capture}: the confidence of each figure, and its frames, are with it."]
     }
-    page = scenario.browsers[0].visits[0].page.name
+    # Figures count the objects of all pages, pages their own.
+    pages = [visit.page for visit in scenario.browsers[0].visits]
+    parts = [f"{page.name}.objects[{number}]" for page in pages for number in range(len(page.objects))]
     for figure in inference.figures:
         part, _, _ = figure.name.partition(".")
         place = places.get(part)
         if place is not None:
             found.setdefault(place, []).append(_story(figure))
-        elif part.startswith("objects["):
-            found.setdefault(f"pages.{page}.{part}", []).append(_story(figure))
+        elif part.startswith(_OBJECTS):
+            number = int(part.removeprefix(_OBJECTS).removesuffix("]"))
+            found.setdefault(f"pages.{parts[number]}", []).append(_story(figure))
     return {place: "\n".join(lines) for place, lines in found.items()}
 
 
 def _story(figure: Figure) -> str:
-    what = f"{figure.name}: {_text(figure.value, figure.unit)}"
+    what = f"{figure.name}: {value_text(figure.value, figure.unit)}"
     if figure.is_assumed:
         return f"{what}; assumed: {figure.reason}"
     spread = f" ({_range(figure)})" if _range(figure) else ""

@@ -14,8 +14,10 @@ from reference_sim.plan import HttpVersion
 from reference_sim.strategies import STRATEGIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reference_sim.strategy import Strategy
-    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.observed import Exchange, Observed
 
 __all__ = ["STRATEGIES_SEEN", "Signs", "signs", "strategies_with"]
 
@@ -50,16 +52,20 @@ class Signs:
     is_pipelined: bool
     #: The last request asked the server to close.
     closes_with_last: bool
-    #: Requests on each connection, in the order of opening.
-    requests: tuple[int, ...]
+    #: Most requests of a visit on one connection, and most connections that a visit used.
+    requests: int
+    connections: int
     #: Most connections that were open, from the SYN to the last response, at one time.
     at_once: int
+    #: The server closed a connection that the client would have gone on with.
+    is_closed_by_server: bool
 
 
 def signs(observed: Observed) -> Signs:
     """What the exchanges and flows show directly."""
     exchanges = observed.exchanges
     counts = Counter(exchange.flow for exchange in exchanges)
+    of_visits = [Counter(exchange.flow for exchange in visit.exchanges) for visit in observed.visits]
     is_http11 = exchanges[0].version == HttpVersion.HTTP11
     return Signs(
         version=exchanges[0].version,
@@ -69,15 +75,21 @@ def signs(observed: Observed) -> Signs:
             for exchange in exchanges
         ),
         is_pipelined=any(exchange.is_pipelined for exchange in exchanges),
-        closes_with_last=exchanges[-1].asks_to_close,
-        requests=tuple(count for _, count in sorted(counts.items())),
+        closes_with_last=all(visit.exchanges[-1].asks_to_close for visit in observed.visits),
+        requests=max(max(each.values()) for each in of_visits),
+        connections=max(map(len, of_visits)),
         at_once=_at_once(observed),
+        is_closed_by_server=any(each.server_closes and not each.asks_to_close for each in exchanges),
     )
 
 
 def _at_once(observed: Observed) -> int:
+    return max(_at_once_in(visit.exchanges) for visit in observed.visits)
+
+
+def _at_once_in(exchanges: Iterable[Exchange]) -> int:
     spans: dict[int, tuple[int, int]] = {}
-    for exchange in observed.exchanges:
+    for exchange in exchanges:
         start, end = spans.get(exchange.flow, (exchange.start, exchange.response_end))
         spans[exchange.flow] = (min(start, exchange.start), max(end, exchange.response_end))
     return max(sum(start <= begin < end for start, end in spans.values()) for begin, _ in spans.values())
@@ -93,8 +105,10 @@ def _can_show(row: Strategy, shown: Signs) -> bool:
         return False
     if shown.is_pipelined and row.pipelining == 1:
         return False
-    if not shown.is_pipelined and row.pipelining > 1 and max(shown.requests) >= _REQUESTS:
+    if not shown.is_pipelined and row.pipelining > 1 and shown.requests >= _REQUESTS:
         return False
-    if row.connections is not None and row.persistent and len(shown.requests) > row.connections:
+    # What a server closes is opened again.
+    used = shown.at_once if shown.is_closed_by_server else shown.connections
+    if row.connections is not None and row.persistent and used > row.connections:
         return False
     return not row.persistent or row.closes_with_last == shown.closes_with_last

@@ -1,10 +1,12 @@
-"""The data packets of a retrieval as they passed a point, flow by flow, and how far two such lists are apart.
+"""The data packets of a session as they passed a point, flow by flow, and how far two such lists are apart.
 
+Times are those since the visit began in which they passed: what one visit is off, the next one need not be.
 Both a capture and a run of the simulator have one: an inferred scenario is as good as these are alike.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.simulation import simulate
@@ -12,11 +14,12 @@ from tcptrace_http.inference.observed import SYN
 
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
+    from reference_sim.simulation import Simulation
     from tcptrace_http.inference.observed import Observed
 
 __all__ = ["Timeline", "distance", "timeline_of_capture", "timeline_of_run"]
 
-#: Of each flow, by opening: time from the first packet of all, payload and whether the server sent it.
+#: Of each flow, by opening: time from the first packet of the visit, payload and whether the server sent it.
 Timeline = list[list[tuple[int, int, bool]]]
 # A packet that the other list does not have, or has with another length, counts as if it were off by this
 # part of the whole time.
@@ -26,10 +29,10 @@ _OTHER_CONNECTIONS: Final = 0.5
 
 
 def timeline_of_capture(observed: Observed) -> Timeline:
-    """The data packets of a captured retrieval."""
-    first = observed.packets[0].time
+    """The data packets of a captured session."""
+    starts = [observed.packets[0].time, *(visit.start for visit in observed.visits[1:])]
     flows = [
-        [(packet.time - first, packet.payload, packet.to_client) for packet in packets if packet.payload]
+        [(_since(starts, packet.time), packet.payload, packet.to_client) for packet in packets if packet.payload]
         for _, packets in sorted(observed.by_flow.items())
     ]
     return [flow for flow in flows if flow]
@@ -44,15 +47,28 @@ def timeline_of_run(scenario: Scenario) -> Timeline:
     rows = simulation.capture(simulation.taps[0]).packets.select(*columns).rows()
     port = scenario.servers[0].port
     flows: dict[int, list[tuple[int, int, bool]]] = {}
-    first = rows[0][0] if rows else 0
+    of_client = [time for time, source, *_ in rows if source != port]
+    # The truth of a run takes longer to read than the packets do.
+    is_one = len(scenario.browsers[0].visits) == 1
+    starts = (of_client[:1] or [0]) if is_one else _starts(simulation, of_client)
     for time, source, destination, payload, flags in rows:
         from_server = source == port
         client = destination if from_server else source
         if flags & SYN and not from_server:
             flows.setdefault(client, [])
         if payload:
-            flows.setdefault(client, []).append((time - first, payload, from_server))
+            flows.setdefault(client, []).append((_since(starts, time), payload, from_server))
     return [flow for flow in flows.values() if flow]
+
+
+def _starts(simulation: Simulation, of_client: list[int]) -> list[int]:
+    """When the first packet of each visit passed; ``of_client``: when any of the client's did."""
+    begun = simulation.truth.retrievals["start"].to_physical().to_list()
+    return [of_client[min(bisect_left(of_client, start), len(of_client) - 1)] for start in begun] or [0]
+
+
+def _since(starts: list[int], time: int) -> int:
+    return time - starts[max(bisect_right(starts, time) - 1, 0)]
 
 
 def distance(one: Timeline, other: Timeline, elapsed: int) -> float:

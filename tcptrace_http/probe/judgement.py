@@ -25,7 +25,7 @@ from tcptrace_http.remedies import settings_for
 from tcptrace_http.report.quantity import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.check import Policy
@@ -121,7 +121,7 @@ def _by_capture(
     ours = policy.only(ignored=_OWN_DOING.union(_BETTER_BY_SOCKETS))
     report = check([analysis], policy=ours, fail_on=fail_on, counts=repeated.counts)
     stalls = sum(count for (detector, _), count in repeated.found.items() if detector in _BEHIND_DELAYED_ACKS)
-    judged = _with_habits(report.outcomes, session, policy)
+    judged = with_habits(report.outcomes, _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL))
     return replace(
         report,
         outcomes=[
@@ -137,13 +137,11 @@ def _by_capture(
     )
 
 
-def _with_habits(outcomes: Sequence[Outcome], session: Session, policy: Policy) -> list[Outcome]:
-    """With the sockets' judgement where it is the only one that can convict."""
-    habitual = {each.name: each for each in _habit_outcomes(session, policy, _WHERE_PACKETS_FAIL)}
+def with_habits(outcomes: Iterable[Outcome], habitual: Iterable[Outcome]) -> list[Outcome]:
+    """The rules' outcomes by packets, and where these show nothing, by the habits that the sockets show."""
+    by_name = {each.name: each for each in habitual}
     return [
-        habitual[each.name]
-        if each.status is Status.PASSED and each.subject is Subject.RULE and each.name in habitual
-        else each
+        by_name.get(each.name, each) if each.subject is Subject.RULE and each.status is Status.PASSED else each
         for each in outcomes
     ]
 

@@ -6,7 +6,9 @@ import pytest
 from captures import MILLISECOND, pcap, stalled_exchange
 
 from tcptrace_http import analyze
-from tcptrace_http.check import CheckReport, Level, Status, Verdict, check, parse_policy
+from tcptrace_http.analysis import in_parts
+from tcptrace_http.capture import batches
+from tcptrace_http.check import CheckReport, Level, Status, Verdict, check, gathered, parse_policy
 from tcptrace_http.check.metrics import METRICS
 
 from .conftest import of_many
@@ -159,38 +161,43 @@ CLEAN = {
 
 @pytest.mark.parametrize(("metric", "expected"), CLEAN.items())
 def test_metric_is_what_the_capture_was_made_of(folder, metric, expected):
-    found = METRICS[metric].values(analyze(folder / "clean.pcap")).collect()["value"].to_list()
+    found = values_of(metric, analyze(folder / "clean.pcap"))["value"].to_list()
     assert found == pytest.approx(
         [expected] * (1 if metric in {*("connect", "requests_per_connection"), "retransmission_rate"} else 3)
     )
 
 
 def test_elapsed_has_the_handshake_and_the_last_ack(folder):
-    found = METRICS["elapsed"].values(analyze(folder / "clean.pcap")).collect()["value"].to_list()
+    found = values_of("elapsed", analyze(folder / "clean.pcap"))["value"].to_list()
     # SYN to request 2.01 ms, request to response 1 ms, the response 64 us, its last ACK 20 us.
     assert found == [2.01e6 + 1e6 + 84e3, 1e6 + 84e3, 1e6 + 84e3]
 
 
 def test_stall_metrics_are_what_the_capture_was_made_of(folder):
     analysis = analyze(folder / "stalled.pcap")
-    (stalled,) = METRICS["stall_time"].values(analysis).collect()["value"]
+    (stalled,) = values_of("stall_time", analysis)["value"]
     # From the head until what its ACK released: 180 ms, and 1 ms until it came.
     assert 180e6 <= stalled <= 181e6 + 1e6
-    (share,) = METRICS["stall_share"].values(analysis).collect()["value"]
-    (elapsed,) = METRICS["elapsed"].values(analysis).collect()["value"]
+    (share,) = values_of("stall_share", analysis)["value"]
+    (elapsed,) = values_of("elapsed", analysis)["value"]
     assert share == pytest.approx(stalled / elapsed, rel=0.01)
 
 
 def test_page_time_is_that_of_the_retrieval(sample_traces):
     analysis = analyze(sample_traces / "heidemann_1996_figure2.pcap")
-    (found,) = METRICS["page_time"].values(analysis).collect()["value"]
+    (found,) = values_of("page_time", analysis)["value"]
     # README: 191.9 ms of 1 transaction.
     assert found == pytest.approx(191.9e6, abs=0.1e6)
 
 
+def values_of(name, analysis):
+    metric = METRICS[name]
+    return metric.values(getattr(analysis, metric.table).lazy()).collect()
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_every_metric_has_flow_transaction_and_value(folder, metric):
-    frame = METRICS[metric].values(analyze(folder / "stalled.pcap")).collect()
+    frame = values_of(metric, analyze(folder / "stalled.pcap"))
     assert frame.columns == ["flow", "transaction", "value"]
     assert frame.height >= 1
 
@@ -266,3 +273,25 @@ def test_flaw_that_spoils_a_rule_is_inconclusive_up_to_a_share(tmp_path):
     assert any("could not be judged" in one.message for one in strict.outcomes)
     lenient = check([analyze(path)], policy=parse_policy(f'max-inconclusive = "100%"\n{policy}'))
     assert lenient.verdict is Verdict.PASSED
+
+
+POLICY_OF_ALL = """
+extends = "strict"
+[thresholds]
+page_time = ["p(95)<1ms"]
+stall_share = ["max<1%"]
+requests_per_connection = ["avg<1"]
+[[match]]
+path = "/**"
+[match.thresholds]
+ttfb = ["max<1us"]
+connect = ["max<1us"]
+"""
+
+
+@pytest.mark.parametrize("name", ["bsd_phttp_orig", "python_httpserver_lan", "objects_nginx_curl", "ssr_cubic_on"])
+def test_capture_that_is_judged_in_parts_gets_the_verdict_of_the_whole(sample_traces, name):
+    policy = parse_policy(POLICY_OF_ALL)
+    path = sample_traces / f"{name}.pcap"
+    parts = in_parts(batches(path, rows_in_a_batch=1))
+    assert check([gathered(parts, policy)], policy=policy) == check([analyze(path)], policy=policy)

@@ -41,7 +41,7 @@ def cli(capfdbinary: pytest.CaptureFixture[bytes]) -> Callable[..., Result]:
 def run_process(*arguments: str | Path, stdin: bytes = b"", **environment: str) -> Result:
     """Run the command line in a process of its own."""
     finished = subprocess.run(
-        [sys.executable, "-c", "from tcptrace_http.cli.main import main; main()", *map(str, arguments)],
+        [sys.executable, "-m", "tcptrace_http", *map(str, arguments)],
         input=stdin,
         capture_output=True,
         check=False,

@@ -34,6 +34,13 @@ def test_the_figures_are_told_as_text_and_as_json(cli, page):
     assert {"path.rtt", "path.rate", "server.initial_window", "browser.strategy"} <= set(names)
 
 
+def test_a_session_is_told_with_all_its_visits(cli, sample_traces):
+    capture = sample_traces / "lan_hdrsep_small.pcap"
+    scenario = cli("infer", capture, "--session", "-o", "-").out.decode()
+    assert scenario.count("[pages.inferred") == 20
+    assert b"client.ack_timer" in cli("infer", capture, "--session").out
+
+
 def test_a_capture_without_a_page_is_an_error_in_a_line(cli, page):
     # A file with its header alone has no packet.
     page.write_bytes(page.read_bytes()[:24])

@@ -12,7 +12,7 @@ from captures import clean_exchange, pcap
 import tcptrace_http
 from tcptrace_http.cli.main import run
 
-COMMAND = [sys.executable, "-c", "from tcptrace_http.cli.main import main; main()"]
+COMMAND = [sys.executable, "-m", "tcptrace_http"]
 
 
 def test_version_and_help_are_there(cli):

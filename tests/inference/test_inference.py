@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from statistics import median
 
 import pytest
 
@@ -12,10 +13,22 @@ from reference_sim.topology import DataSegments
 from reference_sim.workloads import retrieval
 from tcptrace_http.inference.report import as_json, as_text, as_toml
 from tests.inference.scenarios import random_scenario
-from tests.inference.validation import PAGE_WITHIN, inference_of, outcomes, page_time, worst
+from tests.inference.validation import (
+    JUDGED,
+    PAGE_WITHIN,
+    RATE_WITHIN,
+    RTT_WITHIN,
+    inference_of,
+    outcomes,
+    page_time,
+    worst,
+)
 
 EVERYDAY = range(2)
-THOROUGH = range(1000, 1060)
+THOROUGH = range(1000, 1500)
+#: Part of the captures of which a quantity may be told wrong: knife edges, and losses that nothing tells apart.
+MISTAKEN = 0.03
+JOBS = 2
 
 
 @pytest.fixture(scope="module")
@@ -30,10 +43,23 @@ def test_scenarios_are_found_again_from_the_captures_of_both_ends():
 
 
 @pytest.mark.slow
-def test_nearly_all_random_scenarios_are_found_again():
-    found = list(outcomes(THOROUGH))
-    assert len(worst(found)) <= 0.05 * len(found)
-    assert sorted(each.page_off for each in found)[len(found) // 2] <= PAGE_WITHIN
+def test_what_is_told_of_500_random_scenarios_is_right_and_the_rest_is_said_to_be_assumed():
+    found = list(outcomes(THOROUGH, jobs=JOBS))
+    assert len(found) == 2 * len(THOROUGH)
+    # Within 2 % and 10 %: what is asked for of each quantity where it is told.
+    for offs, bound in (
+        ([each.rtt_off for each in found], RTT_WITHIN),
+        ([each.rate_off for each in found], RATE_WITHIN),
+    ):
+        told = [off for off in offs if off is not None]
+        assert len(told) >= 0.7 * len(found)
+        assert sum(off > bound for off in told) <= MISTAKEN * len(found)
+    for name in JUDGED:
+        assert sum(each.words[name] == "wrong" for each in found) <= MISTAKEN * len(found), name
+    lossy = [each.page_off for each in found if each.is_lossy]
+    assert median(each.page_off for each in found) <= PAGE_WITHIN
+    assert median(lossy) <= PAGE_WITHIN
+    assert sum(each.page_off <= PAGE_WITHIN for each in found) >= 0.9 * len(found)
 
 
 def test_the_file_of_an_inferred_scenario_loads_and_runs_the_same(inference):
@@ -46,11 +72,14 @@ def test_the_file_says_of_each_figure_where_it_is_from(inference):
     assert all(f"# {figure.name}: " in text for figure in inference.figures)
 
 
-def test_the_table_lists_every_figure_and_marks_assumptions(inference):
-    seen, assumed = as_text(inference).split("assumed, for the capture does not show it:")
-    assert inference.assumptions
-    assert all(figure.name in assumed for figure in inference.assumptions)
-    assert all(figure.name in seen for figure in inference.figures if not figure.is_assumed)
+def test_the_text_lists_every_figure_and_marks_assumptions_in_lines_of_a_terminal(inference):
+    text = as_text(inference, width=80)
+    seen, assumed = text.split("Assumed, for the capture does not show it")
+    shown = [figure for figure in inference.figures if not figure.name.startswith("objects[")]
+    assert any(figure.is_assumed for figure in shown)
+    assert all(f"  {figure.name} " in (assumed if figure.is_assumed else seen) for figure in shown)
+    assert f"processing of {len(inference.figures) - len(shown)} objects" in seen
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_figures_that_were_seen_have_frames_and_a_method(inference):
@@ -92,8 +121,9 @@ def test_a_head_that_is_written_alone_shows_how_nagle_held_what_came_behind(stra
 
 
 def test_packets_that_are_lost_are_counted_and_those_sent_in_vain_are_not():
-    base = random_scenario(0)
-    back = base.network.links[1].title
+    plain = random_scenario(0)
+    back = plain.network.links[1].title
+    base = replace(plain, network=plain.network.with_link(back, loss=()))
     lossy = replace(base, network=base.network.with_link(back, loss=(DataSegments(segments=(1,)),)))
     assert inference_of(simulate(base), "client").figure("path.loss").value == 0
     assert inference_of(simulate(lossy), "client").figure("path.loss").value > 0

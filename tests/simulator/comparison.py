@@ -152,9 +152,13 @@ class Run:
             waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
         findings: dict[Key, _Waits] = defaultdict(list)
         lossy = self.analysis.findings.drop_nulls(["transaction", "start"]).filter(pl.col("lost") > pl.duration())
-        columns = ("flow", "transaction", "detector", "start", "lost")
-        for flow, index, name, start, lost in lossy.with_columns(times, spans).select(columns).iter_rows():
-            findings[*flows[flow], index].append((name, start, start + lost))
+        frames = self.analysis.packets.select(last_frame="frame", last="time").with_columns(times)
+        lossy = lossy.with_columns(times, spans).join(frames, on="last_frame", how="left", maintain_order="left")
+        columns = ("flow", "transaction", "detector", "start", "lost", "last")
+        for flow, index, name, start, lost, last in lossy.select(columns).iter_rows():
+            # What a restart cost is spread over its round trips, up to the last frame that it names.
+            end = max(start + lost, last) if name == "slow-start-restart" else start + lost
+            findings[*flows[flow], index].append((name, start, end))
         return Told(rows, waits, findings)
 
 

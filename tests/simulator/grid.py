@@ -40,7 +40,7 @@ METRICS: Final = ("rate", "utilisation", "drops")
 SPREAD: Final = 3.0
 #: Relative for the rate, points for the others.
 FLOORS: Final = {"rate": 0.02, "utilisation": 0.5, "drops": 0.2}
-SEEDS: Final = 5
+SEEDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)

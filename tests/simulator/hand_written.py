@@ -44,8 +44,10 @@ def ns(ms: str | float) -> int:
     return round(float(ms) * 1e6)
 
 
-def scenario(*, one_way_ms: float, rate_bps: int | None = None, sharing: str = "none") -> dict[str, Any]:
-    """Two hosts, a link each way of which the server's has a rate; as much as the truth reads of it."""
+def scenario(
+    *, one_way_ms: float, rate_bps: int | None = None, up_bps: int | None = None, sharing: str = "none"
+) -> dict[str, Any]:
+    """Two hosts, a link each way, of which each may have a rate; as much as the truth reads of it."""
     stack = {
         "mss": MSS,
         "mss_option": True,
@@ -58,7 +60,7 @@ def scenario(*, one_way_ms: float, rate_bps: int | None = None, sharing: str = "
         "epoch_ns": 0,
         "framing_bytes": 0,
         "links": [
-            {"rate_bps": None, "delay_ns": ns(one_way_ms)},
+            {"rate_bps": up_bps, "delay_ns": ns(one_way_ms)},
             {"rate_bps": rate_bps, "delay_ns": ns(one_way_ms)},
         ],
         "stacks": [stack],

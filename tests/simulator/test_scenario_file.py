@@ -58,7 +58,7 @@ forever = true
 node = "c2"
 stack = "sunos-4.1.3"
 origin = "web"
-visits = [{ page = "kruse-lerc", plan = "http10-serial" }, { page = "home", plan = "two" }]
+visits = [{ page = "kruse-lerc", plan = "http10-serial" }, { page = "home", plan = "two", think = "3 s" }]
 """
 
 TWO_HOSTS = """
@@ -88,6 +88,7 @@ def test_a_file_means_what_it_says():
     assert office.browsers[0].think == Uniform(low=10**9, high=2 * 10**9)
     assert office.servers[0].writes.chunk_bytes == 4096
     assert [visit.page.name for visit in office.browsers[1].visits] == ["kruse-lerc", "home"]
+    assert [visit.think for visit in office.browsers[1].visits] == [None, 3 * 10**9]
 
 
 def test_a_network_of_ones_own_runs():

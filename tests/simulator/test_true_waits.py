@@ -15,8 +15,8 @@ OPENED = """
 """
 
 
-def waits(lines, *transactions, one_way_ms=25.0, rate_bps=None, at="client"):
-    document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps)
+def waits(lines, *transactions, one_way_ms=25.0, rate_bps=None, up_bps=None, at="client"):
+    document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps)
     return waits_of(true_waits(tables(OPENED + lines, transactions), document, at=at))
 
 
@@ -24,6 +24,22 @@ def stalls(lines, *transactions, one_way_ms=25.0):
     document = scenario(one_way_ms=one_way_ms)
     found = true_transactions(tables(OPENED + lines, transactions), document)
     return [(it.index, stall.name, stall.lost_ns / 1e6) for it in found for stall in it.stalls]
+
+
+def test_a_requests_last_segment_stands_behind_its_first_in_the_pace_of_the_link_and_in_no_queue():
+    lines = """
+        S 75>107 1+1000 ack 101 new
+        C 200>235 101+1460 ack 1001 new
+        C 200>236 1561+100 ack 1001 new
+        S 236>268 1001+1000 ack 1661 new
+    """
+    first = transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75)
+    second = transaction(1, request=(101, 1560), response=(1001, 1000), received_ms=236, written_ms=236)
+    # 150 bytes a millisecond: segments of 1500, 140 and 1040 bytes, and the least of 40.
+    assert waits(lines, first, second, rate_bps=1_200_000, up_bps=1_200_000)[-2:] == [
+        "1 network.queueing 0.133334",
+        "1 send_limited.bottleneck 17.3333",
+    ]
 
 
 @pytest.mark.parametrize("at", ["client", "server"])

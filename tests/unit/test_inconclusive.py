@@ -31,7 +31,8 @@ def found(*flows: int | None) -> pl.LazyFrame:
 
 def findings(flawed: pl.DataFrame) -> pl.DataFrame:
     transactions = pl.DataFrame(schema=schema.polars_schema(schema.TABLES["transactions"]))
-    return as_findings(NEEDY, {"flaws": flawed, "transactions": transactions}).collect()
+    tables = {"flaws": flawed, "transactions": transactions}
+    return as_findings(NEEDY, NEEDY.find(tables).collect(), tables).collect()
 
 
 def test_flow_that_lacks_what_a_detector_needs_and_has_no_finding_counts():

@@ -1,16 +1,15 @@
-"""The frame of every page, and the parts that several of them have."""
+"""What every page of a reproduction ends with, and the parts that several of them have."""
 
 from __future__ import annotations
 
-from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.reproduction.report.tables import counts
 from reference_sim.reproduction.report.words import SIGNS
 from reference_sim.reproduction.verdict import Verdict
 from tcptrace_http._version import __version__
+from tcptrace_http.html_page import html_page, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,30 +23,14 @@ _CLASSES: Final = {
     Verdict.REPRODUCED_IN_SHAPE: "shape",
     Verdict.NOT_REPRODUCED: "apart",
 }
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-<footer><p>{footer}</p></footer>
-</body>
-</html>
-"""
 
 
 def document(title: str, body: str, effort: Effort) -> str:
     """A whole page; ``body`` is HTML."""
     runs = "fewer and shorter runs (--quick)" if effort.quick else "full runs"
     footer = f"tcptrace-http {__version__}; {runs}; repetitions of what is random: {effort.seeds}"
-    return _PAGE.format(title=escape(title), style=_style(), body=body, footer=escape(footer))
+    framed = f"{body}\n<footer><p>{escape(footer)}</p></footer>"
+    return html_page(title, framed, style=style_of(__package__ or ""))
 
 
 def badge(verdict: Verdict) -> str:
@@ -68,8 +51,3 @@ def score(verdicts: Sequence[Verdict]) -> str:
         if count
     )
     return f'<ul class="score">{parts}</ul><div class="bar" aria-hidden="true">{bar}</div>'
-
-
-@cache
-def _style() -> str:
-    return files(__package__ or "").joinpath("style.css").read_text(encoding="utf-8")

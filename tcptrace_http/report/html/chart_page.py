@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from html import escape
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.html_page import html_page, script_json
 from tcptrace_http.report.html.drawings import library
 
 if TYPE_CHECKING:
@@ -13,23 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["chart_page"]
 
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-</head>
-<body>
-<div id="vis"></div>
-<script>{library}</script>
-<script>
-const actions = {{ export: true, source: false, editor: false }};
+#: Always light: what is saved is for documents.
+_STYLE: Final = ":root { color-scheme: light; --ground: #fff; }\n"
+_SCRIPT: Final = """const actions = {{ export: true, source: false, editor: false }};
 vegaEmbed("#vis", {chart}, {{ renderer: "svg", actions }});
-</script>
-</body>
-</html>
 """
 
 
@@ -39,6 +25,6 @@ def chart_page(chart: alt.LayerChart) -> str:
     :raises MissingExtra: what draws charts is not installed.
     """
     specification = chart.to_dict()
-    # JSON that stays inside its script element.
-    text = json.dumps(specification, separators=(",", ":")).replace("<", "\\u003c")
-    return _PAGE.format(title=escape(specification["title"]["text"]), library=library(), chart=text)
+    scripts = (library(), _SCRIPT.format(chart=script_json(specification)))
+    title = specification["title"]["text"]
+    return html_page(title, '<div id="vis"></div>', style=_STYLE, scripts=scripts)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from html import escape
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from tcptrace_http.report.html import drawings, rows
+from tcptrace_http.report.html.interactive import chart_section, interactive_page, table_section
 from tcptrace_http.report.quantity import duration
 from tcptrace_http.report.verdict import verdict
 
@@ -19,27 +17,6 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
 
 __all__ = ["page", "write"]
-
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-<script>{vega}</script>
-<script>const CHARTS = {charts};
-const TABLES = {tables};
-{script}</script>
-</body>
-</html>
-"""
 
 
 def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
@@ -58,15 +35,9 @@ def page(analysis: Analysis) -> str:
     """
     charts = drawings.drawn(analysis)
     tables = rows.tables(analysis)
-    return _PAGE.format(
-        title=escape(f"{analysis.capture.path}: where the time went"),
-        style=_text("style.css"),
-        body="\n".join(_body(analysis, charts, tables)),
-        vega=drawings.library() if charts else "",
-        charts=_json(charts),
-        tables=_json(tables),
-        script=_text("report.js"),
-    )
+    title = f"{analysis.capture.path}: where the time went"
+    body = "\n".join(_body(analysis, charts, tables))
+    return interactive_page(title, body, charts=charts, tables=tables)
 
 
 def _body(analysis: Analysis, charts: dict[str, Any], tables: dict[str, Any]) -> Iterator[str]:
@@ -78,10 +49,9 @@ def _body(analysis: Analysis, charts: dict[str, Any], tables: dict[str, Any]) ->
     yield from _pathologies(analysis)
     for name, title in drawings.TITLES.items():
         if name in charts:
-            yield f'<section id="chart-{name}"><h2>{escape(title)}</h2>'
-            yield f'<div class="chart" data-chart="{name}"></div></section>'
+            yield chart_section(name, title)
     for name, table in tables.items():
-        yield _table(name, table)
+        yield table_section(name, table)
     yield _quality(analysis)
     yield "</main>"
 
@@ -108,17 +78,6 @@ def _pathologies(analysis: Analysis) -> Iterator[str]:
     yield "</section>"
 
 
-def _table(name: str, table: dict[str, Any]) -> str:
-    count = len(table["rows"])
-    return (
-        f'<section id="{name}"><h2>{escape(table["title"])} <small>{count:,}</small></h2>'
-        '<input type="search" placeholder="Filter: words, or flow=3"'
-        f' aria-label="Filter {escape(table["title"])}">'
-        f'<div class="scroll"><table data-table="{name}"><thead></thead><tbody></tbody></table></div>'
-        '<p class="quiet" data-shown></p></section>'
-    )
-
-
 def _quality(analysis: Analysis) -> str:
     """What the capture lacks, and what could therefore not be judged."""
     capture = analysis.capture
@@ -134,13 +93,3 @@ def _quality(analysis: Analysis) -> str:
     lines += [f"anomaly {kind}: {count:,} times." for kind, count in kinds.iter_rows()]
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f'<section id="quality"><h2>Quality of the capture</h2><ul>{items}</ul></section>'
-
-
-def _json(value: object) -> str:
-    """JSON that stays inside its script element."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
-
-
-@cache
-def _text(name: str) -> str:
-    return files("tcptrace_http.report.html").joinpath(name).read_text(encoding="utf-8")

@@ -27,14 +27,15 @@ for (const place of document.querySelectorAll("[data-chart]")) {
   vegaEmbed(place, fitted(CHARTS[place.dataset.chart], place.clientWidth), options).then(({ view }) => {
     // What is clicked in a chart is what the tables show.
     view.addEventListener("click", (event, item) => {
-      const { flow, transaction } = item?.datum ?? {};
-      if (flow === undefined || transaction === undefined) return;
-      for (const name of ["transactions", "findings"]) {
+      const datum = item?.datum ?? {};
+      const selected = Object.entries(TABLES).filter(([, { selected_by: columns }]) =>
+        columns.length > 0 && columns.every((column) => datum[column] !== undefined));
+      for (const [name, { selected_by: columns }] of selected) {
         const search = document.querySelector(`#${name} input`);
-        search.value = `flow=${flow} transaction=${transaction}`;
+        search.value = columns.map((column) => `${column}=${datum[column]}`).join(" ");
         search.dispatchEvent(new Event("input"));
       }
-      document.querySelector("#transactions").scrollIntoView();
+      if (selected.length > 0) document.querySelector(`#${selected[0][0]}`).scrollIntoView();
     });
   });
 }
@@ -102,7 +103,7 @@ for (const element of document.querySelectorAll("[data-table]")) {
       for (const value of row) {
         const cell = line.insertCell();
         cell.textContent = typeof value === "number" ? numbers.format(value) : value ?? "";
-        if (typeof value === "number") cell.className = "number";
+        if (typeof value === "number") cell.className = "n";
         if (String(value).length > LONG) cell.className = "long";
       }
       return line;

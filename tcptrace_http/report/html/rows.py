@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tcptrace_http.remedies import settings_for
+from tcptrace_http.report.html.interactive import table_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -61,15 +62,12 @@ def _kind(row: dict[str, Any]) -> Kind:
 
 def tables(analysis: Analysis) -> dict[str, Any]:
     """By name: title, columns (name, unit) and rows of plain values."""
+    key = ("flow", "transaction")
     return {
-        "transactions": _table("Transactions", _transactions(analysis)),
-        "findings": _table("Findings", _findings(analysis)),
-        "connections": _table("Connections", _flows(analysis)),
+        "transactions": table_of("Transactions", _transactions(analysis), selected_by=key),
+        "findings": table_of("Findings", _findings(analysis), selected_by=key),
+        "connections": table_of("Connections", _flows(analysis)),
     }
-
-
-def _table(title: str, frame: pl.DataFrame) -> dict[str, Any]:
-    return {"title": title, "columns": frame.columns, "rows": frame.rows()}
 
 
 def _milliseconds(expression: pl.Expr) -> pl.Expr:

@@ -189,6 +189,9 @@ pub enum Nagle {
     /// While anything is unacknowledged (RFC 896; with BSD's half-of-the-peer's-window rule of
     /// RFC 1122, section 4.2.3.4).
     Bsd,
+    /// While anything is unacknowledged, the segment before it of the same write too (lwIP's
+    /// `tcp_do_output_nagle`).
+    Strict,
     /// While a segment below the MSS is unacknowledged (draft-minshall-nagle-01; Linux).
     Minshall,
 }

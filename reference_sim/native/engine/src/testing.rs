@@ -71,7 +71,7 @@ pub fn document() -> Value {
         }],
         "browsers": [{
             "node": 0, "stack": 0, "origin": {"kind": "server", "index": 0}, "start_ns": 0,
-            "visits": [{"page": 0, "plan": 0}], "forever": false,
+            "visits": [{"page": 0, "plan": 0, "think_ns": null}], "forever": false,
             "think": {"kind": "constant", "value": 1_000_000_000}, "thinks_before_fetches": false,
             "parse_ns": 0, "waits_for_close_ns": null, "min_request_bytes": 0,
             "http_version": "HTTP/1.1", "reading": null,

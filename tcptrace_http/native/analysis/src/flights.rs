@@ -22,6 +22,8 @@ const RELEASE_MAX_NS: i64 = 10_000_000;
 const RTT_MIN_NS: i64 = 2_000_000;
 /// Flights of a response that are recorded; by then slow start has long ended.
 const FLIGHTS_MAX: usize = 64;
+/// ACKs of a flight that are remembered: those of its first segments let the next one begin.
+const ACKS_MAX: usize = 64;
 /// Idle periods of responses that are not complete: a server that writes piece by piece is idle before each.
 const IDLES_MAX: usize = 64;
 
@@ -34,7 +36,14 @@ struct Flight {
     start_ns: i64,
     end_ns: i64,
     bytes: u64,
+    /// Payload of its first and of its last segment.
+    first_bytes: u32,
+    last_bytes: u32,
     ends_full: bool,
+    /// By how much it missed when an ACK would have let it go.
+    off_ack_ns: u64,
+    /// Most that was not acknowledged.
+    outstanding_bytes: u64,
     /// Segments in its first round trip: more are clocked by ACKs, and no window.
     window_segments: u32,
     /// Something was sent again meanwhile: it shows a window that is no more.
@@ -83,12 +92,29 @@ pub struct FlightData {
     pub server_rtt_ns: Option<i64>,
     /// How long the slowest link before the observation point takes for it, as far as that is known.
     pub takes_ns: i64,
+    /// Payload up to it that is not acknowledged.
+    pub outstanding_bytes: u64,
+    /// Its sender's connections to this client share their window, as far as that is known.
+    pub shares_window: bool,
 }
 
 impl FlightData {
     /// Whether the last segment of it, before offload merged them, is a full one.
     fn ends_full(&self) -> bool {
         self.bytes.checked_rem(self.segment_bytes) == Some(0)
+    }
+
+    /// Payload of the first segment of it.
+    fn first_bytes(&self) -> u32 {
+        self.bytes.min(self.segment_bytes.max(1))
+    }
+
+    /// ... and of the last one.
+    fn last_bytes(&self) -> u32 {
+        match self.bytes.checked_rem(self.segment_bytes) {
+            Some(0) | None => self.first_bytes(),
+            Some(rest) => rest,
+        }
     }
 }
 
@@ -107,10 +133,13 @@ pub struct FlightTracker {
     largest_window: u32,
     segment_bytes: u32,
     retransmissions: u32,
+    shares_window: bool,
     /// In the order of their offsets.
     after_idle: Vec<AfterIdle>,
     /// When the client last acknowledged something new.
     acknowledged_ns: Option<i64>,
+    /// All its ACKs since the present flight began, as far as they matter.
+    acks_of_flight: Vec<i64>,
     /// Where the last complete response ended.
     response_end: u64,
 }
@@ -149,13 +178,14 @@ impl FlightTracker {
     /// The server sent new data.
     pub fn server_data(&mut self, data: FlightData) {
         self.segment_bytes = data.segment_bytes;
+        self.shares_window |= data.shares_window;
         let least = self.least_window_segments.get_or_insert(u32::MAX);
         *least = (*least).min(data.receive_window_segments);
         let Some(current) = self.current.as_mut() else {
             if data.begins_whole && data.offset == 0 {
                 self.begin_after(0, data);
             }
-            self.current = Some(Flight::opened_by(data));
+            self.current = Some(self.opened_by(data));
             return;
         };
         let gap = data.time_ns.saturating_sub(current.end_ns);
@@ -166,21 +196,37 @@ impl FlightTracker {
             if gap >= IDLE_MIN_NS && !self.was_held(data) {
                 self.begin_after(gap, data);
             }
-            self.current = Some(Flight::opened_by(data));
+            self.current = Some(self.opened_by(data));
+            self.acks_of_flight.clear();
         }
         if let Some(after_idle) = self.after_idle.last_mut() {
             after_idle.go_on(data);
         }
     }
 
-    /// Whether data inside a response came as soon as an ACK could release it: its sender was not idle, the ACK
-    /// was delayed.
+    /// Whether data inside a response came as soon as an ACK could release it, on a slow link after its time there:
+    /// its sender was not idle, the ACK was delayed, or the path is that long.
     fn was_held(&self, data: FlightData) -> bool {
         let (Some(acked_ns), Some(path_ns)) = (self.acknowledged_ns, data.server_rtt_ns) else {
             return false;
         };
         let since_ack = data.time_ns.saturating_sub(acked_ns);
-        data.offset > self.response_end && since_ack <= path_ns.saturating_add(RELEASE_MAX_NS)
+        let released_ns = path_ns
+            .saturating_add(data.takes_ns)
+            .saturating_add(RELEASE_MAX_NS);
+        data.offset > self.response_end && since_ack <= released_ns
+    }
+
+    fn opened_by(&self, data: FlightData) -> Flight {
+        let let_go_ns = |acked_ns: &i64| {
+            let path_ns = data.server_rtt_ns.unwrap_or(0);
+            acked_ns
+                .saturating_add(path_ns)
+                .saturating_add(data.takes_ns)
+        };
+        let off = |acked_ns: &i64| data.time_ns.abs_diff(let_go_ns(acked_ns));
+        let off_ack_ns = self.acks_of_flight.iter().map(off).min();
+        Flight::opened_by(data, off_ack_ns.unwrap_or(u64::MAX))
     }
 
     fn begin_after(&mut self, idle_ns: i64, data: FlightData) {
@@ -203,6 +249,9 @@ impl FlightTracker {
     /// The client acknowledged so many new bytes at once.
     pub fn acknowledged(&mut self, bytes: u64, segment_bytes: u32, time_ns: i64) {
         self.acknowledged_ns = Some(time_ns);
+        if self.acks_of_flight.len() < ACKS_MAX {
+            self.acks_of_flight.push(time_ns);
+        }
         self.acks = self.acks.saturating_add(1);
         if bytes > u64::from(segment_bytes).saturating_mul(ACKED_SEGMENTS_USUAL) {
             self.stretch_acks = self.stretch_acks.saturating_add(1);
@@ -215,7 +264,8 @@ impl FlightTracker {
     pub fn held_bytes(&self) -> u64 {
         let flights = self.flights.len().saturating_mul(size_of::<Flight>());
         let idles = self.after_idle.len().saturating_mul(size_of::<AfterIdle>());
-        flights.saturating_add(idles) as u64
+        let acks = self.acks_of_flight.len().saturating_mul(size_of::<i64>());
+        flights.saturating_add(idles).saturating_add(acks) as u64
     }
 
     /// A response is complete: it becomes a row if it begins the flow or came after an idle period, or in
@@ -265,6 +315,7 @@ impl FlightTracker {
     pub fn release(&mut self) {
         self.flights = Vec::new();
         self.after_idle = Vec::new();
+        self.acks_of_flight = Vec::new();
     }
 
     fn end_flight(&mut self) {
@@ -308,7 +359,12 @@ impl FlightTracker {
             begins_flow: after_idle.is_some_and(|after| after.begins_flow),
             first_flight_bytes: flights.first().map_or(0, |flight| flight.bytes),
             first_flight_ends_full: flights.first().is_some_and(|flight| flight.ends_full),
+            flight_first_bytes: flights.iter().map(|flight| flight.first_bytes).collect(),
+            flight_last_bytes: flights.iter().map(|flight| flight.last_bytes).collect(),
+            flight_off_ack_ns: flights.iter().map(|flight| flight.off_ack_ns).collect(),
             first_flight_resent: after_idle.map_or(0, |after| after.first_flight_resent),
+            flight_outstanding_bytes: flights.iter().map(|it| it.outstanding_bytes).collect(),
+            shares_window: self.shares_window,
             segment_bytes: self.segment_bytes,
             flight_start_ns: flights
                 .iter()
@@ -356,7 +412,7 @@ fn ends_flight(gap: i64, rtt_ns: Option<i64>) -> bool {
 }
 
 impl Flight {
-    fn opened_by(data: FlightData) -> Self {
+    fn opened_by(data: FlightData, off_ack_ns: u64) -> Self {
         Flight {
             offset: data.offset,
             segments: data.segments,
@@ -364,7 +420,11 @@ impl Flight {
             start_ns: data.time_ns,
             end_ns: data.time_ns,
             bytes: u64::from(data.bytes),
+            first_bytes: data.first_bytes(),
+            last_bytes: data.last_bytes(),
             ends_full: data.ends_full(),
+            off_ack_ns,
+            outstanding_bytes: data.outstanding_bytes,
             window_segments: data.rtt_ns.map_or(0, |_| data.segments),
             saw_loss: false,
         }
@@ -373,8 +433,10 @@ impl Flight {
     fn add(&mut self, data: FlightData) {
         self.segments = self.segments.saturating_add(data.segments);
         self.bytes = self.bytes.saturating_add(u64::from(data.bytes));
+        self.last_bytes = data.last_bytes();
         self.ends_full = data.ends_full();
         self.end_ns = data.time_ns;
+        self.outstanding_bytes = self.outstanding_bytes.max(data.outstanding_bytes);
         let age = data.time_ns.saturating_sub(self.start_ns);
         if data.rtt_ns.is_some_and(|rtt| age <= rtt) {
             self.window_segments = self.window_segments.saturating_add(data.segments);

@@ -4,8 +4,6 @@
 //! the host's numbers tell which packets never came by; those of one connection alone do not. Every share of a
 //! capture follows all hosts, so that each knows the same.
 
-use std::collections::VecDeque;
-
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use trace_model::{IpAddress, Packet, Segment};
@@ -36,12 +34,9 @@ struct Host {
 pub struct Hosts {
     places: HashMap<IpAddress, usize, FixedState>,
     hosts: Vec<Host>,
-    /// The hosts of the packets before: most are of two.
-    last: VecDeque<(IpAddress, usize)>,
+    /// The places of the hosts of the packets before: most packets are of two.
+    last: [Option<(IpAddress, usize)>; 2],
 }
-
-/// Hosts whose place is remembered.
-const LAST_MAX: usize = 2;
 
 impl Hosts {
     /// Takes a packet; None unless its host counts all its packets together, as far as they come by here.
@@ -75,7 +70,8 @@ impl Hosts {
     }
 
     fn place_of(&mut self, address: IpAddress) -> Option<usize> {
-        if let Some((_, place)) = self.last.iter().find(|(last, _)| *last == address) {
+        let mut last = self.last.iter().flatten();
+        if let Some((_, place)) = last.find(|(last, _)| *last == address) {
             return Some(*place);
         }
         let place = match self.places.get(&address) {
@@ -88,10 +84,8 @@ impl Hosts {
                 place
             }
         };
-        if self.last.len() >= LAST_MAX {
-            self.last.pop_front();
-        }
-        self.last.push_back((address, place));
+        let [_, newer] = self.last;
+        self.last = [newer, Some((address, place))];
         Some(place)
     }
 }

@@ -228,24 +228,29 @@ impl SharedWindows {
         if self.pairs.is_empty() {
             self.pairs.resize_with(PAIRS, || None);
         }
-        let is_here = |pair: &HostPair| {
-            (pair.client, pair.server) == (source, destination)
-                || (pair.client, pair.server) == (destination, source)
+        // The sender of a packet of the pair, if it is one.
+        let from_client = |slot: &Option<Box<HostPair>>| {
+            let pair = slot.as_deref()?;
+            let is_client = pair.client == source && pair.server == destination;
+            let is_server = || pair.client == destination && pair.server == source;
+            (is_client || is_server()).then_some(pair.client == source)
         };
-        let is_last = |slot: &Option<Box<HostPair>>| slot.as_deref().is_some_and(is_here);
-        if !self.pairs.get(self.last).is_some_and(is_last) {
+        let mut sender = self.pairs.get(self.last).and_then(from_client);
+        if sender.is_none() {
             self.last = place_of(source, destination);
+            sender = self.pairs.get(self.last).and_then(from_client);
         }
         let Some(slot) = self.pairs.get_mut(self.last) else {
             return Sharing::default();
         };
-        if is_syn && !slot.as_deref().is_some_and(is_here) {
+        if is_syn && sender.is_none() {
             *slot = Some(Box::new(HostPair::new(source, destination)));
+            sender = Some(true);
         }
-        let Some(pair) = slot.as_deref_mut().filter(|pair| is_here(pair)) else {
+        let (Some(pair), Some(from_client)) = (slot.as_deref_mut(), sender) else {
             return Sharing::default();
         };
-        if pair.client == source {
+        if from_client {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
         } else {

@@ -1,6 +1,6 @@
 //! The tables an analysis fills, and how their rows leave them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use trace_model::column::Columns;
 use trace_model::rows::{
@@ -14,6 +14,7 @@ use crate::bounded::Bounded;
 use crate::exchange::Exchange;
 use crate::held::Held;
 use crate::http::Output;
+use crate::numbered::Numbers;
 use crate::segments::Segments;
 
 #[derive(Debug, Default)]
@@ -212,7 +213,7 @@ impl Tables {
             let statistics = std::mem::take(statistics).into_columns();
             flows.columns.extend(statistics.columns);
         }
-        let finished: HashSet<u32> = flows
+        let finished: Numbers<u32> = flows
             .numbers("flow")
             .unwrap_or_default()
             .iter()
@@ -230,7 +231,7 @@ impl Tables {
         let queues = self.queues.take().into_columns();
         let queues = self.divided("queues", queues, is_finished);
         // A candidate is judged with its transaction, when the flow is finished.
-        let candidates: HashSet<(u32, u32)> = CANDIDATES
+        let candidates: Numbers<(u32, u32)> = CANDIDATES
             .iter()
             .filter_map(|name| self.left_behind.get(*name))
             .flat_map(|rows| places(rows, "transaction"))

@@ -14,7 +14,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tcptrace_analysis::{flows_that_waited, has_bundle, Segments};
+use tcptrace_analysis::{flows_that_waited, has_bundle, Numbers, Segments};
 use tcptrace_capture::{link_type_name, CaptureError};
 use trace_model::blocks::Blocks;
 use trace_model::column::{Columns, Values};
@@ -206,13 +206,13 @@ impl Rows {
     }
 
     /// The flows with a transaction that waited for one of these causes for so many nanoseconds in all.
-    fn flows_that_waited(&self, causes: HashMap<String, i64>) -> PyResult<HashSet<u32>> {
+    fn flows_that_waited(&self, causes: HashMap<String, i64>) -> PyResult<Numbers<u32>> {
         Ok(flows_that_waited(self.columns("waits")?, &causes))
     }
 
     /// The flows that have rows in a table: all, or those for which a column of truth values is true.
     #[pyo3(signature = (table, only_where = None))]
-    fn flows_of(&self, table: &str, only_where: Option<&str>) -> PyResult<HashSet<u32>> {
+    fn flows_of(&self, table: &str, only_where: Option<&str>) -> PyResult<Numbers<u32>> {
         let columns = self.columns(table)?;
         let flows = columns.numbers("flow").unwrap_or_default().iter().copied();
         let Some(name) = only_where else {
@@ -237,7 +237,7 @@ impl Rows {
         py: Python<'_>,
         name: &str,
         only: Option<HashSet<String>>,
-        flows: Option<HashSet<u32>>,
+        flows: Option<Numbers<u32>>,
     ) -> PyResult<ArrowTable> {
         let columns = self.columns(name)?;
         let part = py.detach(|| {

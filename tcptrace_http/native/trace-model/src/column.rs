@@ -124,8 +124,11 @@ impl Columns {
         if others.is_empty() {
             return (self, Columns::default());
         }
-        let others = self.clone().taken(&others);
-        (self.taken(&chosen), others)
+        let left = Columns {
+            rows: others.len(),
+            columns: self.columns.iter().map(|it| it.taken(&others)).collect(),
+        };
+        (self.taken(&chosen), left)
     }
 
     /// Adds the rows of another piece of the same table.

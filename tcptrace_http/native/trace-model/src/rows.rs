@@ -5199,6 +5199,16 @@ pub struct FlightRow {
     pub first_flight_ends_full: bool,
     /// Segments of the first flight that were sent again, or came late.
     pub first_flight_resent: u32,
+    /// Payload of each flight's first segment.
+    pub flight_first_bytes: Vec<u32>,
+    /// Payload of each flight's last segment.
+    pub flight_last_bytes: Vec<u32>,
+    /// From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK.
+    pub flight_off_ack_ns: Vec<u64>,
+    /// Most payload of the server that had been seen and was not acknowledged, in each flight.
+    pub flight_outstanding_bytes: Vec<u64>,
+    /// The server's connections to the client were found to share their window.
+    pub shares_window: bool,
     /// Payload of a full segment on this flow.
     pub segment_bytes: u32,
     /// Start of each flight, from the start of the response.
@@ -5235,6 +5245,11 @@ pub struct FlightsTable {
     first_flight_bytes: Vec<u64>,
     first_flight_ends_full: Vec<bool>,
     first_flight_resent: Vec<u32>,
+    flight_first_bytes: Lists<u32>,
+    flight_last_bytes: Lists<u32>,
+    flight_off_ack_ns: Lists<u64>,
+    flight_outstanding_bytes: Lists<u64>,
+    shares_window: Vec<bool>,
     segment_bytes: Vec<u32>,
     flight_start_ns: Lists<u64>,
     flight_end_ns: Lists<u64>,
@@ -5268,6 +5283,12 @@ impl FlightsTable {
         self.first_flight_bytes.push(row.first_flight_bytes);
         self.first_flight_ends_full.push(row.first_flight_ends_full);
         self.first_flight_resent.push(row.first_flight_resent);
+        self.flight_first_bytes.push(&row.flight_first_bytes);
+        self.flight_last_bytes.push(&row.flight_last_bytes);
+        self.flight_off_ack_ns.push(&row.flight_off_ack_ns);
+        self.flight_outstanding_bytes
+            .push(&row.flight_outstanding_bytes);
+        self.shares_window.push(row.shares_window);
         self.segment_bytes.push(row.segment_bytes);
         self.flight_start_ns.push(&row.flight_start_ns);
         self.flight_end_ns.push(&row.flight_end_ns);
@@ -5352,6 +5373,36 @@ impl FlightsTable {
                     name: "first_flight_resent",
                     json_name: None,
                     values: Values::U32(self.first_flight_resent),
+                    validity: None,
+                },
+                Column {
+                    name: "flight_first_bytes",
+                    json_name: None,
+                    values: Values::ListU32(self.flight_first_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "flight_last_bytes",
+                    json_name: None,
+                    values: Values::ListU32(self.flight_last_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "flight_off_ack_ns",
+                    json_name: None,
+                    values: Values::ListU64(self.flight_off_ack_ns),
+                    validity: None,
+                },
+                Column {
+                    name: "flight_outstanding_bytes",
+                    json_name: None,
+                    values: Values::ListU64(self.flight_outstanding_bytes),
+                    validity: None,
+                },
+                Column {
+                    name: "shares_window",
+                    json_name: None,
+                    values: Values::Bool(self.shares_window),
                     validity: None,
                 },
                 Column {

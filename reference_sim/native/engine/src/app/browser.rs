@@ -373,12 +373,14 @@ impl Browser {
         if !plan.is_some_and(|plan| plan.keeps_connections) {
             self.pool.close_all(network);
         }
-        if self.next_visit(terms).is_none() {
+        let Some(next) = self.next_visit(terms) else {
             self.is_over = true;
             self.pool.close_all(network);
             return;
-        }
-        let think = network.random(self.app).draw(&terms.think);
+        };
+        let think = next
+            .think_ns
+            .unwrap_or_else(|| network.random(self.app).draw(&terms.think));
         let at = network.now() + think;
         self.wake(network, at, VISIT, 0);
     }

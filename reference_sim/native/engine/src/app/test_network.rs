@@ -16,6 +16,12 @@ pub const MS: Nanoseconds = 1_000_000;
 pub const DELAY: Nanoseconds = 50 * MS;
 pub const MSS: u32 = 1460;
 const PORT: u16 = 80;
+/// The first page by the first plan.
+pub const FIRST: Visit = Visit {
+    page: 0,
+    plan: 0,
+    think_ns: None,
+};
 
 /// One direction of a connection.
 #[derive(Default)]
@@ -393,7 +399,7 @@ fn browser() -> Browser {
         stack: 0,
         origin: Origin::Server(0),
         start_ns: 0,
-        visits: vec![Visit { page: 0, plan: 0 }],
+        visits: vec![FIRST],
         forever: false,
         think: constant(0),
         thinks_before_fetches: false,

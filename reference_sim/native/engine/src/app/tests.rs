@@ -193,7 +193,7 @@ fn test_an_idle_connection_is_closed_by_its_servers_timeout() {
         max_requests: None,
         timeout_ns: Some(5 * SECOND),
     });
-    scenario.browsers[0].visits = vec![Visit { page: 0, plan: 0 }; 3];
+    scenario.browsers[0].visits = vec![FIRST; 3];
     scenario.browsers[0].think = constant(4 * SECOND);
     assert_eq!(run(&scenario, FOREVER).opened().len(), 1);
     scenario.browsers[0].think = constant(6 * SECOND);
@@ -205,6 +205,26 @@ fn test_an_idle_connection_is_closed_by_its_servers_timeout() {
 }
 
 #[test]
+fn test_a_visit_with_a_pause_of_its_own_takes_none_of_the_browsers() {
+    let mut scenario = persistent(1);
+    scenario.plans[0].keeps_connections = true;
+    scenario.servers[0].keep_alive = Some(KeepAlive {
+        max_requests: None,
+        timeout_ns: None,
+    });
+    scenario.browsers[0].visits = vec![FIRST; 3];
+    scenario.browsers[0].visits[1].think_ns = Some(0);
+    scenario.browsers[0].think = constant(4 * SECOND);
+    let pipes = run(&scenario, FOREVER);
+    let retrievals = &pipes.truth_now().retrievals;
+    let pauses: Vec<u64> = retrievals
+        .windows(2)
+        .map(|two| two[1].start - two[0].end.expect("it came"))
+        .collect();
+    assert_eq!(pauses, [0, 4 * SECOND]);
+}
+
+#[test]
 fn test_a_request_under_way_when_the_server_closes_is_sent_again() {
     let mut scenario = persistent(1);
     scenario.plans[0].keeps_connections = true;
@@ -212,7 +232,7 @@ fn test_a_request_under_way_when_the_server_closes_is_sent_again() {
         max_requests: None,
         timeout_ns: Some(SECOND),
     });
-    scenario.browsers[0].visits = vec![Visit { page: 0, plan: 0 }; 2];
+    scenario.browsers[0].visits = vec![FIRST; 2];
     // The request is written when the close is on its way.
     scenario.browsers[0].think = constant(SECOND - DELAY / 2);
     let pipes = run(&scenario, FOREVER);
@@ -244,7 +264,7 @@ fn test_think_comes_before_each_fetch_of_a_serial_client() {
 #[test]
 fn test_the_next_visit_waits_for_the_close_at_whole_multiples() {
     let mut scenario = persistent(1);
-    scenario.browsers[0].visits = vec![Visit { page: 0, plan: 0 }; 2];
+    scenario.browsers[0].visits = vec![FIRST; 2];
     scenario.browsers[0].waits_for_close_ns = Some(70 * MS);
     let pipes = run(&scenario, FOREVER);
     // All is there after 5 round trips; the close takes another one: 600 ms, looked for at 630.
@@ -489,7 +509,7 @@ fn test_a_slow_reader_pauses_once_in_each_response() {
 #[test]
 fn test_sizes_are_drawn_anew_at_each_visit_and_the_same_from_the_same_seed() {
     let mut scenario = persistent(1);
-    scenario.browsers[0].visits = vec![Visit { page: 0, plan: 0 }; 5];
+    scenario.browsers[0].visits = vec![FIRST; 5];
     scenario.pages[0].objects[0].size = Law::Pareto {
         scale: 1000.0,
         shape: 0.91,

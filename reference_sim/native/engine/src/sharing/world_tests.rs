@@ -50,7 +50,8 @@ fn document(sharing: &Value) -> Value {
     plan["fetches"] = json!([fetch(1), fetch(2), fetch(3), fetch(0)]);
     document["servers"][0]["keep_alive"] = json!(null);
     document["browsers"][0]["http_version"] = json!("HTTP/1.0");
-    document["browsers"][0]["visits"] = json!([{"page": 0, "plan": 0}, {"page": 0, "plan": 0}]);
+    document["browsers"][0]["visits"] =
+        json!([{"page": 0, "plan": 0, "think_ns": null}, {"page": 0, "plan": 0, "think_ns": null}]);
     document["browsers"][0]["think"] = json!({"kind": "constant", "value": 2000 * MS});
     for link in document["links"].as_array_mut().unwrap() {
         link["rate_bps"] = json!(800_000);

@@ -12,6 +12,8 @@ pub struct ShortSegment {
     pub has_fin: bool,
     /// Everything sent was acknowledged when this run of sending began.
     pub was_idle: bool,
+    /// And is so still: nothing of this run went out either.
+    pub is_idle: bool,
     /// The last segment below the MSS ended here; acknowledged up to `una`.
     pub last_short_end: u64,
     pub una: u64,
@@ -31,6 +33,7 @@ impl ShortSegment {
             && match nagle {
                 Nagle::Off => true,
                 Nagle::Bsd => self.was_idle,
+                Nagle::Strict => self.is_idle,
                 Nagle::Minshall => self.last_short_end <= self.una,
             }
     }

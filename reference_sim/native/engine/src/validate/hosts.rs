@@ -169,6 +169,9 @@ fn browser(at: &str, browser: &Browser, scenario: &Scenario) -> Check {
         let (pages, plans) = (scenario.pages.len(), scenario.plans.len());
         index(format_args!("{at}.page"), visit.page, pages, "page")?;
         index(format_args!("{at}.plan"), visit.plan, plans, "plan")?;
+        if let Some(think) = visit.think_ns {
+            time(format_args!("{at}.think_ns"), think)?;
+        }
         if known.insert((visit.page, visit.plan)) {
             fetched(&at, visit.page, visit.plan, scenario)?;
         }

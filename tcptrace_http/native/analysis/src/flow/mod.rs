@@ -395,10 +395,13 @@ impl Flow {
     }
 
     fn waits_path(&self) -> waits::Path {
+        let to_client_ns = self.server_half().path_rtt_ns;
+        // Data before the end of the handshake (RFC 1644, RFC 7413) goes by before that tells who is near.
+        let is_early = self.syn_ack_ns.is_some() && to_client_ns.is_none();
         waits::Path {
             to_server_ns: self.client_half().path_rtt_ns,
-            to_client_ns: self.server_half().path_rtt_ns,
-            is_undecided: self.client_half().answered_syn_ns.is_some(),
+            to_client_ns,
+            is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
         }
     }
 

@@ -57,14 +57,16 @@ impl Flow {
             || !segment.options.sack.as_slice().is_empty();
         let mut kind = None;
         if is_trouble || self.recoveries.is_some() {
-            let sent = self.sent(side, packet, segment, start, class, is_late);
-            let known = self.known(side, packet.time_ns, start, queue_ns);
+            let takes_numbers = segment.sequence_length() > 0 && !segment.has(flags::RST);
+            let tells = takes_numbers || class.is_keep_alive;
+            let told = (tells && !self.is_calm(side, packet.time_ns, segment, class))
+                .then(|| self.sent(side, packet, segment, start, class, is_late))
+                .filter(|sent| class.is_new || !self.half(side).is_copy(sent.end, packet.time_ns))
+                .map(|sent| (sent, self.known(side, packet.time_ns, start, queue_ns)));
             let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
-            let is_copy = !class.is_new && self.half(side).is_copy(sent.end, packet.time_ns);
             let recoveries = self.recoveries.get_or_insert_default();
             let is_news = heard.is_some_and(|heard| recoveries.heard(side.other(), &heard));
-            let takes_numbers = segment.sequence_length() > 0 && !segment.has(flags::RST);
-            if (takes_numbers || class.is_keep_alive) && !is_copy {
+            if let Some((sent, known)) = told {
                 kind = recoveries.sent(side, &sent, &known);
             }
             if is_news {
@@ -82,8 +84,25 @@ impl Flow {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
             sender.skipped_identifications = 0;
+            sender.own_skipped_identifications = 0;
         }
         kind
+    }
+
+    /// Whether a segment is new data that follows other data at once and passes nothing over, while no recovery
+    /// goes on and no window is closed: it is part of no recovery, and probes nothing.
+    fn is_calm(&self, side: Side, time_ns: i64, segment: &Segment<'_>, class: &Class) -> bool {
+        let sender = self.half(side);
+        let last_ns = sender.last_data.map(|(_, last_ns)| last_ns);
+        class.is_new
+            && class.gap_before_bytes == 0
+            && sender.skipped_identifications == 0
+            && !segment.has(flags::SYN)
+            && last_ns.is_some_and(|last_ns| time_ns.saturating_sub(last_ns) < SILENCE_MIN_NS)
+            && self
+                .recoveries
+                .as_ref()
+                .is_none_or(|recoveries| !recoveries.goes_on(side))
     }
 
     /// Takes the number that its sender gave the packet. Whether it was sent before one that came by.
@@ -94,6 +113,9 @@ impl Flow {
         let (host_step, sharing) = (self.host_step, self.sharing);
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
+        sender.own_skipped_identifications = sender
+            .own_skipped_identifications
+            .saturating_add(step.skipped);
         if let Some(host_step) = host_step {
             let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
             sender.skipped_identifications = host_step
@@ -102,8 +124,7 @@ impl Flow {
                 .saturating_sub(sharing.missed_elsewhere);
             return host_step.is_late;
         }
-        sender.skipped_identifications =
-            sender.skipped_identifications.saturating_add(step.skipped);
+        sender.skipped_identifications = sender.own_skipped_identifications;
         step.is_late
     }
 
@@ -131,7 +152,8 @@ impl Flow {
         class: &Class,
         is_late: bool,
     ) -> Sent {
-        let counts = self.half(side).numbering.counts() || self.host_step.is_some();
+        let sender = self.half(side);
+        let counts = sender.numbering.counts() || self.host_step.is_some();
         let network = packet.network.filter(|_| counts);
         Sent {
             frame: packet.frame,
@@ -144,7 +166,8 @@ impl Flow {
             class: *class,
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
-            skipped_identifications: self.half(side).skipped_identifications,
+            skipped_identifications: sender.skipped_identifications,
+            are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
         }
@@ -160,10 +183,12 @@ impl Flow {
             .saturating_sub(asked(peer.last_packet_ns))
             .saturating_sub(queue_ns);
         let is_outstanding = start >= sender.acked && start < sender.next;
-        let at = sender.outstanding.partition_point(|sent| sent.end <= start);
-        let original = sender.outstanding.get(at).filter(|_| is_outstanding);
+        let original = is_outstanding.then(|| {
+            let at = sender.outstanding.partition_point(|sent| sent.end <= start);
+            sender.outstanding.get(at)
+        });
         Known {
-            original: original.map(|sent| (sent.frame, sent.time_ns)),
+            original: original.flatten().map(|sent| (sent.frame, sent.time_ns)),
             next: sender.next,
             acked: sender.acked,
             last_data: sender.last_data,

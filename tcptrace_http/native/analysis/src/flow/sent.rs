@@ -293,7 +293,12 @@ impl Flow {
         };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
-        let takes_ns = self.pauses.takes_ns(segment.payload_bytes, &path);
+        // A link on which a segment takes longer than the path shows only in what came one by one.
+        let one_by_one = waits.map_or(0, |it| it.response_is_on_link_ns(segment.payload_bytes));
+        let takes_ns = self
+            .pauses
+            .takes_ns(segment.payload_bytes, &path)
+            .max(one_by_one);
         self.pauses.sent(data, &path, flight_bytes);
         let full = u64::from(path.segment_bytes.max(1));
         self.flights.server_data(FlightData {
@@ -308,6 +313,8 @@ impl Flow {
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
             server_rtt_ns: path.sender_rtt_ns,
             takes_ns,
+            outstanding_bytes: flight_bytes,
+            shares_window: self.sharing.is_shared,
         });
     }
 

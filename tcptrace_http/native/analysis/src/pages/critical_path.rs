@@ -9,8 +9,7 @@
 //! P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
 //! transaction; X. S. Wang et al., Demystifying Page Load Performance with WProf (NSDI 2013), for the page.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::numbered::{Numbered, Numbers};
 use trace_model::rows::Cause;
 
 /// Flow and number of a transaction.
@@ -63,7 +62,7 @@ pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
     };
     let page = Page::of(steps);
     let (mut current, mut cursor) = (last, last.end_ns);
-    let mut visited: HashSet<Place> = HashSet::new();
+    let mut visited: Numbers<Place> = Numbers::default();
     while cursor > first.start_ns {
         visited.insert(current.place);
         let release = page.release(&current, cursor, &visited);
@@ -84,9 +83,9 @@ pub(super) fn stretches(steps: Vec<Step>) -> Vec<Stretch> {
 
 /// The transactions of a retrieval, to be looked up by what had ended when.
 struct Page {
-    by_place: HashMap<Place, Step>,
+    by_place: Numbered<Place, Step>,
     all: Vec<Step>,
-    of_flow: HashMap<u32, Vec<Step>>,
+    of_flow: Numbered<u32, Vec<Step>>,
     requests: Vec<i64>,
     busy_max: usize,
 }
@@ -94,7 +93,7 @@ struct Page {
 impl Page {
     fn of(mut steps: Vec<Step>) -> Page {
         steps.sort_unstable_by_key(Step::by_end);
-        let mut of_flow: HashMap<u32, Vec<Step>> = HashMap::new();
+        let mut of_flow: Numbered<u32, Vec<Step>> = Numbered::default();
         for step in &steps {
             of_flow.entry(step.place.0).or_default().push(*step);
         }
@@ -113,7 +112,7 @@ impl Page {
     }
 
     /// What released the request of `step`, of what is no later than `cursor` and was not `visited`.
-    fn release(&self, step: &Step, cursor: i64, visited: &HashSet<Place>) -> Option<Release> {
+    fn release(&self, step: &Step, cursor: i64, visited: &Numbers<Place>) -> Option<Release> {
         let until = step.request_ns.min(cursor);
         let before = step
             .place

@@ -4,8 +4,7 @@
 //! request says where its target was found (`Referer`); a document fetched before refers to it; and where
 //! nothing does, time: a transaction belongs to the page before it unless the client was silent for a second.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::numbered::{Numbered, Numbers};
 use trace_model::rows::Membership;
 
 use super::requests::{Request, Requests};
@@ -67,10 +66,10 @@ pub(super) fn members(requests: &Requests) -> Vec<Member> {
 }
 
 /// Rows by client and URL, in the order of a time.
-type ByUrl = HashMap<(usize, usize), Vec<(i64, usize)>>;
+type ByUrl = Numbered<(usize, usize), Vec<(i64, usize)>>;
 
 fn by_url(rows: impl Iterator<Item = (usize, usize, i64, usize)>) -> ByUrl {
-    let mut by_url = ByUrl::new();
+    let mut by_url = ByUrl::default();
     for (client, url, at, row) in rows {
         by_url.entry((client, url)).or_default().push((at, row));
     }
@@ -94,7 +93,7 @@ fn evidence(requests: &Requests) -> Vec<Evidence> {
     let redirects =
         by_url(answered().filter_map(|(row, it, at)| Some((it.client, it.leads_to?, at, row))));
     // Of documents only those are looked up that a Referer names.
-    let named: HashSet<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
+    let named: Numbers<usize> = requests.rows.iter().filter_map(|it| it.referer).collect();
     let documents = by_url(
         answered()
             .filter(|(_, it, _)| named.contains(&it.url))
@@ -172,7 +171,7 @@ fn is_navigation(request: &Request, silence_ns: Option<i64>) -> bool {
 /// What a style sheet of an earlier page refers to, if a newer page has begun: the client has kept the style
 /// sheet, and the newer page is what needs it now.
 fn kept_style_sheets(requests: &Requests, members: &[Member]) -> Vec<usize> {
-    let mut ends: HashMap<usize, i64> = HashMap::new();
+    let mut ends: Numbered<usize, i64> = Numbered::default();
     let mut kept = Vec::new();
     for (row, (it, member)) in requests.rows.iter().zip(members).enumerate() {
         let before = ends.get(&member.group).copied();
@@ -221,20 +220,20 @@ fn beginnings(requests: &Requests, evidence: &[Evidence]) -> Vec<bool> {
             .zip(&requests.rows)
             .filter_map(|(it, row)| Some((it.cause?, row)))
     };
-    let initiators: HashSet<usize> = causes().map(|(cause, _)| cause.initiator).collect();
-    let to_page: HashSet<usize> = causes()
+    let initiators: Numbers<usize> = causes().map(|(cause, _)| cause.initiator).collect();
+    let to_page: Numbers<usize> = causes()
         .filter(|(cause, row)| cause.how == Membership::Redirect && row.is_html)
         .map(|(cause, _)| cause.initiator)
         .collect();
     // A client that sends Referer leaves it out where the user named the page.
-    let names: HashSet<usize> = requests
+    let names: Numbers<usize> = requests
         .rows
         .iter()
         .filter_map(|it| it.referer.map(|_| it.client))
         .collect();
     // Of the page that began last: its URL, and when each of its URLs was fetched last.
     let mut page = None;
-    let mut ends: HashMap<usize, i64> = HashMap::new();
+    let mut ends: Numbered<usize, i64> = Numbered::default();
     let each = evidence.iter().zip(&requests.rows).enumerate();
     each.map(|(row, (evidence, it))| {
         let is_root = evidence.cause.is_none();

@@ -10,7 +10,8 @@ mod grouping;
 mod reference;
 mod requests;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use crate::numbered::{Numbered, Numbers};
+use std::collections::BTreeMap;
 
 use trace_model::column::{Column, Columns, Values};
 use trace_model::rows::{
@@ -94,7 +95,7 @@ pub struct Pages {
     sources: BTreeMap<&'static str, Vec<Columns>>,
     bytes: usize,
     /// The waits of transactions that are not those of the core.
-    stalled: HashMap<Place, Vec<Wait>>,
+    stalled: Numbered<Place, Vec<Wait>>,
     bytes_max: usize,
     /// Transactions that were left out because all of them take too much.
     left_out: usize,
@@ -207,7 +208,7 @@ impl Pages {
         of_flow_min: u32,
         rtt_min_ns: i64,
     ) -> bool {
-        let far: HashSet<u32> = self
+        let far: Numbers<u32> = self
             .parts("flows")
             .iter()
             .flat_map(|flows| far_flows(flows, rtt_min_ns))
@@ -219,7 +220,7 @@ impl Pages {
         let of_pages = &tables.retrieval_transactions;
         let retrievals = of_pages.numbers("retrieval").unwrap_or_default();
         let flows = of_pages.numbers("flow").unwrap_or_default();
-        let mut of_flow: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut of_flow: Numbered<(u32, u32), u32> = Numbered::default();
         retrievals.iter().zip(flows).any(|(retrieval, flow)| {
             let count = counts.get(usize::try_from(*retrieval).unwrap_or(usize::MAX));
             if !far.contains(flow) || count < Some(&transactions_min) {
@@ -248,7 +249,7 @@ fn far_flows(flows: &Columns, rtt_min_ns: i64) -> impl Iterator<Item = u32> + '_
 
 /// The rows of each page, in the order of the pages.
 fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
-    let mut numbers: HashMap<usize, usize> = HashMap::new();
+    let mut numbers: Numbered<usize, usize> = Numbered::default();
     let mut pages: Vec<Vec<usize>> = Vec::new();
     for (row, member) in members.iter().enumerate() {
         let number = *numbers.entry(member.group).or_insert_with(|| {
@@ -270,20 +271,24 @@ fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
 /// The finished waits by transaction.
 struct WaitsOf<'a> {
     /// The part that has them, their first row there, and their number.
-    rows: HashMap<Place, (&'a Columns, usize, usize)>,
-    stalled: &'a HashMap<Place, Vec<Wait>>,
+    rows: Numbered<Place, (&'a Columns, usize, usize)>,
+    stalled: &'a Numbered<Place, Vec<Wait>>,
 }
 
 impl<'a> WaitsOf<'a> {
-    fn of(parts: &'a [Columns], stalled: &'a HashMap<Place, Vec<Wait>>) -> WaitsOf<'a> {
-        let mut rows: HashMap<Place, (&Columns, usize, usize)> = HashMap::new();
+    fn of(parts: &'a [Columns], stalled: &'a Numbered<Place, Vec<Wait>>) -> WaitsOf<'a> {
+        let mut rows: Numbered<Place, (&Columns, usize, usize)> = Numbered::default();
         for part in parts {
             let flows = part.numbers("flow").unwrap_or_default().iter();
             let transactions = part.numbers("transaction").unwrap_or_default();
             // No transaction is in two parts, and in each its waits follow each other.
-            for (row, (flow, transaction)) in flows.zip(transactions).enumerate() {
-                let (.., count) = rows.entry((*flow, *transaction)).or_insert((part, row, 0));
-                *count = count.saturating_add(1);
+            let places: Vec<Place> = flows.copied().zip(transactions.iter().copied()).collect();
+            let mut first = 0_usize;
+            for waits in places.chunk_by(|one, next| one == next) {
+                if let Some(place) = waits.first() {
+                    rows.insert(*place, (part, first, waits.len()));
+                }
+                first = first.saturating_add(waits.len());
             }
         }
         WaitsOf { rows, stalled }
@@ -357,7 +362,7 @@ impl Making {
         }
         let end = all().map(|(it, _)| it.end_ns).max().unwrap_or(base.end_ns);
         let elapsed = end.saturating_sub(base.start_ns);
-        let flows: HashSet<u32> = all().map(|(it, _)| it.flow).collect();
+        let flows: Numbers<u32> = all().map(|(it, _)| it.flow).collect();
         self.retrievals.push(&RetrievalRow {
             retrieval,
             client: requests

@@ -1,5 +1,6 @@
 //! What is read of each transaction to make pages: its place, times, URL, and what it refers to.
 
+use crate::numbered::Numbered;
 use std::collections::HashMap;
 
 use trace_model::column::{Column, Columns};
@@ -102,7 +103,7 @@ impl Requests {
             return;
         }
         let rows = self.rows.iter().enumerate();
-        let by_place: HashMap<(u32, u32), usize> = rows
+        let by_place: Numbered<(u32, u32), usize> = rows
             .map(|(row, it)| ((it.flow, it.transaction), row))
             .collect();
         for part in links {
@@ -122,7 +123,7 @@ impl Requests {
 fn resolved_link(
     links: &Columns,
     link: usize,
-    by_place: &HashMap<(u32, u32), usize>,
+    by_place: &Numbered<(u32, u32), usize>,
     rows: &[Request],
     urls: &mut Urls,
 ) -> Option<Link> {
@@ -157,7 +158,7 @@ struct Flow {
     initial_rtt_ns: Option<i64>,
 }
 
-struct Flows(HashMap<u32, Flow>);
+struct Flows(Numbered<u32, Flow>);
 
 impl Flows {
     fn of(parts: &[Columns], clients: &mut Vec<String>) -> Flows {

@@ -63,6 +63,15 @@ impl Recoveries {
         self.of(sender).sent(sent, known)
     }
 
+    /// Whether `sender` recovers, or its peer has closed its window and nothing new followed yet.
+    #[must_use]
+    pub fn goes_on(&self, sender: Side) -> bool {
+        match sender {
+            Side::First => self.first.goes_on(),
+            Side::Second => self.second.goes_on(),
+        }
+    }
+
     /// The data of `sender` was acknowledged, or its peer's window changed. Whether that showed something.
     pub fn heard(&mut self, sender: Side, heard: &Heard<'_>) -> bool {
         self.of(sender).heard(heard)

@@ -12,6 +12,8 @@ const AGE_SLACK_NS: i64 = 100_000_000;
 const RELEASE_MAX_NS: i64 = 3_000_000;
 /// ... and on a long path by a share of it, for round trips vary.
 const RELEASE_RTT_SHARE: i64 = 8;
+/// ... and this much is no chance any more.
+const CLOSE_NS: i64 = 500_000;
 /// Packets of one host are captured out of their true order by less.
 const EARLY_MAX_NS: i64 = 200_000;
 /// ACKs this close together let data go together.
@@ -115,6 +117,19 @@ impl Acks {
             (false, true) => Released::ByAck,
             (false, false) => Released::ByNone,
         }
+    }
+
+    /// Whether data seen at `time_ns` came when an ACK let it go, which takes `after_ns` from the one to the other: so
+    /// closely that it is no chance.
+    pub(super) fn let_go_closely(&self, time_ns: i64, after_ns: i64) -> bool {
+        let target = time_ns.saturating_sub(after_ns);
+        let close = target.saturating_sub(CLOSE_NS)..=target.saturating_add(CLOSE_NS);
+        let at = self
+            .ring
+            .partition_point(|ack| ack.time_ns < *close.start());
+        self.ring
+            .get(at)
+            .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the

@@ -142,7 +142,8 @@ impl LinkBurst {
             time_ns.saturating_sub(first_ns),
             all.saturating_sub(first_size),
         );
-        Some(since_sent.max(between))
+        // An ACK that came sooner than the path's least round trip tells of that, not of the link.
+        Some(since_sent.max(between)).filter(|bound| *bound > 0)
     }
 }
 
@@ -211,6 +212,14 @@ mod tests {
         assert_eq!(burst.acknowledged(12 * MS, PATH, 946), None);
         burst.covers(946, 1);
         assert_eq!(burst.acknowledged(13 * MS, PATH, 946), Some(1_000_000));
+    }
+
+    #[test]
+    fn an_ack_within_the_paths_round_trip_bounds_no_link() {
+        let mut burst = LinkBurst::from(0);
+        burst.covers(946, 1);
+        burst.covers(500, 1);
+        assert_eq!(burst.acknowledged(9 * MS, PATH, 946), None);
     }
 
     #[test]

@@ -221,6 +221,12 @@ impl Waits {
         self.responses.takes_ns(bytes)
     }
 
+    /// How long a segment of a response takes on the slowest link, as far as the distances of several have agreed.
+    #[must_use]
+    pub fn response_is_on_link_ns(&self, bytes: u32) -> i64 {
+        self.responses.is_on_link_ns(bytes)
+    }
+
     /// A probe of a window of zero went by.
     pub fn probed(&mut self, from_server: bool, at: Moment) {
         self.timeline(from_server).probe(at);

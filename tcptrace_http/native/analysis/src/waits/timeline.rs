@@ -330,7 +330,8 @@ impl Timeline {
             self.settles_by_ack = route.is_at_sender;
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
-        let begins_burst = start <= self.acked || cause.is_some();
+        // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
+        let begins_burst = start <= self.acked.max(1) || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;

@@ -123,6 +123,7 @@ impl Sender {
             is_last: self.next + payload == self.written,
             has_fin: self.is_closing && self.next + payload == self.written,
             was_idle: self.was_idle,
+            is_idle: self.una.max(1) == self.max,
             last_short_end: self.last_short_end,
             una: self.una,
             largest_window: self.largest_window,

@@ -31,6 +31,11 @@ impl Timeline {
             }
             return None;
         }
+        if data.recovery.is_some() {
+            // It was lost itself before: what its sender waited for then is not what it waited for now.
+            self.limit_at(data, route);
+            return Some((repair(data.recovery), INFERRED));
+        }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
         let by_other = data.sharing.by_other && released == Released::ByNone;
@@ -68,7 +73,8 @@ impl Timeline {
             self.flights.was_idle();
             self.window.was_idle();
         }
-        let told = self.cause_of(released, limit, (data, was_full));
+        let is_of_window = was_full || self.had_no_room(data, route, acks);
+        let told = self.cause_of(released, limit, (data, is_of_window));
         if !by_other && released != Released::ByAck {
             return Some(told);
         }
@@ -89,6 +95,9 @@ impl Timeline {
 
     /// Whether data followed the segment before in the pace of the path, for all that is known.
     pub(super) fn is_in_burst(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        if self.is_on_link(gap, data, route) && shared_window(data.sharing).is_none() {
+            return true;
+        }
         if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns()) {
             return false;
         }
@@ -115,6 +124,22 @@ impl Timeline {
             && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
     }
 
+    /// Whether an ACK let a full segment go, which no algorithm of Nagle holds: the window had no room for it behind
+    /// a short one (RFC 9293, 3.8.6.2.1).
+    fn had_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let on_link = self.takes_ns(data.bytes);
+        let after_ns = route.to_sender_ns.saturating_add(on_link);
+        data.is_full() && !data.opens_hole && acks.let_go_closely(data.at.time_ns, after_ns)
+    }
+
+    /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
+    /// have shown, of whichever connection: it had stood before that link.
+    fn is_on_link(&self, gap: i64, data: Data, route: Route) -> bool {
+        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        !route.is_at_sender
+            && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
+    }
+
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|(_, was_full)| *was_full);
@@ -122,6 +147,10 @@ impl Timeline {
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
+        // The ACK went between the two.
+        if data.at.time_ns.saturating_sub(before.time_ns) < DELAYED_ACK_MIN_NS {
+            return 0;
+        }
         let end = data.end.saturating_sub(i64::from(data.bytes));
         let start = end.saturating_sub(i64::from(data.full_bytes));
         let delay = acks.delay_of(before.time_ns, start, end);
@@ -180,7 +209,6 @@ impl Timeline {
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
-            (Released::ByNone, _) if data.recovery.is_some() => (repair(data.recovery), INFERRED),
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
             // A client has its request in one piece, and what was not pushed lay in the buffer.
             (Released::ByNone, _) if self.has_more && self.words.burst == Cause::RequestSend => {

@@ -34,6 +34,11 @@ impl Timeline {
         pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
     }
 
+    /// How long a segment takes on the slowest link, where distances have agreed on it; else 0.
+    pub(in crate::waits) fn is_on_link_ns(&self, bytes: u32) -> i64 {
+        self.on_link_ns(bytes, 1, self.full_bytes).unwrap_or(0)
+    }
+
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
     /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
     pub(super) fn learn_arrivals(&mut self, data: Data, route: Route, acks: &Acks) {
@@ -45,12 +50,18 @@ impl Timeline {
         }
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
+        let mut arrivals = self.arrivals;
+        arrivals.came_after(gap, data.bytes, data.segments, rtt);
+        if arrivals == self.arrivals && self.arrivals_before.is_none() {
+            // Most distances tell nothing new, and what let the data go need not be looked for.
+            return;
+        }
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
         if gap < rtt || released() == Released::ByNone {
             let start = data.end.saturating_sub(i64::from(data.bytes));
-            self.arrivals_before = Some((start, data.end, self.arrivals));
-            self.arrivals
-                .came_after(gap, data.bytes, data.segments, rtt);
+            self.arrivals_before =
+                (arrivals != self.arrivals).then_some((start, data.end, self.arrivals));
+            self.arrivals = arrivals;
         }
     }
 

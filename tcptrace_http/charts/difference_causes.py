@@ -1,0 +1,129 @@
+"""The difference of two sides as a waterfall: from what the left one took, cause by cause, to the right one.
+
+Each bar begins where the one before it ends, to the nanosecond: the last cause ends at the right side's time.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.charts._theme import AMOUNT_COLOUR, GROUP_COLOURS, WIDTH, amount, group_of_cause, titled
+from tcptrace_http.errors import NothingToDraw
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+__all__ = ["draw"]
+
+_ROW: Final = 30
+#: Causes of less than this part of the longer side are one bar: they could not be seen.
+_SHARE_MIN: Final = 0.003
+#: Behind the longest bar there is room for its label.
+_ROOM: Final = 1.2
+_ELAPSED: Final = "elapsed"
+_COLOURS: Final = {_ELAPSED: "#999999"} | GROUP_COLOURS
+
+
+def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
+    """The waterfall of ``causes`` (``cause``, ``left``, ``right``, ``difference``); the sides have these names.
+
+    :raises NothingToDraw: neither side took any time.
+    """
+    import altair as alt
+    import polars as pl
+
+    rows = _rows(causes.with_columns(pl.col("left", "right", "difference").to_physical()), left, right)
+    order = rows["name"].to_list()
+    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=260))
+    end = float(rows["high"].max()) * _ROOM  # type: ignore[arg-type]
+    x = alt.X("low:Q", title="time (ms)", scale=alt.Scale(domain=[0, end], nice=False))
+    there = [name for name in _COLOURS if name in set(rows["group"])]
+    colours = alt.Scale(domain=there, range=[_COLOURS[name] for name in there])
+    bars = (
+        alt.Chart(rows)
+        .mark_bar(height=alt.RelativeBandSize(0.7))
+        .encode(
+            x=x,
+            x2="high:Q",
+            y=y,
+            color=alt.Color("group:N", scale=colours, title="time of"),
+            tooltip=[
+                "name",
+                alt.Tooltip("left_ms:Q", format=",.3f", title="left (ms)"),
+                alt.Tooltip("right_ms:Q", format=",.3f", title="right (ms)"),
+                alt.Tooltip("change:Q", format="+,.3f", title="from left to right (ms)"),
+            ],
+        )
+    )
+    joints = alt.Chart(rows.drop_nulls("next")).mark_rule(color=AMOUNT_COLOUR, strokeDash=[2, 2])
+    labels = alt.Chart(rows).mark_text(align="left", dx=4, fontSize=11, fontWeight="bold", color=AMOUNT_COLOUR)
+    chart = alt.layer(
+        joints.encode(x=alt.X("joint:Q", title="time (ms)"), y=y, y2="next:N"),
+        bars,
+        labels.encode(x=alt.X("high:Q", title="time (ms)"), y=y, text="label:N"),
+    ).properties(width=WIDTH - 160, height=_ROW * len(order))
+    about = "Each bar begins where the one above ends: to the left, what the right side does not spend"
+    return titled(chart, "From the left side to the right one", about)
+
+
+def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
+    """A row a bar, from top to bottom."""
+    import polars as pl
+
+    totals = int(times["left"].sum()), int(times["right"].sum())
+    if not any(totals):
+        raise NothingToDraw("no retrieval of both sides took any time")
+    steps = _steps(times, _SHARE_MIN * max(totals))
+    change = pl.col("right") - pl.col("left")
+    end = change.cum_sum() + totals[0]
+    moved = steps.with_columns(change=change, start=end - change, end=end)
+    whole = pl.DataFrame(
+        {
+            "name": [f"left: {left}", f"right: {right}"],
+            "group": [_ELAPSED] * 2,
+            "left": totals,
+            "right": totals,
+            "change": [0, 0],
+            "start": [0, 0],
+            "end": totals,
+        }
+    )
+    rows = pl.concat([whole.head(1), moved.select(whole.columns), whole.tail(1)])
+    told = _milliseconds(pl.when(pl.col("group") == _ELAPSED).then("end").otherwise("change"))
+    sign = pl.when(pl.col("change") > 0).then(pl.lit("+")).otherwise(pl.lit(""))
+    return rows.select(
+        "name",
+        "group",
+        low=_milliseconds(pl.min_horizontal("start", "end")),
+        high=_milliseconds(pl.max_horizontal("start", "end")),
+        joint=_milliseconds(pl.col("end")),
+        next=pl.col("name").shift(-1),
+        left_ms=_milliseconds(pl.col("left")),
+        right_ms=_milliseconds(pl.col("right")),
+        change=_milliseconds(pl.col("change")),
+        label=pl.concat_str(sign, amount(told)),
+    )
+
+
+def _milliseconds(nanoseconds: pl.Expr) -> pl.Expr:
+    """To the nanosecond, as the decimal that it is."""
+    return (nanoseconds / 1e6).round(6)
+
+
+def _steps(times: pl.DataFrame, least: float) -> pl.DataFrame:
+    """The causes that can be seen, what differs most first, and the others together."""
+    import polars as pl
+
+    size = pl.col("difference").abs()
+    named = times.sort(size, "cause", descending=[True, False]).select(
+        group_of_cause(), "left", "right", "difference", name=pl.col("cause").cast(pl.String)
+    )
+    great, small = named.filter(size >= least), named.filter(size < least)
+    if small.is_empty():
+        return great
+    told = f"{small.height} {'causes' if great.is_empty() else 'more'}, nearly alike"
+    rest = small.select(
+        pl.lit("unexplained").alias("group"), pl.col("left", "right", "difference").sum(), name=pl.lit(told)
+    )
+    return pl.concat([great, rest])

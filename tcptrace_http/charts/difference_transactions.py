@@ -1,0 +1,122 @@
+"""The transactions of a retrieval on both sides: a row each, the left side's time above the right one's.
+
+Both begin with their page: what was asked for later stands further to the right.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.charts._theme import AMOUNT_COLOUR, WIDTH, amount, group_of_cause, group_scale, titled
+from tcptrace_http.errors import NothingToDraw
+
+if TYPE_CHECKING:
+    import altair as alt
+    import polars as pl
+
+__all__ = ["draw"]
+
+_ROW: Final = 34
+#: Rows that can be read one by one; of more those are drawn that differ most.
+_ROWS_MAX: Final = 40
+_NAME: Final = 40
+#: Behind the longest bar there is room for its label.
+_ROOM: Final = 1.25
+_SIDES: Final = ("left", "right")
+
+
+def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.DataFrame) -> alt.LayerChart:
+    """The rows of ``transactions`` (pairs of one retrieval, or what only one side has), by what they waited for.
+
+    :raises NothingToDraw: there are none, or they took no time.
+    """
+    import altair as alt
+    import polars as pl
+
+    if transactions.is_empty():
+        raise NothingToDraw("no retrieval of both sides has transactions")
+    size = pl.col("difference").abs()
+    shown = transactions.sort(size, descending=True, maintain_order=True).head(_ROWS_MAX)
+    named = shown.select("pair", *_keys(), _name().alias("name"))
+    sides = zip(_SIDES, (left_waits, right_waits), strict=True)
+    spans = pl.concat([_spans(side, transactions, waits, named) for side, waits in sides])
+    if spans.is_empty():
+        raise NothingToDraw("the transactions of both sides took no time")
+    order = spans.group_by("name").agg(pl.col("start").min()).sort("start", "name")["name"].to_list()
+    ends = (
+        spans.group_by("name", "side").agg(pl.col("end").max(), pl.col("milliseconds").sum()).sort("name", "side")
+    )
+    labels = ends.with_columns(label=pl.format("{} {}", "side", amount(pl.col("milliseconds"))))
+    y = alt.Y("name:N", sort=order, title=None, axis=alt.Axis(labelLimit=320))
+    offset = alt.YOffset("side:N", sort=list(_SIDES))
+    domain = [0, float(spans["end"].max()) * _ROOM]  # type: ignore[arg-type]
+    x = alt.X("start:Q", title="time (ms)", scale=alt.Scale(domain=domain, nice=False))
+    bars = (
+        alt.Chart(spans)
+        .mark_bar()
+        .encode(
+            x=x,
+            x2="end:Q",
+            y=y,
+            yOffset=offset,
+            color=alt.Color("group:N", scale=group_scale(spans["group"]), title="waiting for"),
+            tooltip=[
+                "name",
+                "side",
+                "cause",
+                alt.Tooltip("milliseconds:Q", format=",.3f", title="ms"),
+                alt.Tooltip("first_frame:Q", title="first frame"),
+                alt.Tooltip("last_frame:Q", title="last frame"),
+            ],
+        )
+    )
+    text = alt.Chart(labels).mark_text(align="left", dx=4, fontSize=10, color=AMOUNT_COLOUR)
+    told = text.encode(x=alt.X("end:Q", title="time (ms)"), y=y, yOffset=offset, text="label:N")
+    chart = alt.layer(bars, told).properties(width=WIDTH - 160, height=_ROW * len(order))
+    most = (
+        f"The {_ROWS_MAX} of {transactions.height:,} that differ most" if transactions.height > _ROWS_MAX else ""
+    )
+    return titled(chart, "Transactions side by side", "Above the left side, below the right one", most)
+
+
+def _keys() -> list[str]:
+    return [f"{side}_{name}" for side in _SIDES for name in ("flow", "transaction")]
+
+
+def _name() -> pl.Expr:
+    """Both targets where they differ, and which side has it where only one does; the number makes it unique."""
+    import polars as pl
+
+    left, right = (pl.col(f"{side}_target").str.slice(0, _NAME) for side in _SIDES)
+    return (
+        pl.when(how="same")
+        .then(pl.format("{} {}", "pair", left.fill_null("?")))
+        .when(how="renamed")
+        .then(pl.format("{} {} = {}", "pair", left.fill_null("?"), right.fill_null("?")))
+        .when(how="only_left")
+        .then(pl.format("{} {} (only left)", "pair", left.fill_null("?")))
+        .otherwise(pl.format("{} {} (only right)", "pair", right.fill_null("?")))
+    )
+
+
+def _spans(side: str, transactions: pl.DataFrame, waits: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    """What the transactions of one side waited for, in milliseconds after the page's begin on it."""
+    import polars as pl
+
+    key = {f"{side}_flow": "flow", f"{side}_transaction": "transaction"}
+    every = transactions.select(key.keys()).rename(key).drop_nulls()
+    times = waits.with_columns(pl.col("start", "end").to_physical())
+    origin = times.join(every, on=list(key.values()), how="semi")["start"].min()
+    rows = named.select("pair", "name", *key).rename(key).drop_nulls()
+    start, end = ((pl.col(name) - pl.lit(origin, pl.Int64)) / 1e6 for name in ("start", "end"))
+    return times.join(rows, on=list(key.values())).select(
+        "pair",
+        "name",
+        start.alias("start"),
+        end.alias("end"),
+        pl.col("cause").cast(pl.String),
+        group_of_cause(),
+        pl.col("first_frame", "last_frame").cast(pl.UInt64),
+        side=pl.lit(side),
+        milliseconds=(pl.col("end") - pl.col("start")) / 1e6,
+    )

@@ -1,0 +1,60 @@
+"""Segments as marks of a time-sequence graph: one by one, or of many together those of an interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tcptrace_http.charts._theme import MARKS_MAX, seconds, span
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["data_segments", "told_apart"]
+
+
+def data_segments(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
+    """A mark a segment with data: from its first sequence number to its last, and of which kind it is."""
+    import polars as pl
+
+    kind = (
+        pl.when("is_retransmission")
+        .then(pl.lit("retransmission"))
+        .when("is_out_of_order")
+        .then(pl.lit("out of order"))
+        .otherwise(pl.lit("data"))
+    )
+    return segments.select(
+        "frame",
+        seconds("time", origin).alias("time"),
+        pl.col("seq").alias("low"),
+        (pl.col("seq") + pl.col("payload_bytes").cast(pl.Int64)).alias("high"),
+        kind.alias("kind"),
+    )
+
+
+def told_apart(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """As many marks as can be told apart, and what to say of it.
+
+    Of more, those of a ``kind`` and an interval are one mark from the least to the greatest sequence number.
+    """
+    import polars as pl
+
+    if sent.height <= MARKS_MAX:
+        return sent.with_columns(segments=pl.lit(1, pl.UInt32), last_frame=pl.col("frame")), ""
+    width = span(sent["time"]) / (MARKS_MAX - 1)
+    bins = (pl.col("time") // width).alias("bin")
+    marks = (
+        sent.group_by(bins, "kind")
+        .agg(
+            pl.col("time").min(),
+            pl.col("low").min(),
+            pl.col("high").max(),
+            pl.col("frame").min(),
+            pl.col("frame").max().alias("last_frame"),
+            pl.len().alias("segments"),
+        )
+        .drop("bin")
+        .sort("time", "kind")
+    )
+    note = f"{sent.height:,} segments and SACK blocks, those of a kind and {width * 1e3:.3g} ms as one mark"
+    return marks, note

@@ -1,0 +1,174 @@
+"""``tcptrace-http whatif``: what a captured retrieval would have cost otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
+from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
+from tcptrace_http.cli.progress import Working
+
+if TYPE_CHECKING:
+    from tcptrace_http.what_if import WhatIf
+
+__all__ = ["whatif"]
+
+_ALL: Final = "all"
+_WIDTH: Final = 80
+
+
+@click.command()
+@click.argument("capture", metavar="[CAPTURE]", required=False, shell_complete=files)
+@click.option(
+    "--fix",
+    "fix_names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=fixes,
+    help="A fix, also NAME+NAME for both; repeatable; all. Default: all that change anything.",
+)
+@click.option(
+    "--strategy",
+    "strategy_names",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=parts_of_simulations("strategy"),
+    help="Another way to fetch the page; repeatable; all. Default: all.",
+)
+@click.option("--rtt", metavar="DURATION", help='Another round trip, such as "100 ms".')
+@click.option("--rate", metavar="RATE", help='Another rate of the path, such as "1.5 Mb/s".')
+@click.option(
+    "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
+)
+@click.option("--session", is_flag=True, help="All that the retrieval's client retrieved from its server.")
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice(("text", "json")),
+    default="text",
+    help="text or json. Default: text.",
+)
+@click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
+@click.option("--chart", type=click.Path(path_type=Path), help="Draw it, too: a file .html, .svg, .png or .json.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Simulate so many at once. Default: one a CPU."
+)
+@click.option("--list", "lists", is_flag=True, help="List the fixes, and do nothing else.")
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
+    capture: str | None,
+    fix_names: tuple[str, ...],
+    strategy_names: tuple[str, ...],
+    rtt: str | None,
+    rate: str | None,
+    retrieval: int | None,
+    session: bool,
+    format_name: str,
+    output: str,
+    chart: Path | None,
+    jobs: int | None,
+    lists: bool,
+    quiet: bool,
+) -> None:
+    r"""Tell what a captured retrieval would have cost with the server fixed, or fetched otherwise.
+
+    A scenario is inferred that retells the capture, and simulated again with each change. The first line says
+    how well it retells it. Each change has what it saves, the range of that over what the capture leaves open,
+    and the causes of waiting that go and come; in JSON these sum exactly to the difference.
+
+    \b
+    Examples:
+      tcptrace-http whatif slow.pcapng
+      tcptrace-http whatif slow.pcapng --fix no-nagle --fix one-write+no-nagle
+      tcptrace-http whatif page.pcapng --strategy http11-pipelined --rtt "100 ms"
+      tcptrace-http whatif page.pcapng --session --chart whatif.html
+    """
+    if lists:
+        click.echo(_listing())
+        return
+    if capture is None:
+        raise click.UsageError("say which CAPTURE (--list shows the fixes)")
+    if chart is not None:
+        check_chart_file(chart)
+    prediction = _predicted(
+        capture,
+        fix_names,
+        strategy_names,
+        rtt=rtt,
+        rate=rate,
+        retrieval=retrieval,
+        session=session,
+        jobs=jobs,
+        quiet=quiet,
+    )
+    if chart is not None:
+        save_chart(prediction.chart(), chart)
+    every = bool(fix_names or strategy_names)
+    text = prediction.json() if format_name == "json" else prediction.text(width=_WIDTH, every=every)
+    content = text.encode("utf-8", errors="surrogateescape")
+    if output == "-":
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+        return
+    with open(output, "wb") as file:
+        file.write(content)
+
+
+def _predicted(  # noqa: PLR0913 -- as the command has them
+    capture: str,
+    fix_names: tuple[str, ...],
+    strategy_names: tuple[str, ...],
+    *,
+    rtt: str | None,
+    rate: str | None,
+    retrieval: int | None,
+    session: bool,
+    jobs: int | None,
+    quiet: bool,
+) -> WhatIf:
+    """The prediction; names and quantities that are none are errors of usage."""
+    from reference_sim.quantities import bits_per_second, nanoseconds
+    from reference_sim.strategy import named_strategy
+    from tcptrace_http.errors import ScenarioError, UnknownName
+    from tcptrace_http.what_if import fix_named
+    from tcptrace_http.what_if import whatif as predicted
+
+    try:
+        for name in fix_names:
+            if name != _ALL:
+                fix_named(name)
+        for name in strategy_names:
+            if name != _ALL:
+                named_strategy(name)
+        rtt_ns = None if rtt is None else nanoseconds(rtt)
+        bits = None if rate is None else bits_per_second(rate)
+    except (ScenarioError, UnknownName) as error:
+        raise click.UsageError(str(error)) from None
+    with Working("simulating", quiet=quiet):
+        return predicted(
+            capture,
+            fixes=_names(fix_names),
+            strategies=_names(strategy_names),
+            rtt=rtt_ns,
+            rate=bits,
+            retrieval=retrieval,
+            session=session,
+            jobs=jobs or os.cpu_count() or 1,
+        )
+
+
+def _names(given: tuple[str, ...]) -> tuple[str, ...] | str | None:
+    return _ALL if _ALL in given else given or None
+
+
+def _listing() -> str:
+    from tcptrace_http.what_if import FIXES
+
+    width = max(map(len, FIXES))
+    lines = [f"{name:<{width}}  {fix.side:<6}  {fix.about}" for name, fix in FIXES.items()]
+    return "\n".join(lines)

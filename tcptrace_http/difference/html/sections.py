@@ -1,0 +1,170 @@
+"""The sections of the page that are text and small tables."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from tcptrace_http.difference.html.around import rows_around
+from tcptrace_http.difference.summary import Line, cause_lines, model_failures, model_rows, stall_rows
+from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed, title
+from tcptrace_http.report.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tcptrace_http.difference import Difference, Side
+    from tcptrace_http.difference.html.around import Seen
+
+__all__ = ["assumptions", "causes", "divergences", "models", "overview", "quality", "stalls"]
+
+
+def overview(difference: Difference) -> str:
+    """What a notebook shows: how much, why, and the split by cause."""
+    told = (headline(difference), explanation(difference), model_words(difference))
+    words = "".join(f"<p>{escape(each)}</p>" for each in told if each)
+    return f"<h3>{escape(title(difference))}</h3>{words}{''.join(causes(difference))}"
+
+
+def causes(difference: Difference) -> Iterator[str]:
+    """The split: its last row is the sum of the others."""
+    lines = cause_lines(difference)
+    if not lines:
+        return
+    yield '<section id="causes"><h2>By cause</h2>'
+    total = Line("elapsed", difference.left_ns, difference.right_ns)
+    rows = [_line(line) for line in lines]
+    headings = ("cause", "left", "right", "difference")
+    yield _table(headings, rows, numbers=(1, 2, 3), foot=_line(total))
+    yield '<p class="quiet">Time on the critical paths of both sides; the rows sum to the last one, exactly.</p>'
+    yield "</section>"
+
+
+def _line(line: Line) -> Sequence[str]:
+    return line.name, duration(line.left_ns), duration(line.right_ns), signed(line.difference_ns)
+
+
+def stalls(difference: Difference) -> Iterator[str]:
+    """The findings of both sides that name the causes."""
+    rows = stall_rows(difference)
+    if rows:
+        headings = ("finding", "cause", "left", "right", "lost on the left", "lost on the right", "lost more")
+        yield '<section id="stalls"><h2>What was found on each side</h2>'
+        yield _table(headings, rows, numbers=range(2, 7))
+        yield "</section>"
+
+
+def divergences(difference: Difference) -> Iterator[str]:
+    """Where the compared flows part ways, and the segments around the first place."""
+    if difference.flows is None:
+        return
+    left, right = difference.flows
+    places = f"flow {left} of the left and flow {right} of the right"
+    yield f'<section id="divergences"><h2>Where {places} part ways</h2>'
+    if not difference.divergences:
+        yield "<p>No segment differs in what was sent, nor noticeably in when.</p></section>"
+        return
+    told = "".join(f"<li>{escape(divergence_words(it))}.</li>" for it in difference.divergences)
+    yield f'<ol class="steps">{told}</ol>'
+    yield "<p>The segments around the first place; times are from the start of its transaction:</p>"
+    yield _around(difference)
+    yield "</section>"
+
+
+def _around(difference: Difference) -> str:
+    head = "".join(
+        f'<th scope="col" class="n {side}-side">{side} frame</th><th scope="col" class="n">time</th>'
+        '<th scope="col" class="n">after</th><th scope="col">segment</th>'
+        for side in ("left", "right")
+    )
+    rows = "\n".join(
+        f"<tr{' class=here' if row.is_here else ''}>{_seen(row.left, 'left')}{_seen(row.right, 'right')}</tr>"
+        for row in rows_around(difference, difference.divergences[0])
+    )
+    return f'<div class="scroll table"><table><thead><tr>{head}</tr></thead><tbody>\n{rows}</tbody></table></div>'
+
+
+def _seen(seen: Seen | None, side: str) -> str:
+    if seen is None:
+        return f'<td class="{side}-side"></td><td></td><td></td><td></td>'
+    return (
+        f'<td class="n {side}-side">{seen.frame}</td><td class="n">{seen.moment}</td>'
+        f'<td class="n">{seen.wait}</td><td class="segment">{escape(seen.words)}</td>'
+    )
+
+
+def models(difference: Difference) -> Iterator[str]:
+    """What analytic models say of both sides, as means; and where none holds."""
+    rows = model_rows(difference)
+    failures = model_failures(difference)
+    if not rows and not failures:
+        return
+    yield '<section id="models"><h2>Beside analytic models</h2>'
+    if rows:
+        headings = ("model", "side", "retrievals", "predicted", "took", "left out")
+        yield _table(headings, rows, numbers=range(2, 6))
+    for side, reason, count in failures:
+        told = f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}."
+        yield f'<p class="quiet">{escape(told)}</p>'
+    yield "</section>"
+
+
+def assumptions(difference: Difference) -> Iterator[str]:
+    """What a side that was inferred from the other one rests on, beyond what the capture shows."""
+    from tcptrace_http.inference.report import value_text
+
+    for side in (difference.left, difference.right):
+        if side.model is not None and side.model.assumptions:
+            rows = [(it.name, value_text(it.value, it.unit), it.reason) for it in side.model.assumptions]
+            yield '<section id="assumptions"><h2>What the model assumes</h2>'
+            yield "<p>The capture does not show these figures of the scenario that was inferred from it.</p>"
+            yield _table(("figure", "value", "why it is not known"), rows)
+            yield "</section>"
+
+
+def quality(difference: Difference) -> str:
+    """What the captures lack."""
+    sides = (("left", difference.left), ("right", difference.right))
+    items = "".join(f"<li>{escape(line)}</li>" for word, side in sides for line in _lacks(word, side))
+    return f'<section id="quality"><h2>Quality of the captures</h2><ul>{items}</ul></section>'
+
+
+def _lacks(word: str, side: Side) -> Iterator[str]:
+    analysis = side.analysis
+    capture = analysis.capture
+    flows, transactions = analysis.flows.height, analysis.transactions.height
+    size = (counted(capture.packets, "packet"), counted(flows, "connection"), counted(transactions, "transaction"))
+    yield f"{word}: {', '.join(size)}."
+    if capture.truncated:
+        yield f"{word}: the capture is cut short; it was analysed as far as it goes."
+    if not transactions:
+        yield f"{word}: there is no HTTP in it."
+    for row in analysis.inconclusive.iter_rows(named=True):
+        told = f"{row['detector']} could not be judged on {counted(row['flows'], 'connection')}"
+        yield f"{word}: {told}. {row['reason']}."
+
+
+def _table(
+    headings: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Sequence[int] = (),
+    foot: Sequence[str] = (),
+) -> str:
+    """A table whose first column names its rows; ``numbers`` are the columns that stand to the right."""
+    classes = [' class="n"' if column in numbers else "" for column in range(len(headings))]
+    head = "".join(
+        f'<th scope="col"{name}>{escape(text)}</th>' for name, text in zip(classes, headings, strict=True)
+    )
+    body = "\n".join(f"<tr>{_cells(row, classes)}</tr>" for row in rows)
+    last = f"<tfoot><tr>{_cells(foot, classes)}</tr></tfoot>" if foot else ""
+    return (
+        f'<div class="scroll table"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody>{last}</table></div>"
+    )
+
+
+def _cells(row: Sequence[str], classes: Sequence[str]) -> str:
+    first, *others = row
+    cells = "".join(f"<td{name}>{escape(text)}</td>" for name, text in zip(classes[1:], others, strict=True))
+    return f'<th scope="row">{escape(first)}</th>{cells}'

@@ -1,0 +1,150 @@
+"""A side that only has a name: a strategy or fixes, on what was inferred from the other side.
+
+``http11`` is a strategy, ``no-nagle`` a fix; ``http11+no-nagle`` and ``no-nagle+initial-window-10`` are both, one
+after the other. What follows a ``+`` is a fix: ``+compression`` is the fix where ``compression`` is a strategy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.errors import ScenarioError, UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reference_sim.scenario import Scenario
+    from reference_sim.strategy import Strategy
+    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.inference import Figure
+    from tcptrace_http.what_if.strategies import Candidate
+
+__all__ = ["INFERRED", "Modelled", "model_named", "modelled", "names"]
+
+#: The name of the inferred scenario as it is.
+INFERRED: Final = "inferred"
+#: Before each fix but a first part.
+_AND: Final = "+"
+_STANDARD_INPUT: Final = "-"
+#: Names that are near to one that is not known.
+_NEAR_MAX: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Modelled:
+    """What runs in place of a capture, and what it was made of."""
+
+    scenario: Scenario
+    #: As it was inferred, before anything was changed.
+    inferred: Scenario
+    #: What the capture does not show.
+    assumptions: tuple[Figure, ...]
+    #: The retrieval of the capture that it retells.
+    retrieval: int
+    #: How many visits a page has; the last one is what the strategy is about.
+    visits_of_page: int
+    #: What is to be known of it, such as that a fix changes nothing.
+    notes: tuple[str, ...]
+
+
+def model_named(source: object) -> str | None:
+    """The name, if the source is one: a text that is no file. A file that is called like a strategy is a file.
+
+    :raises UnknownName: the text is neither a file nor a name.
+    """
+    from tcptrace_http.difference.side import SCENARIO_SUFFIX
+
+    if not isinstance(source, str) or source == _STANDARD_INPUT or source.endswith(SCENARIO_SUFFIX):
+        return None
+    if Path(source).exists():
+        return None
+    first, fixes = _parts(source)
+    for part, known in ((first, names()), *((fix, _fixes()) for fix in fixes)):
+        if part not in known:
+            raise UnknownName(f"{source!r} is neither a file nor a strategy or fix{_near(source, part, known)}")
+    return source
+
+
+def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelled:
+    """What this name is on the path, with the hosts and the page that were inferred from a capture.
+
+    :raises ScenarioError: nothing can be inferred, or the strategy has no place there.
+    """
+    from tcptrace_http.what_if.captured import captured
+    from tcptrace_http.what_if.fixes import FIXES
+    from tcptrace_http.what_if.predict import nearest
+    from tcptrace_http.what_if.strategies import as_it_is
+
+    number = _most_transactions(analysis) if retrieval is None else retrieval
+    told = captured(analysis, retrieval=number)
+    inferred = nearest(told)
+    first, fixes = _parts(name)
+    is_fix = first in FIXES and first not in _strategies()
+    candidate = as_it_is(inferred) if is_fix or first == INFERRED else _by_strategy(inferred, first)
+    notes = [f"What is compared of {first} is {candidate.note}."] if candidate.note else []
+    for fix in [first, *fixes] if is_fix else fixes:
+        fixed = FIXES[fix].apply(candidate.scenario)
+        if fixed is None:
+            notes.append(f"{fix} changes nothing: {FIXES[fix].unneeded}.")
+        else:
+            candidate = replace(candidate, scenario=fixed)
+    return Modelled(
+        scenario=candidate.scenario,
+        inferred=inferred,
+        assumptions=tuple(figure for figure in told.figures if figure.is_assumed),
+        retrieval=number,
+        visits_of_page=candidate.visits_of_page,
+        notes=tuple(notes),
+    )
+
+
+def _most_transactions(analysis: Analysis) -> int:
+    """As the inference chooses where it is not told."""
+    ranked = analysis.retrievals.sort("transactions", "retrieval", descending=[True, False])
+    if ranked.is_empty():
+        raise ScenarioError(f"{analysis.capture.path} has no retrieval from which a scenario could be inferred")
+    return int(ranked["retrieval"][0])
+
+
+def _by_strategy(scenario: Scenario, name: str) -> Candidate:
+    from tcptrace_http.what_if.strategies import under
+
+    candidate = under(scenario, _strategies()[name])
+    if candidate.scenario.transfers:
+        raise ScenarioError(f"{name} is not HTTP: its transfers are no transactions that could be aligned")
+    return candidate
+
+
+def _parts(name: str) -> tuple[str, list[str]]:
+    """The first part, which may be a strategy, and the fixes after it."""
+    first, *fixes = name.split(_AND)
+    return first or INFERRED, fixes
+
+
+def _strategies() -> Mapping[str, Strategy]:
+    from reference_sim.strategies import STRATEGIES
+
+    return STRATEGIES
+
+
+def _fixes() -> list[str]:
+    from tcptrace_http.what_if.fixes import FIXES
+
+    return list(FIXES)
+
+
+def names() -> list[str]:
+    """What a name can begin with."""
+    return [INFERRED, *_strategies(), *_fixes()]
+
+
+def _near(name: str, part: str, known: list[str]) -> str:
+    """What may have been meant: files beside it, and names; all names where nothing is near."""
+    path = Path(name)
+    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    files = [str(path.with_name(each)) for each in get_close_matches(path.name, beside, n=_NEAR_MAX)]
+    near = [*(f"the file {each!r}" for each in files), *map(repr, get_close_matches(part, known, n=_NEAR_MAX))]
+    return f"; did you mean {' or '.join(near)}?" if near else f" (these are: {', '.join(known)})"

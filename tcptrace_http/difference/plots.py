@@ -1,0 +1,90 @@
+"""The charts of a difference, in Altair: ``difference.plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from tcptrace_http.errors import NothingToDraw
+
+if TYPE_CHECKING:
+    import altair as alt
+
+    from tcptrace_http.difference import Difference
+
+__all__ = ["CHARTS", "DifferencePlots"]
+
+#: The charts, and what each shows.
+CHARTS: Final = {
+    "causes": "from the left side's time to the right one's, cause by cause: the bars sum exactly",
+    "transactions": "the transactions of a retrieval on both sides, by what they waited for",
+    "sequence": "what the servers of the compared flows sent, and where the flows part ways",
+}
+
+
+class DifferencePlots:
+    """The charts of one difference; a notebook shows what they return.
+
+    >>> import tcptrace_http
+    >>> slow, fixed = "sample_traces/lan_hdrsep_small.pcap", "sample_traces/lan_hdrsep_small_nodelay.pcap"
+    >>> tcptrace_http.diff(slow, fixed).plot.causes().to_dict()["title"]["text"]
+    'From the left side to the right one'
+    """
+
+    def __init__(self, difference: Difference) -> None:
+        from tcptrace_http.charts import needs_altair
+
+        needs_altair()
+        self._of = difference
+
+    def causes(self) -> alt.LayerChart:
+        """From the left side's time to the right one's, cause by cause.
+
+        :raises NothingToDraw: no retrieval of both sides took any time.
+        """
+        from tcptrace_http.charts import difference_causes
+
+        of = self._of
+        return difference_causes.draw(of.causes, left=Path(of.left.name).name, right=Path(of.right.name).name)
+
+    def transactions(self, *, pair: int | None = None) -> alt.LayerChart:
+        """The transactions of a pair of ``retrievals`` on both sides; by default of the one that differs most.
+
+        :raises NothingToDraw: there is no such pair, or it took no time.
+        """
+        from tcptrace_http.charts import difference_transactions
+
+        of = self._of
+        chosen = of.aligned_retrievals.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
+        if pair is not None:
+            chosen = chosen.filter(pair=pair)
+        if chosen.is_empty():
+            raise NothingToDraw("no such retrieval is on both sides")
+        one = chosen.row(0, named=True)
+        members = of.transactions.filter(
+            (pl.col("left_retrieval") == one["left_retrieval"])
+            | (pl.col("right_retrieval") == one["right_retrieval"])
+        )
+        return difference_transactions.draw(members, of.left.analysis.waits, of.right.analysis.waits)
+
+    def sequence(self) -> alt.LayerChart:
+        """What the servers of the compared flows sent, and where the flows part ways.
+
+        :raises NothingToDraw: no flows were compared, or nothing was sent.
+        """
+        from tcptrace_http.charts import difference_sequence
+
+        of = self._of
+        if of.flows is None:
+            raise NothingToDraw("no flow of one side carries what one of the other does")
+        places = [(it.kind, it.left_frame, it.right_frame) for it in of.divergences]
+        return difference_sequence.draw(
+            of.left.analysis.segments, of.right.analysis.segments, places, flows=of.flows
+        )
+
+    def chart(self, name: str) -> alt.LayerChart:
+        """One of :data:`CHARTS` by its name."""
+        drawn: alt.LayerChart = getattr(self, name)()
+        return drawn

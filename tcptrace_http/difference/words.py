@@ -1,0 +1,117 @@
+"""A difference in sentences, for every format: how much, why, and how far its model can be trusted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import polars as pl
+
+from tcptrace_http.difference.modelled import INFERRED
+from tcptrace_http.difference.split import UNALIGNED
+from tcptrace_http.report.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from tcptrace_http.difference import Difference, Divergence
+
+__all__ = ["cause_words", "divergence_words", "explanation", "headline", "model_words", "signed", "title"]
+
+#: A model that is off by more than this part of a difference does not explain the difference.
+_OWN_ERROR: Final = 0.25
+
+
+def title(difference: Difference) -> str:
+    """Which side takes longer, and by how much."""
+    more = difference.difference_ns
+    if difference.aligned_retrievals.is_empty():
+        return "Nothing can be compared"
+    if not more:
+        return "Both sides take the same time"
+    return f"The {'left' if more > 0 else 'right'} side takes {duration(abs(more))} longer"
+
+
+def headline(difference: Difference) -> str:
+    """How much longer which side took."""
+    count = difference.aligned_retrievals.height
+    if not count:
+        return f"{_no_common(difference)}: nothing can be compared."
+    left, right, more = difference.left_ns, difference.right_ns, difference.difference_ns
+    times = f"{duration(left)} on the left, {duration(right)} on the right"
+    which = "The aligned retrieval took" if count == 1 else f"{count:,} aligned retrievals took"
+    if not more:
+        return f"{which} the same time on both sides: {duration(left)}."
+    longer = f"{duration(abs(more))} longer on the {'left' if more > 0 else 'right'}"
+    each = "" if count == 1 else f" ({duration(round(abs(more) / count))} each)"
+    return f"{which} {times}: {longer}{each}."
+
+
+def _no_common(difference: Difference) -> str:
+    sides = (("left", difference.left), ("right", difference.right))
+    silent = [word for word, side in sides if side.analysis.transactions.is_empty()]
+    if len(silent) == len(sides):
+        return "There is no HTTP on either side"
+    if silent:
+        return f"There is no HTTP on the {silent[0]} side"
+    return "No retrieval of the left side is one of the right side"
+
+
+def explanation(difference: Difference) -> str:
+    """What most of the difference is: its greatest cause, and the findings that name it; empty without any."""
+    more = difference.difference_ns
+    if not more or difference.causes.is_empty():
+        return ""
+    top = difference.causes.with_columns(pl.col("difference").to_physical()).row(0, named=True)
+    if top["difference"] * more <= 0:
+        return ""
+    side = "left" if more > 0 else "right"
+    named = difference.stalls.filter(pl.col("cause") == top["cause"], pl.col(f"{side}_count") > 0)
+    found = [f"{row[f'{side}_count']:,} {row['detector']}" for row in named.iter_rows(named=True)]
+    told = f" ({', '.join(found)})" if found else ""
+    part, cause = duration(abs(top["difference"])), cause_words(top["cause"])
+    if abs(top["difference"]) <= abs(more):
+        return f"{part} of the {duration(abs(more))} are {cause}{told}."
+    back = duration(abs(top["difference"] - more))
+    return f"{cause} alone: {part}{told}; other causes give {back} back."
+
+
+def model_words(difference: Difference) -> str:
+    """What a side that was inferred from the other one rests on; empty where there is none."""
+    sides = (
+        (difference.left, difference.right_ns, "right"),
+        (difference.right, difference.left_ns, "left"),
+    )
+    told: list[str] = []
+    for side, captured, other in sides:
+        if side.model is None:
+            continue
+        told += side.model.notes
+        if side.name != INFERRED and side.inferred_ns is not None:
+            off = side.inferred_ns - captured
+            against = f"{duration(abs(off))} {'more' if off > 0 else 'less'} than" if off else "as long as"
+            told.append(
+                f"What was inferred from the {other} side takes {duration(side.inferred_ns)} as it is, {against} "
+                "that side: so far the model is off."
+            )
+            if abs(off) > _OWN_ERROR * abs(difference.difference_ns):
+                told.append("That is a great part of the difference, which is the model's own error then.")
+        if side.model.assumptions:
+            figures = counted(len(side.model.assumptions), "figure")
+            told.append(f"It assumes {figures} that the capture does not show: tcptrace-http infer lists them.")
+    return " ".join(told)
+
+
+def divergence_words(divergence: Divergence) -> str:
+    """Where two flows part ways, as a clause."""
+    left, right = divergence.left_transaction, divergence.right_transaction
+    which = f"transaction {left}" if left == right else f"transaction {left} against {right}"
+    what = "what was sent" if divergence.cause is None else "time"
+    return f"{which} first differs in {what}: {divergence.words}"
+
+
+def cause_words(cause: str) -> str:
+    """A cause of a split, as it is shown."""
+    return "transactions of one side" if cause == UNALIGNED else cause
+
+
+def signed(nanoseconds: int) -> str:
+    """A difference, with its sign."""
+    return f"+{duration(nanoseconds)}" if nanoseconds > 0 else duration(nanoseconds)

@@ -1,0 +1,108 @@
+"""What was captured: how long it took, what was found in it, and the scenario that retells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tcptrace_http.inference import infer
+from tcptrace_http.inference.observed import observed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reference_sim.page import Object
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.inference.figure import Figure
+    from tcptrace_http.inference.observed import Observed
+
+__all__ = ["Captured", "captured"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Captured:
+    """One retrieval of a capture or a session, and a scenario for it."""
+
+    name: str
+    #: How many retrievals the capture has in all.
+    retrievals: int
+    #: From the first SYN or request to the last byte, of all visits together.
+    elapsed_ns: int
+    scenario: Scenario
+    figures: tuple[Figure, ...]
+    #: Findings in the retrieval: how often, by detector.
+    findings: Mapping[str, int]
+    #: The same by cause and detector, of those that lost time.
+    stalls: Mapping[str, Mapping[str, int]]
+
+
+def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Captured:
+    """A retrieval of a capture, by default the one with most transactions, or all of its session.
+
+    :raises ScenarioError: no retrieval was captured, or none of this number.
+    """
+    inference = infer(analysis, retrieval=retrieval, session=session)
+    what = observed(analysis, retrieval=retrieval, session=session)
+    findings, stalls = _findings(analysis, what)
+    return Captured(
+        name=analysis.capture.path,
+        retrievals=analysis.retrievals.height,
+        elapsed_ns=what.elapsed,
+        # Candidates send other packets than those that were lost.
+        scenario=_with_encodings(inference.by_chance, analysis, what),
+        figures=inference.figures,
+        findings=findings,
+        stalls=stalls,
+    )
+
+
+def _findings(analysis: Analysis, what: Observed) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
+    """The findings of the retrieval's flows and transactions."""
+    import polars as pl
+
+    numbers = {(exchange.flow, exchange.index) for exchange in what.exchanges}
+    found: dict[str, int] = {}
+    stalls: dict[str, dict[str, int]] = {}
+    rows = analysis.findings.select(
+        "detector", "flow", "transaction", pl.col("cause").cast(pl.String), "lost"
+    ).rows()
+    for detector, flow, transaction, cause, lost in rows:
+        if flow not in what.flows or (transaction is not None and (flow, transaction) not in numbers):
+            continue
+        found[detector] = found.get(detector, 0) + 1
+        if cause is not None and lost:
+            of_cause = stalls.setdefault(cause, {})
+            of_cause[detector] = of_cause.get(detector, 0) + 1
+    return found, stalls
+
+
+def _with_encodings(scenario: Scenario, analysis: Analysis, what: Observed) -> Scenario:
+    """The pages, their objects told apart by whether they came compressed: the inference has their sizes only."""
+    import polars as pl
+
+    rows = (
+        analysis.transactions.filter(pl.col("flow").is_in(list(what.flows)))
+        .select("target", "content_encoding")
+        .drop_nulls()
+        .rows()
+    )
+    encodings = {target: encoding for target, encoding in rows if encoding != "identity"}
+
+    def encoded(part: Object) -> Object:
+        encoding = encodings.get(part.target)
+        if encoding is None or any(field.startswith("Content-Encoding:") for field in part.response_fields):
+            return part
+        return replace(part, response_fields=(*part.response_fields, f"Content-Encoding: {encoding}"))
+
+    browsers = (
+        replace(
+            browser,
+            visits=tuple(
+                replace(visit, page=visit.page.with_objects(tuple(map(encoded, visit.page.objects))))
+                for visit in browser.visits
+            ),
+        )
+        for browser in scenario.browsers
+    )
+    return replace(scenario, browsers=tuple(browsers)) if encodings else scenario

@@ -1,0 +1,71 @@
+"""The registry of fixes, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.names import near
+from tcptrace_http.errors import UnknownName
+from tcptrace_http.what_if import request_fixes, stack_fixes
+from tcptrace_http.what_if.fix import Fix, Side, together
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["FIXES", "fix_named"]
+
+#: Between the names of fixes that are applied one after the other.
+_AND: Final = "+"
+
+
+def _registry() -> dict[str, Fix]:
+    singles = (
+        *stack_fixes.of_servers(),
+        *request_fixes.of_server_programs(),
+        *request_fixes.of_browsers(),
+        *stack_fixes.of_clients(),
+        *request_fixes.of_pages(),
+        *stack_fixes.of_hosts(),
+        *request_fixes.of_paths(),
+    )
+    of_server = tuple(fix for fix in singles if fix.side is Side.SERVER and fix.is_practical)
+    every = Fix(
+        name="all-fixes",
+        about="all that the server's side can change, together",
+        source="each as by itself",
+        side=Side.SERVER,
+        apply=together(of_server),
+        unneeded="the server's side has nothing left to change",
+        mends=tuple(dict.fromkeys(detector for fix in of_server for detector in fix.mends)),
+    )
+    return {fix.name: fix for fix in (*singles, every)}
+
+
+#: Every fix by its name.
+FIXES: Final[Mapping[str, Fix]] = _registry()
+
+
+def fix_named(name: str) -> Fix:
+    """The fix of this name; ``no-nagle+initial-window-10`` are both, one after the other.
+
+    :raises UnknownName: there is none; the message names what is near.
+    """
+    parts = tuple(_single(part) for part in name.split(_AND))
+    if len(parts) == 1:
+        return parts[0]
+    return Fix(
+        name=name,
+        about=f"{', '.join(part.name for part in parts)} together",
+        source="each as by itself",
+        side=parts[0].side if len({part.side for part in parts}) == 1 else Side.BOTH,
+        apply=together(parts),
+        unneeded="none of them changes anything",
+        mends=tuple(dict.fromkeys(detector for part in parts for detector in part.mends)),
+        is_practical=all(part.is_practical for part in parts),
+    )
+
+
+def _single(name: str) -> Fix:
+    if name not in FIXES:
+        raise UnknownName(f"no fix {name!r}{near(name, FIXES)}")
+    return FIXES[name]

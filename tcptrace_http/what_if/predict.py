@@ -1,0 +1,231 @@
+"""From a capture to its predictions: the baseline, and each fix and strategy beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.quantities import bits_per_second, nanoseconds
+from reference_sim.strategies import STRATEGIES
+from reference_sim.strategy import named_strategy
+from tcptrace_http.errors import ScenarioError
+from tcptrace_http.what_if.alternatives import alike, left_open
+from tcptrace_http.what_if.captured import captured
+from tcptrace_http.what_if.draws import DRAWS, draws
+from tcptrace_http.what_if.fixes import FIXES, fix_named
+from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
+from tcptrace_http.what_if.path import over
+from tcptrace_http.what_if.result import Cause, Range, Row, Skipped, WhatIf
+from tcptrace_http.what_if.strategies import as_it_is, under
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import timedelta
+
+    from reference_sim.scenario import Scenario
+    from reference_sim.strategy import Strategy
+    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.what_if.captured import Captured
+    from tcptrace_http.what_if.fix import Fix
+    from tcptrace_http.what_if.outcome import Outcome
+    from tcptrace_http.what_if.strategies import Candidate
+
+__all__ = ["nearest", "whatif"]
+
+#: In place of names: every one.
+_ALL: Final = "all"
+
+
+def whatif(  # noqa: PLR0913 -- one parameter a choice
+    source: str | os.PathLike[str] | Analysis,
+    *,
+    fixes: Sequence[str] | str | None = None,
+    strategies: Sequence[str] | str | None = None,
+    rtt: int | timedelta | str | None = None,
+    rate: int | str | None = None,
+    retrieval: int | None = None,
+    session: bool = False,
+    draws: int = DRAWS,
+    jobs: int = 1,
+) -> WhatIf:
+    """What a captured retrieval would have cost with fixes, and fetched by other strategies.
+
+    A scenario is inferred that retells the capture; it is simulated as it is and with each change.
+    ``fixes`` and ``strategies`` are names or ``"all"``; without either, all fixes that change anything
+    and all strategies. ``rtt`` (nanoseconds, or text such as ``100 ms``) and ``rate`` (bits a second, or
+    ``1.5 Mb/s``) replace those of the path. ``retrieval`` is the one that is changed, by default that with
+    most transactions; ``session``: with all that its client retrieved from its server. Ranges come from
+    ``draws`` more runs of each candidate with the figures drawn within their bounds. ``jobs`` threads
+    simulate at a time.
+
+    >>> import tcptrace_http
+    >>> prediction = tcptrace_http.whatif("sample_traces/bsd_phttp_orig.pcap", fixes=["no-nagle"], draws=0)
+    >>> prediction.row("no-nagle").causes[0].cause
+    'stall.nagle_delayed_ack'
+
+    :raises CaptureError: the capture cannot be read.
+    :raises ScenarioError: it has no retrieval, or no strategy of a name.
+    :raises UnknownName: there is no fix of a name.
+    """
+    chosen_fixes = _fixes(fixes, is_default=fixes is None and strategies is None)
+    chosen_strategies = _strategies(strategies, is_default=fixes is None and strategies is None)
+    what = captured(_analysis(source), retrieval=retrieval, session=session)
+    asked = {
+        "rtt_ns": None if rtt is None else nanoseconds(rtt),
+        "rate": None if rate is None else bits_per_second(rate),
+    }
+    told = alike(nearest(what), what.figures)
+    base = _baseline(told, what, draws, asked)
+    is_named = fixes is not None and fixes != _ALL
+    work: list[Callable[[], Row | Skipped]] = [
+        *(partial(_fixed, base, fix, what, is_asked_for=is_named) for fix in chosen_fixes),
+        *(partial(_by_strategy, base, strategy) for strategy in chosen_strategies),
+    ]
+    with ThreadPoolExecutor(max(jobs, 1)) as pool:
+        made = list(pool.map(lambda each: each(), work))
+    rows = [row for row in made if isinstance(row, Row)]
+    return WhatIf(
+        capture=what.name,
+        retrievals=as_it_is(told[0]).retrievals,
+        captured_retrievals=what.retrievals,
+        measured_ns=what.elapsed_ns,
+        modelled_ns=base.outcome.elapsed_ns if asked == _AS_CAPTURED else elapsed_of(as_it_is(told[0])),
+        baseline_ns=base.outcome.elapsed_ns,
+        baseline=_range(base.elapsed),
+        baseline_causes=dict(base.outcome.causes),
+        stalls=what.stalls,
+        left_open=left_open(what.figures),
+        rows=tuple(sorted(rows, key=lambda row: -row.saved_ns)),
+        skipped=tuple(row for row in made if isinstance(row, Skipped)),
+        **asked,
+    )
+
+
+_AS_CAPTURED: Final[dict[str, int | None]] = {"rtt_ns": None, "rate": None}
+
+
+@dataclass(frozen=True, slots=True)
+class _Baseline:
+    """The scenarios of all draws, the figures' own first, and what they took."""
+
+    scenarios: tuple[Scenario, ...]
+    elapsed: tuple[int, ...]
+    outcome: Outcome
+
+
+def _analysis(source: str | os.PathLike[str] | Analysis) -> Analysis:
+    from tcptrace_http.analysis import Analysis, analyze
+    from tcptrace_http.inference import NEEDED_TABLES
+
+    return source if isinstance(source, Analysis) else analyze(source, tables=NEEDED_TABLES)
+
+
+def _fixes(names: Sequence[str] | str | None, *, is_default: bool) -> list[Fix]:
+    if is_default or names == _ALL:
+        return list(FIXES.values())
+    return [fix_named(name) for name in _listed(names)]
+
+
+def _strategies(names: Sequence[str] | str | None, *, is_default: bool) -> list[Strategy]:
+    if is_default or names == _ALL:
+        return list(STRATEGIES.values())
+    return [named_strategy(name) for name in _listed(names)]
+
+
+def _listed(names: Sequence[str] | str | None) -> list[str]:
+    return [names] if isinstance(names, str) else list(dict.fromkeys(names or ()))
+
+
+def nearest(what: Captured) -> Scenario:
+    """The inferred scenario; where packets are lost, with the seed whose time is nearest to the captured one.
+
+    :raises ScenarioError: its retrieval does not come to its end.
+    """
+    scenario = what.scenario
+    if not any(link.loss for link in scenario.network.links):
+        return scenario
+    seeds = (replace(scenario, seed=scenario.seed + number) for number in range(DRAWS + 1))
+    return min(seeds, key=lambda seeded: abs(elapsed_of(as_it_is(seeded)) - what.elapsed_ns))
+
+
+def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mapping[str, int | None]) -> _Baseline:
+    rtt, rate = asked["rtt_ns"], asked["rate"]
+    # What retells the capture does so on its own path.
+    drawn = draws(told, what.figures, count)
+    scenarios = tuple(over(scenario, rtt_ns=rtt, rate=rate) for scenario in drawn)
+    outcome = outcome_of(as_it_is(scenarios[0]))
+    others = (elapsed_of(as_it_is(drawn)) for drawn in scenarios[1:])
+    return _Baseline(scenarios, (outcome.elapsed_ns, *others), outcome)
+
+
+def _fixed(base: _Baseline, fix: Fix, what: Captured, *, is_asked_for: bool) -> Row | Skipped:
+    """The row of a fix; a fix that changes nothing has one where it was asked for."""
+    scenarios = [fix.apply(scenario) for scenario in base.scenarios]
+    mends = tuple(detector for detector in fix.mends if detector in what.findings)
+    if scenarios[0] is None and not is_asked_for:
+        return Skipped(kind="fix", name=fix.name, reason=fix.unneeded)
+    candidates = [None if scenario is None else as_it_is(scenario) for scenario in scenarios]
+    row = _row(base, candidates, kind="fix", name=fix.name, about=fix.about, source=fix.source)
+    if isinstance(row, Skipped):
+        return row
+    note = fix.unneeded if scenarios[0] is None else ""
+    return replace(row, side=str(fix.side), mends=mends, is_practical=fix.is_practical, note=note)
+
+
+def _by_strategy(base: _Baseline, strategy: Strategy) -> Row | Skipped:
+    name, about, source = strategy.name, strategy.about, strategy.source
+    try:
+        candidates = [under(scenario, strategy) for scenario in base.scenarios]
+    except ScenarioError as error:
+        return Skipped(kind="strategy", name=name, reason=error.what)
+    row = _row(base, candidates, kind="strategy", name=name, about=about, source=source)
+    if isinstance(row, Skipped):
+        return row
+    first = candidates[0]
+    return replace(row, note=first.note, is_second_access=first.visits_of_page > 1)
+
+
+def _row(
+    base: _Baseline, candidates: Sequence[Candidate | None], *, kind: str, name: str, about: str, source: str
+) -> Row | Skipped:
+    """What the candidates of all draws take, beside the baseline of the same draw."""
+    try:
+        first = base.outcome if candidates[0] is None else outcome_of(candidates[0])
+        others = (
+            own if candidate is None else elapsed_of(candidate)
+            for own, candidate in zip(base.elapsed[1:], candidates[1:], strict=True)
+        )
+        elapsed = (first.elapsed_ns, *others)
+    except ScenarioError as error:
+        return Skipped(kind=kind, name=name, reason=error.what)
+    saved = [own - taken for own, taken in zip(base.elapsed, elapsed, strict=True)]
+    return Row(
+        kind=kind,
+        name=name,
+        about=about,
+        source=source,
+        elapsed_ns=first.elapsed_ns,
+        saved_ns=saved[0],
+        elapsed=_range(elapsed),
+        saved=_range(saved),
+        share=saved[0] / max(base.outcome.elapsed_ns, 1),
+        causes=_causes(base.outcome, first),
+    )
+
+
+def _range(values: Sequence[int]) -> Range:
+    return Range(low_ns=min(values), median_ns=round(median(values)), high_ns=max(values))
+
+
+def _causes(before: Outcome, after: Outcome) -> tuple[Cause, ...]:
+    """The causes of which the time differs: the differences sum to that of the times."""
+    one, other = Counter(before.causes), Counter(after.causes)
+    names = sorted({*one, *other}, key=lambda name: (-abs(one[name] - other[name]), name))
+    return tuple(
+        Cause(cause=name, before_ns=one[name], after_ns=other[name]) for name in names if one[name] != other[name]
+    )

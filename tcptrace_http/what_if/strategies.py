@@ -1,0 +1,157 @@
+"""The same pages from the same hosts over the same path, fetched by another strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.page import Constant
+from reference_sim.page_versions import once
+from reference_sim.scenario import NodeTap, Writes
+from reference_sim.workloads import retrieval
+from tcptrace_http.errors import ScenarioError
+
+if TYPE_CHECKING:
+    from reference_sim.plan import Visit
+    from reference_sim.scenario import Browser, Scenario, Server
+    from reference_sim.strategy import Strategy
+
+__all__ = ["Candidate", "as_it_is", "under"]
+
+#: Between a first and a second access, where the capture has no pause between visits: longer than the
+#: first timeouts of all presets but one (RFC 6298: 1 s), so that a window that is restarted shows, and
+#: shorter than the shortest usual keep-alive timeout of a server (Apache httpd: 5 s). Papers leave it open.
+REVISIT_PAUSE_NS: Final = 3_000_000_000
+#: It fetches a page of which the capture knows nothing.
+_PREFETCH: Final = "prefetch"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Candidate:
+    """A scenario, and which of its visits stand for the captured ones."""
+
+    scenario: Scenario
+    #: Numbers of browsers (or transfers) whose retrievals count; the others are machinery.
+    clients: int
+    #: Every so many visits the last one counts: 2 for a second access, after a first that fills a cache.
+    visits_of_page: int = 1
+    note: str = ""
+
+    @property
+    def retrievals(self) -> int:
+        """How many visits, or files, have to come to their end."""
+        scenario = self.scenario
+        if scenario.transfers:
+            return sum(len(transfer.files) for transfer in scenario.transfers)
+        return sum(len(browser.visits) // self.visits_of_page for browser in scenario.browsers[: self.clients])
+
+
+def as_it_is(scenario: Scenario) -> Candidate:
+    """The scenario with all visits of its browsers."""
+    return Candidate(scenario=scenario, clients=len(scenario.browsers))
+
+
+def under(scenario: Scenario, strategy: Strategy) -> Candidate:
+    """The scenario's visits by this strategy: pages, path, hosts and the server's time stay.
+
+    The server writes as it did, unless the strategy is about that; stacks have the strategy's knobs on top.
+
+    :raises ScenarioError: the strategy cannot be put on this network, or does something that is no visit here.
+    """
+    if strategy.name == _PREFETCH:
+        raise ScenarioError("it brings a page that comes next, of which the capture knows nothing")
+    if not scenario.browsers or not scenario.servers:
+        raise ScenarioError("there is no browser and server to fetch otherwise")
+    made = [
+        [_visited(scenario, browser, visit, strategy) for visit in browser.visits] for browser in scenario.browsers
+    ]
+    first = made[0][0]
+    if first.transfers:
+        return _by_transfer(made)
+    browsers = [_with_habits(browser, each) for browser, each in zip(scenario.browsers, made, strict=True)]
+    # What else the strategy needs, such as a cache that asks its origin, is there once.
+    machinery = first.browsers[1:]
+    per_page = len(first.browsers[0].visits)
+    whole = replace(
+        first,
+        browsers=(*browsers, *machinery),
+        servers=tuple(_serving(server, scenario.servers[0], strategy) for server in first.servers),
+        duration=scenario.duration,
+        epoch=scenario.epoch,
+    )
+    return Candidate(scenario=whole, clients=len(browsers), visits_of_page=per_page)
+
+
+def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strategy) -> Scenario:
+    """One visit of one browser by the strategy."""
+    (server, *_) = scenario.servers
+    is_without_pause = strategy.revisit is not once and browser.think == Constant(value=0)
+    return retrieval(
+        strategy=strategy,
+        page=visit.page,
+        network=scenario.network,
+        client_stack=browser.stack,
+        server_stack=server.stack,
+        think=Constant(value=REVISIT_PAUSE_NS) if is_without_pause else browser.think,
+        parse=browser.parse,
+        processing=server.processing,
+        at=_place(scenario),
+        record=scenario.record,
+        seed=scenario.seed,
+    )
+
+
+def _place(scenario: Scenario) -> str:
+    tap = scenario.taps[0] if scenario.taps else None
+    return tap.name if isinstance(tap, NodeTap) else "client"
+
+
+def _with_habits(browser: Browser, made: list[Scenario]) -> Browser:
+    """The strategy's browser, with all visits and with what else the captured one does."""
+    fetching = made[0].browsers[0]
+    visits = (
+        _between(captured, each.browsers[0].visits) for captured, each in zip(browser.visits, made, strict=True)
+    )
+    return replace(
+        fetching,
+        visits=tuple(chain.from_iterable(visits)),
+        start=browser.start,
+        thinks_before_fetches=browser.thinks_before_fetches,
+        waits_for_close=browser.waits_for_close,
+        min_request_bytes=browser.min_request_bytes,
+        reading=browser.reading,
+    )
+
+
+def _between(captured: Visit, made: tuple[Visit, ...]) -> tuple[Visit, ...]:
+    """The strategy's visits of one page: after the captured pause, and with connections kept as they were."""
+    first, *others = made
+    *before, last = (replace(first, think=captured.think), *others)
+    keeps = last.plan.keeps_connections or (captured.plan.keeps_connections and last.plan.persistent)
+    return (*before, replace(last, plan=replace(last.plan, keeps_connections=keeps)))
+
+
+def _serving(made: Server, captured: Server, strategy: Strategy) -> Server:
+    return replace(
+        made,
+        product=captured.product,
+        port=captured.port,
+        writes=captured.writes if strategy.writes == Writes() else strategy.writes,
+        keep_alive=made.keep_alive and (captured.keep_alive or made.keep_alive),
+        sizes_include_heads=captured.sizes_include_heads,
+        min_head_bytes=captured.min_head_bytes,
+    )
+
+
+def _by_transfer(made: list[list[Scenario]]) -> Candidate:
+    """The files of all pages, one after the other."""
+    transfers = tuple(
+        replace(each[0].transfers[0], files=tuple(chain.from_iterable(it.transfers[0].files for it in each)))
+        for each in made
+    )
+    return Candidate(
+        scenario=replace(made[0][0], transfers=transfers),
+        clients=len(transfers),
+        note="files without the server's time for a response",
+    )

@@ -1,0 +1,184 @@
+"""Predictions for a reader: how well the model retells the capture, what saves most and by which causes."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.report.grid import Heading, clipped, grid, printable
+from tcptrace_http.report.quantity import counted, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tcptrace_http.what_if.result import Row, WhatIf
+
+__all__ = ["headline", "rendered", "retelling"]
+
+#: Rows of each kind that are shown where not all are asked for; savings below this part are told in a line.
+_SHOWN: Final = 10
+_SHARE_MIN: Final = 0.005
+#: A row shows so many causes; those below this part of its greatest are told by their number.
+_CAUSES_SHOWN: Final = 2
+#: Columns that a cause's name needs at least.
+_CAUSES_ROOM: Final = 12
+#: So many rows have their causes in a table of their own.
+_DETAILED_MAX: Final = 4
+_CAUSE_MIN: Final = 0.05
+_NAME_MAX: Final = 60
+#: The fix that is all of the server's; and who has to make those that are told first.
+_EVERY: Final = "all-fixes"
+_SERVER: Final = "server"
+_CAUSES: Final = (
+    Heading("change", is_elastic=True),
+    Heading("cause"),
+    Heading("before", is_number=True),
+    Heading("after", is_number=True),
+    Heading("saves", is_number=True),
+)
+#: The tables by their titles: the kind of their rows, whether they are of second accesses, and what more are.
+_TITLES: Final = {
+    "fix": ("fix", False, "fixes"),
+    "strategy": ("strategy", False, "strategies"),
+    "second access by": ("strategy", True, "strategies"),
+}
+
+
+def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
+    """The whole text, lines of at most ``width`` where their words let them."""
+    sections = [
+        [*_wrapped(retelling(prediction), width), *_wrapped(headline(prediction), width)],
+        *(_table(prediction, title, width, every=every) for title in _TITLES),
+        _details(prediction, width),
+        _notes(prediction, width, every=every),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+def retelling(prediction: WhatIf) -> str:
+    """Measured and modelled time, and whether the one can stand for the other."""
+    what = "retrieval" if prediction.retrievals == 1 else counted(prediction.retrievals, "retrieval")
+    name = clipped(printable(prediction.capture), _NAME_MAX)
+    measured, modelled = duration(prediction.measured_ns), duration(prediction.modelled_ns)
+    text = f"{name}: the {what} took {measured}; the model retells it in {modelled} ({prediction.off:.1%} off)."
+    if not prediction.retells:
+        text += " Warning: the model is far off this capture; what follows says more of the model than of it."
+    if prediction.retrievals < prediction.captured_retrievals and prediction.retrievals == 1:
+        text += f" It is one of {prediction.captured_retrievals:,} in the capture: --session takes its client's."
+    path = _path(prediction)
+    return f"{text} {path}" if path else text
+
+
+def _path(prediction: WhatIf) -> str:
+    from reference_sim.quantities import rate_text
+
+    asked = []
+    if prediction.rtt_ns is not None:
+        asked.append(f"a round trip of {duration(prediction.rtt_ns)}")
+    if prediction.rate is not None:
+        asked.append(rate_text(prediction.rate))
+    if not asked:
+        return ""
+    return f"Over {' and '.join(asked)} it would take {duration(prediction.baseline_ns)}; savings are from that."
+
+
+def headline(prediction: WhatIf) -> str:
+    """What the change that matters most would bring, and what it is that goes."""
+    best = _best(prediction)
+    if best is None:
+        return "Nothing that was tried would make it shorter."
+    before, after = duration(prediction.baseline_ns), duration(best.elapsed_ns)
+    how = f"With {best.name}" if best.kind == "fix" else f"By {best.name}"
+    text = f"{how} this would take {after} rather than {before}"
+    cause = best.causes[0] if best.causes else None
+    if cause is None or cause.saved_ns <= 0:
+        return f"{text}."
+    found = ", ".join(f"{count} {name}" for name, count in prediction.stalls.get(cause.cause, {}).items())
+    told = f" ({found})" if found else ""
+    return f"{text}: {duration(cause.saved_ns)} of {cause.cause}{told} go."
+
+
+def _best(prediction: WhatIf) -> Row | None:
+    """The row to begin with: a fix that mends what was found, first the server's; else the one that saves most."""
+    saving = [row for row in prediction.rows if row.share >= _SHARE_MIN and not row.is_second_access]
+    single = [row for row in saving if row.kind == "fix" and row.is_practical and row.name != _EVERY]
+    mending = [row for row in single if row.mends]
+    of_server = [row for row in mending if row.side == _SERVER]
+    return next((rows[0] for rows in (of_server, mending, single, saving) if rows), None)
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+
+
+def _table(prediction: WhatIf, title: str, width: int, *, every: bool) -> list[str]:
+    """The rows of a kind: those that make no difference are named in a line."""
+    kind, is_second_access, words = _TITLES[title]
+    rows = [row for row in prediction.rows if row.kind == kind and row.is_second_access == is_second_access]
+    if not rows:
+        return []
+    matter = rows if every else [row for row in rows if _matters(row)]
+    shown = matter if every else matter[:_SHOWN]
+    lines = _grid(title, shown, width) if shown else []
+    if len(matter) > len(shown):
+        lines += _wrapped(f"({len(matter) - len(shown)} more {words}: --{kind} all shows them)", width)
+    same = [row.name for row in rows if not _matters(row)]
+    if same and not every:
+        lines += _wrapped(f"No difference: {', '.join(same)}.", width)
+    return lines
+
+
+def _grid(title: str, rows: Sequence[Row], width: int) -> list[str]:
+    """The rows by their whole names, for these are what can be asked for; causes where there is room."""
+    headings = [Heading(title), *(Heading(name, is_number=True) for name in ("takes", "saves", "least", "most"))]
+    cells = [_cells(row) for row in rows]
+    plain = grid(headings, [line[:-1] for line in cells], width)
+    if width - max(map(len, plain)) < _CAUSES_ROOM:
+        return plain
+    return grid([*headings, Heading("less, and more", is_elastic=True)], cells, width)
+
+
+def _matters(row: Row) -> bool:
+    return max(abs(row.saved.low_ns), abs(row.saved.high_ns)) >= _SHARE_MIN * abs(row.elapsed_ns + row.saved_ns)
+
+
+def _cells(row: Row) -> Sequence[str]:
+    times = (row.elapsed_ns, row.saved_ns, row.saved.low_ns, row.saved.high_ns)
+    return row.name + "*" * bool(row.mends), *map(duration, times), row.note or ", ".join(_changes(row))
+
+
+def _changes(row: Row) -> Iterator[str]:
+    """The causes that matter, by the last part of their names."""
+    least = _CAUSE_MIN * abs(row.causes[0].saved_ns) if row.causes else 0
+    for cause in row.causes[:_CAUSES_SHOWN]:
+        if abs(cause.saved_ns) >= least:
+            yield f"{'-' if cause.saved_ns > 0 else '+'}{cause.cause.rpartition('.')[2]}"
+
+
+def _details(prediction: WhatIf, width: int) -> list[str]:
+    """Where few changes were asked for, all causes of each: they sum to what it saves."""
+    if len(prediction.rows) > _DETAILED_MAX:
+        return []
+    rows = [(row.name, cause) for row in prediction.rows for cause in row.causes]
+    cells = [
+        (name, cause.cause, duration(cause.before_ns), duration(cause.after_ns), duration(cause.saved_ns))
+        for name, cause in rows
+    ]
+    return grid(_CAUSES, cells, width) if cells else []
+
+
+def _notes(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
+    """What there is to know of the rows, and what has none, and why."""
+    lines = []
+    if any(row.mends for row in prediction.rows):
+        lines += _wrapped("* mends what was found in this capture.", width)
+    for name, values in prediction.left_open.items():
+        told = " or ".join(values)
+        lines += _wrapped(f"The capture leaves open {name}: {told}; least and most take each of them.", width)
+    for one in prediction.skipped:
+        if every or one.kind == "strategy":
+            lines += textwrap.wrap(f"No {one.kind} {one.name}: {one.reason}.", width, subsequent_indent="  ")
+    others = [one.name for one in prediction.skipped if one.kind == "fix"]
+    if others and not every:
+        lines += _wrapped(f"Nothing to change for {', '.join(others)}.", width)
+    return lines

@@ -1,0 +1,28 @@
+"""How what packets show and what sockets show make one judgement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tcptrace_http.check import Level, Outcome, Status
+from tcptrace_http.check.report import Subject
+from tcptrace_http.probe.judgement import with_habits
+
+SEEN = Outcome(subject=Subject.RULE, name="cork-timeout", level=Level.ERROR, status=Status.FAILED, message="habit")
+UNSEEN = replace(SEEN, status=Status.PASSED, message="no finding")
+
+
+def test_a_habit_that_packets_do_not_prove_is_told_by_the_sockets():
+    assert with_habits([UNSEEN], [SEEN]) == [SEEN]
+
+
+def test_what_packets_prove_is_told_by_them():
+    proved = replace(SEEN, message="three findings")
+    assert with_habits([proved], [SEEN]) == [proved]
+    assert with_habits([proved], [UNSEEN]) == [proved]
+
+
+def test_a_rule_that_is_not_judged_stays_so_and_controls_are_no_rules():
+    unjudged = replace(UNSEEN, status=Status.INCONCLUSIVE)
+    control = replace(UNSEEN, subject=Subject.CONTROL)
+    assert with_habits([unjudged, control], [SEEN]) == [unjudged, control]

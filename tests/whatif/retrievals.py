@@ -1,0 +1,65 @@
+"""Scenarios that fixes and strategies are tried on: each with something to mend."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.page import Constant
+from reference_sim.scenario import Writes
+from reference_sim.stack import Nagle
+from reference_sim.stacks import stack
+from reference_sim.topology import DataSegments
+from reference_sim.workloads import retrieval
+
+if TYPE_CHECKING:
+    from reference_sim.scenario import Scenario
+
+_MS: Final = 1_000_000
+
+
+def _with_server(scenario: Scenario, **changes: object) -> Scenario:
+    return replace(scenario, servers=tuple(replace(it, **changes) for it in scenario.servers))  # type: ignore[arg-type]
+
+
+def _made() -> dict[str, Scenario]:
+    old = {"page": "heidemann", "network": "lan", "client_stack": "sunos-4.1.3"}
+    modern = {"page": "eggert-graphics", "network": "wan", "client_stack": "linux-6"}
+    lossy = retrieval(strategy="http11", page="heidemann", network="wan", client_stack="reno")
+    split = retrieval(strategy="http10-keep-alive-x4-split", page="heidemann", network="wan")
+    lost = lossy.network.with_link("server-client", loss=(DataSegments(segments=(1,)),))
+    small = replace(stack("bsd-4.4"), name="small", send_buffer=2048, receive_buffer=4096)
+    reno = stack("reno")
+    at_once = replace(reno.acks, every=1, counts_segments=True)
+    prompt = replace(reno, name="prompt", nagle=Nagle.OFF, acks=at_once)
+    return {
+        "apache": retrieval(strategy="p-http-apache-1.1b4", **old),
+        "netscape": retrieval(strategy="http10-parallel-4", processing=Constant(value=20 * _MS), **modern),
+        "pipelined": retrieval(strategy="http11-pipelined", parse=_MS, **modern),
+        "lossy": replace(lossy, network=lost),
+        "split": split,
+        "small": retrieval(strategy="http11", page="eggert-text", network="wan", client_stack=small),
+        "flushed": _with_server(
+            retrieval(strategy="http11", **modern), writes=Writes(head_alone=True, chunk_bytes=4096, gap=_MS)
+        ),
+        "chunked": _with_server(
+            retrieval(strategy="http11", page="heidemann", network="wan", client_stack="reno"),
+            writes=Writes(chunk_bytes=1000),
+        ),
+        # Nothing is held there, so that only the program takes its time.
+        "computed": _with_server(
+            retrieval(strategy="http11", page="heidemann", network="lan", client_stack=prompt),
+            writes=Writes(head_alone=True, chunk_bytes=1460, gap=50 * _MS),
+        ),
+        "twice": retrieval(strategy="p-http-restart-reset", think=Constant(value=5000 * _MS), **old),
+        "nodelay": retrieval(
+            strategy="http11",
+            page="heidemann",
+            network="lan",
+            client_stack=replace(stack("reno"), nagle=Nagle.OFF),
+        ),
+    }
+
+
+#: By what is wrong with them.
+RETRIEVALS: Final = _made()
