@@ -46,8 +46,14 @@ const LOST_SHARE: i64 = 8;
 const SEGMENT_BYTES: u32 = 1460;
 /// Flights that the ACK of another connection must have let go, if there is hardly an ACK.
 const SIGNS_MIN: i64 = 2;
+/// ... and with which what was found holds: a host keeps its stack.
+const SIGNS_SURE: i64 = 6;
 /// ... and so many times those that follow one by chance.
 const SIGNS_TO_CHANCE: i64 = 4;
+/// A chance is seen in no longer pause: a second one like it comes with a page.
+const PAUSE_MAX_NS: i64 = 1_000_000_000;
+/// Pauses of a rhythm differ by less than this share of them.
+const RHYTHM_SHARE: i64 = 16;
 /// A chance is a share of this.
 const CERTAIN: i64 = 1000;
 
@@ -58,7 +64,7 @@ pub struct Sharing {
     pub is_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
-    /// Data was lost on one of them.
+    /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
     pub to_server_ns: Option<i64>,
@@ -109,8 +115,11 @@ struct Connection {
     is_asked: bool,
     /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
     was_pushed: bool,
-    /// When that came, or the connection was opened.
+    /// When that came, or the connection was opened; the former is told by numbers.
     data_ns: i64,
+    sent_ns: i64,
+    /// Data was lost on one of the connections before that came, or before it was asked for.
+    had_loss: bool,
 }
 
 /// What came from the server without a pause, on whichever connection.
@@ -120,6 +129,22 @@ struct Flight {
     last_ns: i64,
     last_bytes: u32,
     release: Release,
+    /// The pause before it.
+    pause_ns: i64,
+    /// It has told whether another connection's ACK let it go.
+    has_told: bool,
+}
+
+/// A segment of the server, as the flights see it.
+#[derive(Clone, Copy, Debug)]
+struct Coming {
+    time_ns: i64,
+    bytes: u32,
+    client_port: u16,
+    /// How long its connection had been quiet.
+    quiet_ns: i64,
+    /// It begins an answer, or was sent before.
+    tells_nothing: bool,
 }
 
 /// What the slowest link takes for a segment, as far as two that came at once tell.
@@ -171,6 +196,7 @@ struct HostPair {
     /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
     by_others: i64,
     by_chance: i64,
+    is_shared: bool,
     had_loss: bool,
     /// When data of the server came last, and what its distances tell of the slowest link.
     came_ns: Option<i64>,
@@ -239,6 +265,11 @@ impl SharedWindows {
     }
 }
 
+/// Whether two pauses are the same, but for jitter.
+fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
+    before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
+}
+
 /// Both directions have one place.
 fn place_of(source: IpAddress, destination: IpAddress) -> usize {
     let hash = |address: IpAddress| FixedState::default().hash_one(address.octets);
@@ -259,6 +290,7 @@ impl HostPair {
             flight: None,
             by_others: 0,
             by_chance: 0,
+            is_shared: false,
             had_loss: false,
             came_ns: None,
             link: Arrivals::default(),
@@ -279,10 +311,14 @@ impl HostPair {
         if segment.has(flags::SYN) {
             return self.opens(time_ns, ports);
         }
+        let had_loss = self.had_loss;
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
-        connection.is_asked |= segment.payload_bytes > 0;
+        if segment.payload_bytes > 0 {
+            connection.is_asked = true;
+            connection.had_loss = had_loss;
+        }
         if !segment.has(flags::ACK) {
             return;
         }
@@ -330,6 +366,8 @@ impl HostPair {
             is_asked: false,
             was_pushed: false,
             data_ns: time_ns,
+            sent_ns: time_ns,
+            had_loss: self.had_loss,
         });
     }
 
@@ -389,6 +427,7 @@ impl HostPair {
 
     fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
         let client_port = segment.destination_port;
+        let had_loss = self.had_loss;
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
@@ -407,6 +446,12 @@ impl HostPair {
         let begins = (has_payload && std::mem::take(&mut connection.is_asked)) || is_first;
         let is_pushed = segment.has(flags::PSH);
         let had_more = has_payload && !std::mem::replace(&mut connection.was_pushed, is_pushed);
+        let sent_ns = connection.sent_ns;
+        let had_loss_then = connection.had_loss;
+        if has_payload {
+            connection.sent_ns = time_ns;
+            connection.had_loss = had_loss || !is_new;
+        }
         if segment.has(flags::SYN) && !had_syn_ack {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
@@ -415,12 +460,13 @@ impl HostPair {
             return self.sharing(false);
         }
         self.had_loss |= !is_new;
-        let release = self.fly(
+        let release = self.fly(Coming {
             time_ns,
-            segment.payload_bytes,
+            bytes: segment.payload_bytes,
             client_port,
-            begins || !is_new,
-        );
+            quiet_ns: time_ns.saturating_sub(sent_ns),
+            tells_nothing: begins || !is_new,
+        });
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
         let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
@@ -428,14 +474,15 @@ impl HostPair {
             let gap_ns = time_ns.saturating_sub(before_ns);
             self.arrives(gap_ns, segment.payload_bytes, was_held);
         }
-        self.sharing(release == Release::Other && is_new)
+        Sharing {
+            had_loss: had_loss_then,
+            ..self.sharing(release == Release::Other && is_new)
+        }
     }
 
     fn sharing(&self, by_other: bool) -> Sharing {
-        let signs = self.by_others.saturating_mul(CERTAIN);
-        let by_chance = self.by_chance.saturating_mul(SIGNS_TO_CHANCE);
         Sharing {
-            is_shared: signs >= by_chance.saturating_add(SIGNS_MIN * CERTAIN),
+            is_shared: self.is_shared,
             by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
@@ -460,8 +507,9 @@ impl HostPair {
     }
 
     /// Data of the server goes by; what let it go, or the flight that it is part of.
-    fn fly(&mut self, time_ns: i64, bytes: u32, client_port: u16, tells_nothing: bool) -> Release {
-        let own = self.release(time_ns, client_port);
+    fn fly(&mut self, coming: Coming) -> Release {
+        let Coming { time_ns, bytes, .. } = coming;
+        let own = self.release(time_ns, coming.client_port);
         let before = self.flight;
         let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
         let last_bytes = before.map_or(0, |it| it.last_bytes);
@@ -469,24 +517,28 @@ impl HostPair {
             self.pace.follows(pause_ns, bytes);
         }
         let goes_on = before.filter(|_| self.is_together(pause_ns));
-        let flight = goes_on.unwrap_or(Flight {
+        let mut flight = goes_on.unwrap_or(Flight {
             start_ns: time_ns,
             last_ns: time_ns,
             last_bytes: bytes,
             release: own,
+            pause_ns,
+            // A rhythm is one of a pacer, or of the ACKs that follow it.
+            has_told: pause_ns < self.round_trip_ns()
+                && before.is_some_and(|it| is_rhythm(it.pause_ns, pause_ns)),
         });
+        let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;
+        let is_sign = !flight.has_told && resumes && !coming.tells_nothing;
+        let waited_ns = goes_on.map_or(pause_ns, |_| coming.quiet_ns);
+        if is_sign && self.is_tellable(waited_ns) {
+            flight.has_told = own != Release::Own;
+            self.tells(own, coming.client_port, waited_ns);
+        }
         self.flight = Some(Flight {
             last_ns: time_ns,
             last_bytes: bytes,
             ..flight
         });
-        if goes_on.is_none() && !tells_nothing && self.is_tellable() {
-            let is_by_other = i64::from(own == Release::Other);
-            self.by_others = self.by_others.saturating_add(is_by_other);
-            if own != Release::Own {
-                self.by_chance = self.by_chance.saturating_add(self.chance(client_port));
-            }
-        }
         let lasts_ns = time_ns.saturating_sub(flight.start_ns);
         if own == Release::None
             && lasts_ns < self.round_trip_ns()
@@ -496,6 +548,21 @@ impl HostPair {
             return Release::Other;
         }
         own
+    }
+
+    /// What a flight tells of whose ACK let it go after such a pause.
+    fn tells(&mut self, release: Release, client_port: u16, pause_ns: i64) {
+        if release == Release::Own {
+            return;
+        }
+        let is_by_other = i64::from(release == Release::Other);
+        self.by_others = self.by_others.saturating_add(is_by_other);
+        let chance = self.chance(client_port, pause_ns);
+        self.by_chance = self.by_chance.saturating_add(chance);
+        let by_chance = self.by_chance.saturating_mul(SIGNS_TO_CHANCE);
+        let signs = self.by_others.saturating_mul(CERTAIN);
+        self.is_shared = signs >= by_chance.saturating_add(SIGNS_MIN * CERTAIN)
+            || (self.is_shared && self.by_others >= SIGNS_SURE);
     }
 
     fn round_trip_ns(&self) -> i64 {
@@ -524,9 +591,11 @@ impl HostPair {
             .saturating_add(LATE_MAX_NS)
     }
 
-    /// On a link on which a segment takes as long as the path, every ACK is one at the right time.
-    fn is_tellable(&self) -> bool {
-        self.connections.len() > 1 && self.late_ns().saturating_mul(3) < self.round_trip_ns()
+    /// On a link on which a segment takes as long as the path, every ACK is one at the right time, unless there was a
+    /// pause.
+    fn is_tellable(&self, pause_ns: i64) -> bool {
+        let span_ns = self.round_trip_ns().max(pause_ns);
+        self.connections.len() > 1 && self.late_ns().saturating_mul(3) < span_ns
     }
 
     /// Whose ACK let go what goes by at `time_ns`.
@@ -558,9 +627,10 @@ impl HostPair {
     }
 
     /// How likely an ACK of another connection is at the right time, if it has nothing to do with it: the share
-    /// of the last two round trips that is close enough to one.
-    fn chance(&self, client_port: u16) -> i64 {
-        let span_ns = self.round_trip_ns().saturating_mul(2);
+    /// of the last two round trips, or of the pause, that is close enough to one.
+    fn chance(&self, client_port: u16, pause_ns: i64) -> i64 {
+        let round_trips_ns = self.round_trip_ns().saturating_mul(2);
+        let span_ns = round_trips_ns.max(pause_ns.min(PAUSE_MAX_NS));
         let width_ns = self.late_ns().saturating_add(EARLY_MAX_NS);
         let Some(newest) = self.acks.back() else {
             return 0;
@@ -784,10 +854,28 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_tells_of_a_loss() {
+    fn what_is_sent_again_tells_of_a_loss_to_what_waits_from_then_on() {
         let mut talk = Talk::default();
         talk.opens(0, 1);
+        talk.opens(30, 2);
         assert!(!talk.data(400, 1, 2).had_loss);
-        assert!(talk.data(900, 1, 2).had_loss);
+        talk.data(900, 1, 2);
+        assert!(!talk.data(1000, 2, 2).had_loss, "it waited since 231 ms");
+        assert!(talk.data(1100, 1, 3).had_loss);
+        assert!(talk.data(1200, 2, 3).had_loss);
+    }
+
+    #[test]
+    fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
+        let mut talk = Talk::default();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        talk.data(430, 1, 2);
+        for number in 3..40 {
+            // An ACK of the other connection at the very time, but a pacer has no need of it.
+            let at = 400 + i64::from(number) * 10;
+            talk.ack(at - 100, 2, number);
+            assert!(!talk.data(at, 1, number).is_shared);
+        }
     }
 }
