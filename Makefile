@@ -19,7 +19,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test test-all lint fmt gen bench bench-simulator fuzz properties notebooks clean
+.PHONY: help build tools test test-all lint fmt gen bench bench-simulator bench-whatif fuzz properties notebooks clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,9 @@ bench: ## speed and memory against tcptrace and tshark
 
 bench-simulator: build tools ## CPU time of the simulator against ns-2
 	$(BIN)/python tests/bench/bench_simulator.py
+
+bench-whatif: build ## time of whatif with all fixes and strategies on a page of 50 objects
+	$(BIN)/python tests/bench/bench_whatif.py
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
 	command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz

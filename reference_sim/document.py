@@ -81,11 +81,17 @@ def _quantities_of(kind: type[Any]) -> dict[str, Quantity | None]:
     return _MEASURED[kind]
 
 
+# Most values of a scenario are these: there is nothing to look for.
+_PLAIN: Final = frozenset({int, str, bool, float, type(None)})
+
+
 def document_of(value: Any) -> Any:
     """The value as the engine reads it: dictionaries, lists, numbers, texts.
 
     :raises ScenarioError: a duration, rate or size is none.
     """
+    if type(value) in _PLAIN:
+        return value
     if hasattr(value, "document"):
         return value.document()
     if isinstance(value, Enum):

@@ -18,11 +18,13 @@ __all__ = [
     "GilbertElliott",
     "Link",
     "Loss",
+    "LostSegment",
     "Network",
     "Node",
     "PacketLoss",
     "PacketQueue",
     "Queue",
+    "SegmentsLost",
     "Unlimited",
     "duplex",
     "node",
@@ -98,7 +100,26 @@ class DataSegments:
     segments: tuple[int, ...]
 
 
-Loss = BitErrors | PacketLoss | GilbertElliott | DroppedPackets | DataSegments
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LostSegment:
+    """What carries this place of a connection's stream is lost the first ``times`` that it passes."""
+
+    #: By the order in which connections are opened, from 0.
+    connection: int
+    #: The SYN is 0, the first byte 1.
+    offset: int
+    times: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SegmentsLost:
+    """These segments, each of one connection, are lost: what a capture showed to be lost, again."""
+
+    kind: ClassVar = "segments"
+    segments: tuple[LostSegment, ...]
+
+
+Loss = BitErrors | PacketLoss | GilbertElliott | DroppedPackets | DataSegments | SegmentsLost
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -130,7 +130,7 @@ def _restarted(waits: pl.DataFrame, restarts: pl.DataFrame) -> pl.DataFrame:
         .unique(row, keep="first", maintain_order=True)
     )
     left = pl.col("lost") - (length.cum_sum().over(restart) - length)
-    taken = rounds.with_columns(taken=pl.min_horizontal(left, length)).filter(pl.col("taken") > pl.duration())
+    taken = rounds.with_columns(taken=pl.min_horizontal(left, length)).filter(pl.col("taken") > 0)
     joined = numbered.join(
         taken.select(row, "taken", "stall", "certainty"), on=row, how="left", maintain_order="left"
     )

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
+from tcptrace_http.cli.progress import Working
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     from tcptrace_http.difference import Difference
 
 __all__ = ["diff"]
 
+#: As ``CHARTS`` of :mod:`tcptrace_http.difference.plots` has them; a test compares. Importing it takes time.
+CHART_NAMES: Final = ("causes", "transactions", "sequence")
 _PAIR: Final = ":"
 _WIDTH: Final = 80
 
@@ -58,40 +64,65 @@ class _Numbers(click.ParamType[int | tuple[int, int]]):
     default="text",
     help="text, json, or html: a report with charts. Default: text.",
 )
+@click.option(
+    "--chart",
+    type=click.Choice(CHART_NAMES),
+    help="One chart in place of the text, to the file of --output: .html, .svg, .png or .json.",
+)
 @click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
-def diff(
+@click.option("--quiet", is_flag=True, help="No progress on standard error.")
+def diff(  # noqa: PLR0913, PLR0917 -- one parameter an option
     left: str,
     right: str,
     retrieval: int | tuple[int, int] | None,
     flow: int | tuple[int, int] | None,
     format_name: str,
+    chart: str | None,
     output: str,
+    quiet: bool,
 ) -> None:
     r"""Compare two sides: where the time differs, split by cause, exactly.
 
     Each side is a capture (pcap or pcapng), or a scenario file (.toml), which is simulated and captured at its
-    client. One side may be the name of a strategy (simulate --list): it is simulated on the path, with the hosts
-    and the page that are inferred from the other side; the name "inferred" is that scenario as it is.
+    client. One side may be a name, of a strategy (simulate --list) or of a fix (whatif --list), or several of them
+    (http11+no-nagle): it is simulated on the path, with the hosts and the page that are inferred from the other
+    side; "inferred" is that as it is.
     Differences are left less right. Captures before and after a change of configuration can be compared as well
-    as a capture with a model.
+    as a capture with a model. Exits with 0 whatever differs, also where nothing can be compared, and with 2 where
+    a side cannot be read or modelled.
 
     \b
     Examples:
       tcptrace-http diff before.pcap after.pcap
       tcptrace-http diff measured.pcapng model.toml --retrieval 0
       tcptrace-http diff measured.pcapng http11-pipelined
+      tcptrace-http diff measured.pcapng no-nagle
       tcptrace-http diff --format html -o report.html before.pcap after.pcap
+      tcptrace-http diff --chart causes -o causes.svg before.pcap after.pcap
     """
     from tcptrace_http.difference import diff as compared
 
-    difference = compared(left, right, retrieval=retrieval, flow=flow)
-    content = _rendered(difference, format_name)
+    if chart is not None:
+        check_chart_file(Path(output))
+    with Working("comparing", quiet=quiet):
+        difference = compared(left, right, retrieval=retrieval, flow=flow)
+        if chart is not None:
+            _draw(difference, chart, Path(output))
+            return
+        content = _rendered(difference, format_name)
     if output == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()
         return
     with open(output, "wb") as file:
         file.write(content)
+
+
+def _draw(difference: Difference, chart: str, output: Path) -> None:
+    try:
+        save_chart(difference.plot.chart(chart), output)
+    except NothingToDraw as error:
+        raise click.UsageError(str(error)) from None
 
 
 def _rendered(difference: Difference, format_name: str) -> bytes:

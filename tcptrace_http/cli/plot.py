@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files
 from tcptrace_http.cli.progress import Progress, Working
-from tcptrace_http.errors import MissingExtra, NothingToDraw
+from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
     import altair as alt
@@ -26,7 +27,6 @@ CHART_NAMES: Final = (
 _OF_FLOWS: Final = ("time-sequence", "window", "rtt", "throughput")
 _WITH_DIRECTION: Final = ("time-sequence", "window")
 _COMPARISON: Final = "comparison"
-_SUFFIXES: Final = (".html", ".svg", ".png", ".json")
 
 
 @click.command()
@@ -72,12 +72,10 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http plot waterfall page.pcap --retrieval 2 -o page.svg
       tcptrace-http plot comparison before.pcap after.pcap -o change.png
     """
-    if output.suffix not in _SUFFIXES:
-        raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
+    check_chart_file(output)
     if chart != _COMPARISON and len(captures) > 1:
         raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)
-    _needs_extras(output)
     analyses = [_analysed(capture, chart, quiet=quiet) for capture in captures]
     with Working("drawing the chart", quiet=quiet):
         try:
@@ -86,7 +84,7 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
             )
         except NothingToDraw as error:
             raise click.UsageError(f"{', '.join(captures)}: {error}") from None
-        _save(drawn, output)
+        save_chart(drawn, output)
 
 
 def _analysed(capture: str, chart: str, *, quiet: bool) -> Analysis:
@@ -118,24 +116,3 @@ def _options(chart: str, **asked: Any) -> dict[str, Any]:
         if not used[name]:
             raise click.UsageError(f"--{name} is nothing to the chart {chart}")
     return given
-
-
-def _needs_extras(output: Path) -> None:
-    """What draws must be there before a large capture is read."""
-    from importlib.util import find_spec
-
-    for module in ("altair",) if output.suffix == ".json" else ("altair", "vl_convert"):
-        if find_spec(module) is None:
-            raise MissingExtra(f"{output.suffix} needs {module}: pip install 'tcptrace-http[charts]'")
-
-
-def _save(drawn: alt.LayerChart, output: Path) -> None:
-    """Write the file; HTML has all it needs in it."""
-    if output.suffix == ".json":
-        output.write_text(drawn.to_json(), encoding="utf-8")
-    elif output.suffix == ".html":
-        from tcptrace_http.report.html.chart_page import chart_page
-
-        output.write_text(chart_page(drawn), encoding="utf-8")
-    else:
-        drawn.save(str(output), scale_factor=2 if output.suffix == ".png" else 1)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from tcptrace_http.cli.chart_file import check_chart_file, save_chart
 from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
 from tcptrace_http.cli.progress import Working
 
@@ -43,6 +45,7 @@ _WIDTH: Final = 80
 @click.option(
     "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
 )
+@click.option("--session", is_flag=True, help="All that the retrieval's client retrieved from its server.")
 @click.option(
     "--format",
     "format_name",
@@ -51,6 +54,7 @@ _WIDTH: Final = 80
     help="text or json. Default: text.",
 )
 @click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
+@click.option("--chart", type=click.Path(path_type=Path), help="Draw it, too: a file .html, .svg, .png or .json.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Simulate so many at once. Default: one a CPU."
 )
@@ -63,8 +67,10 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
     rtt: str | None,
     rate: str | None,
     retrieval: int | None,
+    session: bool,
     format_name: str,
     output: str,
+    chart: Path | None,
     jobs: int | None,
     lists: bool,
     quiet: bool,
@@ -80,15 +86,28 @@ def whatif(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http whatif slow.pcapng
       tcptrace-http whatif slow.pcapng --fix no-nagle --fix one-write+no-nagle
       tcptrace-http whatif page.pcapng --strategy http11-pipelined --rtt "100 ms"
+      tcptrace-http whatif page.pcapng --session --chart whatif.html
     """
     if lists:
         click.echo(_listing())
         return
     if capture is None:
         raise click.UsageError("say which CAPTURE (--list shows the fixes)")
+    if chart is not None:
+        check_chart_file(chart)
     prediction = _predicted(
-        capture, fix_names, strategy_names, rtt=rtt, rate=rate, retrieval=retrieval, jobs=jobs, quiet=quiet
+        capture,
+        fix_names,
+        strategy_names,
+        rtt=rtt,
+        rate=rate,
+        retrieval=retrieval,
+        session=session,
+        jobs=jobs,
+        quiet=quiet,
     )
+    if chart is not None:
+        save_chart(prediction.chart(), chart)
     every = bool(fix_names or strategy_names)
     text = prediction.json() if format_name == "json" else prediction.text(width=_WIDTH, every=every)
     content = text.encode("utf-8", errors="surrogateescape")
@@ -108,6 +127,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
     rtt: str | None,
     rate: str | None,
     retrieval: int | None,
+    session: bool,
     jobs: int | None,
     quiet: bool,
 ) -> WhatIf:
@@ -137,6 +157,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
             rtt=rtt_ns,
             rate=bits,
             retrieval=retrieval,
+            session=session,
             jobs=jobs or os.cpu_count() or 1,
         )
 

@@ -73,7 +73,7 @@ def find(
         .filter(pl.col("owner") == "delayed-ack-first-segment")
         .with_columns(
             cause=pl.lit("stall.delayed_ack_first_segment"),
-            start=pl.col("ack_time") - pl.col("ack_delay"),
+            start=pl.col("released_time") - pl.col("ack_delay"),
             lost=pl.col("ack_delay"),
             confidence=pl.when(is_full).then(CONFIDENCE_OF_FULL).otherwise(CONFIDENCE_OF_SHORT),
             summary=pl.format(

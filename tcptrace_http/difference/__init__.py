@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "Divergence", "Side", "diff"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True, repr=False)
 class Difference:
     """What two sides have in common, and where their time differs; times are nanoseconds (``Duration``)."""
 
@@ -90,6 +90,18 @@ class Difference:
 
         return DifferencePlots(self)
 
+    def __repr__(self) -> str:
+        """Short: the frames would be many pages."""
+        from tcptrace_http.difference.words import headline
+
+        return f"<Difference of {self.left.name} and {self.right.name}: {headline(self)}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from tcptrace_http.difference.html import overview
+
+        return overview(self)
+
     def text(self, *, width: int = 80) -> str:
         """What differs and why, for a reader."""
         from tcptrace_http.difference.text import rendered
@@ -122,9 +134,9 @@ def diff(
 ) -> Difference:
     """Compare two sides, each a capture, a scenario file (``.toml``), a scenario or an analysis.
 
-    A scenario is simulated, and what its client captures is analysed. A side may also be a strategy's name: it is
-    then that strategy on the path, with the hosts and the page that were inferred from the other side;
-    ``"inferred"`` is the inferred scenario as it is.
+    A scenario is simulated, and what its client captures is analysed. A side may also be the name of a strategy
+    or of a fix (``"http11"``, ``"no-nagle"``, ``"http11+no-nagle"``): it is then that, on the path, with the hosts
+    and the page that were inferred from the other side; ``"inferred"`` is the inferred scenario as it is.
 
     ``retrieval`` compares only this one of the left side with its partner, or with that of the right side; where a
     side is a name, it is that of the other one. ``flow`` chooses the flows that are walked segment by segment in

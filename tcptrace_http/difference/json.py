@@ -2,25 +2,29 @@
 
 ========================  ==================================================================================
 ``schema_version``        1; it grows when a field changes its meaning
-``left``, ``right``       ``name``, ``is_simulated`` and ``elapsed_ns`` of the aligned retrievals together; where
-                          the side was inferred from the other one ``inferred_ns``, what it takes as it was
-                          inferred, and ``assumptions``, what the capture did not show (else null)
+``left``, ``right``       ``name``, ``is_simulated``, ``truncated`` (the capture is cut short) and ``elapsed_ns``
+                          of the aligned retrievals together; where the side was inferred from the other one
+                          ``inferred_ns``, what it takes as it was inferred, and ``assumptions``, what the capture
+                          did not show (else null)
 ``difference_ns``         left less right: how much longer the left side took; the sum of ``causes``
 ``headline``              the first sentences of the text: how much, and why
 ``model``                 sentences about what a model rests on; empty where no side was inferred
 ``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: what the critical paths of the
                           aligned retrievals spent; ``unaligned`` is the time of transactions of one side
-``retrievals``            one object a retrieval of either side: ``pair``, ``left_retrieval``, ``right_retrieval``
-                          (null: the side does not have it), URL, transactions, elapsed times; its ``causes``
-``transactions``          one object a transaction of either side: ``how`` it was aligned (``same``, ``renamed``,
-                          ``only_left``, ``only_right``), flow, number, target, body bytes and elapsed time of
-                          both sides, ``difference_ns``; its ``causes``
-``stalls``                ``cause``, ``detector``, counts and lost time of both sides
+``retrievals``            one object a retrieval of either side: ``pair``; of both sides (``left_…``, ``right_…``)
+                          ``retrieval`` (null: the side does not have it), ``url``, ``transactions`` and
+                          ``elapsed_ns``; ``difference_ns``, and its ``causes``
+``transactions``          one object a transaction of either side: ``pair``, ``how`` it was aligned (``same``,
+                          ``renamed``, ``only_left``, ``only_right``), ``method``; of both sides ``flow``,
+                          ``transaction``, ``retrieval``, ``target``, ``body_bytes`` and ``elapsed_ns``;
+                          ``difference_ns``, and its ``causes``
+``stalls``                ``cause`` and ``detector``; of both sides ``count`` and ``lost_ns``; ``difference_ns``
 ``residuals``             one object an aligned retrieval (``pair``), ``side`` and analytic ``model`` of its kind:
                           which assumption ``fails`` (null: all hold), ``elapsed_ns``, ``predicted_ns``,
                           ``residual_ns``: what the model leaves out
-``flows``                 the flows that were walked side by side, or null
-``divergences``           ``kind`` (see ``KINDS``), transactions, frames and waits of both sides, ``words``
+``flows``                 the flows that were walked side by side, left and right, or null
+``divergences``           ``kind`` (see ``KINDS``); of both sides ``transaction``, ``frame`` and ``wait_ns``; the
+                          ``cause`` of the longer wait, ``words``
 ========================  ==================================================================================
 """
 
@@ -64,13 +68,14 @@ def rendered(difference: Difference) -> str:
 
 
 def _side(side: Side, elapsed_ns: int) -> dict[str, Any]:
-    inference = side.inference
+    model = side.model
     return {
         "name": side.name,
         "is_simulated": side.is_simulated,
+        "truncated": side.analysis.capture.truncated,
         "elapsed_ns": elapsed_ns,
         "inferred_ns": side.inferred_ns,
-        "assumptions": None if inference is None else [figure.name for figure in inference.assumptions],
+        "assumptions": None if model is None else [figure.name for figure in model.assumptions],
     }
 
 

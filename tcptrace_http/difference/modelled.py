@@ -1,4 +1,8 @@
-"""A side that only has a name: a strategy, or ``inferred``, on what was inferred from the other side."""
+"""A side that only has a name: a strategy or fixes, on what was inferred from the other side.
+
+``http11`` is a strategy, ``no-nagle`` a fix; ``http11+no-nagle`` and ``no-nagle+initial-window-10`` are both, one
+after the other. What follows a ``+`` is a fix: ``+compression`` is the fix where ``compression`` is a strategy.
+"""
 
 from __future__ import annotations
 
@@ -10,40 +14,46 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.errors import ScenarioError, UnknownName
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from reference_sim.scenario import Scenario
     from reference_sim.strategy import Strategy
     from tcptrace_http.analysis import Analysis
-    from tcptrace_http.inference import Inference
+    from tcptrace_http.inference import Figure
+    from tcptrace_http.what_if.strategies import Candidate
 
 __all__ = ["INFERRED", "Modelled", "model_named", "modelled"]
 
 #: The name of the inferred scenario as it is.
 INFERRED: Final = "inferred"
+#: Before each fix but a first part.
+_AND: Final = "+"
 _STANDARD_INPUT: Final = "-"
 #: Names that are near to one that is not known.
 _NEAR_MAX: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Modelled:
     """What runs in place of a capture, and what it was made of."""
 
     scenario: Scenario
-    #: As the capture has it, before the strategy was changed.
-    inference: Inference
+    #: As it was inferred, before anything was changed.
+    inferred: Scenario
+    #: What the capture does not show.
+    assumptions: tuple[Figure, ...]
     #: The retrieval of the capture that it retells.
     retrieval: int
-
-    @property
-    def visits(self) -> int:
-        """How often the page is fetched; of several visits the last one is what the strategy is about."""
-        return len(self.scenario.browsers[0].visits)
+    #: How many visits a page has; the last one is what the strategy is about.
+    visits_of_page: int
+    #: What is to be known of it, such as that a fix changes nothing.
+    notes: tuple[str, ...]
 
 
 def model_named(source: object) -> str | None:
     """The name, if the source is one: a text that is no file. A file that is called like a strategy is a file.
 
-    :raises UnknownName: the text is neither.
+    :raises UnknownName: the text is neither a file nor a name.
     """
     from tcptrace_http.difference.side import SCENARIO_SUFFIX
 
@@ -51,12 +61,11 @@ def model_named(source: object) -> str | None:
         return None
     if Path(source).exists():
         return None
-    from reference_sim.strategies import STRATEGIES
-
-    known = [INFERRED, *STRATEGIES]
-    if source in known:
-        return source
-    raise UnknownName(f"{source!r} is neither a file nor a strategy{_near(source, known)}")
+    first, fixes = _parts(source)
+    for part, known in ((first, _first_names()), *((fix, _fixes()) for fix in fixes)):
+        if part not in known:
+            raise UnknownName(f"{source!r} is neither a file nor a strategy or fix{_near(source, part, known)}")
+    return source
 
 
 def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelled:
@@ -64,17 +73,30 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
 
     :raises ScenarioError: nothing can be inferred, or the strategy has no place there.
     """
-    from reference_sim.strategy import Protocol, named_strategy
-    from tcptrace_http.inference import infer
+    from tcptrace_http.what_if.captured import captured
+    from tcptrace_http.what_if.fixes import FIXES
+    from tcptrace_http.what_if.strategies import as_it_is
 
     number = _most_transactions(analysis) if retrieval is None else retrieval
-    inference = infer(analysis, retrieval=number)
-    if name == INFERRED:
-        return Modelled(inference.scenario, inference, number)
-    strategy = named_strategy(name)
-    if strategy.protocol is not Protocol.HTTP:
-        raise ScenarioError(f"{name} is not HTTP: its transfers are no transactions that could be aligned")
-    return Modelled(_under(inference.scenario, strategy), inference, number)
+    told = captured(analysis, retrieval=number)
+    first, fixes = _parts(name)
+    is_fix = first in FIXES and first not in _strategies()
+    candidate = as_it_is(told.scenario) if is_fix or first == INFERRED else _by_strategy(told.scenario, first)
+    notes = [f"What is compared of {first} is {candidate.note}."] if candidate.note else []
+    for fix in [first, *fixes] if is_fix else fixes:
+        fixed = FIXES[fix].apply(candidate.scenario)
+        if fixed is None:
+            notes.append(f"{fix} changes nothing: {FIXES[fix].unneeded}.")
+        else:
+            candidate = replace(candidate, scenario=fixed)
+    return Modelled(
+        scenario=candidate.scenario,
+        inferred=told.scenario,
+        assumptions=tuple(figure for figure in told.figures if figure.is_assumed),
+        retrieval=number,
+        visits_of_page=candidate.visits_of_page,
+        notes=tuple(notes),
+    )
 
 
 def _most_transactions(analysis: Analysis) -> int:
@@ -85,40 +107,41 @@ def _most_transactions(analysis: Analysis) -> int:
     return int(ranked["retrieval"][0])
 
 
-def _under(scenario: Scenario, strategy: Strategy) -> Scenario:
-    """The same page on the same path between the same hosts by another strategy.
+def _by_strategy(scenario: Scenario, name: str) -> Candidate:
+    from tcptrace_http.what_if.strategies import under
 
-    What the server was seen to do with its writes stays, unless the strategy is about that.
-    """
-    from reference_sim.scenario import Record, Writes
-    from reference_sim.workloads import retrieval
-
-    (server,), (browser,) = scenario.servers, scenario.browsers
-    made = retrieval(
-        strategy=strategy,
-        page=browser.visits[0].page,
-        network=scenario.network,
-        client_stack=browser.stack,
-        server_stack=server.stack,
-        processing=server.processing,
-        parse=browser.parse,
-        record=Record(),
-        seed=scenario.seed,
-    )
-    writes = server.writes if strategy.writes == Writes() else strategy.writes
-    servers = (
-        replace(it, product=server.product, min_head_bytes=server.min_head_bytes, writes=writes)
-        for it in made.servers
-    )
-    browsers = (replace(it, min_request_bytes=browser.min_request_bytes) for it in made.browsers)
-    return replace(made, servers=tuple(servers), browsers=tuple(browsers), taps=scenario.taps)
+    candidate = under(scenario, _strategies()[name])
+    if candidate.scenario.transfers:
+        raise ScenarioError(f"{name} is not HTTP: its transfers are no transactions that could be aligned")
+    return candidate
 
 
-def _near(name: str, known: list[str]) -> str:
-    """What may have been meant: files beside it, and strategies."""
+def _parts(name: str) -> tuple[str, list[str]]:
+    """The first part, which may be a strategy, and the fixes after it."""
+    first, *fixes = name.split(_AND)
+    return first or INFERRED, fixes
+
+
+def _strategies() -> Mapping[str, Strategy]:
+    from reference_sim.strategies import STRATEGIES
+
+    return STRATEGIES
+
+
+def _fixes() -> list[str]:
+    from tcptrace_http.what_if.fixes import FIXES
+
+    return list(FIXES)
+
+
+def _first_names() -> list[str]:
+    return [INFERRED, *_strategies(), *_fixes()]
+
+
+def _near(name: str, part: str, known: list[str]) -> str:
+    """What may have been meant: files beside it, and names; all names where nothing is near."""
     path = Path(name)
     beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
     files = [str(path.with_name(each)) for each in get_close_matches(path.name, beside, n=_NEAR_MAX)]
-    names = get_close_matches(name, known, n=_NEAR_MAX)
-    told = [f"the {kind} {each!r}" for kind, many in (("file", files), ("strategy", names)) for each in many]
-    return f"; did you mean {' or '.join(told)}?" if told else f" (strategies are: {', '.join(known)})"
+    near = [*(f"the file {each!r}" for each in files), *map(repr, get_close_matches(part, known, n=_NEAR_MAX))]
+    return f"; did you mean {' or '.join(near)}?" if near else f" (these are: {', '.join(known)})"

@@ -119,47 +119,32 @@ def _cardwell(page: _Page) -> int:
 
 
 def _persistent(page: _Page) -> int:
-    from reference_sim.models import heidemann
+    from reference_sim.models.heidemann import persistent_http_time
 
-    return heidemann.persistent_http_time(
-        page.sizes,
-        path=page.path,
-        initial=page.initial,
-        delayed_acks=page.delayed_acks,
-        request=page.request,
-    )
+    return persistent_http_time(page.sizes, request=page.request, **_in_common(page))
 
 
 def _serial(page: _Page) -> int:
-    from reference_sim.models import heidemann
+    from reference_sim.models.heidemann import http_time
 
-    return heidemann.http_time(
-        page.sizes,
-        path=page.path,
-        initial=page.initial,
-        delayed_acks=page.delayed_acks,
-        request=page.request,
-    )
+    return http_time(page.sizes, request=page.request, **_in_common(page))
 
 
 def _pipelined(page: _Page) -> int:
-    from reference_sim.models import kruse
+    from reference_sim.models.kruse import pipelined_page_time
 
-    return kruse.pipelined_page_time(
-        page.sizes, path=page.path, initial=page.initial, delayed_acks=page.delayed_acks
-    )
+    return pipelined_page_time(page.sizes, **_in_common(page))
 
 
 def _parallel(page: _Page) -> int:
-    from reference_sim.models import kruse
+    from reference_sim.models.kruse import page_time
 
-    return kruse.page_time(
-        page.sizes,
-        path=page.path,
-        initial=page.initial,
-        delayed_acks=page.delayed_acks,
-        connections=page.flows,
-    )
+    return page_time(page.sizes, connections=page.flows, **_in_common(page))
+
+
+def _in_common(page: _Page) -> dict[str, Any]:
+    """What all models of a page take."""
+    return {"path": page.path, "initial": page.initial, "delayed_acks": page.delayed_acks}
 
 
 class _Facts:

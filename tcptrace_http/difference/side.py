@@ -1,6 +1,6 @@
 """What is compared: a capture, or a scenario, which is simulated and captured.
 
-A side may be a strategy's name: then it is that strategy on what was inferred from the other side.
+A side may be the name of a strategy or a fix: then it is that, on what was inferred from the other side.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tcptrace_http.difference.modelled import INFERRED, model_named, modelled
-from tcptrace_http.errors import UnknownName
+from tcptrace_http.errors import ScenarioError, UnknownName
 
 if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.difference.modelled import Modelled
-    from tcptrace_http.inference import Inference
 
 __all__ = ["SCENARIO_SUFFIX", "Side", "Source", "side_of", "sides_of"]
 
@@ -34,17 +33,19 @@ class Side:
     name: str
     analysis: Analysis
     is_simulated: bool = False
-    #: Where the side is a name: what was inferred from the other one.
-    inference: Inference | None = None
+    #: Where the side is a name: what it was made of. None where it is a capture or a scenario.
+    model: Modelled | None = None
     #: What the inferred scenario as it is takes, in nanoseconds: how near the model is to what was captured.
     inferred_ns: int | None = None
 
     @property
     def kind(self) -> str:
         """In words."""
-        if self.inference is not None:
+        if self.model is not None:
             return "simulated as inferred" if self.name == INFERRED else "simulated on what was inferred"
-        return "scenario, simulated" if self.is_simulated else "capture"
+        if self.is_simulated:
+            return "scenario, simulated"
+        return "capture, cut short" if self.analysis.capture.truncated else "capture"
 
 
 def sides_of(
@@ -54,14 +55,14 @@ def sides_of(
 
     One number then is of the side that is no name.
 
-    :raises UnknownName: a text is neither a file nor a strategy, or both sides are names.
+    :raises UnknownName: a text is neither a file nor a name, or both sides are names.
     :raises CaptureError: a capture cannot be read.
     :raises ScenarioError: a scenario cannot be read, inferred, or be.
     """
     names = model_named(left), model_named(right)
     if names[0] is not None and names[1] is not None:
         raise UnknownName(
-            f"{names[0]} and {names[1]} are both strategies: one side has to be a capture or a scenario"
+            f"{names[0]} and {names[1]} are both no files: one side has to be a capture or a scenario"
         )
     if names[1] is not None:
         ours = side_of(left, jobs=jobs)
@@ -101,27 +102,22 @@ def _model_of(
     pair = retrieval if isinstance(retrieval, tuple) else (retrieval, retrieval)
     model = modelled(name, captured.analysis, retrieval=pair[0] if is_right else pair[1])
     analysis = _simulated(model.scenario)
-    as_it_was = analysis if name == INFERRED else _simulated(model.inference.scenario)
+    as_it_was = analysis if model.scenario == model.inferred else _simulated(model.inferred)
     told = pair[1] if is_right else pair[0]
     its = told if isinstance(retrieval, tuple) and told is not None else _its_retrieval(analysis, model)
-    side = Side(name, analysis, is_simulated=True, inference=model.inference, inferred_ns=_longest(as_it_was))
+    inferred_ns = as_it_was.retrievals.filter(retrieval=_its_retrieval(as_it_was))["elapsed"].to_physical().item()
+    side = Side(name, analysis, is_simulated=True, model=model, inferred_ns=inferred_ns)
     return side, ((model.retrieval, its) if is_right else (its, model.retrieval))
 
 
-def _its_retrieval(analysis: Analysis, model: Modelled) -> int:
+def _its_retrieval(analysis: Analysis, model: Modelled | None = None) -> int:
     """Of several visits the last one; else the retrieval with most transactions."""
-    import polars as pl
-
     retrievals = analysis.retrievals
-    if model.visits > 1:
+    if retrievals.is_empty():
+        raise ScenarioError("the simulated retrieval does not come to its end")
+    if model is not None and model.visits_of_page > 1:
         return int(retrievals["retrieval"][-1])
-    return int(retrievals.select(pl.col("retrieval").get(pl.col("transactions").arg_max())).item())
-
-
-def _longest(analysis: Analysis) -> int | None:
-    """What the retrieval of a run with one takes; the longest, should it be told as several."""
-    longest = analysis.retrievals["elapsed"].to_physical().max()
-    return longest if isinstance(longest, int) else None
+    return int(retrievals.sort("transactions", "retrieval", descending=[True, False])["retrieval"][0])
 
 
 def _at_client(scenario: Scenario) -> Analysis:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from tcptrace_http.difference.words import cause_words
+from tcptrace_http.difference.words import cause_words, signed
+from tcptrace_http.report.quantity import duration
 
 if TYPE_CHECKING:
     from tcptrace_http.difference import Difference
 
-__all__ = ["Line", "cause_lines", "model_failures", "model_means", "transactions_by_difference"]
+__all__ = ["Line", "cause_lines", "model_failures", "model_rows", "stall_rows", "transactions_by_difference"]
 
 #: Causes of less than this part of the differences are told together.
 _SHARE_MIN: Final = 0.005
@@ -64,15 +65,33 @@ def transactions_by_difference(difference: Difference) -> pl.DataFrame:
     )
 
 
-def model_means(difference: Difference) -> pl.DataFrame:
-    """The analytic models whose assumptions hold, by model and side: ``count``, and means in nanoseconds."""
+def stall_rows(difference: Difference) -> list[tuple[str, ...]]:
+    """Detector, cause, how often on both sides, what was lost on both sides, and the difference, in words."""
+    stalls = difference.stalls.with_columns(pl.selectors.duration().to_physical())
+    return [
+        (
+            row["detector"],
+            row["cause"],
+            *(f"{row[f'{side}_count']:,}" for side in ("left", "right")),
+            *(duration(row[f"{side}_lost"]) for side in ("left", "right")),
+            signed(row["difference"]),
+        )
+        for row in stalls.iter_rows(named=True)
+    ]
+
+
+def model_rows(difference: Difference) -> list[tuple[str, ...]]:
+    """The analytic models whose assumptions hold, by model and side: how many retrievals, and means, in words."""
     times = pl.col("predicted", "elapsed", "residual")
-    return (
+    means = (
         difference.residuals.filter(pl.col("fails").is_null())
         .group_by("model", "side", maintain_order=True)
         .agg(pl.len().alias("count"), times.to_physical().mean().round().cast(pl.Int64))
-        .sort("model", "side")
     )
+    return [
+        (model, side, f"{count:,}", duration(predicted), duration(elapsed), signed(residual))
+        for model, side, count, predicted, elapsed, residual in means.sort("model", "side").rows()
+    ]
 
 
 def model_failures(difference: Difference) -> list[tuple[str, str, int]]:

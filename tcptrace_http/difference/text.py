@@ -11,7 +11,8 @@ from tcptrace_http.difference.summary import (
     Line,
     cause_lines,
     model_failures,
-    model_means,
+    model_rows,
+    stall_rows,
     transactions_by_difference,
 )
 from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed
@@ -107,16 +108,8 @@ def _times(line: Line) -> Sequence[str]:
 
 
 def _stalls(difference: Difference, width: int) -> list[str]:
-    rows = [
-        (
-            row["detector"],
-            row["cause"],
-            f"{row['left_count']:,}",
-            f"{row['right_count']:,}",
-            signed(row["difference"]),
-        )
-        for row in difference.stalls.with_columns(pl.col("difference").to_physical()).iter_rows(named=True)
-    ]
+    # What was lost on each side would make the lines too long.
+    rows = [(*row[:4], row[-1]) for row in stall_rows(difference)]
     return grid(_STALLS, rows, width) if rows else []
 
 
@@ -187,17 +180,7 @@ def _bullet(words: str, width: int) -> list[str]:
 
 def _residuals(difference: Difference, width: int) -> list[str]:
     """The analytic models whose assumptions hold, as means; else why none is shown."""
-    rows = [
-        (
-            row["model"],
-            row["side"],
-            f"{row['count']:,}",
-            duration(row["predicted"]),
-            duration(row["elapsed"]),
-            signed(row["residual"]),
-        )
-        for row in model_means(difference).iter_rows(named=True)
-    ]
+    rows = model_rows(difference)
     lines = grid(_RESIDUALS, rows, width) if rows else []
     for side, reason, count in model_failures(difference):
         lines += _wrapped(f"No analytic model for {counted(count, 'retrieval')} on the {side}: {reason}.", width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tcptrace_http.difference import Difference, Divergence
 
 __all__ = ["cause_words", "divergence_words", "explanation", "headline", "model_words", "signed", "title"]
+
+#: A model that is off by more than this part of a difference does not explain the difference.
+_OWN_ERROR: Final = 0.25
 
 
 def title(difference: Difference) -> str:
@@ -30,7 +33,7 @@ def headline(difference: Difference) -> str:
     """How much longer which side took."""
     count = difference.aligned_retrievals.height
     if not count:
-        return "No retrieval of the left side is one of the right side: nothing can be compared."
+        return f"{_no_common(difference)}: nothing can be compared."
     left, right, more = difference.left_ns, difference.right_ns, difference.difference_ns
     times = f"{duration(left)} on the left, {duration(right)} on the right"
     which = "The aligned retrieval took" if count == 1 else f"{count:,} aligned retrievals took"
@@ -39,6 +42,16 @@ def headline(difference: Difference) -> str:
     longer = f"{duration(abs(more))} longer on the {'left' if more > 0 else 'right'}"
     each = "" if count == 1 else f" ({duration(round(abs(more) / count))} each)"
     return f"{which} {times}: {longer}{each}."
+
+
+def _no_common(difference: Difference) -> str:
+    sides = (("left", difference.left), ("right", difference.right))
+    silent = [word for word, side in sides if side.analysis.transactions.is_empty()]
+    if len(silent) == len(sides):
+        return "There is no HTTP on either side"
+    if silent:
+        return f"There is no HTTP on the {silent[0]} side"
+    return "No retrieval of the left side is one of the right side"
 
 
 def explanation(difference: Difference) -> str:
@@ -66,10 +79,11 @@ def model_words(difference: Difference) -> str:
         (difference.left, difference.right_ns, "right"),
         (difference.right, difference.left_ns, "left"),
     )
-    told = []
+    told: list[str] = []
     for side, captured, other in sides:
-        if side.inference is None:
+        if side.model is None:
             continue
+        told += side.model.notes
         if side.name != INFERRED and side.inferred_ns is not None:
             off = side.inferred_ns - captured
             against = f"{duration(abs(off))} {'more' if off > 0 else 'less'} than" if off else "as long as"
@@ -77,12 +91,11 @@ def model_words(difference: Difference) -> str:
                 f"What was inferred from the {other} side takes {duration(side.inferred_ns)} as it is, {against} "
                 "that side: so far the model is off."
             )
-        count = len(side.inference.assumptions)
-        if count:
-            told.append(
-                f"{counted(count, 'figure')} of it {'is' if count == 1 else 'are'} assumed: "
-                "tcptrace-http infer lists them."
-            )
+            if abs(off) > _OWN_ERROR * abs(difference.difference_ns):
+                told.append("That is a great part of the difference, which is the model's own error then.")
+        if side.model.assumptions:
+            figures = counted(len(side.model.assumptions), "figure")
+            told.append(f"It assumes {figures} that the capture does not show: tcptrace-http infer lists them.")
     return " ".join(told)
 
 

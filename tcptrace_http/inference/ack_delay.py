@@ -22,15 +22,31 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["ack_delay", "heartbeat_period", "phase_of_runs", "with_delays"]
+__all__ = [
+    "Held",
+    "ack_delay",
+    "beating_later",
+    "heartbeat_period",
+    "held_acks",
+    "may_hold",
+    "phase_of_runs",
+    "with_delays",
+    "with_quick_acks",
+]
 
 _NAME: Final = "client.ack_delay"
 _PHASE: Final = "client.heartbeat_phase"
 _PERIOD: Final = "client.heartbeat_period"
 _TIMER: Final = "client.ack_timer"
+_QUICK: Final = "client.quick_acks"
 # A timer or period that is further off than this part is not that of the preset: something else was waited for.
 _OFF: Final = 0.5
 _CLOCK_OFF: Final = 0.02
+# Most of the ACKs that a heartbeat sends come within this part of its period, though clocks are off.
+_MOST_OF: Final = 0.75
+_BEAT: Final = 0.1
+# How sure it is that something is so because a run with it is nearer.
+_UNSURE: Final = 0.5
 # Two of them fit any period; from this number on the fit says something.
 _FIT: Final = 4
 # An ACK that comes sooner after its data was made at once: no stack's timer is shorter (Linux: 4 ms).
@@ -63,6 +79,23 @@ def heartbeat_period(stack: Stack) -> int | None:
     return nanoseconds(delay.period) if isinstance(delay, Heartbeat) else None
 
 
+def held_acks(observed: Observed, seen_at: dict[int, int]) -> tuple[Held, ...]:
+    """The delayed ACKs of the client, in their order; none, if what is seen is not near it."""
+    return tuple(_delayed(observed, seen_at)) if observed.is_near_client else ()
+
+
+def may_hold(stack: Stack, held: tuple[Held, ...]) -> bool:
+    """Whether this stack can have held its ACKs so: as long as its timer has it, or until its heartbeat."""
+    if len(held) < _FIT:
+        return True
+    delay = stack.acks.delay
+    if isinstance(delay, Heartbeat):
+        period = nanoseconds(delay.period)
+        return _arc([each.time % period for each in held], period, _MOST_OF) < _BEAT * period
+    usual = nanoseconds(delay.delay)
+    return abs(median(each.delay for each in held) - usual) < _OFF * usual
+
+
 def phase_of_runs(phase: int, confidence: float, observed: Observed) -> Figure:
     """The phase of the heartbeat, if runs told it and no ACK."""
     return seen(
@@ -92,7 +125,23 @@ def with_delays(
     return replace(stack, acks=replace(stack.acks, delay=delay)), figures
 
 
-def _timer(delay: DelayTimer, observed: Observed, found: list[_Held]) -> tuple[DelayTimer, Figure]:
+def with_quick_acks(stack: Stack, observed: Observed, *, is_so: bool) -> tuple[Stack, list[Figure]]:
+    """The client's stack with or without the ACKs at once that its preset has; a program can switch them off."""
+    if stack.acks.quick_acks is None:
+        return stack, []
+    if is_so:
+        return stack, [assumed(_QUICK, "yes", reason="as the preset: no run without them is nearer")]
+    figure = seen(
+        _QUICK,
+        "no",
+        confidence=_UNSURE,
+        frames=[exchange.response_frame for exchange in observed.exchanges],
+        how="the run without them is nearer: TCP_QUICKACK is off",
+    )
+    return replace(stack, acks=replace(stack.acks, quick_acks=None)), [figure]
+
+
+def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[DelayTimer, Figure]:
     """The timer of a host that has one for each ACK."""
     usual = nanoseconds(delay.delay)
     like = [held for held in found if abs(held.delay - usual) < _OFF * usual]
@@ -112,8 +161,17 @@ def _timer(delay: DelayTimer, observed: Observed, found: list[_Held]) -> tuple[D
     return DelayTimer(delay=round(median(delays))), figure
 
 
+def beating_later(stack: Stack, offset: int) -> Stack:
+    """The stack with its heartbeat, if it has one, so much later."""
+    delay = stack.acks.delay
+    if not isinstance(delay, Heartbeat):
+        return stack
+    phase = (nanoseconds(delay.phase) + offset) % nanoseconds(delay.period)
+    return replace(stack, acks=replace(stack.acks, delay=replace(delay, phase=phase)))
+
+
 def _heartbeat(
-    delay: Heartbeat, observed: Observed, found: list[_Held], told: Figure | None
+    delay: Heartbeat, observed: Observed, found: list[Held], told: Figure | None
 ) -> tuple[Heartbeat, list[Figure]]:
     """The heartbeat of a host that has one for all ACKs."""
     usual = nanoseconds(delay.period)
@@ -166,14 +224,22 @@ def _period(times: list[int], usual: int) -> int:
 
 def _earliest_of_most(phases: list[int], period: int) -> int:
     """The earliest of the shortest arc that holds most of them: queues make single ones late."""
+    return _shortest(phases, period, len(phases) // 2)[1] % period
+
+
+def _arc(phases: list[int], period: int, part: float) -> int:
+    """How long the shortest arc is that holds this part of them."""
+    return _shortest(sorted(phases), period, int(part * (len(phases) - 1)))[0]
+
+
+def _shortest(phases: list[int], period: int, count: int) -> tuple[int, int]:
+    """Length and start of the shortest arc with so many behind its start."""
     around = [*phases, *(phase + period for phase in phases)]
-    most = len(phases) // 2
-    arcs = [(around[start + most] - around[start], around[start]) for start in range(len(phases))]
-    return min(arcs)[1] % period
+    return min((around[start + count] - around[start], around[start]) for start in range(len(phases)))
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class Held:
     """An ACK that was not made by what came last."""
 
     delay: int
@@ -181,7 +247,7 @@ class _Held:
     frame: int
 
 
-def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[_Held]:
+def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[Held]:
     """The delayed ACKs, in their order."""
     latest: dict[int, int] = {}
     acknowledged: dict[int, int] = {}
@@ -196,5 +262,5 @@ def _delayed(observed: Observed, seen_at: dict[int, int]) -> list[_Held]:
             continue
         acknowledged[flow] = packet.ack
         if flow in latest and _LEAST < packet.time - latest[flow] < _MOST:
-            found.append(_Held(packet.time - latest[flow], packet.time, packet.frame))
+            found.append(Held(packet.time - latest[flow], packet.time, packet.frame))
     return found

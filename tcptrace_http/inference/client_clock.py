@@ -10,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tcptrace_http.inference.observed import Observed, Packet
 
 __all__ = ["departures", "own_sending", "reactions", "sending_time"]
@@ -25,16 +27,23 @@ def sending_time(size: int, rate: int | None) -> int:
     return 0 if rate is None else round(size * _BITS_A_BYTE * _S / rate)
 
 
-def reactions(observed: Observed, rate: int | None, propagation: int) -> dict[int, int]:
-    """By the frames of the server's packets: when what they made the client do at once can be seen."""
+def reactions(
+    observed: Observed, rate: int | None, propagation: int, *, without: Collection[int] = ()
+) -> dict[int, int]:
+    """By the frames of the server's packets: when what they made the client do at once can be seen.
+
+    ``without``: places of packets that took none in the link's queue.
+    """
     if observed.is_near_client:
         return {packet.frame: packet.time for packet in observed.packets if packet.to_client}
     found = {}
     free = 0
     for packet in observed.packets:
         if packet.to_client:
-            free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
-            found[packet.frame] = free + propagation
+            sent = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
+            found[packet.frame] = sent + propagation
+            if packet.place not in without:
+                free = sent
     return found
 
 

@@ -8,6 +8,7 @@ link that is busy throughout, more of the window may have queued behind.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.inference.figure import Figure, assumed, seen
@@ -25,6 +26,8 @@ _S: Final = 1_000_000_000
 _BITS_A_BYTE: Final = 8
 # A round trip of so many ticks of a timestamps clock tells a burst from what its first ACK released.
 _TICKS: Final = 4
+# What comes so much later than what an ACK released was not released by it: no stack's timeout is shorter.
+_TIMEOUT: Final = 200_000_000
 # The smallest initial window that any standard has allowed (RFC 2001) stands where nothing was seen.
 _LEAST: Final = 1
 
@@ -99,15 +102,27 @@ def first_flight(observed: Observed, packets: list[Packet], first: Packet, rate:
         flight = [p for p in data if p.time < until and (observed.is_near_client or p.place < ack.place)]
         later = data[len(flight) :]
         is_cut_off = bool(later) and not _was_busy(observed, flight[-1], later[0], rate)
-    if not flight or any(p.is_resent for p in flight):
-        return None
     full = observed.segment_bytes(first.flow)
+    # A segment that is not full may have been held by Nagle's algorithm, and not by the window.
+    is_cut_off = is_cut_off and data[len(flight)].payload == full
+    if not flight or any(p.is_resent for p in flight) or _lost_any(flight, data[len(flight) :], ack, observed):
+        return None
     return FirstFlight(
         segments=-(-sum(p.payload for p in flight) // full),
-        # A short segment alone may be a head that was written before its body.
-        is_exact=is_cut_off and flight[0].payload == full,
+        # A short segment alone may be a head that was written before its body; one behind the flight may have
+        # waited for an ACK of it, as Nagle's algorithm has it (RFC 896), and not for the window.
+        is_exact=is_cut_off and flight[0].payload == full and data[len(flight)].payload == full,
         frames=tuple(p.frame for p in (*flight, ack)),
     )
+
+
+def _lost_any(flight: list[Packet], later: list[Packet], ack: Packet, observed: Observed) -> bool:
+    """Whether a packet of the flight was lost: it left a hole, or came by a timeout as the next one."""
+    if any(following.seq != before.end for before, following in pairwise(flight)):
+        return True
+    if not later:
+        return False
+    return later[0].seq != flight[-1].end or later[0].time > ack.time + 2 * observed.server_path + _TIMEOUT
 
 
 def _sent_together(observed: Observed, packets: list[Packet], data: list[Packet]) -> int | None:

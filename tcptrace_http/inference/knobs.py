@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.stack import IdleRestart, Nagle
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.synthesis import nearest_run
+from tcptrace_http.inference.synthesis import FAR, nearest_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from reference_sim.scenario import Scenario
     from reference_sim.stack import Stack
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["KNOBS", "knob"]
+__all__ = ["KNOBS", "NO_NAGLE", "knob"]
+
+#: Servers, as they call themselves, that set TCP_NODELAY unless they are told not to: nginx's tcp_nodelay, on for
+#: connections that are kept; Apache httpd and lighttpd on the socket that listens.
+NO_NAGLE: Final = ("nginx", "Apache", "lighttpd")
 
 #: Field of the stack to its values and why a capture may not show it.
 KNOBS: Final[dict[str, tuple[tuple[Nagle | IdleRestart, ...], str]]] = {
@@ -35,21 +39,38 @@ KNOBS: Final[dict[str, tuple[tuple[Nagle | IdleRestart, ...], str]]] = {
 
 
 def knob(
-    observed: Observed, name: str, server: Stack, scenario_of: Callable[[Nagle | IdleRestart], Scenario]
+    observed: Observed,
+    name: str,
+    servers: Sequence[Stack],
+    scenario_of: Callable[[Stack, Nagle | IdleRestart], Scenario],
 ) -> Figure:
-    """The value of this knob whose run is nearest to the capture; the preset's where it makes no difference."""
+    """The value of this knob whose run is nearest to the capture; the preset's where it makes no difference.
+
+    ``servers``: the stack that was chosen, and those that the capture does not tell from it. A value that
+    explains the capture with one of these is not excluded.
+    """
     values, why_not = KNOBS[name]
-    own = getattr(server, name)
+    own = getattr(servers[0], name)
     ordered = [own, *(value for value in values if value is not own)]
-    match = nearest_run(observed, ordered, scenario_of)
+    pairs = [(server, value) for server in servers for value in ordered]
+    match = nearest_run(observed, pairs, lambda pair: scenario_of(*pair))
     title = f"server.{name}"
-    if len(match.alike) == len(ordered) - 1:
+    alike = dict.fromkeys(value for _, value in (match.best, *match.alike))
+    if len(alike) == len(ordered):
+        program = next((each for each in NO_NAGLE if observed.server_software.startswith(each)), None)
+        if name == "nagle" and program is not None:
+            return assumed(title, str(Nagle.OFF.value), reason=f"{why_not}: as {program} is configured by default")
         return assumed(title, str(own.value), reason=f"{why_not}: as the preset")
+    best, *others = alike
+    if match.off > FAR:
+        off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
+        return assumed(title, str(best.value), reason=f"no run retells the capture: {off}")
     return seen(
         title,
-        str(match.best.value),
+        str(best.value),
         confidence=match.confidence,
         frames=[exchange.response_frame for exchange in observed.exchanges],
-        how=f"of {match.candidates} values simulated, packets {100 * match.off:.3f} % of the page time off",
-        alternatives=tuple(str(value.value) for value in match.alike),
+        how=f"of {match.candidates} runs with its values the nearest: "
+        f"packets {100 * match.off:.3f} % of the page time off",
+        alternatives=tuple(str(value.value) for value in others),
     )

@@ -1,60 +1,205 @@
-"""How many of the server's packets were lost, and how long packets stood in a queue before one was."""
+"""Which packets were lost, of either end, and what part of the server's that is.
+
+Theory of operation. Behind the place of loss a packet that was lost is a hole, which a later packet
+fills. Before it the packet is seen twice: it was lost, unless what it carries was acknowledged too soon
+for the second one to have done it, or together with a hole before it, when the client already had what
+came behind that hole (a receiver acknowledges at once what fills a gap: RFC 5681, section 4.2). What a
+receiver reports to have got twice (RFC 2883) was not lost either.
+
+A loss that leaves no hole, at the end of what was sent, shows behind its place only as a wait: see
+:mod:`tcptrace_http.inference.replay`.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.topology import LostSegment
+from tcptrace_http.inference.client_clock import reactions
 from tcptrace_http.inference.figure import Figure, assumed, seen
+from tcptrace_http.inference.observed import SYN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tcptrace_http.inference.observed import Observed, Packet
 
-__all__ = ["loss_rate", "lost_again"]
+__all__ = ["Lost", "loss_rate", "losses", "segments_of"]
 
 _NAME: Final = "path.loss"
 # The 95 % interval of Wilson 1927 for a part of so many.
 _Z: Final = 1.96
+# Rates and paths are known to microseconds: an ACK is too soon only if it is so by more.
+_CLOCK: Final = 100_000
+# What fills a hole after this part of the way to the sender and back was sent for it.
+_OF_ROUND_TRIP: Final = 0.9
 
 
-def loss_rate(observed: Observed) -> Figure:
-    """The part of the server's data packets that it had to send again."""
-    sent = [packet for packet in observed.packets if packet.to_client and packet.payload]
-    again = lost_again(observed)
-    if not sent:
-        return assumed(_NAME, 0.0, reason="the server sent no data")
-    low, high = _interval(len(again), len(sent))
-    return seen(
-        _NAME,
-        len(again) / len(sent),
-        low=low,
-        high=high,
-        confidence=1 - (high - low),
-        frames=[packet.frame for packet in again] or [sent[0].frame, sent[-1].frame],
-        how=f"{len(again)} of {len(sent)} data packets were sent again; Wilson's 95 % interval",
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """One packet that was lost."""
+
+    flow: int
+    to_client: bool
+    #: Its first place in the sender's stream: the SYN is 0, the first byte 1.
+    offset: int
+    #: Of the packet that stood in for it.
+    frame: int
+    #: Its place among the packets of the retrieval, if it was seen.
+    place: int | None = None
+
+
+def losses(observed: Observed, rate: int | None, propagation: int) -> tuple[Lost, ...]:
+    """The packets of both ends that the capture shows to be lost, flow by flow."""
+    found = _losses(observed, reactions(observed, rate, propagation, without=_sent_before(observed)))
+    if observed.is_near_client:
+        return found
+    while True:
+        # What was not lost took its place in the queue: what was sent again behind it had longer to wait.
+        gone = {each.place for each in found if each.place is not None}
+        fewer = _losses(observed, reactions(observed, rate, propagation, without=gone))
+        if len(fewer) >= len(found):
+            return found
+        found = fewer
+
+
+def _losses(observed: Observed, seen_at: dict[int, int]) -> tuple[Lost, ...]:
+    """``seen_at``: by the frames of the server's packets, when what they made the client do could be seen."""
+    found: list[Lost] = []
+    for flow, packets in observed.by_flow.items():
+        for to_client in (True, False):
+            data = [packet for packet in packets if packet.to_client is to_client]
+            if to_client is observed.is_near_client:
+                found += _holes(observed, flow, data)
+            else:
+                acks = [packet for packet in packets if packet.to_client is not to_client]
+                found += _sent_again(observed, flow, data, acks, seen_at)
+        found += _opening(observed, flow, packets)
+    return tuple(found)
+
+
+def _sent_before(observed: Observed) -> set[int]:
+    """The places of the server's packets that were sent again later."""
+    found: set[int] = set()
+    for packets in observed.by_flow.values():
+        data = [packet for packet in packets if packet.to_client and packet.payload]
+        for again in data:
+            found.update(packet.place for packet in _carrying(again, data))
+    return found
+
+
+def _carrying(again: Packet, data: list[Packet]) -> list[Packet]:
+    """The packets before this one that carried any of what it carries."""
+    return [p for p in data if p.place < again.place and p.seq < again.end and again.seq < p.end]
+
+
+def segments_of(observed: Observed, lost: Iterable[Lost], *, to_client: bool) -> tuple[LostSegment, ...]:
+    """The losses of one direction as the simulator has them."""
+    numbers = {flow: number for number, flow in enumerate(sorted(observed.by_flow))}
+    counts = Counter((numbers[each.flow], each.offset) for each in lost if each.to_client is to_client)
+    return tuple(
+        LostSegment(connection=connection, offset=offset, times=times)
+        for (connection, offset), times in sorted(counts.items())
     )
 
 
-def lost_again(observed: Observed) -> list[Packet]:
-    """What the server had to send again: not what its timer sent in vain, which says nothing of the path.
+def loss_rate(observed: Observed, lost: tuple[Lost, ...]) -> Figure:
+    """The part of the server's packets with data that was lost."""
+    came = [packet for packet in observed.packets if packet.to_client and packet.payload]
+    gone = [each for each in lost if each.to_client and each.offset]
+    if not came:
+        return assumed(_NAME, 0.0, reason="the server sent no data")
+    total = len(came) + (len(gone) if observed.is_near_client else 0)
+    low, high = _interval(len(gone), total)
+    return seen(
+        _NAME,
+        len(gone) / total,
+        low=low,
+        high=high,
+        confidence=1 - (high - low),
+        frames=[each.frame for each in gone] or [came[0].frame, came[-1].frame],
+        how=f"{len(gone)} of {total} data packets were lost; Wilson's 95 % interval",
+    )
 
-    Behind the place of loss, what comes twice was not lost. Before it, what the client reported to have
-    got twice was not (RFC 2883), which is a number for each flow: of the last ones sent again.
+
+def _holes(observed: Observed, flow: int, data: list[Packet]) -> list[Lost]:
+    """What came late behind what follows it, as seen behind the place of loss.
+
+    What was only overtaken comes sooner than the sender can have heard of the hole.
     """
+    far = observed.server_path if observed.is_near_client else observed.client_path
     found = []
-    for number, packets in observed.by_flow.items():
-        data = [packet for packet in packets if packet.to_client and packet.payload]
-        if observed.is_near_client:
-            starts: set[int] = set()
-            for packet in data:
-                if packet.is_resent and packet.seq not in starts:
-                    found.append(packet)
-                starts.add(packet.seq)
-        else:
-            again = [packet for packet in data if packet.is_resent]
-            in_vain = observed.flows[number].get("server_unnecessary_retransmissions") or 0
-            found += again[: max(len(again) - in_vain, 0)]
+    came: set[int] = set()
+    shown: list[tuple[int, int]] = []
+    for packet in data:
+        if not packet.payload:
+            continue
+        behind = next((time for end, time in shown if end > packet.seq), None)
+        is_late = behind is not None and packet.time - behind > _OF_ROUND_TRIP * far
+        if (packet.is_resent or is_late) and packet.seq not in came:
+            found.append(Lost(flow, packet.to_client, packet.seq, packet.frame))
+        came.add(packet.seq)
+        if not shown or packet.end > shown[-1][0]:
+            shown.append((packet.end, packet.time))
     return found
+
+
+def _sent_again(
+    observed: Observed, flow: int, data: list[Packet], acks: list[Packet], seen_at: dict[int, int]
+) -> list[Lost]:
+    """What had to be sent again, as seen before the place of loss."""
+    far = observed.server_path if observed.is_near_client else observed.client_path
+    with_data = [packet for packet in data if packet.payload]
+    gone: dict[int, Lost] = {}
+    again = [packet for packet in data if packet.is_resent or _carrying(packet, with_data)]
+    needed = 0
+    for packet in again:
+        # Before the slowest link, it has a queue to pass.
+        until = packet.time + far if observed.is_near_client else seen_at.get(packet.frame, packet.time + far)
+        if not packet.payload or _was_there(packet, data, acks, until - _CLOCK):
+            continue
+        needed += 1
+        for before in _carrying(packet, with_data):
+            lost = Lost(flow, packet.to_client, before.seq, packet.frame, before.place)
+            gone.setdefault(before.place, lost)
+    side = "server" if data and data[0].to_client else "client"
+    in_vain = int(observed.flows[flow].get(f"{side}_unnecessary_retransmissions") or 0)
+    # What was not needed is told by reports, too, though not which it was.
+    doubted = max(in_vain - (len(again) - needed), 0)
+    return list(gone.values())[: max(len(gone) - doubted, 0)]
+
+
+def _was_there(again: Packet, data: list[Packet], acks: list[Packet], until: int) -> bool:
+    """Whether the receiver had what was sent again before ``until``, when an ACK made by it can be seen."""
+    highest = 1
+    #: The end of what was sent when the receiver last showed that something came out of order.
+    recovery = 0
+    for ack in acks:
+        if ack.ack > again.seq:
+            return ack.time < until or (highest < again.seq and highest < recovery)
+        if ack.ack > highest:
+            highest = ack.ack
+        elif ack.ack == highest and not ack.payload and not ack.flags & SYN:
+            recovery = max((p.end for p in data if p.place < ack.place), default=0)
+    return False
+
+
+def _opening(observed: Observed, flow: int, packets: list[Packet]) -> list[Lost]:
+    """SYNs and SYN-ACKs that were sent again.
+
+    Near the client a SYN that is repeated may be lost, or the answer to it: as that is sent again at the same
+    moment by most servers' timers, it comes as soon either way, and the answer is taken.
+    """
+    syns = [packet for packet in packets if packet.flags & SYN and not packet.to_client]
+    answers = [packet for packet in packets if packet.flags & SYN and packet.to_client]
+    if observed.is_near_client:
+        again = syns[1:] if len(answers) <= 1 else []
+        return [Lost(flow, True, 0, packet.frame) for packet in again]
+    return [Lost(flow, True, 0, packet.frame, before.place) for before, packet in pairwise(answers)]
 
 
 def _interval(count: int, total: int) -> tuple[float, float]:

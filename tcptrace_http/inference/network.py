@@ -5,21 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from reference_sim.networks import path
-from reference_sim.topology import PacketLoss
+from reference_sim.topology import SegmentsLost, Unlimited
+from tcptrace_http.inference.loss import segments_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from reference_sim.topology import Network, Queue
+    from tcptrace_http.inference.loss import Lost
+    from tcptrace_http.inference.observed import Observed
 
 __all__ = ["network_of"]
 
+_UNLIMITED = Unlimited()
 
-def network_of(*, rate: int | None, propagation: int, loss: float, queue: Queue) -> Network:
-    """Client and server with this link between them; losses are on the way to the client."""
-    return path(
-        "inferred",
-        rate=rate,
-        delay=propagation // 2,
-        queue=queue,
-        loss=(PacketLoss(rate=loss),) if loss > 0 else (),
-        about="inferred from a capture",
-    )
+
+def network_of(
+    observed: Observed,
+    *,
+    rate: int | None,
+    propagation: int,
+    lost: Iterable[Lost] = (),
+    queue: Queue = _UNLIMITED,
+) -> Network:
+    """Client and server with this link between them, which loses the packets that were lost."""
+    network = path("inferred", rate=rate, delay=propagation // 2, queue=queue, about="inferred from a capture")
+    there, back = network.links
+    for link, to_client in ((there, False), (back, True)):
+        segments = segments_of(observed, lost, to_client=to_client)
+        if segments:
+            network = network.with_link(link.title, loss=(SegmentsLost(segments=segments),))
+    return network

@@ -1,74 +1,144 @@
 """The server's time for each response: from the end of the request to the first byte, less the path.
 
-Where packets of other flows came in between, a queue may be part of that time, and where a pipelined
-request waited for the response before it, nothing of it is seen: these get the median of the others.
+Where packets of other flows came directly before, a queue may be part of that time, but no more than since
+the link was idle last. A pipelined request waits for the response before it, and what is seen of its own time
+is what the window and that response leave. These get the median of the others, within what their bounds leave;
+runs tell more of them: where a response comes at another time than in the run, its time is changed by that.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.inference.client_clock import departures, sending_time
 from tcptrace_http.inference.figure import Figure, assumed, seen
+from tcptrace_http.inference.steps import partings, stepwise
 
 if TYPE_CHECKING:
-    from tcptrace_http.inference.observed import Exchange, Observed, Packet
+    from collections.abc import Callable, Iterator
 
-__all__ = ["processing_times"]
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.observed import Exchange, Observed, Packet
+    from tcptrace_http.inference.timeline import Timeline
+
+__all__ = ["processing_times", "with_times_of_runs"]
 
 _UNIT: Final = "ns"
 _ALONE: Final = 0.95
+_OF_RUNS: Final = "other data was on the path meanwhile: as the run has it that is nearest to the capture"
+# No stack's timeout is shorter.
+_TIMEOUT: Final = 200_000_000
+# Times of run and capture differ by roundings, and by no more than this.
+_PARTED: Final = 50_000
+# So many times are changed, and so many of what parts first are tried each time.
+_STEPS: Final = 24
+_FIRST: Final = 2
+# A packet that comes no later behind another than this part more than it takes to send has queued behind it.
+_BEHIND: Final = 1.02
 
 
 def processing_times(observed: Observed, rate: int | None, propagation: int) -> tuple[Figure, ...]:
     """Nanoseconds for each exchange, in their order."""
     packets = {packet.frame: packet for packet in observed.packets}
     left = departures(observed, rate)
-    found = [_processing(observed, exchange, packets, left, rate, propagation) for exchange in observed.exchanges]
-    alone = [time for time, is_alone in found if is_alone]
-    usual = round(median(alone)) if alone else min((time for time, _ in found), default=0)
+    found = []
+    for exchange in observed.exchanges:
+        first, since = _first_of(observed, exchange, packets[exchange.response_frame])
+        elapsed = first.time - left[exchange.request_last_frame]
+        found.append(_bounds(observed, exchange, first, elapsed, sending_time(since, rate), rate, propagation))
+    exact = [high for low, high in found if low == high]
+    usual = round(median(exact)) if exact else min((high for _, high in found), default=0)
+    if observed.is_near_client:
+        # What is so much longer may have been lost at first, and have waited for a timeout.
+        found = [(0 if high - usual > _TIMEOUT else low, high) for low, high in found]
     return tuple(
-        _figure(number, exchange, time if is_alone else usual, time, is_alone=is_alone)
-        for number, (exchange, (time, is_alone)) in enumerate(zip(observed.exchanges, found, strict=True))
+        _figure(number, exchange, low, high, usual)
+        for number, (exchange, (low, high)) in enumerate(zip(observed.exchanges, found, strict=True))
     )
 
 
-def _figure(number: int, exchange: Exchange, value: int, longest: int, *, is_alone: bool) -> Figure:
+def _first_of(observed: Observed, exchange: Exchange, begin: Packet) -> tuple[Packet, int]:
+    """The packet of a response that came first, and the bytes that the link sent from the response's begin on.
+
+    Where the begin of the response was lost, what follows it came before.
+    """
+    end = begin.seq + exchange.head_bytes + exchange.body_bytes
+    of_it = (p for p in observed.by_flow[exchange.flow] if p.to_client and p.payload and begin.seq <= p.seq < end)
+    first = min(of_it, key=lambda packet: packet.place)
+    full = observed.segment_bytes(exchange.flow)
+    packets = -(-(first.end - begin.seq) // full)
+    return first, first.end - begin.seq + packets * (first.ip_bytes - first.payload)
+
+
+def with_times_of_runs(
+    observed: Observed, times: tuple[Figure, ...], scenario_of: Callable[[tuple[Figure, ...]], Scenario]
+) -> tuple[Figure, ...]:
+    """The times, those that are assumed as the runs that are nearest to the capture have them."""
+
+    def nexts(held: tuple[Figure, ...], run: Timeline) -> Iterator[tuple[Figure, ...]]:
+        return _with_another(observed, run, held)
+
+    return stepwise(observed, times, nexts, scenario_of, most=_STEPS)
+
+
+def _with_another(observed: Observed, run: Timeline, times: tuple[Figure, ...]) -> Iterator[tuple[Figure, ...]]:
+    """The times with one that is changed by what run and capture part first."""
+    for packet, late in [each for each in partings(observed, run, by=_PARTED) if each.packet.to_client][:_FIRST]:
+        for number, (exchange, figure) in enumerate(zip(observed.exchanges, times, strict=True)):
+            is_of_it = exchange.response_frame <= packet.frame <= exchange.response_last_frame
+            if figure.is_assumed and exchange.flow == packet.flow and is_of_it:
+                value, most = int(figure.value or 0) + late, int(figure.high or 0)
+                changed = replace(figure, value=min(max(value, 0), most), reason=_OF_RUNS)
+                if changed.value != figure.value:
+                    yield (*times[:number], changed, *times[number + 1 :])
+
+
+def _figure(number: int, exchange: Exchange, low: int, high: int, usual: int) -> Figure:
     name = f"objects[{number}].processing"
-    if is_alone:
+    if low == high:
         return seen(
             name,
-            value,
+            high,
             unit=_UNIT,
             confidence=_ALONE,
             frames=(exchange.request_frame, exchange.response_frame),
             how="end of the request to the first byte of the response, less the path",
         )
-    return assumed(
-        name,
-        min(value, longest),
-        low=0,
-        high=longest,
-        unit=_UNIT,
-        reason="other data was on the path meanwhile: as of the other responses",
-    )
+    reason = "other data was on the path meanwhile: as of the other responses"
+    return assumed(name, min(max(usual, low), high), low=low, high=high, unit=_UNIT, reason=reason)
 
 
-def _processing(
+def _bounds(  # noqa: PLR0913, PLR0917 -- the exchange, and the path
     observed: Observed,
     exchange: Exchange,
-    packets: dict[int, Packet],
-    left: dict[int, int],
+    first: Packet,
+    elapsed: int,
+    sending: int,
     rate: int | None,
     propagation: int,
-) -> tuple[int, bool]:
-    """The time, and whether nothing else can be part of it."""
-    elapsed = exchange.response_start - left[exchange.request_last_frame]
-    is_alone = not exchange.is_pipelined
-    if observed.is_near_client:
-        request, answer = packets[exchange.request_frame], packets[exchange.response_frame]
-        elapsed -= propagation + sending_time(answer.ip_bytes, rate)
-        between = observed.packets[request.place + 1 : answer.place]
-        is_alone = is_alone and not any(p.to_client and p.flow != exchange.flow for p in between)
-    return max(elapsed, 0), is_alone
+) -> tuple[int, int]:
+    """The least and the most that it can be; the same twice: nothing else is part of it."""
+    if not observed.is_near_client:
+        most = max(elapsed, 0)
+        return (0 if exchange.is_pipelined else most), most
+    most = max(elapsed - propagation - sending, 0)
+    if exchange.is_pipelined:
+        return 0, most
+    return max(most - _queued_at_most(observed, first, rate), 0), most
+
+
+def _queued_at_most(observed: Observed, answer: Packet, rate: int | None) -> int:
+    """How long the packet can have waited behind others for the link: since that was idle last."""
+    begin = end = answer.time - sending_time(answer.ip_bytes, rate)
+    behind = answer
+    for packet in reversed(observed.packets[: answer.place]):
+        if not packet.to_client:
+            continue
+        taken = sending_time(behind.ip_bytes, rate)
+        if behind.time - packet.time > _BEHIND * taken:
+            break
+        begin = packet.time - sending_time(packet.ip_bytes, rate)
+        behind = packet
+    return end - begin

@@ -1,72 +1,156 @@
-"""How much the slowest link's queue holds: the longest that packets stood in it, if one was lost then.
+"""How much the slowest link's queue holds: what stood in it when packets passed, and when they did not.
 
-Without a loss the queue was never full: what stood in it is the least that it holds.
+Theory of operation. A drop-tail queue takes a packet if what waits and the packet are within its bound.
+What waited is known for each packet from when it was offered to the link: before the link, of the capture,
+and behind it, of the run that retells the capture. The bound is no less than the most that a packet that
+passed came to, and less than what any packet came to that was dropped. What was lost although more had
+passed at other times was lost by chance, and took its place in the queue.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.scenario import Record
+from reference_sim.simulation import simulate
+from tcptrace_http.inference.client_clock import sending_time
 from tcptrace_http.inference.figure import Figure, assumed, seen
-from tcptrace_http.inference.handshakes import handshakes
-from tcptrace_http.inference.loss import lost_again
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.loss import Lost
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["FULL_PACKETS", "queue_bound"]
+__all__ = ["Bound", "Offered", "offered_of_capture", "offered_of_run", "queue_bound"]
 
 _NAME: Final = "path.queue"
-_BITS_A_BYTE: Final = 8
-_S: Final = 1_000_000_000
-_CONFIDENCE: Final = 0.5
-#: A queue of fewer bytes than so many full packets did not fill: what was lost was lost otherwise.
-FULL_PACKETS: Final = 4
-_FULL_BYTES: Final = 1500
+#: So few losses at the longest queue may be chance.
+_FEW: Final = 2
+_CONFIDENCE: Final = 0.9
+# Packets are no longer than Ethernet's.
+_FULL: Final = 1500
+# No queue holds fewer: what was lost while less waited was lost by chance.
+_FEWEST: Final = 2
 
 
-def queue_bound(observed: Observed, rate: int | None) -> Figure:
-    """Bytes that waited at most before a packet was lost; assumed to be without bound where none was."""
-    delays = _delays(observed)
-    if rate is None or not delays:
-        return assumed(_NAME, None, unit="B", reason="no packet is known to have queued: without bound")
-    longest, frame = max(delays)
-    least = min(delay for delay, _ in delays)
-    stood = round((longest - least) * rate / _BITS_A_BYTE / _S)
-    lost = [packet.frame for packet in lost_again(observed)]
-    if not lost or stood < FULL_PACKETS * _FULL_BYTES:
-        reason = f"no packet was lost from a full queue, though {stood} bytes stood in it: without bound"
-        return assumed(_NAME, None, low=stood, unit="B", reason=reason)
-    return seen(
-        _NAME,
-        stood,
-        low=stood,
-        unit="B",
-        confidence=_CONFIDENCE,
-        frames=(frame, *lost),
-        how="the longest delay over the least, at path.rate; packets were lost",
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """A packet of the server as it came to the link."""
+
+    time: int
+    ip_bytes: int
+    frame: int
+    lost: Lost | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The bound, and the losses that it explains."""
+
+    figure: Figure
+    dropped: frozenset[Lost]
+
+
+def offered_of_capture(observed: Observed, lost: Sequence[Lost]) -> list[Offered]:
+    """The packets as they were seen before the link."""
+    by_place = {each.place: each for each in lost if each.to_client and each.place is not None}
+    return [
+        Offered(packet.time, packet.ip_bytes, packet.frame, by_place.get(packet.place))
+        for packet in observed.packets
+        if packet.to_client
+    ]
+
+
+def offered_of_run(scenario: Scenario, lost: Sequence[Lost], flows: Sequence[int]) -> list[Offered]:
+    """The packets as a run has them come to the link; ``flows``: in the order of their opening."""
+    import polars as pl
+
+    truth = simulate(replace(scenario, record=Record(packets=True))).truth
+    link = len(scenario.network.links) - 1
+    rows = (
+        truth.hops.filter(pl.col("link") == link)
+        .join(truth.packets, on="packet")
+        .sort("enqueued", "packet")
+        .select(pl.col("enqueued").to_physical(), "packet_bytes", "connection", "seq", "payload_bytes", "drop")
+        .rows()
     )
-
-
-def _delays(observed: Observed) -> list[tuple[int, int]]:
-    """Round trips through the queue with their frames: data to its ACK before it, handshakes behind it."""
-    if observed.is_near_client:
-        return [(elapsed, frame) for elapsed, _, frame in handshakes(observed)]
+    left = [each for each in lost if each.to_client]
     found = []
-    for packets in observed.by_flow.values():
-        ends: list[int] = []
-        times: list[int] = []
-        frames: list[int] = []
-        highest = 1
-        for packet in packets:
-            if packet.to_client and packet.payload and not packet.is_resent:
-                ends.append(packet.end)
-                times.append(packet.time)
-                frames.append(packet.frame)
-            elif not packet.to_client and packet.ack > highest:
-                highest = packet.ack
-                place = bisect_right(ends, packet.ack) - 1
-                if place >= 0:
-                    found.append((packet.time - times[place], frames[place]))
+    for time, size, connection, seq, payload, drop in rows:
+        gone = None
+        if drop is not None and connection < len(flows):
+            end = seq + max(payload, 1)
+            gone = next(
+                (each for each in left if each.flow == flows[connection] and seq <= each.offset < end), None
+            )
+            if gone is not None:
+                left.remove(gone)
+        found.append(Offered(time, size, 0 if gone is None else gone.frame, gone))
     return found
+
+
+def queue_bound(offered: Sequence[Offered], rate: int | None) -> Bound:
+    """What may wait besides the packet in service; assumed to be without bound where nothing was dropped.
+
+    A bound in packets is taken where it explains more losses than one in bytes.
+    """
+    if rate is None:
+        return Bound(assumed(_NAME, None, unit="B", reason="without path.rate no queue is known"), frozenset())
+    in_bytes = _bound(offered, rate, unit="B")
+    in_packets = _bound(offered, rate, unit="packets")
+    return in_packets if len(in_packets.dropped) > len(in_bytes.dropped) else in_bytes
+
+
+def _bound(offered: Sequence[Offered], rate: int, *, unit: str) -> Bound:
+    dropped = frozenset(each.lost for each in offered if each.lost is not None)
+    while True:
+        passed, refused = _stood(offered, rate, dropped, in_packets=unit == "packets")
+        most = max((size for size, _ in passed), default=0)
+        by_chance = {each for size, _, each in refused if size <= most}
+        if not by_chance:
+            break
+        dropped -= by_chance
+    least = min((size for size, _, _ in refused), default=0)
+    is_long = least > (_FEWEST if unit == "packets" else _FEWEST * _FULL)
+    if len(dropped) < _FEW or not is_long:
+        reason = f"no packets were lost from a full queue, though {most} {unit} waited in it: without bound"
+        return Bound(assumed(_NAME, None, low=most, unit=unit, reason=reason), frozenset())
+    figure = seen(
+        _NAME,
+        (most + least - 1) // 2,
+        low=most,
+        high=least - 1,
+        unit=unit,
+        confidence=_CONFIDENCE if least - most <= _FULL else _CONFIDENCE / 2,
+        frames=[frame for _, frame, _ in refused],
+        how=f"{most} {unit} waited at most when a packet passed, {least} at least when {len(refused)} did not",
+    )
+    return Bound(figure, dropped)
+
+
+def _stood(
+    offered: Sequence[Offered], rate: int, dropped: frozenset[Lost], *, in_packets: bool
+) -> tuple[list[tuple[int, int]], list[tuple[int, int, Lost]]]:
+    """What waited, the packet itself included, when packets passed and when they did not, with their frames."""
+    passed: list[tuple[int, int]] = []
+    refused: list[tuple[int, int, Lost]] = []
+    waiting: deque[tuple[int, int]] = deque()
+    stands = free = 0
+    for packet in offered:
+        while waiting and waiting[0][0] <= packet.time:
+            stands -= waiting.popleft()[1]
+        own = 1 if in_packets else packet.ip_bytes
+        size = stands + own
+        if packet.lost is not None and packet.lost in dropped:
+            refused.append((size, packet.frame, packet.lost))
+            continue
+        if free > packet.time:
+            passed.append((size, packet.frame))
+            waiting.append((free, own))
+            stands = size
+        free = max(free, packet.time) + sending_time(packet.ip_bytes, rate)
+    return passed, refused

@@ -40,6 +40,9 @@ _NOISY_BAND: Final = 1.1
 # A faster band is the rate if it has this part of the most common one's bytes: the slower ones are the
 # sender's pace then.
 _ENOUGH: Final = 0.25
+# ACKs are bunched, each bunch at another rate: a faster band is the rate only if it has this part of the pairs
+# that the most common one has.
+_ABOUT_AS_COMMON: Final = 0.6
 # The confidence of one pair alone: nothing confirms it.
 _ONE_PAIR: Final = 0.3
 # From this confidence on, no other method is asked.
@@ -187,6 +190,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
     sent = 0
     ends: dict[int, list[int]] = {}
     totals: dict[int, list[int]] = {}
+    times: dict[int, list[int]] = {}
     acknowledged: dict[int, int] = {}
     prompt = _prompt_bytes(observed)
     before: tuple[int, int] | None = None
@@ -197,6 +201,7 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
             if packet.payload and packet.end > (ends.get(flow) or [0])[-1]:
                 ends.setdefault(flow, []).append(packet.end)
                 totals.setdefault(flow, []).append(sent)
+                times.setdefault(flow, []).append(packet.time)
             continue
         if packet.flags & SYN or packet.ack <= acknowledged.get(flow, 1):
             continue
@@ -209,7 +214,9 @@ def _of_acks(observed: Observed) -> Iterator[_Dispersion]:
         if not is_prompt:
             before = None
             continue
-        if before is not None and packet.time > before[0] and through > before[1]:
+        # What was sent after the ACK before came did not queue behind what that acknowledges.
+        is_behind = before is not None and times[flow][covered - 1] < before[0]
+        if before is not None and is_behind and packet.time > before[0] and through > before[1]:
             yield _Dispersion((through - before[1]) * _BITS_A_BYTE, packet.time - before[0], packet.frame)
         before = (packet.time, through)
 
@@ -255,5 +262,13 @@ def _heaviest_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
 
 
 def _most_common_band(pairs: list[_Dispersion]) -> list[_Dispersion]:
-    """The quotients of the rate that most of them have; of the faster one, if two are as common."""
-    return max(_bands(pairs), key=lambda band: (len(band), band[0].rate))
+    """The quotients of the rate that most of them have; of the fastest of those that are about as common.
+
+    Windows make the same pace again and again, too, and it is a slower one.
+    """
+    bands = _bands(pairs)
+    most = max(map(len, bands))
+    common = [band for band in bands if len(band) >= most * _ABOUT_AS_COMMON]
+    # Of bands that overlap, the one with most.
+    fastest = max(band[0].rate for band in common)
+    return max((band for band in common if band[-1].rate >= fastest), key=len)

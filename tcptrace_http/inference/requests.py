@@ -68,11 +68,15 @@ def _split(observed: Observed, exchange: Exchange) -> Split | None:
     if len(parts) != 2 or (mss is not None and parts[0].payload >= _full(observed, exchange.flow, mss)):  # noqa: PLR2004 -- two writes
         return None
     first, second = parts
+    inside = packets[packets.index(first) : packets.index(second)]
+    if any(packet.to_client and packet.payload for packet in inside):
+        # The server said something, such as 100 Continue, and the rest is an answer to that.
+        return None
     # Where the capture is not the client's, an ACK has the way there and back before what it releases is seen.
     way = 0 if observed.is_near_client else observed.client_path
     is_held = any(
         packet.to_client and packet.ack >= first.end and 0 <= second.time - packet.time - way < _SOON
-        for packet in packets[packets.index(first) : packets.index(second)]
+        for packet in inside
     )
     return Split(first.payload, second.time - first.time, is_held, first.frame)
 

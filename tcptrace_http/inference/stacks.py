@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reference_sim.stack import Rfc3390, Rfc6928, Segments
 from reference_sim.stacks import PRESETS
+from tcptrace_http.inference.ack_delay import Held, may_hold
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.observed import SYN
 
@@ -25,6 +26,8 @@ _OPTION: Final = 4.0
 _WINDOW: Final = 3.0
 _BUFFER: Final = 2.0
 _SCALE: Final = 1.0
+# Options can be switched off, timers of delayed ACKs cannot: more than all else together.
+_TIMER: Final = 20.0
 # Buffers are alike within this part: windows are rounded to segments and to the scale's unit.
 _ALIKE: Final = 0.15
 _SURE: Final = 0.9
@@ -78,9 +81,15 @@ def first_window(stack: Stack) -> int:
     return count + stack.handshake_ack_opens_window
 
 
-def nearest(own: Options, window: Figure | None) -> list[Stack]:
-    """The presets that differ least from what was seen; ``window`` is the server's first one."""
-    scored = [(_distance(PRESETS[name].stack, own, window), PRESETS[name].stack) for name in ORDINARY]
+def nearest(own: Options, window: Figure | None, held: tuple[Held, ...] = ()) -> list[Stack]:
+    """The presets that differ least from what was seen.
+
+    ``window`` is the server's first one; ``held`` are the client's delayed ACKs.
+    """
+    scored = [
+        (_distance(stack, own, window) + _TIMER * (not may_hold(stack, held)), stack)
+        for stack in (PRESETS[name].stack for name in ORDINARY)
+    ]
     least = min(score for score, _ in scored)
     return [stack for score, stack in scored if score == least]
 

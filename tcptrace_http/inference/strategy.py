@@ -57,6 +57,8 @@ class Signs:
     connections: int
     #: Most connections that were open, from the SYN to the last response, at one time.
     at_once: int
+    #: The server closed a connection that the client would have gone on with.
+    is_closed_by_server: bool
 
 
 def signs(observed: Observed) -> Signs:
@@ -77,6 +79,7 @@ def signs(observed: Observed) -> Signs:
         requests=max(max(each.values()) for each in of_visits),
         connections=max(map(len, of_visits)),
         at_once=_at_once(observed),
+        is_closed_by_server=any(each.server_closes and not each.asks_to_close for each in exchanges),
     )
 
 
@@ -104,6 +107,8 @@ def _can_show(row: Strategy, shown: Signs) -> bool:
         return False
     if not shown.is_pipelined and row.pipelining > 1 and shown.requests >= _REQUESTS:
         return False
-    if row.connections is not None and row.persistent and shown.connections > row.connections:
+    # What a server closes is opened again.
+    used = shown.at_once if shown.is_closed_by_server else shown.connections
+    if row.connections is not None and row.persistent and used > row.connections:
         return False
     return not row.persistent or row.closes_with_last == shown.closes_with_last

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["Match", "nearest_run"]
+__all__ = ["FAR", "Match", "nearest_run"]
 
+#: A run that is further off on average, as a part of the page time, does not retell the capture: what is
+#: particular to it is not told by it.
+FAR: Final = 0.01
 # Runs whose packets are so near to the best run's, as a part of the retrieval, are as near as it.
 _ALIKE: Final = 2e-5
 # Of runs that are all further off, those within this part of the best are as near.
@@ -36,7 +39,13 @@ class Match(Generic[_T]):
     off: float
     #: The others that the capture does not tell from it.
     alike: tuple[_T, ...]
-    candidates: int
+    #: All, the nearest first.
+    ranked: tuple[_T, ...]
+
+    @property
+    def candidates(self) -> int:
+        """How many were run."""
+        return len(self.ranked)
 
     @property
     def confidence(self) -> float:
@@ -57,4 +66,5 @@ def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Calla
     least = min(scores)
     within = least * (1 + _ALIKE_OF_BEST) + _ALIKE
     alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if score <= within]
-    return Match(best=alike[0], off=least, alike=tuple(alike[1:]), candidates=len(candidates))
+    ranked = [candidates[place] for _, place in sorted((score, place) for place, score in enumerate(scores))]
+    return Match(best=alike[0], off=least, alike=tuple(alike[1:]), ranked=tuple(ranked))

@@ -2,18 +2,23 @@
 
 Short segments inside a response end where a write ended. What they suggest is run. Where runs are alike,
 PSH tells: stacks set it on the segment in which a write ended, also where the next one filled that up
-(RFC 9293, section 3.9.1.2).
+(RFC 9293, section 3.9.1.2). What came later behind a short segment than any ACK of that can have made it come
+was written so much later.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from reference_sim.quantities import nanoseconds, time_text
 from reference_sim.scenario import Writes
-from tcptrace_http.inference.figure import Figure, seen
+from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.observed import PSH
+from tcptrace_http.inference.synthesis import FAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,11 +26,13 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.observed import Observed
     from tcptrace_http.inference.synthesis import Match
 
-__all__ = ["ways_of_writing", "writes_figure"]
+__all__ = ["ways_of_writing", "words_of", "writes_figure"]
 
 _NAME: Final = "server.writes"
 # Sizes that are tried, the most common ones first.
 _TRIED: Final = 2
+# A busy machine is late by so much without any reason that a capture shows.
+_NOISE: Final = 3_000_000
 # Buffers that servers wrote by, also where no short segment shows it: BUFSIZ of BSD's stdio and Apache 1.1's
 # (Heidemann 1996, section 2.3), and Apache 2's (AP_IOBUFSIZE).
 _USUAL: Final = (4096, 8192)
@@ -42,25 +49,31 @@ def ways_of_writing(observed: Observed) -> list[Writes]:
     found = [Writes(), *(Writes(chunk_bytes=size) for size in chunks)]
     if any(offset == head for offset, head in ends):
         found += [Writes(head_alone=True), *(Writes(head_alone=True, chunk_bytes=size) for size in chunks)]
+    found += [replace(way, gap=gap) for way in found if (gap := _gap(observed, way)) is not None]
     pushed = list(_pushed(observed))
     return sorted(found, key=lambda way: not _explains(way, pushed))
 
 
 def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
     """How the server wrote, by the runs of the ways that it can have."""
+    if match.off > FAR:
+        off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
+        return assumed(_NAME, words_of(match.best), reason=f"no run retells the capture: {off}")
     return seen(
         _NAME,
-        _words(match.best),
+        words_of(match.best),
         confidence=match.confidence,
         frames=[exchange.response_frame for exchange in observed.exchanges],
         how=f"of {match.candidates} ways of writing, by their runs: short segments end where writes end",
-        alternatives=tuple(_words(other) for other in match.alike),
+        alternatives=tuple(words_of(other) for other in match.alike),
     )
 
 
-def _words(writes: Writes) -> str:
+def words_of(writes: Writes) -> str:
+    """A way of writing in words."""
     parts = ["head alone"] * writes.head_alone
     parts += [f"{writes.chunk_bytes} B a write"] if writes.chunk_bytes else []
+    parts += [f"{time_text(nanoseconds(writes.gap))} between writes"] if writes.gap else []
     return ", ".join(parts) or "one write"
 
 
@@ -78,6 +91,33 @@ def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
                 offset = packet.end - first.seq
                 if offset < total:
                     yield offset, exchange.head_bytes
+
+
+def _gap(observed: Observed, way: Writes) -> int | None:
+    """Nanoseconds between writes that end where these do, if any two were apart: the median of those that were."""
+    if not way.head_alone and not way.chunk_bytes:
+        return None
+    gaps = [gap for offset, head, gap in _paused(observed) if (offset == head) is way.head_alone]
+    return round(median(gaps)) if gaps else None
+
+
+def _paused(observed: Observed) -> Iterator[tuple[int, int, int]]:
+    """Where a write ended, the length of the head, and how much later the next one came, if no ACK explains it."""
+    for exchange in observed.exchanges:
+        packets = observed.by_flow[exchange.flow]
+        first = next((p for p in packets if p.frame == exchange.response_frame), None)
+        if first is None:
+            continue
+        full = observed.segment_bytes(exchange.flow)
+        last = first.seq + exchange.head_bytes + exchange.body_bytes
+        data = [p for p in packets if p.to_client and p.payload and first.seq <= p.seq < last]
+        for before, after in pairwise(data):
+            if before.payload >= full or before.is_resent or after.is_resent or after.seq != before.end:
+                continue
+            acks = (p.time for p in packets if not p.to_client and p.ack >= before.end and p.place < after.place)
+            released = min(acks, default=before.time) + observed.server_path
+            if after.time - max(released, before.time) > _NOISE:
+                yield before.end - first.seq, exchange.head_bytes, after.time - before.time
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from dataclasses import fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.quantities import nanoseconds
 from reference_sim.scenario import Writes
 from reference_sim.stack import IdleRestart, Nagle, Stack
 from reference_sim.stacks import PRESETS
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.inference.figure import Figure
 
-__all__ = ["alike"]
+__all__ = ["alike", "left_open"]
 
 #: Hosts whose retrieval is no further off than this explain the capture as well.
 _ALIKE: Final = 0.01
 #: What SYNs and windows show of a stack, whatever its name is.
 _SEEN: Final = ("mss", "window_scale", "timestamps", "sack", "receive_buffer", "initial_window")
+_OPEN: Final = ("server.stack", "server.writes", "server.nagle", "server.idle_restart")
 _CHUNK: Final = re.compile(r"(\d+) B a write")
+_GAP: Final = re.compile(r"([\d.]+ \w+) between writes")
 
 
 def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]:
@@ -47,6 +50,15 @@ def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]
     return tuple(sorted(found, key=_peculiarities))
 
 
+def left_open(figures: Sequence[Figure]) -> dict[str, tuple[str, ...]]:
+    """The figures of the server of which the capture shows no more than that it is one of these."""
+    return {
+        figure.name: (str(figure.value), *figure.alternatives)
+        for figure in figures
+        if figure.name in _OPEN and figure.alternatives
+    }
+
+
 def _peculiarities(scenario: Scenario) -> int:
     """What a stack does that no capture of this kind shows, and is no ground for a prediction."""
     return sum(server.stack.write_step_bytes is not None for server in scenario.servers)
@@ -54,11 +66,7 @@ def _peculiarities(scenario: Scenario) -> int:
 
 def _others(scenario: Scenario, figures: dict[str, Figure]) -> Iterator[Scenario]:
     """Every combination of what the capture leaves open, the inferred choice first."""
-    stacks = [None, *_alternatives(figures, "server.stack")]
-    writes = [None, *_alternatives(figures, "server.writes")]
-    nagles = [None, *_alternatives(figures, "server.nagle")]
-    restarts = [None, *_alternatives(figures, "server.idle_restart")]
-    for stack, way, nagle, restart in product(stacks, writes, nagles, restarts):
+    for stack, way, nagle, restart in product(*((None, *_alternatives(figures, name)) for name in _OPEN)):
         knobs: dict[str, Any] = {}
         if nagle is not None:
             knobs["nagle"] = Nagle(nagle)
@@ -104,5 +112,9 @@ def _as(stack: Stack, inferred: Figure, name: str) -> Stack:
 
 def _writes(words: str) -> Writes:
     """The way of writing that the figure's words tell."""
-    chunk = _CHUNK.search(words)
-    return Writes(head_alone="head alone" in words, chunk_bytes=int(chunk[1]) if chunk else None)
+    chunk, gap = _CHUNK.search(words), _GAP.search(words)
+    return Writes(
+        head_alone="head alone" in words,
+        chunk_bytes=int(chunk[1]) if chunk else None,
+        gap=nanoseconds(gap[1]) if gap else 0,
+    )

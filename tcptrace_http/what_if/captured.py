@@ -22,30 +22,32 @@ __all__ = ["Captured", "captured"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Captured:
-    """A session or one retrieval of a capture, and a scenario for it."""
+    """One retrieval of a capture or a session, and a scenario for it."""
 
     name: str
-    #: From the first SYN or request of each page to its last byte, all pages together.
+    #: How many retrievals the capture has in all.
+    retrievals: int
+    #: From the first SYN or request to the last byte, of all visits together.
     elapsed_ns: int
     scenario: Scenario
     figures: tuple[Figure, ...]
-    #: Findings in it: how often, by detector.
+    #: Findings in the retrieval: how often, by detector.
     findings: Mapping[str, int]
     #: The same by cause and detector, of those that lost time.
     stalls: Mapping[str, Mapping[str, int]]
 
 
-def captured(analysis: Analysis, *, retrieval: int | None = None) -> Captured:
-    """A retrieval of a capture; by default all of a client and server, those of the one with most transactions.
+def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool = False) -> Captured:
+    """A retrieval of a capture, by default the one with most transactions, or all of its session.
 
     :raises ScenarioError: no retrieval was captured, or none of this number.
     """
-    is_session = retrieval is None
-    inference = infer(analysis, retrieval=retrieval, session=is_session)
-    what = observed(analysis, retrieval=retrieval, session=is_session)
+    inference = infer(analysis, retrieval=retrieval, session=session)
+    what = observed(analysis, retrieval=retrieval, session=session)
     findings, stalls = _findings(analysis, what)
     return Captured(
         name=analysis.capture.path,
+        retrievals=analysis.retrievals.height,
         elapsed_ns=what.elapsed,
         scenario=_with_encodings(inference.scenario, analysis, what),
         figures=inference.figures,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.stack import Heartbeat
@@ -23,27 +24,33 @@ __all__ = ["DRAWS", "draws"]
 
 #: Beside the figures' own values; 9 runs are enough for a median and a range, and few enough to wait for.
 DRAWS: Final = 8
-_OF_OBJECT: Final = re.compile(r"(?:visits\[(?P<visit>\d+)\]\.)?objects\[(?P<object>\d+)\]\.processing")
+_OF_OBJECT: Final = re.compile(r"objects\[(\d+)\]\.processing")
 
 
-def draws(alike: Sequence[Scenario], figures: Sequence[Figure], count: int = DRAWS) -> tuple[Scenario, ...]:
-    """The first scenario itself, and ``count`` more with figures from within their ranges and seeds of their own.
+def draws(alike: Sequence[Scenario], figures: Sequence[Figure], more: int = DRAWS) -> tuple[Scenario, ...]:
+    """The first scenario itself, and ``more`` others with figures from within their ranges and seeds of their own.
 
     They take turns among the scenarios that are ``alike``. A figure without bounds, or that is exact, stays.
     The least likely values are the bounds: the law is a triangle with the figure at its top.
     """
-    others = (_drawn(alike[number % len(alike)], figures, number) for number in range(1, count + 1))
+    others = (_drawn(alike[number % len(alike)], figures, number) for number in range(1, more + 1))
     return (alike[0], *others)
 
 
 def _drawn(scenario: Scenario, figures: Sequence[Figure], number: int) -> Scenario:
     made = replace(scenario, seed=(scenario.seed + number) % (1 << 64))
+    processing: dict[int, int] = {}
     for figure in figures:
-        change = _change_of(figure.name)
-        value = None if change is None else _value(figure, number)
-        if change is not None and value is not None:
+        of_object = _OF_OBJECT.fullmatch(figure.name)
+        change = _CHANGES.get(figure.name)
+        value = None if of_object is None and change is None else _value(figure, number)
+        if value is None:
+            continue
+        if change is not None:
             made = change(made, value)
-    return made
+        elif of_object is not None:
+            processing[int(of_object[1])] = value
+    return _with_processing(made, processing) if processing else made
 
 
 def _value(figure: Figure, number: int) -> int | None:
@@ -57,22 +64,6 @@ def _value(figure: Figure, number: int) -> int | None:
         return None
     drawn = random.Random(f"{figure.name} {number}")  # noqa: S311 -- seeded, not secret
     return round(drawn.triangular(least, most, top))
-
-
-def _change_of(name: str) -> Callable[[Scenario, int], Scenario] | None:
-    known: dict[str, Callable[[Scenario, int], Scenario]] = {
-        "path.propagation": _with_propagation,
-        "path.rate": _with_rate,
-        "browser.parse": lambda scenario, value: _with_browsers(scenario, lambda it: replace(it, parse=value)),
-        "client.heartbeat_phase": _with_phase,
-    }
-    if name in known:
-        return known[name]
-    of_object = _OF_OBJECT.fullmatch(name)
-    if of_object is None:
-        return None
-    visit, number = int(of_object["visit"] or 0), int(of_object["object"])
-    return lambda scenario, value: _with_processing(scenario, visit, number, value)
 
 
 def _with_propagation(scenario: Scenario, value: int) -> Scenario:
@@ -104,14 +95,27 @@ def _with_phase(scenario: Scenario, value: int) -> Scenario:
     return _with_browsers(scenario, beating)
 
 
-def _with_processing(scenario: Scenario, visit: int, number: int, value: int) -> Scenario:
-    """The server's time for one object of one visit of the first browser."""
+def _with_parse(scenario: Scenario, value: int) -> Scenario:
+    return _with_browsers(scenario, lambda browser: replace(browser, parse=value))
+
+
+def _with_processing(scenario: Scenario, times: dict[int, int]) -> Scenario:
+    """The server's times for objects of the first browser's visits; they are numbered through."""
     first, *others = scenario.browsers
-    if visit >= len(first.visits) or number >= len(first.visits[visit].page.objects):
-        return scenario
-    visits = list(first.visits)
-    page = visits[visit].page
-    objects = list(page.objects)
-    objects[number] = replace(objects[number], processing_ns=value)
-    visits[visit] = replace(visits[visit], page=page.with_objects(tuple(objects)))
+    numbers = count()
+    visits = []
+    for visit in first.visits:
+        objects = tuple(
+            replace(part, processing_ns=times.get(next(numbers), part.processing_ns))
+            for part in visit.page.objects
+        )
+        visits.append(replace(visit, page=visit.page.with_objects(objects)))
     return replace(scenario, browsers=(replace(first, visits=tuple(visits)), *others))
+
+
+_CHANGES: Final[dict[str, Callable[[Scenario, int], Scenario]]] = {
+    "path.propagation": _with_propagation,
+    "path.rate": _with_rate,
+    "browser.parse": _with_parse,
+    "client.heartbeat_phase": _with_phase,
+}

@@ -2,20 +2,24 @@
 
 =========================  =================================================================================
 ``schema_version``         1; it grows when a field changes its meaning
-``capture``                name of the capture, and ``retrievals``: how many of it the times are of
+``capture``                name of the capture; ``retrievals``: how many of it the times are of, of
+                           ``captured_retrievals``
 ``measured_ns``            what they took in the capture
 ``modelled_ns``, ``off``   what the inferred scenario takes, and how far that is off, as a part
 ``retells``                whether that is near enough (10 %)
 ``rtt_ns``, ``rate_bps``   the path that was asked for; null: as captured
 ``baseline_ns``            what changes are compared with: the model on that path; ``baseline_range`` and
                            ``baseline_causes`` (these sum to it)
+``left_open``              what hosts the capture does not tell apart, by figure; ranges take all of them
 ``headline``               the change that matters most, in words
 ``rows``                   one object a fix or strategy, what saves most first: ``kind``, ``name``, ``about``,
                            ``source``, ``elapsed_ns``, ``saved_ns``, ``elapsed_range`` and ``saved_range``
                            (``low_ns``, ``median_ns``, ``high_ns`` over the draws), ``share`` of the baseline,
                            ``side`` (who has to make a fix), ``mends`` (detectors whose findings it mends),
-                           ``is_practical`` (false: a bound), ``note``; ``causes``: ``cause``, ``before_ns``,
-                           ``after_ns``, ``saved_ns``, which sum to the row's ``saved_ns``
+                           ``is_practical`` (false: a bound), ``is_second_access`` (the time is of that, after
+                           a first one that filled a cache or taught the hosts something), ``note``; ``causes``:
+                           ``cause``, ``before_ns``, ``after_ns``, ``saved_ns``, which sum to the row's
+                           ``saved_ns``
 ``skipped``                what has no row: ``kind``, ``name``, ``reason``
 =========================  =================================================================================
 """
@@ -43,6 +47,7 @@ def rendered(prediction: WhatIf) -> str:
         "schema_version": SCHEMA_VERSION,
         "capture": prediction.capture,
         "retrievals": prediction.retrievals,
+        "captured_retrievals": prediction.captured_retrievals,
         "measured_ns": prediction.measured_ns,
         "modelled_ns": prediction.modelled_ns,
         "off": prediction.off,
@@ -54,6 +59,7 @@ def rendered(prediction: WhatIf) -> str:
         "baseline_causes": [
             {"cause": cause, "time_ns": time} for cause, time in sorted(prediction.baseline_causes.items())
         ],
+        "left_open": {name: list(values) for name, values in prediction.left_open.items()},
         "headline": headline(prediction),
         "rows": [_row(row) for row in prediction.rows],
         "skipped": [asdict(one) for one in prediction.skipped],
@@ -75,6 +81,7 @@ def _row(row: Row) -> dict[str, Any]:
         "side": row.side,
         "mends": list(row.mends),
         "is_practical": row.is_practical,
+        "is_second_access": row.is_second_access,
         "note": row.note,
         "causes": [{**asdict(cause), "saved_ns": cause.saved_ns} for cause in row.causes],
     }

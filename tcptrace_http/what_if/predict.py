@@ -13,7 +13,7 @@ from reference_sim.quantities import bits_per_second, nanoseconds
 from reference_sim.strategies import STRATEGIES
 from reference_sim.strategy import named_strategy
 from tcptrace_http.errors import ScenarioError
-from tcptrace_http.what_if.alternatives import alike
+from tcptrace_http.what_if.alternatives import alike, left_open
 from tcptrace_http.what_if.captured import captured
 from tcptrace_http.what_if.draws import DRAWS, draws
 from tcptrace_http.what_if.fixes import FIXES, fix_named
@@ -49,6 +49,7 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     rtt: int | timedelta | str | None = None,
     rate: int | str | None = None,
     retrieval: int | None = None,
+    session: bool = False,
     draws: int = DRAWS,
     jobs: int = 1,
 ) -> WhatIf:
@@ -57,8 +58,10 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     A scenario is inferred that retells the capture; it is simulated as it is and with each change.
     ``fixes`` and ``strategies`` are names or ``"all"``; without either, all fixes that change anything
     and all strategies. ``rtt`` (nanoseconds, or text such as ``100 ms``) and ``rate`` (bits a second, or
-    ``1.5 Mb/s``) replace those of the path. Ranges come from ``draws`` more runs of each candidate with
-    the figures drawn within their bounds. ``jobs`` threads simulate at a time.
+    ``1.5 Mb/s``) replace those of the path. ``retrieval`` is the one that is changed, by default that with
+    most transactions; ``session``: with all that its client retrieved from its server. Ranges come from
+    ``draws`` more runs of each candidate with the figures drawn within their bounds. ``jobs`` threads
+    simulate at a time.
 
     >>> import tcptrace_http
     >>> prediction = tcptrace_http.whatif("sample_traces/bsd_phttp_orig.pcap", fixes=["no-nagle"], draws=0)
@@ -71,7 +74,7 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     """
     chosen_fixes = _fixes(fixes, is_default=fixes is None and strategies is None)
     chosen_strategies = _strategies(strategies, is_default=fixes is None and strategies is None)
-    what = captured(_analysis(source), retrieval=retrieval)
+    what = captured(_analysis(source), retrieval=retrieval, session=session)
     asked = {
         "rtt_ns": None if rtt is None else nanoseconds(rtt),
         "rate": None if rate is None else bits_per_second(rate),
@@ -89,12 +92,14 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     return WhatIf(
         capture=what.name,
         retrievals=as_it_is(told[0]).retrievals,
+        captured_retrievals=what.retrievals,
         measured_ns=what.elapsed_ns,
         modelled_ns=base.outcome.elapsed_ns if asked == _AS_CAPTURED else elapsed_of(as_it_is(told[0])),
         baseline_ns=base.outcome.elapsed_ns,
         baseline=_range(base.elapsed),
         baseline_causes=dict(base.outcome.causes),
         stalls=what.stalls,
+        left_open=left_open(what.figures),
         rows=tuple(sorted(rows, key=lambda row: -row.saved_ns)),
         skipped=tuple(row for row in made if isinstance(row, Skipped)),
         **asked,
@@ -175,7 +180,10 @@ def _by_strategy(base: _Baseline, strategy: Strategy) -> Row | Skipped:
     except ScenarioError as error:
         return Skipped(kind="strategy", name=name, reason=error.what)
     row = _row(base, candidates, kind="strategy", name=name, about=about, source=source)
-    return row if isinstance(row, Skipped) else replace(row, note=candidates[0].note)
+    if isinstance(row, Skipped):
+        return row
+    first = candidates[0]
+    return replace(row, note=first.note, is_second_access=first.visits_of_page > 1)
 
 
 def _row(

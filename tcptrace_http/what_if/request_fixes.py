@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.page import Constant
 from reference_sim.page_versions import compressed, conditional_get
 from reference_sim.plan import Bytes, Complete, HttpVersion, Plan, Visit
+from reference_sim.quantities import bytes_of, nanoseconds
 from reference_sim.scenario import KeepAlive, Writes
 from reference_sim.topology import Unlimited
 from tcptrace_http.what_if.fix import Fix, Side, changed
@@ -29,7 +30,30 @@ _NO_TIME: Final = Constant(value=0)
 
 
 def _writing(change: Callable[[Writes], Writes]) -> Callable[[Scenario], Scenario | None]:
-    return _serving(lambda server: replace(server, writes=change(server.writes)))
+    """The server writes otherwise; what its program took between writes that are one now, it takes before."""
+
+    def apply(scenario: Scenario) -> Scenario | None:
+        server = scenario.servers[0]
+        writes = change(server.writes)
+
+        def later(part: Object, page: Page) -> Object:
+            del page
+            fewer = _count(part, server, server.writes) - _count(part, server, writes)
+            return replace(part, processing_ns=part.processing_ns + fewer * nanoseconds(server.writes.gap))
+
+        made = _serving(lambda it: replace(it, writes=change(it.writes)))(scenario)
+        if made is None or not server.writes.gap:
+            return made
+        return _paged(later)(made) or made
+
+    return apply
+
+
+def _count(part: Object, server: Server, writes: Writes) -> int:
+    """In how many writes a response goes out."""
+    size = round(_size(part)) + (0 if writes.head_alone else server.min_head_bytes)
+    chunks = 1 if writes.chunk_bytes is None else max(-(-size // bytes_of(writes.chunk_bytes)), 1)
+    return chunks + writes.head_alone
 
 
 def _serving(change: Callable[[Server], Server]) -> Callable[[Scenario], Scenario | None]:
@@ -160,7 +184,7 @@ def of_server_programs() -> tuple[Fix, ...]:
             about="head and body in one write (writev, or TCP_CORK until the end)",
             source="Heidemann 1996, section 2.2, first fix; tcp(7), TCP_CORK",
             side=Side.SERVER,
-            apply=_serving(lambda server: replace(server, writes=Writes())),
+            apply=_writing(lambda _: Writes()),
             unneeded="a response is one write already",
             mends=("short-initial-segment", "odd-short-final-segment", "cork-timeout", "unfilled-segments"),
         ),
@@ -178,7 +202,7 @@ def of_server_programs() -> tuple[Fix, ...]:
             about="the body in one write; a head that is a write of its own stays one",
             source="Heidemann 1996, section 2.3: the writes of 4 kB end in short segments",
             side=Side.SERVER,
-            apply=_writing(lambda writes: replace(writes, chunk_bytes=None, gap=0)),
+            apply=_writing(lambda writes: replace(writes, chunk_bytes=None)),
             unneeded="the body is one write already",
             mends=("odd-short-final-segment", "unfilled-segments", "nagle-delayed-ack"),
         ),

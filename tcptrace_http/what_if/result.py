@@ -65,6 +65,8 @@ class Row:
     mends: tuple[str, ...] = ()
     #: Somebody can put it into practice as it is; else it is a bound.
     is_practical: bool = True
+    #: The time is that of a second access: a first one filled a cache, or taught the hosts something.
+    is_second_access: bool = False
     note: str = ""
 
 
@@ -82,7 +84,9 @@ class WhatIf:
     """The predictions of one capture; times are nanoseconds of its retrievals together, without pauses between."""
 
     capture: str
+    #: Those that are told of; and how many the capture has.
     retrievals: int
+    captured_retrievals: int
     #: What the capture took.
     measured_ns: int
     #: What the inferred scenario takes on the captured path.
@@ -97,6 +101,8 @@ class WhatIf:
     rate: int | None
     #: Findings of the capture in these retrievals, by cause and detector: how many.
     stalls: Mapping[str, Mapping[str, int]]
+    #: What hosts the capture does not tell apart, by figure: the inferred value first. Ranges take all of them.
+    left_open: Mapping[str, tuple[str, ...]]
     #: What saves most first.
     rows: tuple[Row, ...]
     skipped: tuple[Skipped, ...]

@@ -80,8 +80,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
         duration=scenario.duration,
         epoch=scenario.epoch,
     )
-    note = "the second access" if per_page > 1 else ""
-    return Candidate(scenario=whole, clients=len(browsers), visits_of_page=per_page, note=note)
+    return Candidate(scenario=whole, clients=len(browsers), visits_of_page=per_page)
 
 
 def _visited(scenario: Scenario, browser: Browser, visit: Visit, strategy: Strategy) -> Scenario:
@@ -111,25 +110,26 @@ def _place(scenario: Scenario) -> str:
 def _with_habits(browser: Browser, made: list[Scenario]) -> Browser:
     """The strategy's browser, with all visits and with what else the captured one does."""
     fetching = made[0].browsers[0]
-    visits = tuple(
-        chain.from_iterable(
-            (replace(each.browsers[0].visits[0], think=captured.think), *each.browsers[0].visits[1:])
-            for captured, each in zip(browser.visits, made, strict=True)
-        )
+    visits = (
+        _between(captured, each.browsers[0].visits) for captured, each in zip(browser.visits, made, strict=True)
     )
-    if any(visit.plan.keeps_connections for visit in browser.visits):
-        visits = tuple(
-            replace(visit, plan=replace(visit.plan, keeps_connections=visit.plan.persistent)) for visit in visits
-        )
     return replace(
         fetching,
-        visits=visits,
+        visits=tuple(chain.from_iterable(visits)),
         start=browser.start,
         thinks_before_fetches=browser.thinks_before_fetches,
         waits_for_close=browser.waits_for_close,
         min_request_bytes=browser.min_request_bytes,
         reading=browser.reading,
     )
+
+
+def _between(captured: Visit, made: tuple[Visit, ...]) -> tuple[Visit, ...]:
+    """The strategy's visits of one page: after the captured pause, and with connections kept as they were."""
+    first, *others = made
+    *before, last = (replace(first, think=captured.think), *others)
+    keeps = last.plan.keeps_connections or (captured.plan.keeps_connections and last.plan.persistent)
+    return (*before, replace(last, plan=replace(last.plan, keeps_connections=keeps)))
 
 
 def _serving(made: Server, captured: Server, strategy: Strategy) -> Server:

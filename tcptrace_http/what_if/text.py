@@ -20,6 +20,8 @@ _SHOWN: Final = 10
 _SHARE_MIN: Final = 0.005
 #: A row shows so many causes; those below this part of its greatest are told by their number.
 _CAUSES_SHOWN: Final = 2
+#: Columns that a cause's name needs at least.
+_CAUSES_ROOM: Final = 12
 #: So many rows have their causes in a table of their own.
 _DETAILED_MAX: Final = 4
 _CAUSE_MIN: Final = 0.05
@@ -34,16 +36,21 @@ _CAUSES: Final = (
     Heading("after", is_number=True),
     Heading("saves", is_number=True),
 )
-_KINDS: Final = {"fix": ("fix", "fixes"), "strategy": ("strategy", "strategies")}
+#: The tables by their titles: the kind of their rows, whether they are of second accesses, and what more are.
+_TITLES: Final = {
+    "fix": ("fix", False, "fixes"),
+    "strategy": ("strategy", False, "strategies"),
+    "second access by": ("strategy", True, "strategies"),
+}
 
 
 def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
     """The whole text, lines of at most ``width`` where their words let them."""
     sections = [
         [*_wrapped(retelling(prediction), width), *_wrapped(headline(prediction), width)],
-        *(_table(prediction, kind, width, every=every) for kind in _KINDS),
+        *(_table(prediction, title, width, every=every) for title in _TITLES),
         _details(prediction, width),
-        _skipped(prediction, width, every=every),
+        _notes(prediction, width, every=every),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
@@ -56,6 +63,8 @@ def retelling(prediction: WhatIf) -> str:
     text = f"{name}: the {what} took {measured}; the model retells it in {modelled} ({prediction.off:.1%} off)."
     if not prediction.retells:
         text += " Warning: the model is far off this capture; what follows says more of the model than of it."
+    if prediction.retrievals < prediction.captured_retrievals and prediction.retrievals == 1:
+        text += f" It is one of {prediction.captured_retrievals:,} in the capture: --session takes its client's."
     path = _path(prediction)
     return f"{text} {path}" if path else text
 
@@ -91,7 +100,7 @@ def headline(prediction: WhatIf) -> str:
 
 def _best(prediction: WhatIf) -> Row | None:
     """The row to begin with: a fix that mends what was found, first the server's; else the one that saves most."""
-    saving = [row for row in prediction.rows if row.share >= _SHARE_MIN]
+    saving = [row for row in prediction.rows if row.share >= _SHARE_MIN and not row.is_second_access]
     single = [row for row in saving if row.kind == "fix" and row.is_practical and row.name != _EVERY]
     mending = [row for row in single if row.mends]
     of_server = [row for row in mending if row.side == _SERVER]
@@ -102,31 +111,31 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _table(prediction: WhatIf, kind: str, width: int, *, every: bool) -> list[str]:
+def _table(prediction: WhatIf, title: str, width: int, *, every: bool) -> list[str]:
     """The rows of a kind: those that make no difference are named in a line."""
-    rows = [row for row in prediction.rows if row.kind == kind]
+    kind, is_second_access, words = _TITLES[title]
+    rows = [row for row in prediction.rows if row.kind == kind and row.is_second_access == is_second_access]
     if not rows:
         return []
     matter = rows if every else [row for row in rows if _matters(row)]
     shown = matter if every else matter[:_SHOWN]
-    lines = grid(_headings(kind), [_cells(row) for row in shown], width) if shown else []
+    lines = _grid(title, shown, width) if shown else []
     if len(matter) > len(shown):
-        lines += _wrapped(f"({len(matter) - len(shown)} more {_KINDS[kind][1]}: --{kind} all shows them)", width)
+        lines += _wrapped(f"({len(matter) - len(shown)} more {words}: --{kind} all shows them)", width)
     same = [row.name for row in rows if not _matters(row)]
     if same and not every:
         lines += _wrapped(f"No difference: {', '.join(same)}.", width)
     return lines
 
 
-def _headings(kind: str) -> tuple[Heading, ...]:
-    return (
-        Heading(_KINDS[kind][0], is_elastic=True),
-        Heading("takes", is_number=True),
-        Heading("saves", is_number=True),
-        Heading("least", is_number=True),
-        Heading("most", is_number=True),
-        Heading("less, and more", is_elastic=True),
-    )
+def _grid(title: str, rows: Sequence[Row], width: int) -> list[str]:
+    """The rows by their whole names, for these are what can be asked for; causes where there is room."""
+    headings = [Heading(title), *(Heading(name, is_number=True) for name in ("takes", "saves", "least", "most"))]
+    cells = [_cells(row) for row in rows]
+    plain = grid(headings, [line[:-1] for line in cells], width)
+    if width - max(map(len, plain)) < _CAUSES_ROOM:
+        return plain
+    return grid([*headings, Heading("less, and more", is_elastic=True)], cells, width)
 
 
 def _matters(row: Row) -> bool:
@@ -158,11 +167,14 @@ def _details(prediction: WhatIf, width: int) -> list[str]:
     return grid(_CAUSES, cells, width) if cells else []
 
 
-def _skipped(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
-    """What has no row, and why."""
+def _notes(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
+    """What there is to know of the rows, and what has none, and why."""
     lines = []
     if any(row.mends for row in prediction.rows):
         lines += _wrapped("* mends what was found in this capture.", width)
+    for name, values in prediction.left_open.items():
+        told = " or ".join(values)
+        lines += _wrapped(f"The capture leaves open {name}: {told}; least and most take each of them.", width)
     for one in prediction.skipped:
         if every or one.kind == "strategy":
             lines += textwrap.wrap(f"No {one.kind} {one.name}: {one.reason}.", width, subsequent_indent="  ")

@@ -55,6 +55,8 @@ def by_bash(program, *words: str) -> list[str]:
         (["explain", "stall.ta"], ["stall.tail_loss"]),
         (["explain", "short-init"], ["short-initial-segment"]),
         (["simulate", "--stack", "sunos"], ["sunos-4.1.3"]),
+        (["whatif", "--fix", "no-n"], ["no-nagle"]),
+        (["whatif", "--strategy", "getl"], ["getlist"]),
     ],
 )
 def test_bash_completes(program, words, completed):

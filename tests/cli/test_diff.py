@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from tcptrace_http.cli.diff import CHART_NAMES
+from tcptrace_http.difference.plots import CHARTS
+
 SCENARIO = 'strategy = "p-http-both-fixes"\npage = "heidemann"\nnetwork = "lan"\nstack = "sunos-4.1.3"\n'
 
 
@@ -93,14 +96,31 @@ def test_scenario_that_cannot_be_is_told(cli, sample_traces, tmp_path):
     assert "no strategy 'no-such'" in result.err
 
 
-def test_capture_without_http_has_nothing_to_compare(cli, joined, tmp_path):
+@pytest.mark.parametrize(
+    ("silent", "said"), [("left", "the left side"), ("right", "the right side"), ("both", "either")]
+)
+def test_capture_without_http_has_nothing_to_compare(cli, joined, tmp_path, silent, said):
     from captures import clean_exchange, pcap
 
     empty = tmp_path / "handshake.pcap"
     empty.write_bytes(pcap(clean_exchange(1)[:3]))
-    result = cli("diff", empty, joined)
-    assert result.code == 0
-    assert "nothing can be compared" in result.out.decode()
+    sides = [empty if silent in {side, "both"} else joined for side in ("left", "right")]
+    result = cli("diff", *sides)
+    assert (result.code, result.err) == (0, "")
+    text = " ".join(result.out.decode().split())
+    assert "There is no HTTP on" in text
+    assert f"{said}" in text
+    assert "nothing can be compared" in text
+
+
+def test_capture_that_is_cut_short_is_compared_and_says_so(cli, sample_traces, tmp_path):
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(path.read_bytes()[:60_000])
+    result = cli("diff", path, cut)
+    assert (result.code, result.err) == (0, "")
+    assert "(capture, cut short)" in result.out.decode()
+    assert "Only on the left:" in result.out.decode()
 
 
 def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sample_traces):
@@ -109,7 +129,7 @@ def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sa
     assert (result.code, result.err) == (0, "")
     text = result.out.decode()
     assert "p-http-nagle-fix  (simulated on what was inferred)" in text
-    assert "are assumed: tcptrace-http infer lists them" in " ".join(text.split())
+    assert "that the capture does not show: tcptrace-http infer lists them" in " ".join(text.split())
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -119,12 +139,14 @@ def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sa
         (
             "bsd_phttp_orig.pcap",
             "http1-pipelined",
-            "neither a file nor a strategy; did you mean the strategy 'http11-",
+            "neither a file nor a strategy or fix; did you mean 'http11-",
         ),
         ("bsd_phttp_orig.pcapng", "http11", "did you mean the file"),
-        ("http11", "inferred", "both strategies: one side has to be a capture"),
+        ("http11", "inferred", "both no files: one side has to be a capture"),
         ("bsd_phttp_orig.pcap", "ftp", "ftp is not HTTP"),
-        ("bsd_phttp_orig.pcap", "xyzzy", "(strategies are: inferred, http10-serial"),
+        ("bsd_phttp_orig.pcap", "http11+no-nagel", "did you mean 'no-nagle'"),
+        ("bsd_phttp_orig.pcap", "prefetch", "of which the capture knows nothing"),
+        ("bsd_phttp_orig.pcap", "xyzzy", "(these are: inferred, http10-serial"),
     ],
 )
 def test_name_that_can_be_no_side_is_told(cli, sample_traces, monkeypatch, left, right, message):
@@ -158,3 +180,33 @@ def test_report_goes_to_a_file(cli, sample_traces, tmp_path):
     result = cli("diff", "--format", "html", "-o", tmp_path / "report.html", path, path)
     assert (result.code, result.out, result.err) == (0, b"", "")
     assert "<h1>Both sides take the same time</h1>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_every_chart_is_drawn(cli, sample_traces, tmp_path, chart):
+    names = ("lan_hdrsep_small.pcap", "lan_hdrsep_small_nodelay.pcap")
+    path = tmp_path / "chart.json"
+    result = cli("diff", "--chart", chart, "-o", path, *(sample_traces / name for name in names))
+    assert (result.code, result.out, result.err) == (0, b"", "")
+    assert json.loads(path.read_text())["layer"]
+
+
+def test_command_knows_every_chart():
+    assert set(CHART_NAMES) == set(CHARTS)
+
+
+def test_chart_needs_a_file_whose_name_says_what_it_is(cli, sample_traces):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    result = cli("diff", "--chart", "causes", path, path)
+    assert result.code == 2
+    assert ".html, .svg, .png, .json" in result.err
+
+
+def test_chart_of_what_there_is_not_is_a_usage_error(cli, joined, tmp_path):
+    from captures import clean_exchange, pcap
+
+    empty = tmp_path / "handshake.pcap"
+    empty.write_bytes(pcap(clean_exchange(1)[:3]))
+    result = cli("diff", "--chart", "causes", "-o", tmp_path / "chart.svg", empty, joined)
+    assert result.code == 2
+    assert "no retrieval of both sides" in result.err

@@ -9,11 +9,13 @@ from generate.readme import README, SHOWN, printed
 from tcptrace_http.cli.main import run
 
 
-@pytest.mark.parametrize("command", ["analyze", pytest.param("reproduce", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "command", ["analyze", "diff", "whatif", pytest.param("reproduce", marks=pytest.mark.slow)]
+)
 def test_readme_shows_what_its_commands_print(monkeypatch, command):
     monkeypatch.delenv("COLUMNS", raising=False)
     shown = {match[2].split()[0]: match for match in SHOWN.finditer(README.read_text(encoding="utf-8"))}
-    assert shown.keys() == {"analyze", "reproduce"}
+    assert shown.keys() == {"analyze", "diff", "reproduce", "whatif"}
     assert printed(shown[command][2]) == shown[command][3]
 
 

@@ -140,3 +140,11 @@ def test_sides_that_are_the_same_differ_in_nothing(tmp_path):
     page = tcptrace_http.diff(path, path).html()
     assert "<h1>Both sides take the same time</h1>" in page
     assert "No segment differs in what was sent, nor noticeably in when." in shown(page)
+
+
+def test_notebook_shows_how_much_and_why(difference):
+    shown = difference._repr_html_()
+    assert shown.startswith("<h3>The left side takes 589.7 ms longer</h3>")
+    assert '<th scope="row">stall.nagle_delayed_ack</th>' in shown
+    assert "<script" not in shown
+    assert len(repr(difference)) < 500

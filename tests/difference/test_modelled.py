@@ -62,3 +62,52 @@ def test_of_a_strategy_with_two_visits_the_second_is_compared(captured):
     assert visits.height == 2
     assert difference.retrievals["right_retrieval"].to_list() == [1]
     assert set(difference.transactions["right_body_bytes"]) == {0}
+
+
+def test_fix_saves_the_stalls_that_it_is_for(sample_traces):
+    path = sample_traces / "lan_hdrsep_small.pcap"
+    difference = tcptrace_http.diff(path, "no-nagle", retrieval=1)
+    assert_split_is_exact(difference)
+    assert difference.causes["cause"][0] == STALL
+    assert nanoseconds(difference.causes.filter(cause=STALL)["right"]) == 0
+    # As the same server was measured with TCP_NODELAY.
+    measured = tcptrace_http.diff(path, sample_traces / "lan_hdrsep_small_nodelay.pcap", retrieval=1)
+    assert difference.difference_ns == pytest.approx(measured.difference_ns, rel=0.05)
+
+
+def test_several_parts_are_applied_one_after_the_other(sample_traces):
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    fixed = tcptrace_http.diff(path, "+no-nagle")
+    both = tcptrace_http.diff(path, "http10-parallel+head-with-body+no-nagle")
+    assert fixed.right_ns == tcptrace_http.diff(path, "no-nagle").right_ns
+    assert both.right.analysis.flows.height == 3
+    assert nanoseconds(both.causes.filter(cause=STALL)["right"]) == 0
+
+
+def test_fix_that_changes_nothing_says_so(sample_traces):
+    difference = tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", "keep-alive")
+    assert "keep-alive changes nothing:" in difference.text()
+    assert difference.right_ns == difference.right.inferred_ns
+
+
+def test_what_follows_a_plus_is_a_fix(sample_traces):
+    """Compression is a strategy, which also pipelines, and a fix, which leaves the requests alone."""
+    path = sample_traces / "bsd_phttp_orig.pcap"
+    assert tcptrace_http.diff(path, "compression").right.analysis.transactions["pipelined"].any()
+    assert not tcptrace_http.diff(path, "+compression").right.analysis.transactions["pipelined"].any()
+
+
+def test_no_name_has_a_plus_in_it():
+    from reference_sim import STRATEGIES
+    from tcptrace_http.what_if import FIXES
+
+    assert not [name for name in (*STRATEGIES, *FIXES) if "+" in name]
+
+
+def test_model_that_does_not_retell_its_capture_says_so(sample_traces):
+    """Commands of a shell, which no browser would have sent when they were."""
+    words = "the model's own error"
+    assert words in " ".join(
+        tcptrace_http.diff(sample_traces / "objects_nginx_curl.pcap", "http11").text().split()
+    )
+    assert words not in tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", "no-nagle").text()

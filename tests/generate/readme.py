@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 README = Path(__file__).resolve().parents[2] / "README.md"
 #: A command's arguments, and the block after it that shows its output.
 SHOWN = re.compile(
-    r"(\.venv/bin/tcptrace-http ((?:analyze|reproduce) [^\n]+)\n```\n\n```\n)(.*?)\n?(?=^```)",
+    r"(\.venv/bin/tcptrace-http ((?:analyze|diff|reproduce|whatif) [^\n]+)\n```\n\n```\n)(.*?)\n?(?=^```)",
     re.DOTALL | re.MULTILINE,
 )
 

@@ -1,34 +1,44 @@
 """Simulate, forget, infer back: how near inferred scenarios are to those that made the captures.
 
->>> python -m tests.inference.validation --scenarios 100 --seed 0
+>>> python -m tests.inference.validation --scenarios 100 --seed 0 --jobs 2
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
-from dataclasses import dataclass
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from time import process_time
 from typing import TYPE_CHECKING, Final
 
 import tcptrace_http
 from reference_sim.scenario_file import parse
 from reference_sim.scenario_writer import toml_of
 from reference_sim.simulation import Simulation, simulate
+from reference_sim.topology import ByteQueue, PacketQueue
 from tcptrace_http.inference import NEEDED_TABLES, Figure, Inference, infer
 from tcptrace_http.inference.stacks import first_window
-from tests.inference.scenarios import random_scenario, strategy_of
+from tcptrace_http.inference.writes import words_of
+from tests.inference.scenarios import Case, random_case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reference_sim.scenario import Scenario
+    from reference_sim.scenario import Writes
 
 ENDS: Final = ("client", "server")
 RTT_WITHIN: Final = 0.02
 RATE_WITHIN: Final = 0.10
 PAGE_WITHIN: Final = 0.05
+QUEUE_WITHIN: Final = 0.20
+#: What is judged in words.
+JUDGED: Final = ("window", "strategy", "nagle", "restart", "writes", "losses", "queue")
+_FULL: Final = 1500
 
 
 @dataclass(frozen=True)
@@ -41,22 +51,38 @@ class Outcome:
     rtt_off: float | None
     rate_off: float | None
     page_off: float
-    #: exact, alike (the truth is among the stated alternatives), assumed, or wrong.
-    window: str
-    strategy: str
-    nagle: str
-    restart: str
+    #: Of each of :data:`JUDGED`: exact, alike (the truth is among the stated alternatives), assumed, or wrong.
+    words: dict[str, str]
+    #: Whether packets with data were lost.
+    is_lossy: bool
+    #: Seconds of a processor that the inference took.
+    took: float
     #: What is told of it where it is wrong.
     told: str
 
+    @property
+    def is_beyond(self) -> bool:
+        """Whether anything is worse than what is asked for."""
+        offs = ((self.rtt_off, RTT_WITHIN), (self.rate_off, RATE_WITHIN), (self.page_off, PAGE_WITHIN))
+        return "wrong" in self.words.values() or any((off or 0) > bound for off, bound in offs)
 
-def outcomes(seeds: Iterable[int]) -> Iterator[Outcome]:
+
+def outcomes(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
     """Both captures of each seed's scenario."""
-    for seed in seeds:
-        scenario = random_scenario(seed)
-        run = simulate(scenario)
-        for at in ENDS:
-            yield _outcome(seed, at, scenario, run)
+    if jobs == 1:
+        for seed in seeds:
+            yield from _of_seed(seed)
+        return
+    # Threads of a table library do not survive a fork.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+        for both in pool.map(_of_seed, seeds, chunksize=4):
+            yield from both
+
+
+def _of_seed(seed: int) -> list[Outcome]:
+    case = random_case(seed)
+    run = simulate(case.scenario)
+    return [_outcome(seed, at, case, run) for at in ENDS]
 
 
 def inference_of(run: Simulation, at: str) -> Inference:
@@ -73,17 +99,22 @@ def page_time(run: Simulation) -> int:
     return int((times["end"] - times["start"]).to_physical()[0])
 
 
-def _outcome(seed: int, at: str, scenario: Scenario, run: Simulation) -> Outcome:
+def _outcome(seed: int, at: str, case: Case, run: Simulation) -> Outcome:
+    begun = process_time()
     found = inference_of(run, at)
-    link = scenario.network.links[0]
-    stack = scenario.servers[0].stack
+    took = process_time() - begun
+    link = case.scenario.network.links[-1]
+    (server,) = case.scenario.servers
     again = simulate(parse(toml_of(found.scenario)))
-    strategy = found.figure("browser.strategy")
-    judged = {
-        "window": _judged(found.figure("server.initial_window"), first_window(stack)),
-        "strategy": _judged(strategy, strategy_of(seed)),
-        "nagle": _judged(found.figure("server.nagle"), str(stack.nagle)),
-        "restart": _judged(found.figure("server.idle_restart"), str(stack.idle_restart)),
+    lost, queued = _drops(run)
+    words = {
+        "window": _judged(found.figure("server.initial_window"), first_window(server.stack)),
+        "strategy": _judged(found.figure("browser.strategy"), case.strategy),
+        "nagle": _judged(found.figure("server.nagle"), str(server.stack.nagle)),
+        "restart": _judged(found.figure("server.idle_restart"), str(server.stack.idle_restart)),
+        "writes": _judged(found.figure("server.writes"), words_of(_as_it_shows(server.writes, run))),
+        "losses": _judged_losses(found.figure("path.loss"), lost),
+        "queue": _judged_queue(found.figure("path.queue"), link.queue, queued),
     }
     return Outcome(
         seed=seed,
@@ -91,9 +122,47 @@ def _outcome(seed: int, at: str, scenario: Scenario, run: Simulation) -> Outcome
         rtt_off=_off(found.figure("path.propagation"), 2 * int(link.delay)),
         rate_off=_off(found.figure("path.rate"), int(link.rate or 0)),
         page_off=abs(page_time(again) / page_time(run) - 1),
-        told=f"{strategy_of(seed)} by {stack.name}, told {strategy.value} by {found.figure('server.stack').value}",
-        **judged,
+        is_lossy=lost > 0,
+        took=took,
+        told=_told(case, found, lost, queued),
+        words=words,
     )
+
+
+def _as_it_shows(writes: Writes, run: Simulation) -> Writes:
+    """Chunks that hold any response whole are one write."""
+    sizes = run.truth.transactions["response_head_bytes"] + run.truth.transactions["response_body_bytes"]
+    longest = max(sizes)
+    return replace(writes, chunk_bytes=None) if (writes.chunk_bytes or 0) >= longest else writes
+
+
+def _told(case: Case, found: Inference, lost: float, queued: int) -> str:
+    (server,) = case.scenario.servers
+    link = case.scenario.network.links[-1]
+    names = ("strategy", "stack", "nagle", "writes", "loss", "queue")
+    places = ("browser", "server", "server", "server", "path", "path")
+    truth = (
+        case.strategy, server.stack.name, str(server.stack.nagle), words_of(server.writes), f"{lost:.4f}",
+        f"{link.queue} ({queued} dropped)",
+    )  # fmt: skip
+    values = [found.figure(f"{place}.{name}").value for place, name in zip(places, names, strict=True)]
+    return "; ".join(
+        f"{name}: {true}, told {value}" for name, true, value in zip(names, truth, values, strict=True)
+    )
+
+
+def _drops(run: Simulation) -> tuple[float, int]:
+    """Part of the server's packets with data that were lost, and how many packets a full queue dropped."""
+    import polars as pl
+
+    towards = (
+        run.truth.hops.join(run.truth.packets, on="packet")
+        .filter(pl.col("side") == "server")
+        .select("payload_bytes", pl.col("drop").cast(pl.String))
+    )
+    data = towards.filter(pl.col("payload_bytes") > 0)
+    lost = data["drop"].is_not_null().sum() / max(data.height, 1)
+    return float(lost), int((towards["drop"] == "queue_full").sum())
 
 
 def _off(figure: Figure, truth: int) -> float | None:
@@ -110,44 +179,77 @@ def _judged(figure: Figure, truth: object) -> str:
     return "alike" if str(truth) in figure.alternatives else "wrong"
 
 
+def _judged_losses(figure: Figure, truth: float) -> str:
+    """The realised part, which is what a capture can show; alike: within the interval that is told."""
+    if figure.is_assumed or not isinstance(figure.value, float):
+        return "assumed"
+    if abs(figure.value - truth) <= 1e-3 * truth:
+        return "exact"
+    low, high = figure.low, figure.high
+    is_within = isinstance(low, float) and isinstance(high, float) and low <= truth <= high
+    return "alike" if is_within else "wrong"
+
+
+def _judged_queue(figure: Figure, truth: object, dropped: int) -> str:
+    """The bound within 20 %; packets count as full ones. Nothing shows a bound that dropped nothing."""
+    if figure.is_assumed or not isinstance(figure.value, int):
+        return "assumed"
+    if not dropped:
+        return "wrong"
+    told = figure.value * (_FULL if figure.unit == "packets" else 1)
+    match truth:
+        case ByteQueue(limit=limit):
+            bound = int(limit)
+        case PacketQueue(limit=limit):
+            bound = _FULL * limit
+        case _:
+            return "wrong"
+    return "exact" if abs(told / bound - 1) <= QUEUE_WITHIN else "wrong"
+
+
 def table(found: list[Outcome]) -> str:
     """What is asked for, and what was measured."""
     rows = [
-        ("round trip within 2 %", *_within([each.rtt_off for each in found], RTT_WITHIN)),
-        ("rate within 10 %", *_within([each.rate_off for each in found], RATE_WITHIN)),
-        *(
-            (name, *_counts([getattr(each, name) for each in found]))
-            for name in ("window", "strategy", "nagle", "restart")
-        ),
+        ("round trip within 2 %", _within([each.rtt_off for each in found], RTT_WITHIN)),
+        ("rate within 10 %", _within([each.rate_off for each in found], RATE_WITHIN)),
+        *((name, _counts([each.words[name] for each in found])) for name in JUDGED),
+        ("page time", _pages(found)),
+        ("page time, lossy", _pages([each for each in found if each.is_lossy])),
+        ("page time, lossless", _pages([each for each in found if not each.is_lossy])),
+        ("seconds an inference", _seconds(found)),
     ]
+    return "\n".join(f"{name:<24} {told}" for name, told in rows)
+
+
+def _pages(found: list[Outcome]) -> str:
     offs = sorted(each.page_off for each in found)
+    if not offs:
+        return "none"
     near = sum(off <= PAGE_WITHIN for off in offs)
-    lines = [f"{name:<24} {told}" for name, told in rows]
     most = f"{offs[int(0.9 * (len(offs) - 1))]:.2%} (90th percentile), {offs[-1]:.1%} (most)"
-    lines.append(f"{'page time':<24} off by {median(offs):.4%} (median), {most}; {near} of {len(offs)} within 5 %")
-    return "\n".join(lines)
+    return f"off by {median(offs):.4%} (median), {most}; {near} of {len(offs)} within 5 %"
 
 
-def _within(offs: list[float | None], bound: float) -> tuple[str]:
+def _seconds(found: list[Outcome]) -> str:
+    took = sorted(each.took for each in found)
+    most = f"{took[int(0.9 * (len(took) - 1))]:.2f} (90th percentile), {took[-1]:.2f} (most)"
+    return f"{median(took):.2f} (median), {most}"
+
+
+def _within(offs: list[float | None], bound: float) -> str:
     known = [off for off in offs if off is not None]
     near = sum(off <= bound for off in known)
-    return (f"{near} of {len(known)} seen, {len(offs) - len(known)} stated to be assumed",)
+    return f"{near} of {len(known)} seen, {len(offs) - len(known)} stated to be assumed"
 
 
-def _counts(words: list[str]) -> tuple[str]:
-    return (", ".join(f"{words.count(word)} {word}" for word in ("exact", "alike", "assumed", "wrong")),)
+def _counts(words: list[str]) -> str:
+    counted = Counter(words)
+    return ", ".join(f"{counted[word]} {word}" for word in ("exact", "alike", "assumed", "wrong"))
 
 
 def worst(found: list[Outcome]) -> list[Outcome]:
     """Those with anything beyond what is asked for."""
-    return [
-        each
-        for each in found
-        if (each.rtt_off or 0) > RTT_WITHIN
-        or (each.rate_off or 0) > RATE_WITHIN
-        or each.page_off > PAGE_WITHIN
-        or "wrong" in {each.window, each.strategy, each.nagle, each.restart}
-    ]
+    return [each for each in found if each.is_beyond]
 
 
 def main() -> None:
@@ -155,8 +257,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scenarios", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    found = list(outcomes(range(options.seed, options.seed + options.scenarios)))
+    found = list(outcomes(range(options.seed, options.seed + options.scenarios), jobs=options.jobs))
     print(table(found))
     for each in worst(found):
         print(each)

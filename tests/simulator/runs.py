@@ -35,7 +35,7 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         capture = Path(folder) / "capture.pcap"
         simulation.write_pcap(capture, at=simulation.taps[0 if at == "client" else 1])
-        analysis = tcptrace_http.analyze(capture, jobs=1)
+        analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
     return Run(vars(simulation.truth), document, analysis, at)
 
 

@@ -23,10 +23,11 @@ def waits(rows):
 
 
 def stalls(*rows):
-    columns = ("flow", "transaction", "cause", "start", "lost", "last_frame", "confidence")
+    """Findings from frame 5 on."""
+    columns = ("flow", "transaction", "cause", "start", "lost", "last_frame", "first_frame", "confidence")
     declared = polars_schema(TABLES["findings"])
     return pl.DataFrame(
-        [(0, 0, *row, 0.9) for row in rows], schema={name: declared[name] for name in columns}, orient="row"
+        [(0, 0, *row, 5, 0.9) for row in rows], schema={name: declared[name] for name in columns}, orient="row"
     )
 
 
@@ -61,13 +62,18 @@ def test_a_send_buffer_is_known_of_the_flights_before_it_showed():
     assert causes[3:] == ["send_limited.send_buffer", "send_limited.slow_start"]
 
 
-def test_a_restart_takes_waits_of_slow_start_until_it_is_used_up():
+def test_a_restart_takes_the_waits_for_the_window_in_its_frames_until_it_is_used_up():
     carved = with_stalls(waits(PARTITION), stalls(("stall.slow_start_restart", 100, 70, 9)))
     assert shown(carved)[3:] == [
         ("stall.slow_start_restart", 200, 250),
         ("stall.slow_start_restart", 250, 270),
         ("send_limited.slow_start", 270, 300),
     ]
+
+
+def test_a_restart_takes_nothing_behind_its_last_frame():
+    carved = with_stalls(waits(PARTITION), stalls(("stall.slow_start_restart", 100, 70, 7)))
+    assert shown(carved)[3:] == [("stall.slow_start_restart", 200, 250), ("send_limited.slow_start", 250, 300)]
 
 
 @pytest.mark.parametrize("cause", ["stall.nagle_hold", "stall.slow_start_restart"])

@@ -12,19 +12,20 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import tcptrace_http
-from reference_sim.simulation import simulate
-from tcptrace_http.inference import NEEDED_TABLES, infer
+from tcptrace_http.inference import NEEDED_TABLES
 from tcptrace_http.inference.observed import observed
-from tcptrace_http.what_if.fixes import fix_named
+from tcptrace_http.what_if import whatif
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from reference_sim.scenario import Scenario
+    from tcptrace_http.analysis import Analysis
+    from tcptrace_http.what_if import Row, WhatIf
 
 #: Broken capture, fixed capture, and what was changed, by the names of fixes.
 PAIRS: Final = (
@@ -123,32 +124,36 @@ def workload(folder: Path, name: str) -> tuple[Any, ...]:
 
 
 def results(folder: Path, pairs: Iterable[tuple[str, str, str]] = PAIRS) -> Iterator[Result]:
-    """The pairs of these captures."""
-    measured: dict[str, tuple[int, int]] = {}
-    inferred: dict[str, Scenario] = {}
+    """The pairs of these captures: the prediction knows the broken one alone."""
     for broken, fixed, fix in pairs:
-        for name in (broken, fixed):
-            if name not in measured:
-                analysis = tcptrace_http.analyze(folder / f"{name}.pcap", tables=NEEDED_TABLES)
-                seen = observed(analysis, session=True)
-                measured[name] = seen.elapsed, len(seen.visits)
-                if name == broken:
-                    inferred[name] = infer(analysis, session=True).scenario
-        if broken not in inferred:
-            analysis = tcptrace_http.analyze(folder / f"{broken}.pcap", tables=NEEDED_TABLES)
-            inferred[broken] = infer(analysis, session=True).scenario
-        scenario = inferred[broken]
-        mended = fix_named(fix).apply(scenario) or scenario
+        prediction, row = _predicted(folder / f"{broken}.pcap", fix)
         yield Result(
             broken=broken,
             fixed=fixed,
             fix=fix,
-            retrievals=measured[broken][1],
-            measured_broken=measured[broken][0],
-            measured_fixed=measured[fixed][0],
-            modelled_broken=simulate(scenario).totals.retrieval_ns,
-            modelled_fixed=simulate(mended).totals.retrieval_ns,
+            retrievals=prediction.retrievals,
+            measured_broken=prediction.measured_ns,
+            measured_fixed=_elapsed(folder / f"{fixed}.pcap"),
+            modelled_broken=prediction.modelled_ns,
+            modelled_fixed=prediction.modelled_ns - row.saved_ns,
         )
+
+
+@cache
+def _analysis(capture: Path) -> Analysis:
+    return tcptrace_http.analyze(capture, tables=NEEDED_TABLES)
+
+
+@cache
+def _predicted(capture: Path, fix: str) -> tuple[WhatIf, Row]:
+    prediction = whatif(_analysis(capture), fixes=[fix], session=True, draws=0)
+    return prediction, prediction.row(fix)
+
+
+@cache
+def _elapsed(capture: Path) -> int:
+    """Nanoseconds of all retrievals."""
+    return observed(_analysis(capture), session=True).elapsed
 
 
 def table(found: Iterable[Result]) -> str:

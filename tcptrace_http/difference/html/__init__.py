@@ -6,5 +6,6 @@ Nothing is fetched from anywhere. Charts need the extra ``charts``.
 from __future__ import annotations
 
 from tcptrace_http.difference.html.page import page
+from tcptrace_http.difference.html.sections import overview
 
-__all__ = ["page"]
+__all__ = ["overview", "page"]

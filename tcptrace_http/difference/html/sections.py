@@ -5,11 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from tcptrace_http.difference.html.around import rows_around
-from tcptrace_http.difference.summary import Line, cause_lines, model_failures, model_means
-from tcptrace_http.difference.words import divergence_words, signed
+from tcptrace_http.difference.summary import Line, cause_lines, model_failures, model_rows, stall_rows
+from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed, title
 from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
@@ -18,7 +16,14 @@ if TYPE_CHECKING:
     from tcptrace_http.difference import Difference, Side
     from tcptrace_http.difference.html.around import Seen
 
-__all__ = ["assumptions", "causes", "divergences", "models", "quality", "stalls"]
+__all__ = ["assumptions", "causes", "divergences", "models", "overview", "quality", "stalls"]
+
+
+def overview(difference: Difference) -> str:
+    """What a notebook shows: how much, why, and the split by cause."""
+    told = (headline(difference), explanation(difference), model_words(difference))
+    words = "".join(f"<p>{escape(each)}</p>" for each in told if each)
+    return f"<h3>{escape(title(difference))}</h3>{words}{''.join(causes(difference))}"
 
 
 def causes(difference: Difference) -> Iterator[str]:
@@ -41,18 +46,7 @@ def _line(line: Line) -> Sequence[str]:
 
 def stalls(difference: Difference) -> Iterator[str]:
     """The findings of both sides that name the causes."""
-    rows = [
-        (
-            row["detector"],
-            row["cause"],
-            f"{row['left_count']:,}",
-            f"{row['right_count']:,}",
-            duration(row["left_lost"]),
-            duration(row["right_lost"]),
-            signed(row["difference"]),
-        )
-        for row in difference.stalls.with_columns(pl.selectors.duration().to_physical()).iter_rows(named=True)
-    ]
+    rows = stall_rows(difference)
     if rows:
         headings = ("finding", "cause", "left", "right", "lost on the left", "lost on the right", "lost more")
         yield '<section id="stalls"><h2>What was found on each side</h2>'
@@ -101,17 +95,7 @@ def _seen(seen: Seen | None, side: str) -> str:
 
 def models(difference: Difference) -> Iterator[str]:
     """What analytic models say of both sides, as means; and where none holds."""
-    rows = [
-        (
-            row["model"],
-            row["side"],
-            f"{row['count']:,}",
-            duration(row["predicted"]),
-            duration(row["elapsed"]),
-            signed(row["residual"]),
-        )
-        for row in model_means(difference).iter_rows(named=True)
-    ]
+    rows = model_rows(difference)
     failures = model_failures(difference)
     if not rows and not failures:
         return
@@ -130,8 +114,8 @@ def assumptions(difference: Difference) -> Iterator[str]:
     from tcptrace_http.inference.report import value_text
 
     for side in (difference.left, difference.right):
-        if side.inference is not None and side.inference.assumptions:
-            rows = [(it.name, value_text(it.value, it.unit), it.reason) for it in side.inference.assumptions]
+        if side.model is not None and side.model.assumptions:
+            rows = [(it.name, value_text(it.value, it.unit), it.reason) for it in side.model.assumptions]
             yield '<section id="assumptions"><h2>What the model assumes</h2>'
             yield "<p>The capture does not show these figures of the scenario that was inferred from it.</p>"
             yield _table(("figure", "value", "why it is not known"), rows)

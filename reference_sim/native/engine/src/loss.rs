@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::random::Random;
-use crate::scenario::Loss;
+use crate::scenario::{Loss, LostSegment};
 use crate::segment::Segment;
 use crate::truth::{Drop, Side};
 
@@ -18,6 +18,8 @@ pub struct Lossy {
     is_bad: bool,
     /// The streams of [`Loss::DataSegments`].
     streams: BTreeMap<(u32, Side), Stream>,
+    /// What [`Loss::Segments`] has still to lose.
+    left: Vec<LostSegment>,
 }
 
 /// The data segments of one direction of a connection.
@@ -41,12 +43,17 @@ pub struct Passing<'a> {
 impl Lossy {
     #[must_use]
     pub fn new(loss: Loss, random: Random) -> Self {
+        let left = match &loss {
+            Loss::Segments { segments } => segments.clone(),
+            _ => Vec::new(),
+        };
         Lossy {
             loss,
             random,
             count: 0,
             is_bad: false,
             streams: BTreeMap::new(),
+            left,
         }
     }
 
@@ -87,7 +94,22 @@ impl Lossy {
                 let number = new_data(&mut self.streams, packet)?;
                 segments.contains(&number).then_some(Drop::Scripted)
             }
+            Loss::Segments { .. } => self.is_of_the_lost(packet).then_some(Drop::Scripted),
         }
+    }
+
+    /// Whether the packet carries what is to be lost; one packet may carry several places.
+    fn is_of_the_lost(&mut self, packet: Passing<'_>) -> bool {
+        let carried = packet.segment.seq..packet.segment.end();
+        let mut is_lost = false;
+        for lost in &mut self.left {
+            let is_carried = lost.connection == packet.connection && carried.contains(&lost.offset);
+            if is_carried && lost.times > 0 {
+                lost.times -= 1;
+                is_lost = true;
+            }
+        }
+        is_lost
     }
 
     /// A connection is over.
@@ -209,5 +231,35 @@ mod tests {
         assert!(!offer(0, base + 2000, 1000));
         assert!(!offer(1, base, 1000));
         assert!(offer(1, base + 1000, 1000));
+    }
+    #[test]
+    fn a_segment_of_one_connection_is_lost_so_many_times_whatever_packet_carries_it() {
+        let lost = |connection, offset, times| LostSegment {
+            connection,
+            offset,
+            times,
+        };
+        let mut lossy = lossy(Loss::Segments {
+            segments: vec![lost(0, 1500, 2), lost(1, 0, 1)],
+        });
+        let mut offer = |connection, segment: &Segment| {
+            let passing = Passing {
+                connection,
+                ..passing(segment)
+            };
+            lossy.loses(passing).is_some()
+        };
+        assert!(!offer(0, &data(1)));
+        assert!(!offer(1, &data(1001)));
+        assert!(offer(0, &data(1001)));
+        assert!(offer(0, &data(501)));
+        assert!(!offer(0, &data(1001)));
+        let syn = Segment {
+            flags: crate::segment::flags::SYN,
+            ..Segment::default()
+        };
+        assert!(!offer(0, &syn));
+        assert!(offer(1, &syn));
+        assert!(!offer(1, &syn));
     }
 }

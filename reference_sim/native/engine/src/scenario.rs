@@ -82,6 +82,18 @@ pub enum Loss {
     Numbered { packets: Vec<u64> },
     /// These data segments of each connection, counted from 0 in this direction, are lost once.
     DataSegments { segments: Vec<u64> },
+    /// Segments of single connections are lost, as a capture showed them to be.
+    Segments { segments: Vec<LostSegment> },
+}
+
+/// What carries this place of a connection's stream is lost the first times that it passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct LostSegment {
+    /// By the order in which connections are opened, from 0.
+    pub connection: u32,
+    /// The SYN is 0, the first byte 1.
+    pub offset: u64,
+    pub times: u32,
 }
 
 /// A number drawn anew each time, rounded to an integer.

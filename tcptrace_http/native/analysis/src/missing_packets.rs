@@ -51,24 +51,25 @@ impl MissingPackets {
         }
     }
 
-    /// A hole shows that so many of them were of its connection.
-    pub fn account_for_hole(&mut self, count: u32) {
+    /// A hole shows that so many of them were of its connection, since `since_ns`.
+    pub fn account_for_hole(&mut self, count: u32, since_ns: i64) {
         let free = self.missing.iter_mut().rev();
-        let free = free.filter(|it| !it.is_accounted_for);
+        let free = free.filter(|it| !it.is_accounted_for && it.noticed_ns > since_ns);
         for it in free.take(count as usize) {
             it.is_accounted_for = true;
         }
     }
 
     /// Data of a connection that had been silent since `since_ns` comes at `time_ns`: a timer may have sent it again.
-    pub fn account_for_timer(&mut self, since_ns: i64, time_ns: i64) {
+    /// Between which times it was missed first.
+    pub fn account_for_timer(&mut self, since_ns: i64, time_ns: i64) -> Option<(i64, i64)> {
         let latest_ns = time_ns.saturating_sub(TIMEOUT_MIN_NS);
         let may_be_its = |it: &&mut Missing| {
             !it.is_accounted_for && it.noticed_ns > since_ns && it.after_ns <= latest_ns
         };
-        if let Some(it) = self.missing.iter_mut().find(may_be_its) {
-            it.is_accounted_for = true;
-        }
+        let it = self.missing.iter_mut().find(may_be_its)?;
+        it.is_accounted_for = true;
+        Some((it.after_ns.max(since_ns), it.noticed_ns.min(latest_ns)))
     }
 
     /// How many since `since_ns` other connections have accounted for.
@@ -90,10 +91,11 @@ mod tests {
         let mut missing = MissingPackets::default();
         missing.note(2, 100 * MS);
         assert_eq!(missing.accounted_for(0), 0);
-        missing.account_for_timer(0, 1000 * MS);
+        let missed = missing.account_for_timer(0, 1000 * MS);
+        assert_eq!(missed, Some((0, 100 * MS)));
         assert_eq!(missing.accounted_for(0), 1);
-        missing.account_for_timer(0, 1000 * MS);
-        missing.account_for_timer(0, 1000 * MS);
+        assert!(missing.account_for_timer(0, 1000 * MS).is_some());
+        assert_eq!(missing.account_for_timer(0, 1000 * MS), None);
         assert_eq!(missing.accounted_for(0), 2);
     }
 
@@ -103,7 +105,7 @@ mod tests {
         missing.note(1, 100 * MS);
         missing.note(1, 890 * MS);
         missing.note(2, 900 * MS);
-        missing.account_for_timer(100 * MS, 1000 * MS);
+        assert_eq!(missing.account_for_timer(100 * MS, 1000 * MS), None);
         assert_eq!(missing.accounted_for(0), 0);
     }
 
@@ -112,7 +114,7 @@ mod tests {
         let mut missing = MissingPackets::default();
         missing.note(1, 100 * MS);
         missing.note(3, 200 * MS);
-        missing.account_for_hole(2);
+        missing.account_for_hole(2, 0);
         assert_eq!(missing.accounted_for(100 * MS), 2);
         assert_eq!(missing.accounted_for(0), 2);
     }
@@ -122,8 +124,7 @@ mod tests {
         let mut missing = MissingPackets::default();
         missing.note(2, 100 * MS);
         missing.note(1, 110 * MS);
-        missing.account_for_timer(0, 1000 * MS);
-        missing.account_for_timer(0, 1000 * MS);
-        assert_eq!(missing.accounted_for(0), 1);
+        assert!(missing.account_for_timer(0, 1000 * MS).is_some());
+        assert_eq!(missing.account_for_timer(0, 1000 * MS), None);
     }
 }

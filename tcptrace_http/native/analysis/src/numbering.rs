@@ -8,6 +8,9 @@
 /// path that loses every fourth packet carries nothing.
 const STEPS_MIN: u32 = 3;
 const OTHER_STEPS_SHARE: u32 = 4;
+/// ... and for each step over a few, which are lost of a burst: a sender does not take such by chance.
+const SHORT_STEPS_SHARE: u32 = 2;
+const SHORT_STEP: i16 = 16;
 /// A longer step is not of one connection's packets that were lost.
 const LONGEST_STEP: i16 = 1000;
 
@@ -15,6 +18,7 @@ const LONGEST_STEP: i16 = 1000;
 pub struct Numbering {
     expected: Option<u16>,
     steps: u32,
+    short_steps: u32,
     other_steps: u32,
     is_shared: bool,
 }
@@ -57,7 +61,11 @@ impl Numbering {
         let is_near = counts && ahead.unsigned_abs() <= LONGEST_STEP.unsigned_abs();
         let is_late = is_near && ahead < 0;
         if !is_late {
-            self.other_steps = self.other_steps.saturating_add(1);
+            if (1..=SHORT_STEP).contains(&ahead) {
+                self.short_steps = self.short_steps.saturating_add(1);
+            } else {
+                self.other_steps = self.other_steps.saturating_add(1);
+            }
             self.expected = Some(next);
         }
         let skipped = if is_near { ahead.max(0) } else { 0 };
@@ -75,7 +83,9 @@ impl Numbering {
     /// Whether the sender counts the packets of this connection.
     #[must_use]
     pub fn counts(&self) -> bool {
+        let short = self.short_steps.saturating_mul(SHORT_STEPS_SHARE);
         let others = self.other_steps.saturating_mul(OTHER_STEPS_SHARE);
+        let others = others.saturating_add(short);
         !self.is_shared && self.steps >= STEPS_MIN && others <= self.steps
     }
 }

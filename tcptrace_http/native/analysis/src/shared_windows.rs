@@ -69,6 +69,9 @@ pub struct Sharing {
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
+    /// The segment may have been sent before and missed: when it would have come, had an ACK of another connection
+    /// let it go.
+    pub missed_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,14 @@ enum Release {
     Own,
     Other,
     None,
+}
+
+/// What the numbers of the server tell when a packet comes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Missed {
+    /// How many packets were missed since the last data of its connection that others account for.
+    elsewhere: u32,
+    would_come_ns: Option<i64>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -212,10 +223,12 @@ impl SharedWindows {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
         } else {
-            let missed_elsewhere = pair.misses(packet.time_ns, segment, host_step);
+            let missed = pair.misses(packet.time_ns, segment, host_step);
+            let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
-                missed_elsewhere,
-                ..pair.sent(packet.time_ns, segment)
+                missed_elsewhere: missed.elsewhere,
+                missed_ns: missed.would_come_ns,
+                ..sharing
             }
         }
     }
@@ -315,32 +328,58 @@ impl HostPair {
         });
     }
 
-    /// Takes what the numbers of the server tell. How many packets were missed since the last data of this
-    /// connection that others account for.
-    fn misses(&mut self, time_ns: i64, segment: &Segment<'_>, host_step: Option<HostStep>) -> u32 {
-        let Some(host_step) = host_step else { return 0 };
+    /// Takes what the numbers of the server tell when a packet of this connection comes.
+    fn misses(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        host_step: Option<HostStep>,
+    ) -> Missed {
+        let Some(host_step) = host_step else {
+            return Missed::default();
+        };
         self.missing.note(host_step.passed_over, time_ns);
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
-        let ports = (segment.destination_port, segment.source_port);
-        let Some(connection) = self.connection(ports.0, ports.1) else {
-            return 0;
+        let client_port = segment.destination_port;
+        let has_payload = segment.payload_bytes > 0;
+        let connection = self.connection(client_port, segment.source_port);
+        let Some(connection) = connection.filter(|_| has_payload) else {
+            return Missed::default();
         };
-        if segment.payload_bytes == 0 {
-            return 0;
-        }
         let since_ns = std::mem::replace(&mut connection.data_ns, time_ns);
-        let ahead = connection
-            .next
-            .map_or(0, |next| segment.seq.distance_from(next));
+        let next = connection.next;
+        let ahead = next.map_or(0, |next| segment.seq.distance_from(next));
         let elsewhere = self.missing.accounted_for(since_ns);
+        let mut would_come_ns = None;
         if ahead > 0 {
-            let full_bytes = segment.payload_bytes.max(FULL_BYTES_MIN);
-            self.missing
-                .account_for_hole(ahead.unsigned_abs().div_ceil(full_bytes));
+            let full_bytes = match self.pace.largest_bytes {
+                0 => SEGMENT_BYTES,
+                largest => largest,
+            };
+            let lost = ahead.unsigned_abs().div_ceil(full_bytes);
+            self.missing.account_for_hole(lost, since_ns);
         } else if ahead == 0 && time_ns.saturating_sub(since_ns) >= silent_ns {
-            self.missing.account_for_timer(since_ns, time_ns);
+            let between = self.missing.account_for_timer(since_ns, time_ns);
+            would_come_ns = between.and_then(|between| self.would_come(between, client_port));
         }
-        elsewhere
+        Missed {
+            elsewhere,
+            would_come_ns,
+        }
+    }
+
+    /// When data of this connection would have come between two times, if the ACK of another one let it go then.
+    fn would_come(&self, (after_ns, before_ns): (i64, i64), client_port: u16) -> Option<i64> {
+        let way_ns = self
+            .to_server_ns?
+            .saturating_add(self.pace.largest_ns().unwrap_or(0));
+        let came = |ack: &&Ack| {
+            let came_ns = ack.time_ns.saturating_add(way_ns);
+            came_ns > after_ns && came_ns <= before_ns
+        };
+        let newest = self.acks.iter().rev().find(came)?;
+        let is_of_other = newest.client_port != client_port;
+        is_of_other.then(|| newest.time_ns.saturating_add(way_ns))
     }
 
     fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
@@ -398,6 +437,7 @@ impl HostPair {
             service_ns: self.pace.largest_ns(),
             link: self.link,
             missed_elsewhere: 0,
+            missed_ns: None,
         }
     }
 
@@ -711,9 +751,9 @@ mod tests {
             }
         }
         talk.ack(2000, 1, 13);
-        // The link takes 1 ms for each; the second one never came by.
+        // The link takes 1 ms for each; two never came by.
         assert!(talk.data(2100, 2, 14).by_other);
-        assert!(talk.data(2102, 2, 16).by_other);
+        assert!(talk.data(2103, 2, 16).by_other);
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn loss(at: &str, loss: &Loss) -> Check {
             probability(format_args!("{at}.loss_in_good"), *loss_in_good)?;
             probability(format_args!("{at}.loss_in_bad"), *loss_in_bad)
         }
-        Loss::Numbered { .. } | Loss::DataSegments { .. } => Ok(()),
+        Loss::Numbered { .. } | Loss::DataSegments { .. } | Loss::Segments { .. } => Ok(()),
     }
 }
 

@@ -82,6 +82,7 @@ impl Flow {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
             sender.skipped_identifications = 0;
+            sender.own_skipped_identifications = 0;
         }
         kind
     }
@@ -94,6 +95,9 @@ impl Flow {
         let (host_step, sharing) = (self.host_step, self.sharing);
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
+        sender.own_skipped_identifications = sender
+            .own_skipped_identifications
+            .saturating_add(step.skipped);
         if let Some(host_step) = host_step {
             let before = *sender.host_passed_over.get_or_insert(host_step.passed_over);
             sender.skipped_identifications = host_step
@@ -102,8 +106,7 @@ impl Flow {
                 .saturating_sub(sharing.missed_elsewhere);
             return host_step.is_late;
         }
-        sender.skipped_identifications =
-            sender.skipped_identifications.saturating_add(step.skipped);
+        sender.skipped_identifications = sender.own_skipped_identifications;
         step.is_late
     }
 
@@ -131,7 +134,8 @@ impl Flow {
         class: &Class,
         is_late: bool,
     ) -> Sent {
-        let counts = self.half(side).numbering.counts() || self.host_step.is_some();
+        let sender = self.half(side);
+        let counts = sender.numbering.counts() || self.host_step.is_some();
         let network = packet.network.filter(|_| counts);
         Sent {
             frame: packet.frame,
@@ -144,7 +148,8 @@ impl Flow {
             class: *class,
             timestamp: segment.options.timestamps.map(|stamps| stamps.value),
             identification: network.map_or(0, |network| network.identification),
-            skipped_identifications: self.half(side).skipped_identifications,
+            skipped_identifications: sender.skipped_identifications,
+            are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
         }

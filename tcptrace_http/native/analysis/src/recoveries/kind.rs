@@ -78,5 +78,8 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
 #[must_use]
 pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
     let twice = rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| rtt.saturating_mul(2));
-    (twice.saturating_mul(PROBE_NUMERATOR) / PROBE_DENOMINATOR).max(PROBE_AFTER_MIN_NS)
+    let probe = (twice.saturating_mul(PROBE_NUMERATOR) / PROBE_DENOMINATOR).max(PROBE_AFTER_MIN_NS);
+    // On a long path the timer for retransmission is the sooner one: it waits a round trip and its least variance.
+    let timeout = rtt_ns.unwrap_or(0).saturating_add(TIMEOUT_MIN_NS);
+    probe.min(timeout)
 }

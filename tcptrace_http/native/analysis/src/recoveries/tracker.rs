@@ -38,7 +38,7 @@ const TIMER_MAX_NS: i64 = 230_000_000;
 
 /// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
 /// packets together.
-const FAR_MIN_NS: i64 = 1_000_000;
+const FAR_MIN_NS: i64 = 500_000;
 /// More packets at the end of a flight are not lost at once.
 const LOST_AT_ONCE: u32 = 64;
 
@@ -58,6 +58,8 @@ pub struct Sent {
     pub identification: u32,
     /// Packets that its sender numbered since its last data, and that never came by.
     pub skipped_identifications: u32,
+    /// Nothing of another connection of its host came by between them.
+    pub are_skipped_own: bool,
     /// Of all packets of its host, so that one of another connection may be among those.
     pub is_numbered_by_host: bool,
     /// By its number it was sent before one that came by already.
@@ -179,14 +181,18 @@ impl Tracker {
                 probe: probes.then_some((sent.end, waited)),
             });
         }
-        let missing = gap.div_ceil(known.segment_bytes.max(1));
-        let skips = sent.skipped_identifications > missing;
-        let are_too_many = skips && gap == 0 && !known.is_after_a_timer(sent);
+        // What a timer sends again is the first that is missing (RFC 6298, section 5.4): it opens no hole.
+        let skips = sent.skipped_identifications > 0 && gap == 0;
+        let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
         self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
         let may_be_lost = !self.counts_are_shared
-            && sent.skipped_identifications <= LOST_AT_ONCE.saturating_add(missing)
+            && sent.skipped_identifications <= LOST_AT_ONCE
             && known.sender_path_ns >= Some(FAR_MIN_NS);
         let is_resent = skips && may_be_lost && known.is_after_a_timer(sent);
+        if !is_resent && gap == 0 && self.goes_on_with(sent) {
+            let open = self.open.as_ref().map(|open| open.row.kind);
+            return open.map(|kind| self.repair(sent, known, kind, None));
+        }
         is_resent.then(|| {
             let told = Told {
                 waited_ns: known.waited(sent),
@@ -195,6 +201,15 @@ impl Tracker {
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
+    }
+
+    /// Whether the numbering of the recovery that goes on has shown that `sent` was sent before.
+    fn goes_on_with(&self, sent: &Sent) -> bool {
+        !self.counts_are_shared
+            && self
+                .open
+                .as_ref()
+                .is_some_and(|open| sent.end <= open.until)
     }
 
     /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
@@ -249,7 +264,11 @@ impl Tracker {
         });
         if !goes_on {
             self.close();
-            self.open = Some(Episode::opened_by(sent, known, known.row(sent, kind, hole)));
+            let mut opened = Episode::opened_by(sent, known, known.row(sent, kind, hole));
+            if known.sender_path_ns >= Some(FAR_MIN_NS) && sent.are_skipped_own {
+                opened.until = opened.until.max(known.sent_before(sent));
+            }
+            self.open = Some(opened);
         }
         let Some(open) = self.open.as_mut() else {
             return kind;
@@ -536,6 +555,14 @@ impl Known {
     fn silent_since(&self, sent: &Sent) -> i64 {
         let last_data = self.last_data.map(|(_, time_ns)| time_ns);
         last_data.max(self.asked_ns).unwrap_or(sent.time_ns)
+    }
+
+    /// Up to where data was sent before `sent` was sent again, by the packets that its sender numbered and that
+    /// never came by: a flight of full segments, the last of which may be shorter.
+    fn sent_before(&self, sent: &Sent) -> i64 {
+        let lost = sent.skipped_identifications.min(LOST_AT_ONCE);
+        self.next
+            .saturating_add(i64::from(lost.saturating_mul(self.segment_bytes)))
     }
 
     /// Whether a timer may have run out before `sent`.

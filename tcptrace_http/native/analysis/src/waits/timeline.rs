@@ -16,7 +16,8 @@ use std::collections::VecDeque;
 
 use trace_model::rows::{Cause, RecoveryKind};
 
-use self::causes::shared_window;
+use self::causes::{shared_window, window_of};
+use self::repairs::repair;
 use self::settling::service_ns;
 use super::acks::Acks;
 use super::arrivals::Arrivals;
@@ -111,8 +112,18 @@ struct Pending {
     ack_delay_ns: i64,
     /// From when on the window was open, although the sender learnt it by a probe only.
     persists_from_ns: Option<i64>,
+    /// When it would have come, had it not been missed; until then it waited for the window that connections share.
+    missed: Option<Missed>,
     /// It was lost: how that was noticed, and the frame in which it was sent again.
     stall: Option<(Cause, u64)>,
+}
+
+/// Data that was missed and came when a timer had sent it again.
+#[derive(Clone, Copy, Debug)]
+struct Missed {
+    would_come_ns: i64,
+    window: Cause,
+    repair: Cause,
 }
 
 /// An interval between two segments.
@@ -136,6 +147,19 @@ struct Waited {
     segments: u32,
 }
 
+impl Missed {
+    /// Near the receiver, where what is missed never comes by.
+    fn of(data: Data, route: Route) -> Option<Missed> {
+        let would_come_ns = data.sharing.missed_ns.filter(|_| !route.is_at_sender)?;
+        let recovery = data.recovery.or(Some(RecoveryKind::TailLoss));
+        Some(Missed {
+            would_come_ns,
+            window: window_of(data.sharing),
+            repair: repair(recovery),
+        })
+    }
+}
+
 impl Piece {
     /// Whether data was on its way again: that cannot be the application's time.
     pub(super) fn is_repair(&self) -> bool {
@@ -156,6 +180,8 @@ struct Opening {
     bytes: u32,
     /// The window that it waited for, if another connection's ACK made the room.
     held: Option<Cause>,
+    /// ... if connections share a window, which may show later.
+    if_shared: Option<Cause>,
 }
 
 /// Where a response lies, and when its first and last byte came.
@@ -254,6 +280,9 @@ impl Timeline {
             sent.is_shared |= shared.is_some();
             sent.cause = shared.or(sent.cause);
         }
+        for opening in &mut self.openings {
+            opening.held = opening.held.or(opening.if_shared);
+        }
     }
 
     /// The other direction has spoken: what comes is another message.
@@ -276,11 +305,15 @@ impl Timeline {
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
         let is_answer = std::mem::take(&mut self.is_answer);
+        let missed = Missed::of(data, route);
         if is_answer && self.openings.len() < OPENINGS_MAX {
+            let was_held = data.sharing.by_other || missed.is_some();
+            let window = Some(window_of(data.sharing)).filter(|_| was_held);
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
-                held: shared_window(data.sharing),
+                held: window.filter(|_| data.sharing.is_shared),
+                if_shared: window,
             });
         }
         if data.sharing.is_shared {
@@ -318,6 +351,7 @@ impl Timeline {
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
             ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
+            missed,
             stall: None,
         };
         self.probed_ns = None;

@@ -31,6 +31,11 @@ impl Timeline {
             }
             return None;
         }
+        if data.recovery.is_some() {
+            // It was lost itself before: what its sender waited for then is not what it waited for now.
+            self.limit_at(data, route);
+            return Some((repair(data.recovery), INFERRED));
+        }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
         let by_other = data.sharing.by_other && released == Released::ByNone;
@@ -200,7 +205,6 @@ impl Timeline {
             (Released::ByAck, Limit::CongestionAvoidance) if was_full => {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
-            (Released::ByNone, _) if data.recovery.is_some() => (repair(data.recovery), INFERRED),
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
             // A client has its request in one piece, and what was not pushed lay in the buffer.
             (Released::ByNone, _) if self.has_more && self.words.burst == Cause::RequestSend => {
@@ -226,10 +230,14 @@ impl Timeline {
 
 /// The window that connections share, if an ACK of another of them made the room for data in it.
 pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
-    let window = if sharing.had_loss {
+    (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
+}
+
+/// The phase of the window that connections share.
+pub(super) fn window_of(sharing: Sharing) -> Cause {
+    if sharing.had_loss {
         Cause::SendLimitedCwnd
     } else {
         Cause::SendLimitedSlowStart
-    };
-    Some(window).filter(|_| sharing.is_shared && sharing.by_other)
+    }
 }

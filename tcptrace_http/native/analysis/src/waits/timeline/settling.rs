@@ -3,7 +3,7 @@
 use super::super::pace::PACE_STRETCHED_MAX_NS;
 use super::super::partition::{Moment, INFERRED, SEEN};
 use super::{
-    Data, Pending, Piece, Route, Timeline, Waited, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS,
+    Data, Missed, Pending, Piece, Route, Timeline, Waited, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS,
 };
 use trace_model::rows::Cause;
 
@@ -122,7 +122,10 @@ impl Timeline {
         } else {
             end
         };
-        self.plain(data, came, until, route);
+        match data.missed {
+            Some(missed) => self.missed(data, missed, came, until, route),
+            None => self.plain(data, came, until, route),
+        }
         if let Some((cause, frame)) = data.stall {
             self.push(Piece {
                 start: until,
@@ -223,6 +226,41 @@ impl Timeline {
             if_shared: None,
             waited: None,
         });
+    }
+
+    /// Time before a segment that may have been missed: if connections share a window, it waited for that, and then
+    /// for a timer.
+    fn missed(&mut self, data: Pending, missed: Missed, start: Moment, end: Moment, route: Route) {
+        let would_come = Moment {
+            time_ns: missed.would_come_ns.min(end.time_ns),
+            frame: start.frame,
+        };
+        let begun = match self.came {
+            Some(_) => start,
+            None => start.earlier(would_come),
+        };
+        let mut told = None;
+        if !data.is_shared {
+            self.plain(data, start, end, route);
+            let last = self.pieces.back().filter(|piece| piece.end == end);
+            told = last.copied();
+            if told.is_some() {
+                self.pieces.pop_back();
+            }
+        }
+        let begun = told.map_or(begun, |told| told.start);
+        let border = would_come.later(begun);
+        for (start, end, cause) in [(begun, border, missed.window), (border, end, missed.repair)] {
+            let told_cause = told.map_or(self.words.idle, |told| told.cause);
+            self.push(Piece {
+                start,
+                end,
+                cause: if data.is_shared { cause } else { told_cause },
+                confidence: INFERRED,
+                if_shared: Some(cause).filter(|_| !data.is_shared),
+                waited: told.and_then(|told| told.waited),
+            });
+        }
     }
 
     /// What data takes on the slowest link, and what that with its jitter may be taken for.

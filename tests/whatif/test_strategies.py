@@ -11,7 +11,7 @@ from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.what_if.outcome import elapsed_of
 from tcptrace_http.what_if.strategies import as_it_is, under
-from tests.what_if.retrievals import RETRIEVALS
+from tests.whatif.retrievals import RETRIEVALS
 
 #: Of one visit each, with the origin: a retrieval by one of them is retold by the row itself.
 PLAIN = ("http10-serial", "http10-parallel-4", "http10-keep-alive-x4", "http11", "http11-pipelined")

@@ -29,6 +29,9 @@ def _made() -> dict[str, Scenario]:
     split = retrieval(strategy="http10-keep-alive-x4-split", page="heidemann", network="wan")
     lost = lossy.network.with_link("server-client", loss=(DataSegments(segments=(1,)),))
     small = replace(stack("bsd-4.4"), name="small", send_buffer=2048, receive_buffer=4096)
+    reno = stack("reno")
+    at_once = replace(reno.acks, every=1, counts_segments=True)
+    prompt = replace(reno, name="prompt", nagle=Nagle.OFF, acks=at_once)
     return {
         "apache": retrieval(strategy="p-http-apache-1.1b4", **old),
         "netscape": retrieval(strategy="http10-parallel-4", processing=Constant(value=20 * _MS), **modern),
@@ -42,6 +45,11 @@ def _made() -> dict[str, Scenario]:
         "chunked": _with_server(
             retrieval(strategy="http11", page="heidemann", network="wan", client_stack="reno"),
             writes=Writes(chunk_bytes=1000),
+        ),
+        # Nothing is held there, so that only the program takes its time.
+        "computed": _with_server(
+            retrieval(strategy="http11", page="heidemann", network="lan", client_stack=prompt),
+            writes=Writes(head_alone=True, chunk_bytes=1460, gap=50 * _MS),
         ),
         "twice": retrieval(strategy="p-http-restart-reset", think=Constant(value=5000 * _MS), **old),
         "nodelay": retrieval(

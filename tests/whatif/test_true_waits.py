@@ -14,16 +14,16 @@ from tcptrace_http.schema import CAUSES
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tcptrace_http.what_if.true_waits import TRANSFER
-from tests.what_if.retrievals import RETRIEVALS
+from tests.whatif.retrievals import RETRIEVALS
 
 
 def candidates():
     for name, scenario in RETRIEVALS.items():
         yield pytest.param(as_it_is(scenario), id=name)
     for strategy in STRATEGIES.values():
-        for name in ("apache", "lossy"):
+        for name, marks in (("apache", ()), ("lossy", pytest.mark.slow)):
             try:
-                yield pytest.param(under(RETRIEVALS[name], strategy), id=f"{name} by {strategy.name}")
+                yield pytest.param(under(RETRIEVALS[name], strategy), id=f"{name} by {strategy.name}", marks=marks)
             except ScenarioError:
                 continue
 

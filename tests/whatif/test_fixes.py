@@ -10,7 +10,7 @@ from tcptrace_http.errors import UnknownName
 from tcptrace_http.what_if import FIXES, Side, fix_named
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is
-from tests.what_if.retrievals import RETRIEVALS
+from tests.whatif.retrievals import RETRIEVALS
 
 
 def time_of(scenario):
@@ -70,6 +70,17 @@ def test_fix_saves_what_it_is_for(fix, name, cause):
     after = outcome_of(as_it_is(FIXES[fix].apply(RETRIEVALS[name])))
     assert after.elapsed_ns < before.elapsed_ns
     assert cause is None or after.causes.get(cause, 0) < before.causes[cause]
+
+
+@pytest.mark.parametrize("fix", ["one-write", "head-with-body", "whole-writes"])
+def test_time_of_the_program_between_writes_is_not_saved_by_fewer_writes(fix):
+    """A body that is not there yet cannot go with its head: the head waits for it."""
+    before = outcome_of(as_it_is(RETRIEVALS["computed"]))
+    after = outcome_of(as_it_is(FIXES[fix].apply(RETRIEVALS["computed"])))
+    program = {"server.think", "server.data_unavailable"}
+    spent = [sum(outcome.causes.get(cause, 0) for cause in program) for outcome in (before, after)]
+    assert spent[1] == pytest.approx(spent[0], rel=0.01)
+    assert spent[0] > 0.5 * before.elapsed_ns
 
 
 def test_compression_leaves_alone_what_is_no_text():

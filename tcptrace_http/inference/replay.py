@@ -1,0 +1,70 @@
+"""Losses that show only as waits are found by runs: one after the other is tried where run and capture part.
+
+A packet that was lost at the end of what was sent leaves no hole: behind the place of loss it comes late, by
+the sender's timeout. Where the run that retells the capture has such a packet much earlier, it is taken to be
+lost there, too, if the run is nearer then. And a loss that the run has too much, which makes it late, is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.inference.loss import Lost
+from tcptrace_http.inference.steps import partings, stepwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.timeline import Timeline
+
+__all__ = ["with_late_losses"]
+
+# No stack's timer for lost data is shorter (RFC 8985, section 7.2: a probe waits 10 ms beyond two round trips).
+_LATE: Final = 20_000_000
+# So many losses are looked for; each is a run or two.
+_MOST: Final = 24
+# Of what parts first, so many packets are tried each time.
+_FIRST: Final = 2
+# So many packets at the end of a flight may be lost together.
+_TOGETHER: Final = 3
+
+
+def with_late_losses(
+    observed: Observed, lost: tuple[Lost, ...], scenario_of: Callable[[tuple[Lost, ...]], Scenario]
+) -> tuple[Lost, ...]:
+    """The losses, with those that make the run nearer to the capture."""
+
+    def nexts(held: tuple[Lost, ...], run: Timeline) -> Iterator[tuple[Lost, ...]]:
+        return _with_one_more_or_less(observed, run, held)
+
+    return stepwise(observed, lost, nexts, scenario_of, most=_MOST)
+
+
+def _with_one_more_or_less(
+    observed: Observed, run: Timeline, lost: tuple[Lost, ...]
+) -> Iterator[tuple[Lost, ...]]:
+    """The losses with one more where the capture first is late, or without one where the run first is."""
+    parted = partings(observed, run, by=_LATE)
+    for packet, _ in [each for each in parted if each.late > 0][:_FIRST]:
+        more = _lost_from(observed, packet)
+        for count in range(1, len(more) + 1):
+            yield (*lost, *more[:count])
+    for packet, _ in [each for each in parted if each.late < 0][:_FIRST]:
+        of_flow = [each for each in lost if each.flow == packet.flow]
+        before = [each for each in of_flow if each.to_client is not packet.to_client or each.offset <= packet.seq]
+        # The last ones of either direction that can have made it late; the answer may be what was lost instead.
+        for gone in {each.to_client: each for each in before}.values():
+            place = lost.index(gone)
+            fewer = (*lost[:place], *lost[place + 1 :])
+            yield fewer
+            yield (*fewer, Lost(packet.flow, packet.to_client, packet.seq, packet.frame))
+
+
+def _lost_from(observed: Observed, first: Packet) -> list[Lost]:
+    """A packet and those that follow it in the stream, which may have been lost with it."""
+    packets = observed.by_flow[first.flow]
+    data = (p for p in packets if p.payload and p.to_client is first.to_client and p.seq >= first.seq)
+    frames = {p.seq: p.frame for p in data}
+    return [Lost(first.flow, first.to_client, seq, frames[seq]) for seq in sorted(frames)[:_TOGETHER]]

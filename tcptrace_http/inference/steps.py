@@ -1,0 +1,97 @@
+"""Towards a capture step by step: what runs and capture part by first suggests what to change next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+
+from tcptrace_http.inference.timeline import distance, timeline_of_capture, timeline_of_run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from reference_sim.scenario import Scenario
+    from tcptrace_http.inference.observed import Observed, Packet
+    from tcptrace_http.inference.timeline import Timeline
+
+__all__ = ["NEAR", "Parting", "partings", "stepwise"]
+
+#: A run that is no further off on average, as a part of the page time, needs no more steps.
+NEAR: Final = 2e-4
+# A step must make the run nearer by this part to be taken.
+_BETTER: Final = 0.9
+# What is mended first may make the rest worse, by no more than this.
+_ABOUT: Final = 1.2
+# Times of run and capture differ by roundings, and by no more than this where they go together.
+_PARTED: Final = 50_000
+_T = TypeVar("_T")
+
+
+class Parting(NamedTuple):
+    """The first packet of a flow and direction that a run has at another time than the capture."""
+
+    packet: Packet
+    #: Nanoseconds by which the capture has it later.
+    late: int
+
+
+def stepwise(
+    observed: Observed,
+    begin: _T,
+    nexts: Callable[[_T, Timeline], Iterable[_T]],
+    scenario_of: Callable[[_T], Scenario],
+    *,
+    most: int,
+) -> _T:
+    """From one state to the nearest of those that its run suggests, as long as that makes it nearer."""
+    captured = timeline_of_capture(observed)
+    elapsed = observed.elapsed // len(observed.visits)
+    run = timeline_of_run(scenario_of(begin))
+    state, off = begin, distance(captured, run, elapsed)
+    best, least = state, off
+    for _ in range(most):
+        if off <= NEAR:
+            break
+        tried = []
+        for candidate in nexts(state, run):
+            other = timeline_of_run(scenario_of(candidate))
+            tried.append((distance(captured, other, elapsed), candidate, other))
+        nearest = min(tried, key=lambda each: each[0], default=None)
+        if nearest is None or not _is_better(observed, (nearest[0], nearest[2]), (off, run)):
+            break
+        off, state, run = nearest
+        if off < least:
+            best, least = state, off
+    return best
+
+
+def _is_better(observed: Observed, one: tuple[float, Timeline], other: tuple[float, Timeline]) -> bool:
+    """Whether a run is nearer than another, or about as near and goes along with the capture for longer."""
+    (off, run), (other_off, other_run) = one, other
+    if off <= other_off * _BETTER:
+        return True
+    return off < other_off * _ABOUT and _goes_along(observed, run) > _goes_along(observed, other_run)
+
+
+def _goes_along(observed: Observed, run: Timeline) -> int:
+    """Until when the run goes with the capture."""
+    parted = partings(observed, run, by=_PARTED)
+    return parted[0].packet.time - max(parted[0].late, 0) if parted else observed.packets[-1].time
+
+
+def partings(observed: Observed, run: Timeline, *, by: int) -> list[Parting]:
+    """Where run and capture part by more than ``by`` nanoseconds, the earliest first."""
+    return sorted(_partings(observed, run, by), key=lambda each: each.packet.time - max(each.late, 0))
+
+
+def _partings(observed: Observed, run: Timeline, by: int) -> Iterator[Parting]:
+    flows = (packets for _, packets in sorted(observed.by_flow.items()))
+    with_data = ([packet for packet in packets if packet.payload] for packets in flows)
+    captured = timeline_of_capture(observed)
+    for packets, times, made in zip(filter(None, with_data), captured, run, strict=False):
+        for to_client in (True, False):
+            seen = [pair for pair in zip(packets, times, strict=True) if pair[0].to_client is to_client]
+            pairs = [pair for pair in made if pair[2] is to_client]
+            for (packet, (when, _, _)), (time, _, _) in zip(seen, pairs, strict=False):
+                if abs(when - time) > by:
+                    yield Parting(packet, when - time)
+                    break
