@@ -20,6 +20,7 @@ from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import NEEDED_TABLES, Inference, infer
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.report import as_toml
+from tests.inference.restarts import policies_told
 
 if TYPE_CHECKING:
     from reference_sim.plan import Visit
@@ -231,3 +232,12 @@ def test_what_servers_are_known_for_stands_where_nothing_shows_nagles_algorithm(
     nginx = tuple(replace(server, product="nginx/1.22.1") for server in scenario.servers)
     nagle = retold(replace(scenario, servers=nginx), tmp_path).figure("server.nagle")
     assert (nagle.value, nagle.is_assumed) == ("off", True)
+
+
+@pytest.mark.slow
+def test_what_idle_times_did_to_the_window_is_told_where_it_shows():
+    sessions = 60
+    told = policies_told(range(2000, 2000 + sessions))
+    # Short timeouts of one end, seen from the other, leave what lies between a reset and a decay open.
+    assert told["wrong"] <= 0.02 * told.total()
+    assert told["exact"] + told["alike"] >= 0.6 * told.total()

@@ -85,12 +85,12 @@ def _of_seed(seed: int) -> list[Outcome]:
     return [_outcome(seed, at, case, run) for at in ENDS]
 
 
-def inference_of(run: Simulation, at: str) -> Inference:
+def inference_of(run: Simulation, at: str, *, session: bool = False) -> Inference:
     """What is inferred from the capture at this end, which goes through a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "page.pcap"
         run.write_pcap(path, at=at)
-        return infer(tcptrace_http.analyze(path, tables=NEEDED_TABLES))
+        return infer(tcptrace_http.analyze(path, tables=NEEDED_TABLES), session=session)
 
 
 def page_time(run: Simulation) -> int:
@@ -108,11 +108,11 @@ def _outcome(seed: int, at: str, case: Case, run: Simulation) -> Outcome:
     again = simulate(parse(toml_of(found.scenario)))
     lost, queued = _drops(run)
     words = {
-        "window": _judged(found.figure("server.initial_window"), first_window(server.stack)),
-        "strategy": _judged(found.figure("browser.strategy"), case.strategy),
-        "nagle": _judged(found.figure("server.nagle"), str(server.stack.nagle)),
-        "restart": _judged(found.figure("server.idle_restart"), str(server.stack.idle_restart)),
-        "writes": _judged(found.figure("server.writes"), words_of(_as_it_shows(server.writes, run))),
+        "window": judged(found.figure("server.initial_window"), first_window(server.stack)),
+        "strategy": judged(found.figure("browser.strategy"), case.strategy),
+        "nagle": judged(found.figure("server.nagle"), str(server.stack.nagle)),
+        "restart": judged(found.figure("server.idle_restart"), str(server.stack.idle_restart)),
+        "writes": judged(found.figure("server.writes"), words_of(_as_it_shows(server.writes, run))),
         "losses": _judged_losses(found.figure("path.loss"), lost),
         "queue": _judged_queue(found.figure("path.queue"), link.queue, queued),
     }
@@ -171,7 +171,8 @@ def _off(figure: Figure, truth: int) -> float | None:
     return abs(figure.value / truth - 1)
 
 
-def _judged(figure: Figure, truth: object) -> str:
+def judged(figure: Figure, truth: object) -> str:
+    """Whether a figure is the truth: exact, alike (it is among the stated alternatives), assumed, or wrong."""
     if figure.is_assumed:
         return "assumed"
     if figure.value == truth:
