@@ -1,0 +1,153 @@
+"""The strategy, the presets of both ends and the way of writing whose run is nearest to a capture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from reference_sim.plan import HttpVersion
+from reference_sim.scenario import Writes
+from reference_sim.stack import Nagle
+from reference_sim.strategy import Strategy
+from tcptrace_http.inference.ack_delay import (
+    held_acks,
+)
+from tcptrace_http.inference.figure import seen
+from tcptrace_http.inference.stacks import nearest, stack_figure
+from tcptrace_http.inference.strategy import signs, strategies_with
+from tcptrace_http.inference.synthesis import nearest_run
+from tcptrace_http.inference.writes import ways_of_writing, writes_figure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reference_sim.stack import Stack
+    from tcptrace_http.inference.figure import Figure
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.synthesis import Match
+
+from tcptrace_http.inference.parts import Choice, Parts
+
+__all__ = ["NEAR", "Found", "chosen", "otherwise"]
+
+# More than any page has objects: as the simulator's table has it.
+_ALL_AT_ONCE: Final = 100
+# A run whose packets are no further off on average, as a part of the page time, explains the capture.
+NEAR: Final = 0.01
+# Ways of writing are tried with so many of the nearest strategies and stacks.
+_LIKELY: Final = 4
+_NOTHING: Final[Mapping[str, Any]] = {}
+_ONE_WRITE: Final = Writes()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """What runs told, how far the nearest one is off, and the figures of that."""
+
+    choice: Choice
+    writes: Writes
+    #: No other way of writing was tried.
+    keeps_writes: bool
+    #: Knobs of the server that are not those of its preset.
+    held: Mapping[str, Any]
+    off: float
+    figures: tuple[Figure, ...]
+    #: The server's stacks that the runs do not tell from the chosen one.
+    servers: tuple[Stack, ...]
+    #: The nearest choices, the one that is taken first.
+    likely: tuple[Choice, ...]
+
+
+def chosen(
+    parts: Parts,
+    *,
+    writes: Writes = _ONE_WRITE,
+    held: Mapping[str, Any] = _NOTHING,
+    keeps_writes: bool = False,
+) -> Found:
+    """Strategy, presets and way of writing whose run is nearest to the capture; ``held``: knobs of the server."""
+    match = nearest_run(parts.seen, _choices(parts), partial(parts.scenario, writes=writes, **held))
+    best = replace(match.best, server=replace(match.best.server, **held))
+    ways = [writes] if keeps_writes else ways_of_writing(parts.seen)
+    written = nearest_run(parts.seen, ways, lambda way: parts.scenario(best, writes=way))
+    servers = dict.fromkeys(choice.server for choice in match.alike if choice.server != match.best.server)
+    return Found(
+        choice=best,
+        writes=written.best,
+        keeps_writes=keeps_writes,
+        held=held,
+        off=written.off,
+        figures=(*_choice_figures(parts, match), writes_figure(parts.seen, written)),
+        servers=tuple(servers),
+        likely=match.ranked[:_LIKELY],
+    )
+
+
+def otherwise(parts: Parts, usual: Found) -> Found:
+    """What another way of writing explains, or data that nothing holds, another strategy or stack need not."""
+    ways = ways_of_writing(parts.seen)
+    knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
+    # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
+    each = [(choice, *pair) for pair in product(ways, knobs) for choice in usual.likely]
+    _, way, held = nearest_run(
+        parts.seen, each, lambda tried: parts.scenario(tried[0], writes=tried[1], **tried[2])
+    ).best
+    return chosen(parts, writes=way, held=held)
+
+
+def _choices(parts: Parts) -> list[Choice]:
+    """The strategies and presets that what was seen leaves."""
+    rows = strategies_with(signs(parts.seen)) or [_as_observed(parts.seen)]
+    if parts.most_at_once is not None:
+        rows = [_bounded(row, parts.most_at_once) for row in rows]
+    clients = nearest(parts.of_client, None, held_acks(parts.seen, parts.reactions()))
+    return [
+        # Two hosts that look alike are taken to be.
+        Choice(strategy=row, server=server, client=server if server in clients else clients[0])
+        for row in rows
+        for server in nearest(parts.of_server, parts.window)
+    ]
+
+
+def _bounded(row: Strategy, most: int) -> Strategy:
+    """The row with at most so many connections."""
+    if row.connections is not None and row.connections <= most:
+        return row
+    return row.but(f"{row.name}, at most {most}", row.about, connections=most)
+
+
+def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:
+    best = match.best
+
+    def others(of: str) -> tuple[str, ...]:
+        names = dict.fromkeys(getattr(choice, of).name for choice in match.alike)
+        return tuple(name for name in names if name != getattr(best, of).name)
+
+    strategy = seen(
+        "browser.strategy",
+        best.strategy.name,
+        confidence=max(1 - 5 * match.off, 0.1) / (1 + len(others("strategy"))),
+        frames=[exchange.request_frame for exchange in parts.seen.exchanges],
+        how=f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off",
+        alternatives=others("strategy"),
+    )
+    return [
+        strategy,
+        stack_figure("server", best.server.name, others("server"), parts.of_server),
+        stack_figure("client", best.client.name, others("client"), parts.of_client),
+    ]
+
+
+def _as_observed(what: Observed) -> Strategy:
+    """A strategy of the choices that were seen, where no row of the table has them."""
+    shown = signs(what)
+    return Strategy(
+        name="inferred",
+        about="as captured",
+        version=HttpVersion(shown.version),
+        connections=shown.at_once,
+        persistent=shown.is_reused or shown.may_persist,
+        pipelining=_ALL_AT_ONCE if shown.is_pipelined else 1,
+    )

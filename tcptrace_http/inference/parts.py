@@ -1,0 +1,159 @@
+"""What was measured of a capture before any run, and the scenario that it makes with a choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
+from reference_sim.workloads import tap_at
+from tcptrace_http.inference.ack_delay import (
+    beating_later,
+    with_delays,
+    with_quick_acks,
+)
+from tcptrace_http.inference.client_clock import reactions
+from tcptrace_http.inference.network import network_of
+from tcptrace_http.inference.page import pages_of
+from tcptrace_http.inference.parse import parse_time
+from tcptrace_http.inference.requests import Split, with_nagle, with_splits
+from tcptrace_http.inference.stacks import with_options
+
+if TYPE_CHECKING:
+    from reference_sim.page import Page
+    from reference_sim.plan import Visit
+    from reference_sim.stack import Stack
+    from reference_sim.strategy import Strategy
+    from reference_sim.topology import Network, Queue
+    from tcptrace_http.inference.figure import Figure
+    from tcptrace_http.inference.loss import Lost
+    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.stacks import Options
+
+
+__all__ = ["Choice", "Parts"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Choice:
+    """What a run is needed to tell: the strategy, and the presets of both ends."""
+
+    strategy: Strategy
+    server: Stack
+    client: Stack
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Parts:
+    """What was measured, before any run."""
+
+    seen: Observed
+    #: The server's time for each response.
+    times: tuple[Figure, ...]
+    lost: tuple[Lost, ...]
+    queue: Queue
+    rate: int | None
+    propagation: int
+    window: Figure
+    most_requests: Figure
+    of_server: Options
+    of_client: Options
+    splits: dict[tuple[int, int], Split]
+    #: The phase of the client's heartbeat, where runs told it.
+    phase: Figure | None = None
+    #: What the hosts' clocks show, past a whole tick, when the client begins.
+    clock: int = 0
+    #: Most connections that the browser opens at once, where that bounds it.
+    most_at_once: int | None = None
+    #: The client acknowledges at once as its preset does, not only what its timer is too late for.
+    has_quick_acks: bool = True
+
+    @property
+    def pages(self) -> tuple[Page, ...]:
+        """A page for each visit."""
+        return pages_of(self.seen, self.times)
+
+    def reactions(self) -> dict[int, int]:
+        """By the frames of the server's packets: when what they made the client do at once can be seen."""
+        return reactions(self.seen, self.rate, self.propagation)
+
+    def stacks(self, choice: Choice) -> tuple[Stack, Stack, list[Figure]]:
+        """Server's and client's stack with what their segments say, and the figures of that."""
+        server, of_server = with_options(choice.server, self.of_server, self.window, "server")
+        client, of_client = with_options(choice.client, self.of_client, None, "client")
+        client, of_delays = with_delays(client, self.seen, self.reactions(), told=self.phase)
+        client, nagle = with_nagle(client, self.splits)
+        client, quick = with_quick_acks(client, self.seen, is_so=self.has_quick_acks)
+        return server, client, [*of_server, *of_client, *of_delays, *quick, nagle]
+
+    @property
+    def lost_to_server(self) -> tuple[Lost, ...]:
+        """What was lost on the way that no queue of the server's packets is on."""
+        return tuple(each for each in self.lost if not each.to_client)
+
+    @property
+    def network(self) -> Network:
+        """The path between client and server."""
+        return network_of(
+            self.seen, rate=self.rate, propagation=self.propagation, lost=self.lost, queue=self.queue
+        )
+
+    def keep_alive(self) -> KeepAlive:
+        """How the server keeps connections that its strategy has it keep."""
+        most = self.most_requests.value
+        return KeepAlive(max_requests=most if isinstance(most, int) else None)
+
+    def parse(self, strategy: Strategy) -> Figure:
+        """The browser's time from what it knows to what it asks for, by this strategy."""
+        plans = [strategy.visits(page)[0].plan for page in self.pages]
+        lost = {each.place for each in self.lost if each.place is not None}
+        return parse_time(self.seen, self.pages, plans, self.rate, self.propagation, lost=lost)
+
+    def visits(self, strategy: Strategy) -> tuple[Visit, ...]:
+        """The pages by this strategy, with the pauses that were between them."""
+        made: list[Visit] = []
+        last = 0
+        # Elsewhere the last byte and the next request have their way before they are seen.
+        way = 0 if self.seen.is_near_client else self.seen.client_path
+        for page, visited, is_kept in zip(self.pages, self.seen.visits, self._kept(), strict=True):
+            visit = strategy.visits(page)[0]
+            plan = with_splits(replace(visit.plan, keeps_connections=is_kept), len(made), self.splits)
+            made.append(replace(visit, plan=plan, think=max(visited.start - last - way, 0) if made else None))
+            last = visited.end
+        return tuple(made)
+
+    def _kept(self) -> list[bool]:
+        """Of each visit, whether a later one went on with a connection that it or one before it had."""
+        used = [{exchange.flow for exchange in visit.exchanges} for visit in self.seen.visits]
+        return [
+            any(not flows.isdisjoint(later) for flows in used[: number + 1] for later in used[number + 1 :])
+            for number in range(len(used))
+        ]
+
+    def scenario(self, choice: Choice, *, writes: Writes | None = None, **knobs: object) -> Scenario:
+        """The session by this choice; ``knobs`` are of the server's stack."""
+        parse = self.parse(choice.strategy).value
+        server_stack, client_stack, _ = self.stacks(choice)
+        if knobs:
+            server_stack = replace(server_stack, name=f"{server_stack.name}-changed", **knobs)  # type: ignore[arg-type]
+        network = self.network
+        visits = self.visits(choice.strategy)
+        server = Server(
+            node=network.servers[0],
+            stack=choice.strategy.server(server_stack),
+            product=self.seen.server_software or "reference_sim",
+            writes=choice.strategy.writes if writes is None else writes,
+            keep_alive=self.keep_alive() if any(visit.plan.persistent for visit in visits) else None,
+            min_head_bytes=min(exchange.head_bytes for exchange in self.seen.exchanges),
+        )
+        browser = Browser(
+            node=network.clients[0],
+            stack=beating_later(choice.strategy.client(client_stack), self.clock),
+            visits=visits,
+            parse=parse if isinstance(parse, int) else 0,
+            http_version=choice.strategy.version,
+            min_request_bytes=min(exchange.request_bytes for exchange in self.seen.exchanges),
+            start=self.clock,
+        )
+        at = tap_at(network, "client" if self.seen.is_near_client else "server")
+        return Scenario(network=network, servers=(server,), browsers=(browser,), taps=(at,))
