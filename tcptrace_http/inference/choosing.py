@@ -125,13 +125,20 @@ def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:
         names = dict.fromkeys(getattr(choice, of).name for choice in match.alike)
         return tuple(name for name in names if name != getattr(best, of).name)
 
+    rows = others("strategy")
+    how = f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off"
+    if not match.is_told:
+        # What retells the capture badly tells little: all that requests and connections leave may be it.
+        left = dict.fromkeys(row.name for row in strategies_with(signs(parts.seen)))
+        rows = tuple(name for name in dict.fromkeys((*rows, *left)) if name != best.strategy.name)
+        how = f"{how}, so that it may as well be another that makes such requests"
     strategy = seen(
         "browser.strategy",
         best.strategy.name,
-        confidence=max(1 - 5 * match.off, 0.1) / (1 + len(others("strategy"))),
+        confidence=max(1 - 5 * match.off, 0.1) / (1 + len(rows)),
         frames=[exchange.request_frame for exchange in parts.seen.exchanges],
-        how=f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off",
-        alternatives=others("strategy"),
+        how=how,
+        alternatives=rows,
     )
     return [
         strategy,
