@@ -40,12 +40,13 @@ def sides(context: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 def names_to_explain(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Detectors, causes, tables and columns, and what simulations are made of."""
+    """Detectors, causes, tables and columns, fixes, and what simulations are made of."""
     del context, parameter
     from reference_sim import catalogue
     from tcptrace_http import glossary
+    from tcptrace_http.what_if import FIXES
 
-    names = {*glossary.names(), *(entry.name for entry in catalogue.entries())}
+    names = {*glossary.names(), *FIXES, *(entry.name for entry in catalogue.entries())}
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 

@@ -18,7 +18,8 @@ __all__ = ["explain"]
 @click.option("--peer", type=click.Choice(PEERS), help="Show which columns hold the fields of this tool.")
 def explain(name: str | None, peer: str | None) -> None:
     r"""Say what NAME means: a detector, a cause, a table, a column, a need, a kind of anomaly or of flaw,
-    a metric or a preset of policies; or what a simulation is made of: a strategy, a page, a network, a TCP stack.
+    a metric or a preset of policies; a fix of a what-if; or what a simulation is made of: a strategy, a page, a
+    network, a TCP stack.
 
     Without NAME, list all names. With --peer, list the fields of that tool (only NAME's, where it is
     given), the columns that hold the same, and what differs.
@@ -36,14 +37,16 @@ def explain(name: str | None, peer: str | None) -> None:
     elif name is None:
         from tcptrace_http.check import listing
         from tcptrace_http.cli.catalogue import names_listed
+        from tcptrace_http.what_if import meaning
 
-        click.echo(f"{glossary.listing()}\n\n{listing.names_listed()}\n\n{names_listed()}")
+        of_each = (glossary.listing(), listing.names_listed(), meaning.names_listed(), names_listed())
+        click.echo("\n\n".join(of_each))
     else:
         click.echo(_meaning(name))
 
 
 def _meaning(name: str) -> str:
-    """What the name means in a report, and in a policy; else in a policy or in a simulation."""
+    """What the name means in a report, and in a policy; else in a policy, a what-if or a simulation."""
     from tcptrace_http import glossary
     from tcptrace_http.check import listing
 
@@ -52,12 +55,14 @@ def _meaning(name: str) -> str:
         return "\n\n".join(filter(None, (glossary.explain(name), listing.settings(name), in_policy)))
     except UnknownName as unknown:
         from reference_sim import catalogue
+        from tcptrace_http.what_if import FIXES, meaning
 
-        # A preset of policies may be called as a network of simulations is.
-        meanings = [each for each in (in_policy, catalogue.explain(name)) if each is not None]
+        # A preset of policies may be called as a network of simulations is, and a fix as a strategy.
+        possible = (in_policy, meaning.meaning(name), catalogue.explain(name))
+        meanings = [each for each in possible if each is not None]
         if meanings:
             return "\n\n".join(meanings)
-        near = get_close_matches(name, [entry.name for entry in catalogue.entries()], n=1)
+        near = get_close_matches(name, [*FIXES, *(entry.name for entry in catalogue.entries())], n=1)
         if near and "did you mean" not in str(unknown):
             raise UnknownName(f"nothing is called {name!r}; did you mean {near[0]}?") from None
         raise

@@ -5,8 +5,9 @@ import pytest
 import tcptrace_http
 from tcptrace_http.detectors import DETECTORS, NEEDS
 from tcptrace_http.schema import ANOMALY_KINDS, CAUSES, FLAWS, TABLES
+from tcptrace_http.what_if import FIXES
 
-LISTED = [*DETECTORS, *CAUSES, *ANOMALY_KINDS, *FLAWS, *NEEDS, *TABLES]
+LISTED = [*DETECTORS, *CAUSES, *ANOMALY_KINDS, *FLAWS, *NEEDS, *TABLES, *FIXES]
 COLUMNS = [(table.name, column) for table in TABLES.values() for column in table.columns]
 
 
@@ -74,3 +75,12 @@ def test_fields_of_a_peer_are_listed_with_their_columns(cli):
     assert "flows.client_rtt_min" in one
     assert "RTT_max" not in one
     assert "did you mean" in cli("explain", "RTT_mn_a2b", "--peer", "tcptrace").err
+
+
+@pytest.mark.parametrize("name", FIXES)
+def test_a_fix_is_explained_with_what_it_mends_and_where_it_is_from(cli, name):
+    text = " ".join(cli("explain", name).out.decode().split())
+    fix = FIXES[name]
+    assert f"{name} (fix of a what-if, {fix.side}) {fix.about}" in text
+    assert fix.source in text
+    assert all(detector in text for detector in fix.mends)

@@ -1,0 +1,36 @@
+"""What a fix is, for ``tcptrace-http explain``."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Final
+
+from tcptrace_http.what_if.fixes import FIXES
+
+__all__ = ["meaning", "names_listed"]
+
+_WIDTH: Final = 80
+_INDENT: Final = "  "
+
+
+def meaning(name: str) -> str | None:
+    """The page of the fix of this name; None: there is none."""
+    fix = FIXES.get(name)
+    if fix is None:
+        return None
+    sections = {
+        f"{fix.name} (fix of a what-if, {fix.side})": fix.about,
+        "Mends": ", ".join(fix.mends),
+        "Changes nothing": fix.unneeded,
+        "Source": fix.source,
+    }
+    return "\n\n".join(f"{title}\n{_indented(words)}" for title, words in sections.items() if words)
+
+
+def names_listed() -> str:
+    """The names alone, as ``explain`` lists them."""
+    return "\n".join(["Fixes of a what-if", *(f"{_INDENT}{name}" for name in FIXES)])
+
+
+def _indented(words: str) -> str:
+    return textwrap.fill(words, _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)
