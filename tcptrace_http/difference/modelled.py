@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from tcptrace_http.inference import Figure
     from tcptrace_http.what_if.strategies import Candidate
 
-__all__ = ["INFERRED", "Modelled", "model_named", "modelled", "names"]
+__all__ = ["INFERRED", "SCENARIO_SUFFIX", "Modelled", "model_named", "modelled", "names"]
 
+#: What ends so is a scenario's file, and no name.
+SCENARIO_SUFFIX: Final = ".toml"
 #: The name of the inferred scenario as it is.
 INFERRED: Final = "inferred"
 #: Before each fix but a first part.
@@ -55,8 +57,6 @@ def model_named(source: object) -> str | None:
 
     :raises UnknownName: the text is neither a file nor a name.
     """
-    from tcptrace_http.difference.side import SCENARIO_SUFFIX
-
     if not isinstance(source, str) or source == _STANDARD_INPUT or source.endswith(SCENARIO_SUFFIX):
         return None
     if Path(source).exists():

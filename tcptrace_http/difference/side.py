@@ -9,9 +9,9 @@ import os
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from tcptrace_http.difference.modelled import INFERRED, model_named, modelled
+from tcptrace_http.difference.modelled import INFERRED, SCENARIO_SUFFIX, model_named, modelled
 from tcptrace_http.errors import ScenarioError, UnknownName
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.difference.modelled import Modelled
 
-__all__ = ["SCENARIO_SUFFIX", "Side", "Source", "side_of", "sides_of"]
-
-SCENARIO_SUFFIX: Final = ".toml"
+__all__ = ["Side", "Source", "side_of", "sides_of"]
 
 Source: TypeAlias = "str | os.PathLike[str] | Analysis | Scenario"
 

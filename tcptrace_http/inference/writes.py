@@ -22,7 +22,7 @@ from tcptrace_http.inference.observed import PSH
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tcptrace_http.inference.observed import Observed
+    from tcptrace_http.inference.observed import Exchange, Observed, Packet
     from tcptrace_http.inference.synthesis import Match
 
 __all__ = ["ways_of_writing", "words_of", "writes_figure"]
@@ -76,20 +76,25 @@ def words_of(writes: Writes) -> str:
     return ", ".join(parts) or "one write"
 
 
-def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
-    """Where short segments end inside a response, from its start, and the length of its head."""
+def _responses(observed: Observed) -> Iterator[tuple[Exchange, int, int, list[Packet]]]:
+    """Each exchange, where its response begins, what a full segment has, and the packets with the response."""
     for exchange in observed.exchanges:
         packets = observed.by_flow[exchange.flow]
-        first = next((p for p in packets if p.frame == exchange.response_frame), None)
+        first = next((p.seq for p in packets if p.frame == exchange.response_frame), None)
         if first is None:
             continue
-        full = observed.segment_bytes(exchange.flow)
+        last = first + exchange.head_bytes + exchange.body_bytes
+        data = [p for p in packets if p.to_client and p.payload and first <= p.seq < last]
+        yield exchange, first, observed.segment_bytes(exchange.flow), data
+
+
+def _short_ends(observed: Observed) -> Iterator[tuple[int, int]]:
+    """Where short segments end inside a response, from its start, and the length of its head."""
+    for exchange, first, full, data in _responses(observed):
         total = exchange.head_bytes + exchange.body_bytes
-        for packet in packets:
-            if packet.to_client and 0 < packet.payload < full and not packet.is_resent and packet.seq >= first.seq:
-                offset = packet.end - first.seq
-                if offset < total:
-                    yield offset, exchange.head_bytes
+        for packet in data:
+            if packet.payload < full and not packet.is_resent and packet.end - first < total:
+                yield packet.end - first, exchange.head_bytes
 
 
 def _gap(observed: Observed, way: Writes) -> int | None:
@@ -102,21 +107,15 @@ def _gap(observed: Observed, way: Writes) -> int | None:
 
 def _paused(observed: Observed) -> Iterator[tuple[int, int, int]]:
     """Where a write ended, the length of the head, and how much later the next one came, if no ACK explains it."""
-    for exchange in observed.exchanges:
+    for exchange, first, full, data in _responses(observed):
         packets = observed.by_flow[exchange.flow]
-        first = next((p for p in packets if p.frame == exchange.response_frame), None)
-        if first is None:
-            continue
-        full = observed.segment_bytes(exchange.flow)
-        last = first.seq + exchange.head_bytes + exchange.body_bytes
-        data = [p for p in packets if p.to_client and p.payload and first.seq <= p.seq < last]
         for before, after in pairwise(data):
             if before.payload >= full or before.is_resent or after.is_resent or after.seq != before.end:
                 continue
             acks = (p.time for p in packets if not p.to_client and p.ack >= before.end and p.place < after.place)
             released = min(acks, default=before.time) + observed.server_path
             if after.time - max(released, before.time) > _NOISE:
-                yield before.end - first.seq, exchange.head_bytes, after.time - before.time
+                yield before.end - first, exchange.head_bytes, after.time - before.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,21 +134,12 @@ class _Pushed:
 
 
 def _pushed(observed: Observed) -> Iterator[_Pushed]:
-    for exchange in observed.exchanges:
-        packets = observed.by_flow[exchange.flow]
-        first = next((p for p in packets if p.frame == exchange.response_frame), None)
-        if first is None:
-            continue
-        full = observed.segment_bytes(exchange.flow)
+    for exchange, first, full, data in _responses(observed):
         total = exchange.head_bytes + exchange.body_bytes
         segments = tuple(
-            (packet.seq - first.seq, packet.end - first.seq, bool(packet.flags & PSH))
-            for packet in packets
-            if packet.to_client
-            and packet.payload == full
-            and not packet.is_resent
-            and packet.seq - first.seq >= 0
-            and packet.end - first.seq < total
+            (packet.seq - first, packet.end - first, bool(packet.flags & PSH))
+            for packet in data
+            if packet.payload == full and not packet.is_resent and packet.end - first < total
         )
         yield _Pushed(exchange.head_bytes, total, segments)
 
