@@ -12,6 +12,7 @@ lists both sides of each of its transactions. The exit code is 1 if anything is 
 from __future__ import annotations
 
 import argparse
+import itertools
 import multiprocessing
 import sys
 import time
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 from .comparison import DETECTORS, OTHERS, Comparison
 from .runs import compared_run
+from .together import compared_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +33,8 @@ __all__ = ["Agreement", "Outcome", "agreement_of", "main"]
 SHARE_MIN: Final = 0.99
 PRECISION_MIN: Final = 0.99
 RECALL_MIN: Final = 0.99
-_CHUNK: Final = 16
+#: Scenarios of one capture: so many hosts that what is known of each is not forgotten for another's sake.
+_TOGETHER: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +92,32 @@ class Agreement:
 
 def agreement_of(seed: int, numbers: Iterable[int], *, at: str, jobs: int | None = None) -> Agreement:
     """Runs and compares the random scenarios of ``seed`` with these numbers."""
-    tasks = [(seed, number, at) for number in numbers]
+    every = list(numbers)
+    parts = [every[start : start + _TOGETHER] for start in range(0, len(every), _TOGETHER)]
+    tasks = [(seed, part, at) for part in parts]
     if jobs == 1:
-        outcomes = [_outcome(task) for task in tasks]
+        found = [_outcomes(task) for task in tasks]
     else:
         # Polars has threads, which a forked process would wait for in vain.
         with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-            outcomes = list(pool.map(_outcome, tasks, chunksize=_CHUNK))
+            found = list(pool.map(_outcomes, tasks))
+    outcomes = list(itertools.chain.from_iterable(found))
     total = Comparison()
     for outcome in outcomes:
         total.add(outcome.comparison)
     return Agreement(outcomes, total)
 
 
-def _outcome(task: tuple[int, int, str]) -> Outcome:
-    seed, number, at = task
+def _outcomes(task: tuple[int, list[int], str]) -> list[Outcome]:
+    seed, numbers, at = task
+    try:
+        several = compared_together(seed, numbers, at=at)
+    except Exception:  # noqa: BLE001 -- which of them it is shows when each runs alone
+        return [_outcome(seed, number, at) for number in numbers]
+    return [Outcome(number, *found) for number, found in zip(numbers, several, strict=True)]
+
+
+def _outcome(seed: int, number: int, at: str) -> Outcome:
     try:
         words, comparison = compared_run(seed, number, at=at)
     except Exception as error:  # noqa: BLE001 -- one bad scenario must not hide the others

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reference_sim.true_waits import TrueTransaction
     from tcptrace_http import Analysis
 
-__all__ = ["DETECTORS", "OTHERS", "Comparison", "Key", "Run", "Told", "Verdict", "compared"]
+__all__ = ["DETECTORS", "OTHERS", "Comparison", "Key", "Run", "Told", "Verdict", "compared", "told_of"]
 
 #: Heidemann's pathologies.
 DETECTORS: Final = ("short-initial-segment", "odd-short-final-segment", "slow-start-restart", "small-send-buffer")
@@ -108,11 +108,11 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A simulation's truth and the analysis of its capture ``at`` the client or the server."""
+    """A simulation's truth and what the analysis says of its capture ``at`` the client or the server."""
 
     tables: Mapping[str, pl.DataFrame]
     document: Mapping[str, Any]
-    analysis: Analysis
+    told: Told
     at: str
 
     def keys(self) -> dict[int, tuple[str, int, int]]:
@@ -130,42 +130,43 @@ class Run:
             counted[pair] += 1
         return found
 
-    def told(self) -> Told:
-        """What the analysis says."""
-        import polars as pl
 
-        flows: dict[int, tuple[str, int, int]] = {}
-        counted: dict[tuple[str, int, int], int] = defaultdict(int)
-        for row in self.analysis.flows.iter_rows(named=True):
-            pair = (row["client"], row["client_port"], row["server_port"])
-            flows[row["flow"]] = (row["client"], row["client_port"], counted[pair])
-            counted[pair] += 1
-        times = pl.selectors.datetime().cast(pl.Int64) - self.document["epoch_ns"]
-        spans = pl.selectors.duration().cast(pl.Int64)
-        rows = {
-            (*flows[row["flow"]], row["index"]): row
-            for row in self.analysis.transactions.with_columns(times, spans).iter_rows(named=True)
-        }
-        waits: dict[Key, _Waits] = defaultdict(list)
-        columns = ("flow", "transaction", "cause", "start", "end")
-        for flow, index, *wait in self.analysis.waits.with_columns(times).select(columns).iter_rows():
-            waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
-        findings: dict[Key, _Waits] = defaultdict(list)
-        lossy = self.analysis.findings.drop_nulls(["transaction", "start"]).filter(pl.col("lost") > pl.duration())
-        frames = self.analysis.packets.select(last_frame="frame", last="time").with_columns(times)
-        lossy = lossy.with_columns(times, spans).join(frames, on="last_frame", how="left", maintain_order="left")
-        columns = ("flow", "transaction", "detector", "start", "lost", "last")
-        for flow, index, name, start, lost, last in lossy.select(columns).iter_rows():
-            # What a restart cost is spread over its round trips, up to the last frame that it names.
-            end = max(start + lost, last) if name == "slow-start-restart" else start + lost
-            findings[*flows[flow], index].append((name, start, end))
-        return Told(rows, waits, findings)
+def told_of(analysis: Analysis, epoch_ns: int) -> Told:
+    """What an analysis says of a capture whose simulated time 0 is ``epoch_ns``."""
+    import polars as pl
+
+    flows: dict[int, tuple[str, int, int]] = {}
+    counted: dict[tuple[str, int, int], int] = defaultdict(int)
+    for row in analysis.flows.iter_rows(named=True):
+        pair = (row["client"], row["client_port"], row["server_port"])
+        flows[row["flow"]] = (row["client"], row["client_port"], counted[pair])
+        counted[pair] += 1
+    times = pl.selectors.datetime().cast(pl.Int64) - epoch_ns
+    spans = pl.selectors.duration().cast(pl.Int64)
+    rows = {
+        (*flows[row["flow"]], row["index"]): row
+        for row in analysis.transactions.with_columns(times, spans).iter_rows(named=True)
+    }
+    waits: dict[Key, _Waits] = defaultdict(list)
+    columns = ("flow", "transaction", "cause", "start", "end")
+    for flow, index, *wait in analysis.waits.with_columns(times).select(columns).iter_rows():
+        waits[*flows[flow], index].append((wait[0], wait[1], wait[2]))
+    findings: dict[Key, _Waits] = defaultdict(list)
+    lossy = analysis.findings.drop_nulls(["transaction", "start"]).filter(pl.col("lost") > pl.duration())
+    frames = analysis.packets.select(last_frame="frame", last="time").with_columns(times)
+    lossy = lossy.with_columns(times, spans).join(frames, on="last_frame", how="left", maintain_order="left")
+    columns = ("flow", "transaction", "detector", "start", "lost", "last")
+    for flow, index, name, start, lost, last in lossy.select(columns).iter_rows():
+        # What a restart cost is spread over its round trips, up to the last frame that it names.
+        end = max(start + lost, last) if name == "slow-start-restart" else start + lost
+        findings[*flows[flow], index].append((name, start, end))
+    return Told(rows, waits, findings)
 
 
 def compared(run: Run) -> Comparison:
     """The analysis of a run against its truth."""
     comparison = Comparison()
-    told, keys = run.told(), run.keys()
+    told, keys = run.told, run.keys()
     facts = {(it["connection"], it["index"]): it for it in run.tables["transactions"].iter_rows(named=True)}
     complete = set()
     for true in true_transactions(run.tables, run.document, at=run.at):

@@ -11,7 +11,7 @@ import tcptrace_http
 from reference_sim.simulation import simulate
 from reference_sim.true_waits import true_transactions
 
-from .comparison import Comparison, Run, compared
+from .comparison import Comparison, Run, compared, told_of
 from .random_scenarios import random_scenario
 
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
         capture = Path(folder) / "capture.pcap"
         simulation.write_pcap(capture, at=simulation.taps[0 if at == "client" else 1])
         analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
-    return Run(vars(simulation.truth), document, analysis, at)
+    told = told_of(analysis, document["epoch_ns"])
+    return Run(vars(simulation.truth), document, told, at)
 
 
 def shown_run(seed: int, number: int, *, at: str) -> Iterator[str]:
     """Both sides of each transaction of a scenario, in words: a cause of the analysis where it differs."""
     made = random_scenario(seed, number)
     run = run_of(made.scenario, at=at)
-    told = run.told()
     keys = run.keys()
     yield made.words
     for true in true_transactions(run.tables, run.document, at=at):
@@ -52,7 +52,7 @@ def shown_run(seed: int, number: int, *, at: str) -> Iterator[str]:
         key = (*keys[true.connection], true.index)
         yield f"{key}: {', '.join(f'{it.name} {it.lost_ns / 1e6:.1f} ms' for it in true.stalls)}"
         ours = [(wait.cause, wait.start, wait.end) for wait in true.waits]
-        theirs = told.waits.get(key, [])
+        theirs = run.told.waits.get(key, [])
         bounds = sorted({bound for _, *both in (*ours, *theirs) for bound in both})
         for start, end in itertools.pairwise(bounds):
             here, there = (_cause_at(waits, start) for waits in (ours, theirs))
