@@ -1,0 +1,213 @@
+//! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
+
+use super::host_pair::HostPair;
+
+/// Two packets closer than this left together, if no link is slower.
+const TOGETHER_NS: i64 = 2_000_000;
+/// Packets of one host are captured out of their true order by less.
+const EARLY_MAX_NS: i64 = 200_000;
+/// ... and follow the ACK that lets them go by the path and this much.
+const LATE_MAX_NS: i64 = 1_000_000;
+/// The path's time varies by this share of it.
+const JITTER_SHARE: i64 = 50;
+/// A segment that takes as long on the slowest link as its payload is long: what follows at once tells its pace.
+pub(super) const FULL_BYTES_MIN: u32 = 500;
+/// So many lost packets leave a gap in a flight, which is as long as they take, give or take this share of it.
+const LOST_MAX: i64 = 3;
+const LOST_SHARE: i64 = 8;
+/// Flights that the ACK of another connection must have let go, if there is hardly an ACK.
+const SIGNS_MIN: i64 = 2;
+/// ... and with which what was found holds: a host keeps its stack.
+const SIGNS_SURE: i64 = 6;
+/// ... and so many times those that follow one by chance.
+const SIGNS_TO_CHANCE: i64 = 4;
+/// A chance is seen in no longer pause: a second one like it comes with a page.
+const PAUSE_MAX_NS: i64 = 1_000_000_000;
+/// Pauses of a rhythm differ by less than this share of them.
+const RHYTHM_SHARE: i64 = 16;
+/// A chance is a share of this.
+const CERTAIN: i64 = 1000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    Own,
+    Other,
+    None,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    pub(super) time_ns: i64,
+    pub(super) client_port: u16,
+    /// It acknowledged something new.
+    pub(super) is_new: bool,
+}
+
+/// What came from the server without a pause, on whichever connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flight {
+    pub(super) start_ns: i64,
+    pub(super) last_ns: i64,
+    pub(super) last_bytes: u32,
+    pub(super) release: Release,
+    /// The pause before it.
+    pub(super) pause_ns: i64,
+    /// It has told whether another connection's ACK let it go.
+    pub(super) has_told: bool,
+}
+
+/// A segment of the server, as the flights see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Coming {
+    pub(super) time_ns: i64,
+    pub(super) bytes: u32,
+    pub(super) client_port: u16,
+    /// How long its connection had been quiet.
+    pub(super) quiet_ns: i64,
+    /// It begins an answer, or was sent before.
+    pub(super) tells_nothing: bool,
+}
+
+/// Whether two pauses are the same, but for jitter.
+fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
+    before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
+}
+
+impl HostPair {
+    /// Data of the server goes by; what let it go, or the flight that it is part of.
+    pub(super) fn fly(&mut self, coming: Coming) -> Release {
+        let Coming { time_ns, bytes, .. } = coming;
+        let own = self.release(time_ns, coming.client_port);
+        let before = self.flight;
+        let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
+        let last_bytes = before.map_or(0, |it| it.last_bytes);
+        if last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
+            self.pace.follows(pause_ns, bytes);
+        }
+        let goes_on = before.filter(|_| self.is_together(pause_ns));
+        let mut flight = goes_on.unwrap_or(Flight {
+            start_ns: time_ns,
+            last_ns: time_ns,
+            last_bytes: bytes,
+            release: own,
+            pause_ns,
+            // A rhythm is one of a pacer, or of the ACKs that follow it.
+            has_told: pause_ns < self.round_trip_ns()
+                && before.is_some_and(|it| is_rhythm(it.pause_ns, pause_ns)),
+        });
+        let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;
+        let is_sign = !flight.has_told && resumes && !coming.tells_nothing;
+        let waited_ns = goes_on.map_or(pause_ns, |_| coming.quiet_ns);
+        if is_sign && self.is_tellable(waited_ns) {
+            flight.has_told = own != Release::Own;
+            self.tells(own, coming.client_port, waited_ns);
+        }
+        self.flight = Some(Flight {
+            last_ns: time_ns,
+            last_bytes: bytes,
+            ..flight
+        });
+        let lasts_ns = time_ns.saturating_sub(flight.start_ns);
+        if own == Release::None
+            && lasts_ns < self.round_trip_ns()
+            && flight.release != Release::None
+        {
+            // It left with the first of them and stood behind it.
+            return Release::Other;
+        }
+        own
+    }
+
+    /// What a flight tells of whose ACK let it go after such a pause.
+    fn tells(&mut self, release: Release, client_port: u16, pause_ns: i64) {
+        if release == Release::Own {
+            return;
+        }
+        let is_by_other = i64::from(release == Release::Other);
+        self.by_others = self.by_others.saturating_add(is_by_other);
+        let chance = self.chance(client_port, pause_ns);
+        self.by_chance = self.by_chance.saturating_add(chance);
+        let by_chance = self.by_chance.saturating_mul(SIGNS_TO_CHANCE);
+        let signs = self.by_others.saturating_mul(CERTAIN);
+        self.is_shared = signs >= by_chance.saturating_add(SIGNS_MIN * CERTAIN)
+            || (self.is_shared && self.by_others >= SIGNS_SURE);
+    }
+
+    /// Whether what comes after such a pause left together with what came before, of which some may have been lost.
+    fn is_together(&self, pause_ns: i64) -> bool {
+        let service_ns = self.pace.largest_ns().unwrap_or(0);
+        let lost = pause_ns
+            .saturating_add(service_ns / 2)
+            .checked_div(service_ns)
+            .unwrap_or(0)
+            .min(LOST_MAX);
+        let off_ns = pause_ns.saturating_sub(service_ns.saturating_mul(lost));
+        pause_ns <= service_ns.saturating_add(service_ns / 2).max(TOGETHER_NS)
+            || off_ns.saturating_abs() <= service_ns / LOST_SHARE
+    }
+
+    fn late_ns(&self) -> i64 {
+        self.pace
+            .largest_ns()
+            .unwrap_or(0)
+            .saturating_add(self.round_trip_ns() / JITTER_SHARE)
+            .saturating_add(LATE_MAX_NS)
+    }
+
+    /// On a link on which a segment takes as long as the path, every ACK is one at the right time, unless there was a
+    /// pause.
+    fn is_tellable(&self, pause_ns: i64) -> bool {
+        let span_ns = self.round_trip_ns().max(pause_ns);
+        self.connections.len() > 1 && self.late_ns().saturating_mul(3) < span_ns
+    }
+
+    /// Whose ACK let go what goes by at `time_ns`.
+    fn release(&self, time_ns: i64, client_port: u16) -> Release {
+        let Some(to_server_ns) = self.to_server_ns else {
+            return Release::None;
+        };
+        let target = time_ns.saturating_sub(to_server_ns);
+        let newest = target.saturating_add(EARLY_MAX_NS);
+        let oldest = target.saturating_sub(self.late_ns());
+        let mut release = Release::None;
+        for ack in self
+            .acks
+            .iter()
+            .rev()
+            .skip_while(|ack| ack.time_ns > newest)
+        {
+            if ack.time_ns < oldest {
+                break;
+            }
+            if ack.client_port == client_port {
+                return Release::Own;
+            }
+            if ack.is_new {
+                release = Release::Other;
+            }
+        }
+        release
+    }
+
+    /// How likely an ACK of another connection is at the right time, if it has nothing to do with it: the share
+    /// of the last two round trips, or of the pause, that is close enough to one.
+    fn chance(&self, client_port: u16, pause_ns: i64) -> i64 {
+        let round_trips_ns = self.round_trip_ns().saturating_mul(2);
+        let span_ns = round_trips_ns.max(pause_ns.min(PAUSE_MAX_NS));
+        let width_ns = self.late_ns().saturating_add(EARLY_MAX_NS);
+        let Some(newest) = self.acks.back() else {
+            return 0;
+        };
+        let recent = self.acks.iter().rev();
+        let recent = recent.take_while(|ack| newest.time_ns.saturating_sub(ack.time_ns) <= span_ns);
+        let mut covered_ns = 0_i64;
+        let mut until_ns = i64::MAX;
+        for ack in recent.filter(|ack| ack.is_new && ack.client_port != client_port) {
+            let distance_ns = until_ns.saturating_sub(ack.time_ns);
+            covered_ns = covered_ns.saturating_add(distance_ns.min(width_ns));
+            until_ns = ack.time_ns;
+        }
+        let share = covered_ns.saturating_mul(CERTAIN).checked_div(span_ns);
+        share.unwrap_or(CERTAIN).min(CERTAIN)
+    }
+}

@@ -1,0 +1,222 @@
+use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
+
+use super::pace::Pace;
+use super::*;
+
+const MS: i64 = 1_000_000;
+const HOSTS: ([u8; 4], [u8; 4]) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+
+/// Packets of two hosts, of which a capture next to the client has a round trip of 100 ms.
+#[derive(Default)]
+struct Talk {
+    windows: SharedWindows,
+}
+
+impl Talk {
+    fn packet(&mut self, time_ms: i64, from_client: bool, port: u16, what: Segment<'_>) -> Sharing {
+        let (client, server) = (IpAddress::v4(HOSTS.0), IpAddress::v4(HOSTS.1));
+        let (source, destination) = if from_client {
+            (client, server)
+        } else {
+            (server, client)
+        };
+        let ports = if from_client { (port, 80) } else { (80, port) };
+        let segment = Segment {
+            source_port: ports.0,
+            destination_port: ports.1,
+            ..what
+        };
+        let network = Network {
+            source,
+            destination,
+            protocol: 6,
+            ttl: 64,
+            identification: 0,
+            header_offset: 14,
+            is_fragment: false,
+            ecn: 0,
+        };
+        let packet = Packet {
+            frame: 1,
+            time_ns: time_ms * MS,
+            interface: 0,
+            link_type: LinkType(1),
+            wire_bytes: 54,
+            captured_bytes: 54,
+            network: Some(network),
+            segment: None,
+        };
+        self.windows.segment(&packet, &segment, None)
+    }
+
+    fn opens(&mut self, time_ms: i64, port: u16) {
+        self.packet(time_ms, true, port, segment(flags::SYN, 0, 0, 0));
+        self.packet(
+            time_ms + 100,
+            false,
+            port,
+            segment(flags::SYN | flags::ACK, 0, 1, 0),
+        );
+        self.packet(time_ms + 100, true, port, segment(flags::ACK, 1, 1, 100));
+        // Two segments at once tell what the link takes.
+        self.data(time_ms + 200, port, 0);
+        self.data(time_ms + 201, port, 1);
+    }
+
+    /// The server's segment of that number, of 1000 bytes.
+    fn data(&mut self, time_ms: i64, port: u16, number: u32) -> Sharing {
+        self.packet(
+            time_ms,
+            false,
+            port,
+            segment(flags::ACK, 1 + number * 1000, 101, 1000),
+        )
+    }
+
+    fn ack(&mut self, time_ms: i64, port: u16, number: u32) -> Sharing {
+        self.packet(
+            time_ms,
+            true,
+            port,
+            segment(flags::ACK, 101, 1001 + number * 1000, 0),
+        )
+    }
+}
+
+fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Segment<'static> {
+    Segment {
+        source_port: 0,
+        destination_port: 0,
+        seq: SeqNumber(seq),
+        ack: SeqNumber(ack),
+        flags,
+        window: 65_535,
+        checksum: 0,
+        urgent_pointer: 0,
+        options: TcpOptions::default(),
+        header_bytes: 20,
+        payload_bytes,
+        payload_offset: 54,
+        payload: &[],
+    }
+}
+
+/// Two connections of which each one's ACKs let data of `whose` go; what is known at the end.
+fn after_rounds(rounds: u32, is_of_other: bool) -> Sharing {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    let mut sharing = Sharing::default();
+    for round in 0..rounds {
+        let at = 240 + i64::from(round) * 200;
+        for (place, port) in [(0, 1), (50, 2)] {
+            talk.ack(at + place, port, round + 1);
+            let released = if is_of_other { 3 - port } else { port };
+            sharing = talk.data(at + place + 100, released, round + 2);
+        }
+    }
+    sharing
+}
+
+#[test]
+fn data_that_only_acks_of_another_connection_let_go_shares_its_window() {
+    let sharing = after_rounds(6, true);
+    assert!(sharing.is_shared && sharing.by_other && !sharing.had_loss);
+}
+
+#[test]
+fn data_that_its_own_acks_let_go_shares_none() {
+    let sharing = after_rounds(6, false);
+    assert!(!sharing.is_shared && !sharing.by_other);
+}
+
+#[test]
+fn distances_of_all_connections_together_show_the_slowest_link() {
+    let mut talk = Talk::default();
+    for port in [1, 2] {
+        talk.packet(0, true, port, segment(flags::SYN, 0, 0, 0));
+        talk.packet(100, false, port, segment(flags::SYN | flags::ACK, 0, 1, 0));
+        talk.packet(100, true, port, segment(flags::ACK, 1, 1, 100));
+    }
+    // Each connection has its segments behind the other's: alone neither shows the pace.
+    talk.data(300, 1, 0);
+    talk.data(350, 2, 0);
+    let sharing = talk.data(400, 1, 1);
+    let full = talk.data(450, 2, 1).link.takes_ns(1000, 1, 1000);
+    assert_ne!(sharing.link, Arrivals::default());
+    assert!(full.is_some_and(|full| full.abs_diff(50 * MS) <= 1));
+}
+
+#[test]
+fn a_short_end_of_a_response_is_no_quicker_link() {
+    let mut pace = Pace::default();
+    pace.follows(8 * MS, 1440);
+    pace.follows(5 * MS, 860);
+    assert_eq!(pace.largest_ns(), Some(8 * MS));
+}
+
+#[test]
+fn what_stands_behind_a_lost_segment_left_with_those_before_it() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    for round in 0..6 {
+        let at = 240 + i64::from(round) * 200;
+        for (place, port) in [(0, 1), (50, 2)] {
+            talk.ack(at + place, port, 2 * round + 1);
+            talk.data(at + place + 100, 3 - port, 2 * round + 2);
+        }
+    }
+    talk.ack(2000, 1, 13);
+    // The link takes 1 ms for each; two never came by.
+    assert!(talk.data(2100, 2, 14).by_other);
+    assert!(talk.data(2103, 2, 16).by_other);
+}
+
+#[test]
+fn one_coincidence_shows_nothing() {
+    assert!(!after_rounds(1, true).is_shared);
+}
+
+#[test]
+fn a_server_that_writes_now_and_then_meets_an_ack_of_another_connection_by_chance() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    // An ACK every ten milliseconds, and a write of the other connection at every time between.
+    for number in 0..400 {
+        let at = 300 + i64::from(number) * 10;
+        talk.ack(at, 2, number);
+        if number % 20 == 19 {
+            let write = 1 + number / 20;
+            let sharing = talk.data(at + i64::from(write * 7 % 10), 1, write + 1);
+            assert!(!sharing.is_shared, "at write {write}");
+        }
+    }
+}
+
+#[test]
+fn what_is_sent_again_tells_of_a_loss_to_what_waits_from_then_on() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    assert!(!talk.data(400, 1, 2).had_loss);
+    talk.data(900, 1, 2);
+    assert!(!talk.data(1000, 2, 2).had_loss, "it waited since 231 ms");
+    assert!(talk.data(1100, 1, 3).had_loss);
+    assert!(talk.data(1200, 2, 3).had_loss);
+}
+
+#[test]
+fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.data(430, 1, 2);
+    for number in 3..40 {
+        // An ACK of the other connection at the very time, but a pacer has no need of it.
+        let at = 400 + i64::from(number) * 10;
+        talk.ack(at - 100, 2, number);
+        assert!(!talk.data(at, 1, number).is_shared);
+    }
+}
