@@ -13,6 +13,7 @@ mod host_pair;
 mod missed;
 mod pace;
 mod release;
+
 use crate::hosts::HostStep;
 use crate::waits::Arrivals;
 use foldhash::fast::FixedState;
