@@ -156,7 +156,8 @@ impl Timeline {
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
         let start = end.saturating_sub(i64::from(data.full_bytes));
-        let delay = acks.delay_of(before.time_ns, start, end);
+        let next = (data.at.time_ns, route.to_sender_ns);
+        let delay = acks.delay_of((before.time_ns, start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)
