@@ -83,7 +83,10 @@ impl Timeline {
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         if !by_other && released != Released::ByAck {
-            return Some(told);
+            // Data in the buffer waits for the window, though a loss may hide whose ACK made the room.
+            let is_held = data.sharing.is_shared && self.has_more && told.0 == self.words.idle;
+            let held = is_held.then(|| (window_of(data.sharing), INFERRED));
+            return Some(held.unwrap_or(told));
         }
         let shared_limit = if data.sharing.had_loss {
             Limit::CongestionAvoidance
@@ -160,7 +163,8 @@ impl Timeline {
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
         let start = end.saturating_sub(i64::from(data.full_bytes));
-        let delay = acks.delay_of(before.time_ns, start, end);
+        let next = (data.at.time_ns, route.to_sender_ns);
+        let delay = acks.delay_of((before.time_ns, start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)
