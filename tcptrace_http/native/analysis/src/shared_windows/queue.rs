@@ -35,7 +35,11 @@ impl HostPair {
         let (Some(takes_ns), Some(to_server_ns)) = (takes_ns, self.to_server_ns) else {
             return false;
         };
-        let target_ns = time_ns.saturating_sub(to_server_ns).saturating_sub(takes_ns);
+        // The path's least round trip has the headers.
+        let longer_ns = takes_ns.saturating_sub(self.pace.of(0).unwrap_or(0));
+        let target_ns = time_ns
+            .saturating_sub(to_server_ns)
+            .saturating_sub(longer_ns);
         let off_ns = |time_ns: i64| time_ns.saturating_sub(target_ns).saturating_abs();
         let newest = self.acks.partition_point(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
         let nearest = newest.checked_sub(1).and_then(|at| self.acks.get(at));

@@ -40,15 +40,22 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
-        let by_other = data.sharing.by_other && released == Released::ByNone;
-        if let Some(cause) = shared_window(data.sharing).filter(|_| by_other) {
-            return Some((cause, INFERRED));
+        let by_other =
+            (data.sharing.by_other || is_let_go) && released == Released::ByNone;
+        if by_other && data.sharing.is_shared {
+            return Some((window_of(data.sharing), INFERRED));
+        }
+        if by_other && is_in_flight {
+            // Of a sender that paces its data, unless its connections turn out to share their window.
+            self.if_shared = Some(window_of(data.sharing));
+            return Some((self.words.burst, INFERRED));
         }
         let is_of_link = data.is_full()
             && data.segments == 1
             && !data.opens_hole
             && released == Released::ByNone
-            && !by_other;
+            && !by_other
+            && !self.is_no_pace(gap, data);
         // What was in the sender's buffer waited for nothing but the link.
         let on_link = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
         let may_be_link =
@@ -66,7 +73,8 @@ impl Timeline {
             self.pace.guess(gap);
             return None;
         }
-        if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
+        let may_begin = are_full && released == Released::ByNone && !is_let_go;
+        if may_begin && self.pace.may_begin_with(gap) {
             self.pace.learn(gap, data.segments);
             return None;
         }
