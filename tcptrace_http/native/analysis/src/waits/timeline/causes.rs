@@ -26,9 +26,11 @@ impl Timeline {
         let are_full = was_full && data.is_full() && !data.opens_hole;
         let is_in_flight = self.is_in_burst(gap, data, route, acks);
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
-        if is_in_flight && !is_let_go {
+        // Who paces lets data go by a clock, in no other pace than a link would.
+        let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        if (is_in_flight && !is_let_go) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
-            if are_full && !route.is_at_sender {
+            if are_full && !route.is_at_sender && !is_paced {
                 self.pace.learn(gap, data.segments);
             }
             return None;
@@ -54,8 +56,7 @@ impl Timeline {
             && data.segments == 1
             && !data.opens_hole
             && released == Released::ByNone
-            && !by_other
-            && !self.is_no_pace(gap, data);
+            && !by_other;
         // What was in the sender's buffer waited for nothing but the link.
         let on_link = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
         let may_be_link =

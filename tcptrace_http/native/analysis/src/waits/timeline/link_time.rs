@@ -120,12 +120,6 @@ impl Timeline {
         takes_ns.map_or(0, |_| known.slack_ns())
     }
 
-    /// Whether no link is as slow as such a distance would have it: data of other connections between the two hosts
-    /// came much closer together.
-    pub(super) fn is_no_pace(&self, gap: i64, data: Data) -> bool {
-        data.sharing.link.is_outlasted(gap, data.bytes, data.segments)
-    }
-
     /// Time that data takes on the slowest link.
     pub(super) fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
         if let Some(takes_ns) = self.on_link_ns(bytes, segments, full_bytes) {
