@@ -137,7 +137,10 @@ mod tests {
 
     #[test]
     fn of_two_that_are_known_the_shorter_is_the_links() {
-        let (slow, fast) = (after(&[(MS, 946), (MS, 946)]), after(&[(100, 946), (100, 946)]));
+        let (slow, fast) = (
+            after(&[(MS, 946), (MS, 946)]),
+            after(&[(100, 946), (100, 946)]),
+        );
         assert!(fast.bounds(slow) && !slow.bounds(fast));
         assert!(slow.bounds(after(&[(100, 946)])));
         assert!(!after(&[(100, 946)]).bounds(slow));

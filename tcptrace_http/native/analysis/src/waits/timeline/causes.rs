@@ -42,8 +42,7 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
-        let by_other =
-            (data.sharing.by_other || is_let_go) && released == Released::ByNone;
+        let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if by_other && data.sharing.is_shared {
             return Some((window_of(data.sharing), INFERRED));
         }
