@@ -35,9 +35,13 @@ impl HostPair {
         let (Some(takes_ns), Some(to_server_ns)) = (takes_ns, self.to_server_ns) else {
             return false;
         };
-        let target_ns = time_ns.saturating_sub(to_server_ns).saturating_sub(takes_ns);
+        let target_ns = time_ns
+            .saturating_sub(to_server_ns)
+            .saturating_sub(takes_ns);
         let off_ns = |time_ns: i64| time_ns.saturating_sub(target_ns).saturating_abs();
-        let newest = self.acks.partition_point(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
+        let newest = self
+            .acks
+            .partition_point(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
         let nearest = newest.checked_sub(1).and_then(|at| self.acks.get(at));
         nearest.is_some_and(|ack| off_ns(ack.time_ns) <= CLOSE_NS)
     }
