@@ -24,7 +24,9 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        if self.is_in_burst(gap, data, route, acks) {
+        let is_in_flight = self.is_in_burst(gap, data, route, acks);
+        let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
+        if is_in_flight && !is_let_go {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
                 self.pace.learn(gap, data.segments);
@@ -68,7 +70,12 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = self.limit_at(data, route);
+        let limit = if is_in_flight {
+            // ACKs that come one by one let the same flight go.
+            self.flights.limit()
+        } else {
+            self.limit_at(data, route)
+        };
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.flights.was_idle();
             self.window.was_idle();
@@ -171,7 +178,8 @@ impl Timeline {
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
         let start = end.saturating_sub(i64::from(data.full_bytes));
-        let delay = acks.delay_of(before.time_ns, start, end);
+        let next = (data.at.time_ns, route.to_sender_ns);
+        let delay = acks.delay_of((before.time_ns, start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)

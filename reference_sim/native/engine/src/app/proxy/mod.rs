@@ -6,22 +6,23 @@
 //! their way, or wait until the proxy has found them ("the NOC has already received the web-page
 //! [...], it knows the exact number of objects embedded": Bhalekar 2003, section 4.7).
 
+mod passing_on;
+mod prefetch;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use self::passing_on::Inbound;
+use self::prefetch::Prefetch;
 use super::answer::{self, Answer};
 use super::browser::{connection_field, transaction};
 use super::exchange::{Exchange, ExchangeId, Response};
-use super::http_text::{clock, Head, Template, Terms};
-use super::plan::Progress;
+use super::http_text::{Head, Template, Terms};
 use super::pool::{self, Limits, Outgoing, Place, Pool};
-use super::server;
 use super::{AppId, Application, Content, End, Happening, Network};
 use crate::scenario::{self, Fetch, HttpVersion, Scenario};
 use crate::truth::Side;
 
-/// What it adds to a response (RFC 9110, section 7.6.3).
-const VIA: &str = "Via: 1.1 hub";
 /// Requests outstanding on a connection to the server.
 const PIPELINING: u32 = 1;
 
@@ -46,25 +47,6 @@ pub struct Proxy {
 
 /// Browser, visit and objects.
 type Wanted = (u32, u32, Vec<u32>);
-
-/// How far a page has come here that is fetched before its objects are asked for.
-#[derive(Debug)]
-struct Prefetch {
-    progress: Progress,
-    /// The exchanges with the server, one a fetch of the plan.
-    upstream: Vec<ExchangeId>,
-}
-
-/// A connection from a browser.
-#[derive(Debug, Default)]
-struct Inbound {
-    /// The browser's exchanges in order, with those that they are answered from.
-    queue: VecDeque<(ExchangeId, ExchangeId)>,
-    /// Of the first of them: bytes of its body that were passed on, once its head was.
-    passed_on: Option<u64>,
-    is_closed: bool,
-    peer_closed: bool,
-}
 
 /// A response from the server, as far as it has come.
 struct Fetched {
@@ -137,74 +119,6 @@ impl Proxy {
         self.pass_on(network, connection);
     }
 
-    /// Begins with the plan's fetches, once a visit; what the last visit left is forgotten.
-    fn prefetch(&mut self, network: &mut dyn Network, exchange: &Exchange) {
-        let scenario = Arc::clone(&self.scenario);
-        let Some(number) = self.terms().and_then(|terms| terms.prefetch_plan) else {
-            return;
-        };
-        let last = self.visits.get(&exchange.browser);
-        if last.is_some_and(|last| last.progress.visit == exchange.visit) {
-            return;
-        }
-        let fetched = &mut self.fetched;
-        self.prefetched.retain(|wanted, upstream| {
-            let is_left = wanted.0 == exchange.browser;
-            if is_left {
-                fetched.remove(upstream);
-            }
-            !is_left
-        });
-        let fetches = fetches_of(&scenario, number);
-        let mut upstream = Vec::with_capacity(fetches.len());
-        for (fetch, index) in fetches.iter().zip(0..) {
-            let id = self.fetch(network, exchange, number, index);
-            let key = (exchange.browser, exchange.visit, fetch.objects.clone());
-            self.prefetched.insert(key, id);
-            upstream.push(id);
-        }
-        let sizes = Arc::clone(&exchange.sizes);
-        let progress = Progress::new(exchange.page, number, exchange.visit, sizes, fetches);
-        self.visits
-            .insert(exchange.browser, Prefetch { progress, upstream });
-        self.go_on(exchange.browser, |progress| progress.start(fetches));
-    }
-
-    /// Puts in the queue what its page's progress has released.
-    fn go_on(&mut self, browser: u32, release: impl FnOnce(&mut Progress) -> Vec<u32>) {
-        let Some(prefetch) = self.visits.get_mut(&browser) else {
-            return;
-        };
-        for fetch in release(&mut prefetch.progress) {
-            let upstream = prefetch.upstream.get(fetch as usize);
-            self.waiting.extend(upstream);
-        }
-    }
-
-    /// The browser and the fetch that this exchange with the server was made for beforehand.
-    fn prefetch_of(&self, id: ExchangeId) -> Option<(u32, u32)> {
-        let exchange = &self.fetched.get(&id)?.exchange;
-        let upstream = &self.visits.get(&exchange.browser)?.upstream;
-        let is_of = upstream.get(exchange.fetch as usize) == Some(&id);
-        is_of.then_some((exchange.browser, exchange.fetch))
-    }
-
-    /// Nobody wants this response any more: what the plan has wait for it need not.
-    fn give_up(&mut self, id: ExchangeId) {
-        if let Some((browser, fetch)) = self.prefetch_of(id) {
-            self.completed(browser, fetch);
-        }
-        self.fetched.remove(&id);
-    }
-
-    fn completed(&mut self, browser: u32, fetch: u32) {
-        let scenario = Arc::clone(&self.scenario);
-        self.go_on(browser, |progress| {
-            let fetches = fetches_of(&scenario, progress.plan);
-            progress.completed(fetches, fetch)
-        });
-    }
-
     /// Makes a request to the server on behalf of a browser's.
     fn fetch(
         &mut self,
@@ -263,16 +177,6 @@ impl Proxy {
                 self.pool.ask(network, index, request);
             }
             self.asked(id);
-        }
-    }
-
-    fn asked(&mut self, id: ExchangeId) {
-        let scenario = Arc::clone(&self.scenario);
-        if let Some((browser, fetch)) = self.prefetch_of(id) {
-            self.go_on(browser, |progress| {
-                let fetches = fetches_of(&scenario, progress.plan);
-                progress.requested(fetches, fetch)
-            });
         }
     }
 
@@ -338,17 +242,6 @@ impl Proxy {
         self.dispatch(network);
     }
 
-    fn progressed(&mut self, browser: u32, fetch: u32, body: u64, is_whole: bool) {
-        let scenario = Arc::clone(&self.scenario);
-        self.go_on(browser, |progress| {
-            let fetches = fetches_of(&scenario, progress.plan);
-            progress.received(fetches, fetch, body)
-        });
-        if is_whole {
-            self.completed(browser, fetch);
-        }
-    }
-
     /// All of a response from the server has come.
     fn fetched(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
         let response = network
@@ -365,117 +258,6 @@ impl Proxy {
             self.came(network, id, response, total);
         }
         self.dispatch(network);
-    }
-
-    /// Writes to a browser what has come for it.
-    fn pass_on(&mut self, network: &mut dyn Network, connection: u32) {
-        while self.pass_on_first(network, connection) {}
-        let Some(inbound) = self.browsers.get_mut(&connection) else {
-            return;
-        };
-        if inbound.peer_closed && inbound.queue.is_empty() {
-            inbound.close(network, connection);
-        }
-    }
-
-    /// Whether the first response is through, and another one may follow.
-    fn pass_on_first(&mut self, network: &mut dyn Network, connection: u32) -> bool {
-        let Some(inbound) = self.browsers.get_mut(&connection) else {
-            return false;
-        };
-        let Some((id, upstream)) = inbound.queue.front().copied() else {
-            return false;
-        };
-        let Some(asked) = network.exchanges().get(id).cloned() else {
-            // The browser gave it up.
-            inbound.next();
-            self.give_up(upstream);
-            return true;
-        };
-        let Some(fetched) = self.fetched.get(&upstream) else {
-            return false;
-        };
-        let Some(response) = fetched.response.filter(|_| fetched.has_head) else {
-            return false;
-        };
-        let passed_on = inbound.passed_on;
-        let to = fetched.body_received;
-        let mut parts = Vec::new();
-        if passed_on.is_none() {
-            parts.extend(self.head(network, connection, id, &asked, upstream));
-        }
-        let body = self
-            .fetched
-            .get(&upstream)
-            .map_or(&[][..], |fetched| &fetched.body);
-        parts.extend(server::stretch(body, passed_on.unwrap_or(0), to));
-        let is_whole = to == response.body_bytes;
-        if !parts.is_empty() {
-            let message = is_whole.then_some(id.response());
-            network.write(server_end(connection), parts, message, 0);
-        }
-        self.note_passed_on(network, connection, to, is_whole, !asked.wants_keep_alive);
-        if is_whole {
-            self.fetched.remove(&upstream);
-        }
-        is_whole
-    }
-
-    /// The head of the response to a browser, which is noted as begun.
-    fn head(
-        &mut self,
-        network: &mut dyn Network,
-        connection: u32,
-        id: ExchangeId,
-        asked: &Exchange,
-        upstream: ExchangeId,
-    ) -> Option<Content> {
-        let scenario = Arc::clone(&self.scenario);
-        let product = self.server()?.product.clone();
-        let fetched = self.fetched.get_mut(&upstream)?;
-        let body_bytes = fetched.response?.body_bytes;
-        let exchange = &fetched.exchange;
-        let key = (exchange.page, exchange.plan, exchange.fetch);
-        let answer = self.answers.entry(key).or_insert_with(|| {
-            let objects = answer::objects(&scenario, exchange);
-            Answer::new(&objects, &product, scenario.epoch_ns, Some(VIA))
-        });
-        fetched.body = answer.contents(&scenario, exchange, body_bytes);
-        let terms = Terms {
-            version: asked.version,
-            connection: server::connection_field(asked.version, asked.wants_keep_alive),
-            clock: clock(scenario.epoch_ns, network.now()),
-            min_bytes: 0,
-        };
-        let head = answer.plain_head(body_bytes, &terms);
-        let response = Response {
-            offset: network.write_offset(server_end(connection)),
-            head_bytes: head.bytes(),
-            body_bytes,
-            closes: !asked.wants_keep_alive,
-        };
-        server::note_response(network, connection, id, response);
-        Some(head.content())
-    }
-
-    fn note_passed_on(
-        &mut self,
-        network: &mut dyn Network,
-        connection: u32,
-        to: u64,
-        is_whole: bool,
-        closes: bool,
-    ) {
-        let Some(inbound) = self.browsers.get_mut(&connection) else {
-            return;
-        };
-        inbound.passed_on = Some(to);
-        if is_whole {
-            inbound.next();
-            if closes {
-                inbound.close(network, connection);
-            }
-        }
     }
 
     /// A connection to the server can carry nothing more: what waited on it is asked for again.
@@ -558,20 +340,6 @@ fn server_end(connection: u32) -> End {
     End {
         connection,
         side: Side::Server,
-    }
-}
-
-impl Inbound {
-    fn next(&mut self) {
-        self.queue.pop_front();
-        self.passed_on = None;
-    }
-
-    fn close(&mut self, network: &mut dyn Network, connection: u32) {
-        if !self.is_closed {
-            self.is_closed = true;
-            network.close(server_end(connection));
-        }
     }
 }
 

@@ -1,0 +1,107 @@
+//! What a proxy fetches of a page before it is asked for.
+
+use std::sync::Arc;
+
+use super::{fetches_of, Proxy};
+use crate::app::exchange::{Exchange, ExchangeId};
+use crate::app::plan::Progress;
+use crate::app::Network;
+
+/// How far a page has come here that is fetched before its objects are asked for.
+#[derive(Debug)]
+pub(super) struct Prefetch {
+    pub(super) progress: Progress,
+    /// The exchanges with the server, one a fetch of the plan.
+    pub(super) upstream: Vec<ExchangeId>,
+}
+
+impl Proxy {
+    /// Begins with the plan's fetches, once a visit; what the last visit left is forgotten.
+    pub(super) fn prefetch(&mut self, network: &mut dyn Network, exchange: &Exchange) {
+        let scenario = Arc::clone(&self.scenario);
+        let Some(number) = self.terms().and_then(|terms| terms.prefetch_plan) else {
+            return;
+        };
+        let last = self.visits.get(&exchange.browser);
+        if last.is_some_and(|last| last.progress.visit == exchange.visit) {
+            return;
+        }
+        let fetched = &mut self.fetched;
+        self.prefetched.retain(|wanted, upstream| {
+            let is_left = wanted.0 == exchange.browser;
+            if is_left {
+                fetched.remove(upstream);
+            }
+            !is_left
+        });
+        let fetches = fetches_of(&scenario, number);
+        let mut upstream = Vec::with_capacity(fetches.len());
+        for (fetch, index) in fetches.iter().zip(0..) {
+            let id = self.fetch(network, exchange, number, index);
+            let key = (exchange.browser, exchange.visit, fetch.objects.clone());
+            self.prefetched.insert(key, id);
+            upstream.push(id);
+        }
+        let sizes = Arc::clone(&exchange.sizes);
+        let progress = Progress::new(exchange.page, number, exchange.visit, sizes, fetches);
+        self.visits
+            .insert(exchange.browser, Prefetch { progress, upstream });
+        self.go_on(exchange.browser, |progress| progress.start(fetches));
+    }
+
+    /// Puts in the queue what its page's progress has released.
+    pub(super) fn go_on(&mut self, browser: u32, release: impl FnOnce(&mut Progress) -> Vec<u32>) {
+        let Some(prefetch) = self.visits.get_mut(&browser) else {
+            return;
+        };
+        for fetch in release(&mut prefetch.progress) {
+            let upstream = prefetch.upstream.get(fetch as usize);
+            self.waiting.extend(upstream);
+        }
+    }
+
+    /// The browser and the fetch that this exchange with the server was made for beforehand.
+    pub(super) fn prefetch_of(&self, id: ExchangeId) -> Option<(u32, u32)> {
+        let exchange = &self.fetched.get(&id)?.exchange;
+        let upstream = &self.visits.get(&exchange.browser)?.upstream;
+        let is_of = upstream.get(exchange.fetch as usize) == Some(&id);
+        is_of.then_some((exchange.browser, exchange.fetch))
+    }
+
+    /// Nobody wants this response any more: what the plan has wait for it need not.
+    pub(super) fn give_up(&mut self, id: ExchangeId) {
+        if let Some((browser, fetch)) = self.prefetch_of(id) {
+            self.completed(browser, fetch);
+        }
+        self.fetched.remove(&id);
+    }
+
+    pub(super) fn completed(&mut self, browser: u32, fetch: u32) {
+        let scenario = Arc::clone(&self.scenario);
+        self.go_on(browser, |progress| {
+            let fetches = fetches_of(&scenario, progress.plan);
+            progress.completed(fetches, fetch)
+        });
+    }
+
+    pub(super) fn asked(&mut self, id: ExchangeId) {
+        let scenario = Arc::clone(&self.scenario);
+        if let Some((browser, fetch)) = self.prefetch_of(id) {
+            self.go_on(browser, |progress| {
+                let fetches = fetches_of(&scenario, progress.plan);
+                progress.requested(fetches, fetch)
+            });
+        }
+    }
+
+    pub(super) fn progressed(&mut self, browser: u32, fetch: u32, body: u64, is_whole: bool) {
+        let scenario = Arc::clone(&self.scenario);
+        self.go_on(browser, |progress| {
+            let fetches = fetches_of(&scenario, progress.plan);
+            progress.received(fetches, fetch, body)
+        });
+        if is_whole {
+            self.completed(browser, fetch);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A proxy between browser and server.
+
+use super::*;
+
+fn with_proxy(prefetch: bool) -> Scenario {
+    let mut scenario = scenario();
+    scenario.browsers[0].origin = Origin::Proxy(0);
+    scenario.proxies = vec![Proxy {
+        node: 2,
+        port: 3128,
+        stack: 0,
+        server: 0,
+        upstream_stack: 0,
+        upstream_connections: Some(1),
+        upstream_persistent: true,
+        prefetch_plan: prefetch.then_some(0),
+    }];
+    scenario
+}
+
+#[test]
+fn test_a_proxy_passes_responses_on_as_they_come() {
+    let mut scenario = with_proxy(false);
+    scenario.servers[0].writes = Writes {
+        head_alone: true,
+        chunk_bytes: Some(2000),
+        gap_ns: 10 * MS,
+    };
+    let pipes = run(&scenario, FOREVER);
+    let all = responses(pipes.text(0, Side::Server));
+    assert_eq!(all[0].1.len(), 6651);
+    assert!(all[0].0.contains("\r\nVia: 1.1 hub\r\n"));
+    // Connection 1 goes on to the server: what its server wrote came to the browser in as many
+    // pieces, a delay later.
+    let calls: Vec<u64> = pipes
+        .calls(0, Side::Server)
+        .iter()
+        .map(|call| call.0)
+        .collect();
+    let first = pipes.calls(1, Side::Server)[0].0 + DELAY;
+    let steps = [0, 10, 20, 30, 40].map(|step| first + step * MS);
+    assert_eq!(calls, steps);
+    assert!(text(&pipes, 0, Side::Client).starts_with("GET http://www.example.com/ HTTP/1.1\r\n"));
+    assert!(text(&pipes, 1, Side::Client).starts_with("GET / HTTP/1.1\r\n"));
+    assert!(pipes.truth_now().retrievals[0].end.is_some());
+}
+
+#[test]
+fn test_the_body_through_a_proxy_is_that_of_the_server() {
+    let pipes = run(&with_proxy(false), FOREVER);
+    let from_server = responses(pipes.text(1, Side::Server));
+    let mut bodies: Vec<Vec<u8>> = from_server.into_iter().map(|(_, body)| body).collect();
+    let to_browser =
+        [0, 2, 3, 4].map(|connection| responses(pipes.text(connection, Side::Server)).remove(0).1);
+    let mut passed_on = to_browser.to_vec();
+    bodies.sort();
+    passed_on.sort();
+    assert_eq!(passed_on, bodies);
+}
+
+#[test]
+fn test_a_prefetching_proxy_has_the_objects_when_they_are_asked_for() {
+    let end = |prefetch| {
+        run(&with_proxy(prefetch), FOREVER).truth_now().retrievals[0]
+            .end
+            .unwrap()
+    };
+    // Without: 2 and 2 round trips to the hub, a handshake behind it, and one round trip there
+    // for each of the four on its only connection.
+    assert_eq!(end(false), 2 * RTT + RTT + RTT + 2 * RTT + 3 * RTT);
+    assert_eq!(end(true), 2 * RTT + RTT + RTT + 2 * RTT + RTT);
+}
+
+#[test]
+fn test_a_prefetching_proxy_asks_for_what_it_has_found_only() {
+    let mut scenario = with_proxy(true);
+    scenario.proxies[0].upstream_connections = None;
+    scenario.proxies[0].upstream_persistent = false;
+    scenario.proxies[0].prefetch_plan = Some(1);
+    // The browser knows all beforehand, the proxy's plan has the objects wait for the base document.
+    scenario.plans.push(scenario.plans[0].clone());
+    for fetch in &mut scenario.plans[0].fetches {
+        fetch.after = After::Start;
+    }
+    let pipes = run(&scenario, FOREVER);
+    // Four connections to the proxy; its first to the server with the first request; the other
+    // three when the base document has come.
+    let asked = RTT + DELAY;
+    let found = asked + 2 * RTT;
+    assert_eq!(pipes.opened(), [0, 0, 0, 0, asked, found, found, found]);
+    let end = found + 2 * RTT + DELAY;
+    assert_eq!(pipes.truth_now().retrievals[0].end, Some(end));
+}
