@@ -82,11 +82,9 @@ impl Timeline {
         }
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
+        let told = self.in_buffer(told, limit, data);
         if !by_other && released != Released::ByAck {
-            // Data in the buffer waits for the window, though a loss may hide whose ACK made the room.
-            let is_held = data.sharing.is_shared && self.has_more && told.0 == self.words.idle;
-            let held = is_held.then(|| (window_of(data.sharing), INFERRED));
-            return Some(held.unwrap_or(told));
+            return Some(told);
         }
         let shared_limit = if data.sharing.had_loss {
             Limit::CongestionAvoidance
@@ -101,6 +99,23 @@ impl Timeline {
         }
         self.if_shared = Some(shared.0);
         Some(told)
+    }
+
+    /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
+    /// ACK that made the room, or it was another connection's.
+    fn in_buffer(&self, told: (Cause, f64), limit: Limit, data: Data) -> (Cause, f64) {
+        if !self.has_more || told.0 != Cause::ServerDataUnavailable {
+            return told;
+        }
+        let is_of_others = data.sharing.is_shared || data.sharing.by_other;
+        let window = match limit {
+            _ if is_of_others => window_of(data.sharing),
+            // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
+            Limit::None => return told,
+            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+            Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
+        };
+        (window, INFERRED)
     }
 
     /// Whether data followed the segment before in the pace of the path, for all that is known.
