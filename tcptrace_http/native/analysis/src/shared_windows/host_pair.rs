@@ -1,7 +1,7 @@
 //! Two hosts and all connections between them.
 
 use super::pace::Pace;
-use super::queue::Queue;
+use super::queue::{self, Queue};
 use super::release::Ack;
 use super::release::Coming;
 use super::release::Flight;
@@ -130,10 +130,6 @@ impl HostPair {
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
         }
-        if self.connections.len() < 2 {
-            // Nobody is there to share with.
-            return;
-        }
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
@@ -168,7 +164,6 @@ impl HostPair {
     pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
-        let is_let_go = self.is_let_go(time_ns, segment.payload_bytes);
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
@@ -197,6 +192,7 @@ impl HostPair {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
         }
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
         if !has_payload {
             return self.sharing(false);
         }
@@ -217,7 +213,8 @@ impl HostPair {
         }
         Sharing {
             had_loss: had_loss_then,
-            is_let_go: is_let_go && is_new,
+            is_let_go: left == queue::Release::Ack && is_new,
+            is_paced: left == queue::Release::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -231,6 +228,7 @@ impl HostPair {
             service_ns: self.pace.largest_ns(),
             link: self.link,
             is_let_go: false,
+            is_paced: false,
             missed_elsewhere: 0,
             missed_ns: None,
         }

@@ -26,9 +26,11 @@ impl Timeline {
         let are_full = was_full && data.is_full() && !data.opens_hole;
         let is_in_flight = self.is_in_burst(gap, data, route, acks);
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
-        if is_in_flight && !is_let_go {
+        // Who paces lets data go by a clock, in no other pace than a link would.
+        let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        if (is_in_flight && !is_let_go) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
-            if are_full && !route.is_at_sender {
+            if are_full && !route.is_at_sender && !is_paced {
                 self.pace.learn(gap, data.segments);
             }
             return None;
@@ -40,9 +42,14 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
-        let by_other = data.sharing.by_other && released == Released::ByNone;
-        if let Some(cause) = shared_window(data.sharing).filter(|_| by_other) {
-            return Some((cause, INFERRED));
+        let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
+        if by_other && data.sharing.is_shared {
+            return Some((window_of(data.sharing), INFERRED));
+        }
+        if by_other && is_in_flight {
+            // Of a sender that paces its data, unless its connections turn out to share their window.
+            self.if_shared = Some(window_of(data.sharing));
+            return Some((self.words.burst, INFERRED));
         }
         let is_of_link = data.is_full()
             && data.segments == 1
@@ -66,7 +73,8 @@ impl Timeline {
             self.pace.guess(gap);
             return None;
         }
-        if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
+        let may_begin = are_full && released == Released::ByNone && !is_let_go;
+        if may_begin && self.pace.may_begin_with(gap) {
             self.pace.learn(gap, data.segments);
             return None;
         }
