@@ -37,7 +37,7 @@ impl Timeline {
         }
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
-            self.limit_at(data, route);
+            self.limit_at(data, route, acks);
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
@@ -78,14 +78,8 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = if is_in_flight {
-            // ACKs that come one by one let the same flight go.
-            self.flights.limit()
-        } else {
-            self.limit_at(data, route)
-        };
+        let limit = self.limit_at(data, route, acks);
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
-            self.flights.was_idle();
             self.window.was_idle();
         }
         let is_of_window = was_full || self.had_no_room(data, route, acks);
@@ -201,14 +195,30 @@ impl Timeline {
     }
 
     /// What limits the sender that has waited until it sent `data`.
-    pub(super) fn limit_at(&mut self, data: Data, route: Route) -> Limit {
-        self.flights.waits();
-        let start = data.end.saturating_sub(i64::from(data.bytes));
-        self.window.waits(start, self.acked);
-        if route.is_at_sender {
-            self.window.limit()
-        } else {
-            self.flights.limit()
+    pub(super) fn limit_at(&mut self, data: Data, route: Route, acks: &Acks) -> Limit {
+        // What lies between it and this data left no sooner than that.
+        let end = self.sent_until;
+        let path_ns = route.to_sender_ns;
+        if let Some((before, _)) = self.sent {
+            self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
+        }
+        self.window.stops(end, data.full_bytes);
+        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, pace_ns);
+        self.window_hears(acks, until_ns);
+        let bytes = data.bytes.min(data.full_bytes);
+        let limit = self.window.limit(end, bytes, data.sharing.had_loss);
+        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
+        if limit == Limit::SendBuffer && !data.is_full() && acked >= end {
+            // What is short and waited until all was acknowledged was held by Nagle's algorithm.
+            return Limit::None;
+        }
+        limit
+    }
+
+    fn window_hears(&mut self, acks: &Acks, until_ns: i64) {
+        for ack in acks.between(self.window.heard_until_ns(), until_ns) {
+            self.window.hears(ack.time_ns, ack.acked);
         }
     }
 
