@@ -30,8 +30,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from reference_sim.networks import NETWORKS
     from reference_sim.page import Page
+    from reference_sim.page_sources import page_from_har
     from reference_sim.pages import PAGES
     from reference_sim.scenario import Scenario
+    from reference_sim.scenario_file import read as read_scenario
     from reference_sim.simulation import Simulation, simulate
     from reference_sim.stacks import PRESETS as STACKS
     from reference_sim.strategies import STRATEGIES
@@ -54,6 +56,8 @@ __all__ = [
     "Strategy",
     "Truth",
     "heidemann",
+    "page_from_har",
+    "read_scenario",
     "register",
     "retrieval",
     "simulate",
@@ -74,6 +78,8 @@ _HOME_OF: Final = {
     "Truth": ("reference_sim.truth", "Truth"),
     "heidemann": ("reference_sim.workloads", "heidemann"),
     "register": ("reference_sim.strategy", "register"),
+    "page_from_har": ("reference_sim.page_sources", "page_from_har"),
+    "read_scenario": ("reference_sim.scenario_file", "read"),
     "retrieval": ("reference_sim.workloads", "retrieval"),
     "simulate": ("reference_sim.simulation", "simulate"),
     "thesis": ("reference_sim.workloads", "thesis"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from os import PathLike
 from typing import ClassVar, Final
 
 from reference_sim.document import document_of
@@ -150,16 +149,6 @@ class Page:
                     f"object {part.found_in} cannot link to it; name another object of the page",
                     field=f"objects[{index}].found_in",
                 )
-
-    @classmethod
-    def from_har(cls, path: str | PathLike[str], *, page: str | None = None) -> Page:
-        """The page of a HAR file: see :func:`reference_sim.page_sources.page_from_har`.
-
-        :raises ScenarioError: the file cannot be read, is no HAR, or has no such page.
-        """
-        from reference_sim.page_sources import page_from_har
-
-        return page_from_har(path, page=page)
 
     @property
     def bytes(self) -> float:

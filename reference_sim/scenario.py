@@ -25,7 +25,6 @@ from tcptrace_http.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from os import PathLike
     from typing import Self
 
 __all__ = [
@@ -231,16 +230,6 @@ class Scenario:
             with _placed(f"taps[{index}]"):
                 self._check_tap(tap)
         self.document()
-
-    @classmethod
-    def from_toml(cls, path: str | PathLike[str]) -> Scenario:
-        """The scenario of a TOML file.
-
-        :raises ScenarioError: the file cannot be read, or is no scenario: file, field and what to do.
-        """
-        from reference_sim.scenario_file import read
-
-        return read(path)
 
     def document(self) -> dict[str, Any]:
         """What the engine reads: everything by index, stacks, pages and plans each once.

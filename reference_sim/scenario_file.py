@@ -58,7 +58,7 @@ from reference_sim.quantities import bytes_of, nanoseconds
 from reference_sim.scenario import Browser, Scenario, Tap
 from reference_sim.stack import Stack
 from reference_sim.stacks import PRESETS
-from reference_sim.strategy import named_strategy
+from reference_sim.strategies import named_strategy
 from reference_sim.topology import Link, Network, duplex
 from reference_sim.workloads import retrieval, tap_at
 from tcptrace_http.errors import ScenarioError

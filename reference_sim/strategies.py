@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.names import named
 from reference_sim.page import Object, Page
 from reference_sim.page_versions import (
     compressed,
@@ -30,7 +31,7 @@ from reference_sim.strategy import REGISTERED, Bundling, Discovery, Place, Proto
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["STRATEGIES"]
+__all__ = ["STRATEGIES", "named_strategy"]
 
 _BHALEKAR: Final = "Bhalekar 2003, section"
 _EGGERT: Final = "Eggert 1999, section"
@@ -389,3 +390,11 @@ for _row in _table():
 
 #: Every strategy by its name; what is registered later is here too.
 STRATEGIES: Final[Mapping[str, Strategy]] = REGISTERED
+
+
+def named_strategy(name: str) -> Strategy:
+    """The strategy of this name: one of these, or one that was registered.
+
+    :raises ScenarioError: there is none; the message names what is near.
+    """
+    return named(REGISTERED, name, what="strategy")

@@ -26,7 +26,6 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from reference_sim.names import named
 from reference_sim.page import Constant, Object, Page
 from reference_sim.page_versions import once
 from reference_sim.plan import After, Bytes, Complete, Fetch, HttpVersion, Plan, Requested, Start, Visit
@@ -41,7 +40,6 @@ __all__ = [
     "Place",
     "Protocol",
     "Strategy",
-    "named_strategy",
     "plan_of",
     "register",
     "strategy",
@@ -277,13 +275,3 @@ def strategy(name: str, *, about: str, **choices: Any) -> Callable[[Callable[[Pa
         return register(Strategy(name=name, about=about, plan=plan, **choices))
 
     return registered
-
-
-def named_strategy(name: str) -> Strategy:
-    """The strategy of this name.
-
-    :raises ScenarioError: there is none; the message names what is near.
-    """
-    import reference_sim.strategies  # noqa: F401 -- registers its own
-
-    return named(REGISTERED, name, what="strategy")

@@ -33,7 +33,8 @@ from reference_sim.scenario import (
 )
 from reference_sim.stack import Heartbeat, Segments, Stack
 from reference_sim.stacks import stack as stack_named
-from reference_sim.strategy import Discovery, Place, Protocol, Strategy, named_strategy
+from reference_sim.strategies import named_strategy
+from reference_sim.strategy import Discovery, Place, Protocol, Strategy
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 

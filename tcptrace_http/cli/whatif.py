@@ -133,7 +133,7 @@ def _predicted(  # noqa: PLR0913 -- as the command has them
 ) -> WhatIf:
     """The prediction; names and quantities that are none are errors of usage."""
     from reference_sim.quantities import bits_per_second, nanoseconds
-    from reference_sim.strategy import named_strategy
+    from reference_sim.strategies import named_strategy
     from tcptrace_http.errors import ScenarioError, UnknownName
     from tcptrace_http.what_if import fix_named
     from tcptrace_http.what_if import whatif as predicted

@@ -10,8 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.quantities import bits_per_second, nanoseconds
-from reference_sim.strategies import STRATEGIES
-from reference_sim.strategy import named_strategy
+from reference_sim.strategies import STRATEGIES, named_strategy
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.what_if.alternatives import alike, left_open
 from tcptrace_http.what_if.captured import captured

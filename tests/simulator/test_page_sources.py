@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from reference_sim.page import Page
-from reference_sim.page_sources import page_from_retrieval
+from reference_sim.page_sources import page_from_har, page_from_retrieval
 from reference_sim.pages import page
 from reference_sim.simulation import simulate
 from reference_sim.workloads import retrieval
@@ -41,7 +40,7 @@ def test_a_har_is_its_answered_get_requests(tmp_path):
             entry("https://shop.example/", 1, pageref="page_2"),
         ],
     )
-    made = Page.from_har(path)
+    made = page_from_har(path)
     assert [part.target for part in made.objects] == ["/a?b=1", "/style.css", "/x.png"]
     assert [part.size.value for part in made.objects] == [1200, 700, 90]
     assert [part.found_in for part in made.objects] == [0, 0, 1]
@@ -62,12 +61,12 @@ def test_what_is_no_har_is_named(tmp_path, text, message):
     path = tmp_path / "broken.har"
     path.write_text(text)
     with pytest.raises(ScenarioError, match=rf"broken\.har: {message}"):
-        Page.from_har(path)
+        page_from_har(path)
 
 
 def test_a_page_that_the_har_has_not_is_named(tmp_path):
     with pytest.raises(ScenarioError, match=r"no page 'page_9' \(there are: page_1\)"):
-        Page.from_har(har(tmp_path, []), page="page_9")
+        page_from_har(har(tmp_path, []), page="page_9")
 
 
 def test_a_captured_retrieval_is_the_page_that_was_retrieved(tmp_path):

@@ -3,8 +3,8 @@
 import pytest
 
 from reference_sim.page import Uniform
-from reference_sim.scenario import LinkTap, NodeTap, Scenario
-from reference_sim.scenario_file import parse
+from reference_sim.scenario import LinkTap, NodeTap
+from reference_sim.scenario_file import parse, read
 from reference_sim.simulation import simulate
 from reference_sim.stack import Nagle, Segments
 from reference_sim.topology import PacketQueue
@@ -158,11 +158,11 @@ def test_a_mistake_is_named_by_file_and_field(old, new, message):
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(ScenarioError, match=r"nothing\.toml: No such file"):
-        Scenario.from_toml(tmp_path / "nothing.toml")
+        read(tmp_path / "nothing.toml")
 
 
 def test_a_file_that_is_no_toml_is_named(tmp_path):
     path = tmp_path / "broken.toml"
     path.write_text("seed = = 7\n")
     with pytest.raises(ScenarioError, match=r"broken\.toml: not TOML: .*line 1"):
-        Scenario.from_toml(path)
+        read(path)

@@ -13,8 +13,8 @@ from reference_sim.page import Page, expected
 from reference_sim.pages import KRUSE_SPLITS, PAGES, kruse, page
 from reference_sim.plan import Bytes, Complete, Fetch, HttpVersion, Plan
 from reference_sim.simulation import simulate
-from reference_sim.strategies import STRATEGIES
-from reference_sim.strategy import REGISTERED, Protocol, Strategy, named_strategy, register, strategy
+from reference_sim.strategies import STRATEGIES, named_strategy
+from reference_sim.strategy import REGISTERED, Protocol, Strategy, register, strategy
 from reference_sim.topology import PacketLoss
 from reference_sim.workloads import THESIS_STRATEGIES, retrieval, thesis
 from tcptrace_http.errors import ScenarioError

@@ -17,7 +17,8 @@ from reference_sim.papers.bhalekar_2003.scenarios import (
 from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
-from reference_sim.strategy import Discovery, Strategy, named_strategy
+from reference_sim.strategies import named_strategy
+from reference_sim.strategy import Discovery, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -19,7 +19,8 @@ from reference_sim.plan import Complete, Fetch, HttpVersion, Plan
 from reference_sim.reproduction.drawing import bars
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run, mean
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
-from reference_sim.strategy import Strategy, named_strategy
+from reference_sim.strategies import named_strategy
+from reference_sim.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

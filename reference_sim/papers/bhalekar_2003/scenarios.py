@@ -16,7 +16,8 @@ from reference_sim.reproduction.experiment import Effort, Measure, Run
 from reference_sim.scenario import Proxy, Record, Scenario
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
-from reference_sim.strategy import Place, Protocol, Strategy, named_strategy
+from reference_sim.strategies import named_strategy
+from reference_sim.strategy import Place, Protocol, Strategy
 from reference_sim.workloads import retrieval
 
 if TYPE_CHECKING:

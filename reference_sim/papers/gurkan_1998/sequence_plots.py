@@ -17,7 +17,7 @@ from reference_sim.papers.published import published
 from reference_sim.reproduction.experiment import Experiment, Run
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
 from reference_sim.scenario import Record
-from reference_sim.strategy import named_strategy
+from reference_sim.strategies import named_strategy
 from reference_sim.workloads import thesis
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from reference_sim.page import Constant
 from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
 from reference_sim.reproduction.readings import durations, gaps, of_server, seconds
 from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
-from reference_sim.strategy import named_strategy
+from reference_sim.strategies import named_strategy
 from reference_sim.workloads import retrieval
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from reference_sim.papers.kruse_2001.splits import page_of, sizes_of
 from reference_sim.scenario import Record
 from reference_sim.stack import Nagle
 from reference_sim.stacks import stack
-from reference_sim.strategy import named_strategy
+from reference_sim.strategies import named_strategy
 from reference_sim.workloads import retrieval
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from reference_sim.page import Constant
 from reference_sim.pages import thesis as thesis_page
 from reference_sim.scenario import Record
 from reference_sim.simulation import simulate
-from reference_sim.strategy import named_strategy
+from reference_sim.strategies import named_strategy
 from reference_sim.workloads import thesis
 
 from .programs import Life

@@ -26,7 +26,8 @@ from reference_sim.papers.bhalekar_2003.scenarios import Access, hybrid, page_ti
 from reference_sim.reproduction.experiment import Effort, Results
 from reference_sim.reproduction.verdict import Verdict
 from reference_sim.simulation import simulate
-from reference_sim.strategy import Discovery, named_strategy
+from reference_sim.strategies import named_strategy
+from reference_sim.strategy import Discovery
 from tcptrace_http.errors import ScenarioError
 
 QUICK = Effort(quick=True)

@@ -1,35 +1,12 @@
 //! In which ways the capture of a flow falls short of what was on the wire.
 
 use trace_model::rows::{Direction, Flaw, FlawRow};
-use trace_model::Segment;
 
 use crate::flow::Flow;
 use crate::half::Half;
 
 /// A hole of a single number may be a FIN, which is no data.
 const NUMBER_OF_FIN: u64 = 1;
-
-/// Payload that was not captured of segments that were: the snapshot length cut it off.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cut {
-    segments: u64,
-    bytes: u64,
-    first_frame: Option<u64>,
-}
-
-impl Cut {
-    /// Takes a segment with payload.
-    #[inline]
-    pub fn note(&mut self, frame: u64, segment: &Segment<'_>) {
-        let captured = segment.payload.len() as u64;
-        let missing = u64::from(segment.payload_bytes).saturating_sub(captured);
-        if missing > 0 {
-            self.segments = self.segments.saturating_add(1);
-            self.bytes = self.bytes.saturating_add(missing);
-            self.first_frame.get_or_insert(frame);
-        }
-    }
-}
 
 /// The flaws of a flow that is finished. Where no HTTP was found only the one that may be the reason.
 pub fn flaws(flow: &Flow) -> impl Iterator<Item = FlawRow> {

@@ -21,6 +21,7 @@ mod bottleneck;
 mod bounded;
 mod bundles;
 mod classify;
+mod cut;
 mod early;
 mod ending_row;
 mod ends;

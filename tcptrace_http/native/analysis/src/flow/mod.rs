@@ -13,8 +13,8 @@ use trace_model::rows::{ClosedBy, Direction, SegmentRow};
 use trace_model::{flags, Packet, Segment};
 
 use crate::classify::{classify, Class};
+use crate::cut::Cut;
 use crate::ends::{Endpoint, Key, Side};
-use crate::flaws::Cut;
 use crate::flights::FlightTracker;
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::hosts::HostStep;

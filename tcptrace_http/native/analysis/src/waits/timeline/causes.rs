@@ -24,7 +24,9 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        if self.is_in_burst(gap, data, route, acks) {
+        let is_in_flight = self.is_in_burst(gap, data, route, acks);
+        let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
+        if is_in_flight && !is_let_go {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
                 self.pace.learn(gap, data.segments);
@@ -75,7 +77,10 @@ impl Timeline {
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         if !by_other && released != Released::ByAck {
-            return Some(told);
+            // Data in the buffer waits for the window, though a loss may hide whose ACK made the room.
+            let is_held = data.sharing.is_shared && self.has_more && told.0 == self.words.idle;
+            let held = is_held.then(|| (window_of(data.sharing), INFERRED));
+            return Some(held.unwrap_or(told));
         }
         let shared_limit = if data.sharing.had_loss {
             Limit::CongestionAvoidance
@@ -152,7 +157,8 @@ impl Timeline {
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
         let start = end.saturating_sub(i64::from(data.full_bytes));
-        let delay = acks.delay_of(before.time_ns, start, end);
+        let next = (data.at.time_ns, route.to_sender_ns);
+        let delay = acks.delay_of((before.time_ns, start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)
