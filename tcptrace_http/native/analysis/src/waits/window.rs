@@ -102,11 +102,17 @@ impl UsedWindow {
         let may_avoid = may_avoid || self.threshold.is_some();
         if may_avoid && needed.saturating_add(self.full_bytes) > self.least_avoiding {
             Limit::CongestionAvoidance
-        } else if fills(self.largest) {
+        } else if self.fills_half() {
             Limit::SendBuffer
         } else {
             Limit::None
         }
+    }
+
+    /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and
+    /// what does not fill a segment stays behind.
+    fn fills_half(&self) -> bool {
+        self.outstanding >= self.largest.max(self.buffer.unwrap_or(0)) / 2
     }
 
     /// The sender did wait for room in its send buffer.
