@@ -306,6 +306,8 @@ impl Waits {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));
             let came = extent.and_then(|it| it.first).unwrap_or(first);
+            // What comes behind a hole in the response before is not there until that is.
+            let came = self.previous_end.map_or(came, |end| came.later(end));
             let had = match extent {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
