@@ -37,7 +37,7 @@ impl Timeline {
         }
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
-            self.limit_at(data, route);
+            self.limit_at(data, route, acks);
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
@@ -78,23 +78,15 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = if is_in_flight {
-            // ACKs that come one by one let the same flight go.
-            self.flights.limit()
-        } else {
-            self.limit_at(data, route)
-        };
+        let limit = self.limit_at(data, route, acks);
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
-            self.flights.was_idle();
             self.window.was_idle();
         }
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
+        let told = self.in_buffer(told, limit, data);
         if !by_other && released != Released::ByAck {
-            // Data in the buffer waits for the window, though a loss may hide whose ACK made the room.
-            let is_held = data.sharing.is_shared && self.has_more && told.0 == self.words.idle;
-            let held = is_held.then(|| (window_of(data.sharing), INFERRED));
-            return Some(held.unwrap_or(told));
+            return Some(told);
         }
         let shared_limit = if data.sharing.had_loss {
             Limit::CongestionAvoidance
@@ -113,6 +105,23 @@ impl Timeline {
             return Some((self.words.burst, ASSUMED));
         }
         Some(told)
+    }
+
+    /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
+    /// ACK that made the room, or it was another connection's.
+    fn in_buffer(&self, told: (Cause, f64), limit: Limit, data: Data) -> (Cause, f64) {
+        if !self.has_more || told.0 != Cause::ServerDataUnavailable {
+            return told;
+        }
+        let is_of_others = data.sharing.is_shared || data.sharing.by_other;
+        let window = match limit {
+            _ if is_of_others => window_of(data.sharing),
+            // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
+            Limit::None => return told,
+            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+            Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
+        };
+        (window, INFERRED)
     }
 
     /// Whether data followed the segment before in the pace of the path, for all that is known.
@@ -190,14 +199,30 @@ impl Timeline {
     }
 
     /// What limits the sender that has waited until it sent `data`.
-    pub(super) fn limit_at(&mut self, data: Data, route: Route) -> Limit {
-        self.flights.waits();
-        let start = data.end.saturating_sub(i64::from(data.bytes));
-        self.window.waits(start, self.acked);
-        if route.is_at_sender {
-            self.window.limit()
-        } else {
-            self.flights.limit()
+    pub(super) fn limit_at(&mut self, data: Data, route: Route, acks: &Acks) -> Limit {
+        // What lies between it and this data left no sooner than that.
+        let end = self.sent_until;
+        let path_ns = route.to_sender_ns;
+        if let Some((before, _)) = self.sent {
+            self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
+        }
+        self.window.stops(end, data.full_bytes);
+        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, pace_ns);
+        self.window_hears(acks, until_ns);
+        let bytes = data.bytes.min(data.full_bytes);
+        let limit = self.window.limit(end, bytes, data.sharing.had_loss);
+        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
+        if limit == Limit::SendBuffer && !data.is_full() && acked >= end {
+            // What is short and waited until all was acknowledged was held by Nagle's algorithm.
+            return Limit::None;
+        }
+        limit
+    }
+
+    fn window_hears(&mut self, acks: &Acks, until_ns: i64) {
+        for ack in acks.between(self.window.heard_until_ns(), until_ns) {
+            self.window.hears(ack.time_ns, ack.acked);
         }
     }
 

@@ -132,6 +132,14 @@ impl Timeline {
         }
     }
 
+    /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes.
+    pub(in crate::waits) fn shook_hands(&mut self, elapsed_ns: i64, bytes: u32, route: Route) {
+        let is_least = elapsed_ns <= route.to_receiver_ns;
+        if route.is_at_sender && bytes > 0 && is_least {
+            self.link.shook_hands(elapsed_ns, bytes);
+        }
+    }
+
     /// What an ACK tells of the path and its slowest link.
     pub(super) fn learn_link(&mut self, at: Moment, acked: i64, route: Route) {
         let learnt = std::mem::replace(&mut self.learnt_until, acked);
