@@ -9,6 +9,7 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
+mod backlog;
 mod host_pair;
 mod missed;
 mod pace;
@@ -42,6 +43,8 @@ pub struct Sharing {
     pub service_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.
     pub link: Arrivals,
+    /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
+    pub queued_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -101,8 +104,10 @@ impl SharedWindows {
             pair.sharing(false)
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
+            let queued_ns = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
+                queued_ns,
                 missed_elsewhere: missed.elsewhere,
                 missed_ns: missed.would_come_ns,
                 ..sharing
