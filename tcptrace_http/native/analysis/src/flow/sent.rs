@@ -303,6 +303,7 @@ impl Flow {
         let path = Path {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
+            queued_ns: self.sharing.queued_ns,
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
@@ -364,6 +365,7 @@ impl Flow {
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
             takes_ns: 0,
+            queued_ns: 0,
             sender_permits_sack: server.sack_permitted,
         }
     }
@@ -378,6 +380,7 @@ impl Flow {
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
             takes_ns: 0,
+            queued_ns: 0,
             sender_permits_sack: client.sack_permitted,
         }
     }

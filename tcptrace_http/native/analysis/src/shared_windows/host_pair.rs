@@ -1,5 +1,6 @@
 //! Two hosts and all connections between them.
 
+use super::backlog::Backlog;
 use super::pace::Pace;
 use super::queue::{self, Queue};
 use super::release::Ack;
@@ -64,6 +65,7 @@ pub(super) struct HostPair {
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
+    backlog: Backlog,
 }
 
 impl HostPair {
@@ -85,6 +87,7 @@ impl HostPair {
             came_ns: None,
             link: Arrivals::default(),
             missing: MissingPackets::default(),
+            backlog: Backlog::default(),
         }
     }
 
@@ -219,6 +222,16 @@ impl HostPair {
         }
     }
 
+    /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
+    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> i64 {
+        if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
+            return 0;
+        }
+        let service_ns = self.pace.of(segment.payload_bytes);
+        self.backlog
+            .comes(time_ns, service_ns, segment.destination_port)
+    }
+
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
         Sharing {
             is_shared: self.is_shared,
@@ -229,6 +242,7 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_paced: false,
+            queued_ns: 0,
             missed_elsewhere: 0,
             missed_ns: None,
         }

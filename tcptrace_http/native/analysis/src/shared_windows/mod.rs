@@ -9,6 +9,7 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
+mod backlog;
 mod host_pair;
 mod missed;
 mod pace;
@@ -47,6 +48,8 @@ pub struct Sharing {
     pub is_let_go: bool,
     /// ... or a clock of the sender, as it seems: it paces its data.
     pub is_paced: bool,
+    /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
+    pub queued_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -106,8 +109,10 @@ impl SharedWindows {
             pair.sharing(false)
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
+            let queued_ns = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
+                queued_ns,
                 missed_elsewhere: missed.elsewhere,
                 missed_ns: missed.would_come_ns,
                 ..sharing
