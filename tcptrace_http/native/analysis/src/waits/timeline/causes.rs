@@ -100,6 +100,10 @@ impl Timeline {
             return Some(shared);
         }
         self.if_shared = Some(shared.0);
+        if is_in_flight && told.0 == Cause::Unexplained {
+            // An ACK came at its time by chance: a host takes as long to send what is there.
+            return Some((self.words.burst, ASSUMED));
+        }
         Some(told)
     }
 
