@@ -170,6 +170,7 @@ impl Flow {
             are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
+            is_after_other: self.sharing.is_after_other,
         }
     }
 

@@ -43,7 +43,7 @@ const FAR_MIN_NS: i64 = 500_000;
 const LOST_AT_ONCE: u32 = 64;
 
 /// A segment that takes sequence numbers, before it moves the state of its direction on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     pub frame: u64,
     pub time_ns: i64,
@@ -64,6 +64,8 @@ pub struct Sent {
     pub is_numbered_by_host: bool,
     /// By its number it was sent before one that came by already.
     pub is_late: bool,
+    /// An ACK of another connection between these hosts came right before it left, and none of its own.
+    pub is_after_other: bool,
 }
 
 /// What is known of the two directions at that time.
@@ -203,6 +205,8 @@ impl Tracker {
                 waited_ns: known.waited(sent),
                 duplicate_acks: known.duplicate_acks,
                 has_hole: false,
+                has_sack: false,
+                is_after_other: sent.is_after_other,
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
@@ -236,6 +240,8 @@ impl Tracker {
             waited_ns: known.waited(sent),
             duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
+            has_sack: self.sacked > sent.start,
+            is_after_other: sent.is_after_other,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
         match (kind(sent, known, &told), told_by_probe) {

@@ -213,6 +213,7 @@ impl HostPair {
         }
         Sharing {
             had_loss: had_loss_then,
+            is_after_other: release == Release::Other,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -221,6 +222,7 @@ impl HostPair {
         Sharing {
             is_shared: self.is_shared,
             by_other,
+            is_after_other: by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
             service_ns: self.pace.largest_ns(),

@@ -34,6 +34,8 @@ pub struct Sharing {
     pub is_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
+    /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
+    pub is_after_other: bool,
     /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
