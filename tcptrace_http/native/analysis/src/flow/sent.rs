@@ -215,7 +215,10 @@ impl Flow {
             }
         }
         // Where no MSS was offered, the first segment is the largest so far.
-        let full = match self.segment_size.full_behind(segment.header_bytes) {
+        let full = match self
+            .segment_size
+            .full_behind(segment.header_bytes, segment.payload_bytes)
+        {
             0 => segment.payload_bytes,
             full => full,
         };

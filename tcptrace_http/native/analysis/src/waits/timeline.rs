@@ -199,6 +199,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// The offset of its first byte.
+    sent_start: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
     pending: VecDeque<Pending>,
@@ -241,6 +243,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_start: 0,
             has_more: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -333,6 +336,7 @@ impl Timeline {
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_burst = start <= self.acked.max(1) || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
+        self.sent_start = start;
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
         self.flights.sent(data.segments);

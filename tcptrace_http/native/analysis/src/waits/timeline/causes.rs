@@ -143,7 +143,7 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|(_, was_full)| *was_full);
-        let alone = alone.filter(|_| shared_window(data.sharing).is_none());
+        let alone = alone.filter(|_| !data.sharing.by_other);
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
@@ -152,8 +152,7 @@ impl Timeline {
             return 0;
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
-        let start = end.saturating_sub(i64::from(data.full_bytes));
-        let delay = acks.delay_of(before.time_ns, start, end);
+        let delay = acks.delay_of(before.time_ns, self.sent_start, end);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)
