@@ -2,7 +2,7 @@
 
 use trace_model::rows::RecoveryKind;
 
-use super::tracker::{Known, Sent};
+use super::known::{Known, Sent};
 
 /// A wait this long was for the retransmission timer: Linux and Windows wait 200 ms and 300 ms at
 /// least (TCP_RTO_MIN), RFC 6298 asks for one second; a tenth of it is for how round trips vary.

@@ -1,6 +1,7 @@
 //! Two hosts and all connections between them.
 
 use super::pace::Pace;
+use super::queue::Queue;
 use super::release::Ack;
 use super::release::Coming;
 use super::release::Flight;
@@ -52,6 +53,7 @@ pub(super) struct HostPair {
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
     pub(super) pace: Pace,
+    pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
     /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
     pub(super) by_others: i64,
@@ -74,6 +76,7 @@ impl HostPair {
             to_server_ns: None,
             to_client_ns: None,
             pace: Pace::default(),
+            queue: Queue::default(),
             flight: None,
             by_others: 0,
             by_chance: 0,
@@ -165,6 +168,7 @@ impl HostPair {
     pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
+        let let_go_by = self.let_go_by(time_ns, segment.payload_bytes);
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
@@ -214,6 +218,8 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
+            is_let_go: let_go_by.is_some() && is_new,
+            is_let_go_by_other: let_go_by.is_some_and(|port| port != client_port),
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -227,6 +233,8 @@ impl HostPair {
             to_server_ns: self.to_server_ns,
             service_ns: self.pace.largest_ns(),
             link: self.link,
+            is_let_go: false,
+            is_let_go_by_other: false,
             missed_elsewhere: 0,
             missed_ns: None,
         }

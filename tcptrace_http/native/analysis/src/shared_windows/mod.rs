@@ -12,6 +12,7 @@
 mod host_pair;
 mod missed;
 mod pace;
+mod queue;
 mod release;
 
 use crate::hosts::HostStep;
@@ -44,6 +45,10 @@ pub struct Sharing {
     pub service_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.
     pub link: Arrivals,
+    /// The slowest link had nothing to send when an ACK of one of them let the segment go: it waited for that.
+    pub is_let_go: bool,
+    /// ... which was the ACK of another connection, so closely that an ACK of its own came at another time.
+    pub is_let_go_by_other: bool,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,

@@ -133,10 +133,17 @@ impl Acks {
     }
 
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the
-    /// ACK is of that segment alone.
-    pub(super) fn delay_of(&self, came_ns: i64, start: i64, end: i64) -> Option<i64> {
+    /// ACK is of that segment alone, and was with the sender when data left that comes by a path of `path_ns` at
+    /// `next_ns`: else the ACK before it let that go.
+    pub(super) fn delay_of(
+        &self,
+        (came_ns, start, end): (i64, i64, i64),
+        (next_ns, path_ns): (i64, i64),
+    ) -> Option<i64> {
         let at = self.ring.partition_point(|ack| ack.acked < end);
-        let ack = self.ring.get(at).filter(|ack| ack.acked == end)?;
+        let newest_ns = next_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
+        let ack = self.ring.get(at);
+        let ack = ack.filter(|ack| ack.acked == end && ack.time_ns <= newest_ns)?;
         let before = self.ring.get(at.checked_sub(1)?)?;
         (before.acked == start).then(|| ack.time_ns.saturating_sub(came_ns))
     }
@@ -197,9 +204,21 @@ mod tests {
     #[test]
     fn the_delay_of_an_ack_is_known_of_a_segment_that_was_alone() {
         let acks = acks(&[(0, 1000, 9000), (250, 2000, 9000), (300, 4000, 9000)]);
-        assert_eq!(acks.delay_of(50 * MS, 1000, 2000), Some(200 * MS));
-        assert_eq!(acks.delay_of(280 * MS, 3000, 4000), None);
-        assert_eq!(acks.delay_of(280 * MS, 2000, 3000), None);
+        let next = (400 * MS, 100 * MS);
+        assert_eq!(acks.delay_of((50 * MS, 1000, 2000), next), Some(200 * MS));
+        assert_eq!(acks.delay_of((280 * MS, 3000, 4000), next), None);
+        assert_eq!(acks.delay_of((280 * MS, 2000, 3000), next), None);
+    }
+
+    #[test]
+    fn an_ack_that_was_still_on_its_way_delayed_nothing_that_came_before_it_could_let_it_go() {
+        let acks = acks(&[(0, 1000, 9000), (250, 2000, 9000)]);
+        assert_eq!(
+            acks.delay_of((50 * MS, 1000, 2000), (300 * MS, 100 * MS)),
+            None
+        );
+        let on_time = acks.delay_of((50 * MS, 1000, 2000), (350 * MS, 100 * MS));
+        assert_eq!(on_time, Some(200 * MS));
     }
 
     #[test]

@@ -129,7 +129,8 @@ impl LinkBurst {
         }
         let all = size(self.bytes, self.segments);
         let (first_ns, first_size) = *self.first.get_or_insert((time_ns, all));
-        if self.bytes <= full_bytes {
+        // What a full segment is may not be known yet, and a single one is none too large for its ACK to be delayed.
+        if self.bytes <= full_bytes || self.segments <= 1 {
             return None;
         }
         let payload = size(self.bytes, self.segments.saturating_sub(1));
@@ -203,6 +204,7 @@ mod tests {
         let mut burst = LinkBurst::from(0);
         burst.covers(946, 1);
         assert_eq!(burst.acknowledged(40 * MS, PATH, 946), None);
+        assert_eq!(burst.acknowledged(40 * MS, PATH, 536), None);
     }
 
     #[test]

@@ -24,7 +24,9 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        if self.is_in_burst(gap, data, route, acks) {
+        let is_in_flight = self.is_in_burst(gap, data, route, acks);
+        let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
+        if is_in_flight && !is_let_go {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender {
                 self.pace.learn(gap, data.segments);
@@ -68,7 +70,12 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = self.limit_at(data, route);
+        let limit = if is_in_flight {
+            // ACKs that come one by one let the same flight go.
+            self.flights.limit()
+        } else {
+            self.limit_at(data, route)
+        };
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.flights.was_idle();
             self.window.was_idle();
@@ -76,7 +83,10 @@ impl Timeline {
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         if !by_other && released != Released::ByAck {
-            return Some(told);
+            // Data in the buffer waits for the window, though a loss may hide whose ACK made the room.
+            let is_held = data.sharing.is_shared && self.has_more && told.0 == self.words.idle;
+            let held = is_held.then(|| (window_of(data.sharing), INFERRED));
+            return Some(held.unwrap_or(told));
         }
         let shared_limit = if data.sharing.had_loss {
             Limit::CongestionAvoidance
@@ -143,7 +153,9 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|(_, was_full)| *was_full);
-        let alone = alone.filter(|_| !data.sharing.by_other);
+        let by_other =
+            data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
+        let alone = alone.filter(|_| !by_other);
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
@@ -152,7 +164,8 @@ impl Timeline {
             return 0;
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
-        let delay = acks.delay_of(before.time_ns, self.sent_start, end);
+        let next = (data.at.time_ns, route.to_sender_ns);
+        let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)

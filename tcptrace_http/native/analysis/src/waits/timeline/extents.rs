@@ -11,22 +11,38 @@ impl Timeline {
         if let Some((_, _, before)) = opening.filter(|it| (it.0..it.1).contains(&start)) {
             self.arrivals = before;
         }
-        if self.settles_by_ack && !self.pending.is_empty() {
-            self.extents.push_back(Extent {
-                start,
-                end: None,
-                first: None,
-                last: None,
-            });
-        }
+        self.expect(start);
     }
 
-    /// The response that begins at `start` ends before `end`.
+    /// The response that begins at `start` ends before `end`. Of several that lie in one segment only the last one
+    /// was told to open.
     pub(in crate::waits) fn closes(&mut self, start: i64, end: i64) {
-        let extent = self.extents.iter_mut().find(|it| it.start == start);
+        let at = self.expect(start);
+        let extent = at.and_then(|at| self.extents.get_mut(at));
         if let Some(extent) = extent {
             extent.end = Some(end);
         }
+    }
+
+    /// Where among the extents the one is that begins at `start`; it is new if ACKs will tell when that came.
+    fn expect(&mut self, start: i64) -> Option<usize> {
+        let at = self.extents.partition_point(|it| it.start < start);
+        if self.extents.get(at).is_some_and(|it| it.start == start) {
+            return Some(at);
+        }
+        let settled = self.pending.front()?;
+        let settled = settled.end.saturating_sub(i64::from(settled.bytes));
+        if !self.settles_by_ack || start < settled {
+            return None;
+        }
+        let extent = Extent {
+            start,
+            end: None,
+            first: None,
+            last: None,
+        };
+        self.extents.insert(at, extent);
+        Some(at)
     }
 
     pub(super) fn note_extents(&mut self, end: i64) {
