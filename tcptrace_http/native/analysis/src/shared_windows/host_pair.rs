@@ -169,6 +169,7 @@ impl HostPair {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
         let let_go_by = self.let_go_by(time_ns, segment.payload_bytes);
+        let ack_before = self.ack_before(time_ns, segment.payload_bytes);
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
@@ -219,7 +220,8 @@ impl HostPair {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
             is_let_go: let_go_by.is_some() && is_new,
-            is_let_go_by_other: let_go_by.is_some_and(|port| port != client_port),
+            is_after_ack: ack_before.is_some(),
+            is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -235,8 +237,9 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
+            is_after_ack: false,
             missed_elsewhere: 0,
-            missed_ns: None,
+            missed: None,
         }
     }
 

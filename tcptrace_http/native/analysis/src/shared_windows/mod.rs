@@ -19,6 +19,7 @@ use crate::hosts::HostStep;
 use crate::waits::Arrivals;
 use foldhash::fast::FixedState;
 use host_pair::HostPair;
+pub use missed::MissedBefore;
 use std::hash::BuildHasher;
 use trace_model::flags;
 use trace_model::IpAddress;
@@ -47,14 +48,15 @@ pub struct Sharing {
     pub link: Arrivals,
     /// The slowest link had nothing to send when an ACK of one of them let the segment go: it waited for that.
     pub is_let_go: bool,
-    /// ... which was the ACK of another connection, so closely that an ACK of its own came at another time.
+    /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
     pub is_let_go_by_other: bool,
+    /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
+    pub is_after_ack: bool,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
-    /// The segment may have been sent before and missed: when it would have come, had an ACK of another connection
-    /// let it go.
-    pub missed_ns: Option<i64>,
+    /// The segment may have been sent before and missed.
+    pub missed: Option<MissedBefore>,
 }
 
 /// All pairs of hosts of which a SYN was seen.
@@ -111,7 +113,7 @@ impl SharedWindows {
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
                 missed_elsewhere: missed.elsewhere,
-                missed_ns: missed.would_come_ns,
+                missed: missed.before,
                 ..sharing
             }
         }

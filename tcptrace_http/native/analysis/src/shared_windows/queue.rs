@@ -1,6 +1,7 @@
 //! The queue before the slowest link, which all connections of two hosts feed.
 
 use super::host_pair::HostPair;
+use super::release::Ack;
 
 /// Scheduling on a host, and a packet of somebody else, make a shorter pause.
 const IDLE_MIN_NS: i64 = 500_000;
@@ -33,19 +34,28 @@ impl HostPair {
         if idle_ns <= takes_ns.unwrap_or(0).max(IDLE_MIN_NS) {
             return None;
         }
-        let (Some(takes_ns), Some(to_server_ns)) = (takes_ns, self.to_server_ns) else {
-            return None;
-        };
+        self.ack_before(time_ns, bytes).map(|ack| ack.client_port)
+    }
+
+    /// The ACK that came to the server when data of so many bytes left, if that had nothing before it on the slowest
+    /// link: the nearest one that acknowledged something new.
+    pub(super) fn ack_before(&self, time_ns: i64, bytes: u32) -> Option<Ack> {
+        // The path's least round trip has the headers.
+        let longer_ns = self.pace.of(bytes)?.saturating_sub(self.pace.of(0)?);
         let target_ns = time_ns
-            .saturating_sub(to_server_ns)
-            .saturating_sub(takes_ns);
-        let off_ns = |time_ns: i64| time_ns.saturating_sub(target_ns).saturating_abs();
-        let newest = self
+            .saturating_sub(self.to_server_ns?)
+            .saturating_sub(longer_ns);
+        let off_ns = |ack: &Ack| ack.time_ns.saturating_sub(target_ns).saturating_abs();
+        let from = target_ns.saturating_sub(CLOSE_NS);
+        let from = self.acks.partition_point(|ack| ack.time_ns < from);
+        let close = self
             .acks
-            .partition_point(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
-        let nearest = newest.checked_sub(1).and_then(|at| self.acks.get(at));
-        let close = nearest.filter(|ack| off_ns(ack.time_ns) <= CLOSE_NS);
-        close.map(|ack| ack.client_port)
+            .range(from..)
+            .take_while(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
+        close
+            .filter(|ack| ack.is_new)
+            .min_by_key(|ack| off_ns(ack))
+            .copied()
     }
 }
 

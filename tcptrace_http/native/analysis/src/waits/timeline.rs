@@ -150,10 +150,11 @@ struct Waited {
 impl Missed {
     /// Near the receiver, where what is missed never comes by.
     fn of(data: Data, route: Route) -> Option<Missed> {
-        let would_come_ns = data.sharing.missed_ns.filter(|_| !route.is_at_sender)?;
-        let recovery = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let before = data.sharing.missed.filter(|_| !route.is_at_sender)?;
+        let timer = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let recovery = if before.is_told { None } else { timer };
         Some(Missed {
-            would_come_ns,
+            would_come_ns: before.would_come_ns,
             window: window_of(data.sharing),
             repair: repair(recovery),
         })
