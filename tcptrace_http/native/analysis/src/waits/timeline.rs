@@ -302,6 +302,9 @@ impl Timeline {
 
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
+        if self.settles_by_ack && !route.is_at_sender {
+            self.turns_out_to_be_at_receiver(route);
+        }
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
         if is_answer && self.openings.len() < OPENINGS_MAX {
