@@ -73,7 +73,7 @@ impl Flow {
         }
         self.place_of_answered_syn();
         if acknowledged.before <= 1 {
-            self.setup.done(moment(packet));
+            self.handshake_done(packet, acknowledged.after);
         }
         if self.initial_rtt_ns.is_none() && acknowledged.before <= 1 {
             self.initial_rtt_ns = self
@@ -87,12 +87,27 @@ impl Flow {
             self.pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
+            let acked = u64::try_from(acknowledged.after.saturating_sub(1)).unwrap_or(0);
             self.flights
-                .acknowledged(newly_acked, path.segment_bytes, packet.time_ns);
+                .acknowledged(newly_acked, acked, path.segment_bytes, packet.time_ns);
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
             self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// The client acknowledged the SYN-ACK, and `acked` of what the server has sent.
+    fn handshake_done(&mut self, packet: &Packet<'_>, acked: i64) {
+        let segment = packet.segment.as_ref().filter(|_| acked == 1);
+        let answer = segment.zip(self.syn_ack_ns).map(|(segment, syn_ack_ns)| {
+            let elapsed_ns = packet.time_ns.saturating_sub(syn_ack_ns);
+            (elapsed_ns, segment.payload_bytes)
+        });
+        self.setup.done(moment(packet), answer);
+        let path = self.waits_path();
+        if let Some((waits, answer)) = self.waits.as_mut().zip(answer) {
+            waits.shook_hands(answer, path);
         }
     }
 
@@ -302,6 +317,8 @@ impl Flow {
             .pauses
             .takes_ns(segment.payload_bytes, &path)
             .max(one_by_one);
+        let behind_ns = |bytes| self.pauses.takes_ns(bytes, &path);
+        let longer_ns = behind_ns(segment.payload_bytes).saturating_sub(behind_ns(0));
         self.pauses.sent(data, &path, flight_bytes);
         let full = u64::from(path.segment_bytes.max(1));
         self.flights.server_data(FlightData {
@@ -316,6 +333,7 @@ impl Flow {
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
             server_rtt_ns: path.sender_rtt_ns,
             takes_ns,
+            longer_ns: longer_ns.max(path.takes_ns),
             outstanding_bytes: flight_bytes,
             shares_window: self.sharing.is_shared,
         });

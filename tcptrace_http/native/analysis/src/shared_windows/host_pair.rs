@@ -1,7 +1,7 @@
 //! Two hosts and all connections between them.
 
 use super::pace::Pace;
-use super::queue::Queue;
+use super::queue::{self, Queue};
 use super::release::Ack;
 use super::release::Coming;
 use super::release::Flight;
@@ -130,10 +130,6 @@ impl HostPair {
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
         }
-        if self.connections.len() < 2 {
-            // Nobody is there to share with.
-            return;
-        }
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
@@ -168,7 +164,6 @@ impl HostPair {
     pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
-        let let_go_by = self.let_go_by(time_ns, segment.payload_bytes);
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
@@ -198,6 +193,7 @@ impl HostPair {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
         }
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
         if !has_payload {
             return self.sharing(false);
         }
@@ -219,9 +215,10 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_let_go: let_go_by.is_some() && is_new,
             is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
+            is_let_go: left == queue::Release::Ack && is_new,
+            is_paced: left == queue::Release::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -238,6 +235,7 @@ impl HostPair {
             is_let_go: false,
             is_let_go_by_other: false,
             is_after_ack: false,
+            is_paced: false,
             missed_elsewhere: 0,
             missed: None,
         }

@@ -9,6 +9,7 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
+mod ack_before;
 mod host_pair;
 mod missed;
 mod pace;
@@ -52,6 +53,8 @@ pub struct Sharing {
     pub is_let_go_by_other: bool,
     /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
     pub is_after_ack: bool,
+    /// ... or a clock of the sender, as it seems: it paces its data.
+    pub is_paced: bool,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,

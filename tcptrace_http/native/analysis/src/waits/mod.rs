@@ -46,6 +46,8 @@ pub struct Setup {
     has_syn_ack: bool,
     /// The client's ACK of the SYN-ACK.
     done: Option<Moment>,
+    /// How long after the SYN-ACK it came, and what payload it brought.
+    answer: Option<(i64, u32)>,
 }
 
 impl Setup {
@@ -62,8 +64,18 @@ impl Setup {
         }
     }
 
-    pub fn done(&mut self, at: Moment) {
-        self.done.get_or_insert(at);
+    /// The client's ACK of the SYN-ACK, which came so long after that and brought so much payload.
+    pub fn done(&mut self, at: Moment, answer: Option<(i64, u32)>) {
+        if self.done.is_none() {
+            self.done = Some(at);
+            self.answer = answer;
+        }
+    }
+
+    /// How long after the SYN-ACK its first ACK came, and what payload that brought.
+    #[must_use]
+    pub fn answer(&self) -> Option<(i64, u32)> {
+        self.answer
     }
 }
 
@@ -225,6 +237,12 @@ impl Waits {
     #[must_use]
     pub fn response_is_on_link_ns(&self, bytes: u32) -> i64 {
         self.responses.is_on_link_ns(bytes)
+    }
+
+    /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
+    pub fn shook_hands(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
+        self.responses
+            .shook_hands(elapsed_ns, bytes, path.of_responses());
     }
 
     /// A probe of a window of zero went by.
