@@ -167,6 +167,7 @@ impl HostPair {
     pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
+        let ack_before = self.ack_before(time_ns, segment.payload_bytes);
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
@@ -216,6 +217,9 @@ impl HostPair {
         }
         Sharing {
             had_loss: had_loss_then,
+            is_after_other: release == Release::Other,
+            is_after_ack: ack_before.is_some(),
+            is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == queue::Release::Ack && is_new,
             is_paced: left == queue::Release::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
@@ -236,15 +240,18 @@ impl HostPair {
         Sharing {
             is_shared: self.is_shared,
             by_other,
+            is_after_other: by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
             service_ns: self.pace.largest_ns(),
             link: self.link,
             is_let_go: false,
+            is_let_go_by_other: false,
+            is_after_ack: false,
             is_paced: false,
             queued_ns: 0,
             missed_elsewhere: 0,
-            missed_ns: None,
+            missed: None,
         }
     }
 
