@@ -150,10 +150,11 @@ struct Waited {
 impl Missed {
     /// Near the receiver, where what is missed never comes by.
     fn of(data: Data, route: Route) -> Option<Missed> {
-        let would_come_ns = data.sharing.missed_ns.filter(|_| !route.is_at_sender)?;
-        let recovery = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let before = data.sharing.missed.filter(|_| !route.is_at_sender)?;
+        let timer = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let recovery = if before.is_told { None } else { timer };
         Some(Missed {
-            would_come_ns,
+            would_come_ns: before.would_come_ns,
             window: window_of(data.sharing),
             repair: repair(recovery),
         })
@@ -199,6 +200,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// The offset of its first byte.
+    sent_start: i64,
     /// Offset after the last byte that was sent.
     sent_until: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
@@ -241,6 +244,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_start: 0,
             sent_until: 0,
             has_more: false,
             pending: VecDeque::new(),
@@ -302,6 +306,9 @@ impl Timeline {
 
     /// New data was seen.
     pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
+        if self.settles_by_ack && !route.is_at_sender {
+            self.turns_out_to_be_at_receiver(route);
+        }
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
         if is_answer && self.openings.len() < OPENINGS_MAX {
@@ -336,6 +343,7 @@ impl Timeline {
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_burst = start <= self.acked.max(1) || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
+        self.sent_start = start;
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
         self.sent_until = self.sent_until.max(data.end);

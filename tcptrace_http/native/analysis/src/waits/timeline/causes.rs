@@ -174,7 +174,9 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|(_, was_full)| *was_full);
-        let alone = alone.filter(|_| shared_window(data.sharing).is_none());
+        let by_other =
+            data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
+        let alone = alone.filter(|_| !by_other);
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
@@ -183,9 +185,8 @@ impl Timeline {
             return 0;
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
-        let start = end.saturating_sub(i64::from(data.full_bytes));
         let next = (data.at.time_ns, route.to_sender_ns);
-        let delay = acks.delay_of((before.time_ns, start, end), next);
+        let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)

@@ -11,6 +11,7 @@ impl Timeline {
         self.window.had_loss(data.start, self.sent_until);
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
+        self.sent_start = data.start;
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
