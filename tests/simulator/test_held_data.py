@@ -6,8 +6,8 @@ from .runs import compared_run
 
 
 def test_the_ack_of_a_short_initial_segment_is_found_behind_a_queue_of_other_connections() -> None:
-    # Ten connections at 1.5 Mb/s: a heartbeat sends all their delayed ACKs at once, and what those let go stands in
-    # a queue before the link.
+    # Ten connections at 1.5 Mb/s: a heartbeat sends all their delayed ACKs at once, and what those let go stands
+    # in a queue before the link.
     _, comparison = compared_run(1, 1222, at="client")
     name = "short-initial-segment"
     assert comparison.right[name] >= 20

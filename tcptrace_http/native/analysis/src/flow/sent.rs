@@ -73,7 +73,7 @@ impl Flow {
         }
         self.place_of_answered_syn();
         if acknowledged.before <= 1 {
-            self.setup.done(moment(packet));
+            self.handshake_done(packet, acknowledged.after);
         }
         if self.initial_rtt_ns.is_none() && acknowledged.before <= 1 {
             self.initial_rtt_ns = self
@@ -93,6 +93,20 @@ impl Flow {
                 self.note_round_trip(packet, ack, sample);
             }
             self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// The client acknowledged the SYN-ACK, and `acked` of what the server has sent.
+    fn handshake_done(&mut self, packet: &Packet<'_>, acked: i64) {
+        let segment = packet.segment.as_ref().filter(|_| acked == 1);
+        let answer = segment.zip(self.syn_ack_ns).map(|(segment, syn_ack_ns)| {
+            let elapsed_ns = packet.time_ns.saturating_sub(syn_ack_ns);
+            (elapsed_ns, segment.payload_bytes)
+        });
+        self.setup.done(moment(packet), answer);
+        let path = self.waits_path();
+        if let Some((waits, answer)) = self.waits.as_mut().zip(answer) {
+            waits.shook_hands(answer, path);
         }
     }
 

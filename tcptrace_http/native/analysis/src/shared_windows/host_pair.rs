@@ -2,6 +2,7 @@
 
 use super::backlog::Backlog;
 use super::pace::Pace;
+use super::queue::{self, Queue};
 use super::release::Ack;
 use super::release::Coming;
 use super::release::Flight;
@@ -53,6 +54,7 @@ pub(super) struct HostPair {
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
     pub(super) pace: Pace,
+    pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
     /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
     pub(super) by_others: i64,
@@ -76,6 +78,7 @@ impl HostPair {
             to_server_ns: None,
             to_client_ns: None,
             pace: Pace::default(),
+            queue: Queue::default(),
             flight: None,
             by_others: 0,
             by_chance: 0,
@@ -129,10 +132,6 @@ impl HostPair {
                 self.to_client_ns
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
-        }
-        if self.connections.len() < 2 {
-            // Nobody is there to share with.
-            return;
         }
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
@@ -196,6 +195,7 @@ impl HostPair {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
         }
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
         if !has_payload {
             return self.sharing(false);
         }
@@ -216,6 +216,8 @@ impl HostPair {
         }
         Sharing {
             had_loss: had_loss_then,
+            is_let_go: left == queue::Release::Ack && is_new,
+            is_paced: left == queue::Release::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -239,6 +241,8 @@ impl HostPair {
             service_ns: self.pace.largest_ns(),
             link: self.link,
             queued_ns: 0,
+            is_let_go: false,
+            is_paced: false,
             missed_elsewhere: 0,
             missed_ns: None,
         }

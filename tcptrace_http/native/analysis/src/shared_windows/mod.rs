@@ -13,6 +13,7 @@ mod backlog;
 mod host_pair;
 mod missed;
 mod pace;
+mod queue;
 mod release;
 
 use crate::hosts::HostStep;
@@ -45,6 +46,10 @@ pub struct Sharing {
     pub link: Arrivals,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
+    /// The slowest link had nothing to send when an ACK of one of them let the segment go: it waited for that.
+    pub is_let_go: bool,
+    /// ... or a clock of the sender, as it seems: it paces its data.
+    pub is_paced: bool,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,

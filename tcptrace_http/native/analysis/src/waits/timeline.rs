@@ -24,7 +24,7 @@ use self::settling::service_ns;
 use super::acks::Acks;
 use super::arrivals::Arrivals;
 use super::link::{Link, LinkBurst};
-use super::pace::{Flights, Pace};
+use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
 use super::window::UsedWindow;
 use crate::shared_windows::Sharing;
@@ -201,6 +201,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// Offset after the last byte that was sent.
+    sent_until: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
     pending: VecDeque<Pending>,
@@ -218,8 +220,6 @@ pub(super) struct Timeline {
     learnt_until: i64,
     /// ACKs that came while the link was not known.
     waiting_acks: VecDeque<(Moment, i64)>,
-    flights: Flights,
-    /// At the sender.
     window: UsedWindow,
     pieces: VecDeque<Piece>,
     /// Pieces that were too many, as a time before which nothing is known.
@@ -245,6 +245,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_until: 0,
             has_more: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -257,7 +258,6 @@ impl Timeline {
             burst: LinkBurst::default(),
             learnt_until: 0,
             waiting_acks: VecDeque::new(),
-            flights: Flights::default(),
             window: UsedWindow::default(),
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
@@ -293,8 +293,6 @@ impl Timeline {
 
     /// The other direction has spoken: what comes is another message.
     pub(super) fn begins(&mut self) {
-        self.flights.begins();
-        self.window.begins();
         self.is_answer = true;
     }
 
@@ -330,6 +328,11 @@ impl Timeline {
         }
         self.shared_arrivals = data.sharing.link;
         let cause = self.wait_before(data, route, acks);
+        let is_of_buffer =
+            cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
+        if is_of_buffer {
+            self.window.is_of_buffer();
+        }
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
@@ -342,8 +345,7 @@ impl Timeline {
         self.sent = Some((data.at, data.is_full()));
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
-        self.flights.sent(data.segments);
-        self.window.sent(data.end, self.acked, data.full_bytes);
+        self.sent_until = self.sent_until.max(data.end);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         let sent = Pending {
             at: data.at,
