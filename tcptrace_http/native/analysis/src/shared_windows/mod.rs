@@ -9,10 +9,8 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
-mod backlog;
-
 mod ack_before;
-
+mod backlog;
 mod host_pair;
 mod missed;
 mod pace;
