@@ -7,6 +7,9 @@
 //! its own connection, but at that very time one of another's, more often than chance has it, the windows are
 //! shared. An application that writes now and then, or a paced sender, has neither.
 //!
+//! Whether they share a window or not, they share the path: its slowest link is one queue that all of them feed
+//! ([`queue`]). Data waits for the link only while that is busy, whichever connection's data it sends.
+//!
 //! Every share of a capture sees all packets, and learns the same from them.
 
 mod ack_before;

@@ -220,3 +220,34 @@ fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
         assert!(!talk.data(at, 1, number).is_shared);
     }
 }
+
+/// Two connections whose segments take 1 ms each on the link.
+fn two_connections() -> Talk {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk
+}
+
+#[test]
+fn what_comes_on_an_idle_link_when_an_ack_lets_it_go_did_not_wait_for_the_link() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    assert!(talk.data(401, 2, 2).is_let_go);
+    // It stood behind the one that the same ACK let go, and the next one behind its own connection's.
+    assert!(talk.data(402, 1, 2).is_let_go);
+    assert!(!talk.data(403, 1, 3).is_let_go);
+    // No ACK came when this one left.
+    assert!(!talk.data(450, 2, 3).is_let_go);
+}
+
+#[test]
+fn what_a_clock_lets_go_several_times_in_a_round_trip_is_paced() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let paced = [(410, 2), (440, 3), (470, 4)].map(|(at, number)| {
+        let sharing = talk.data(at, 1, number);
+        (sharing.is_paced, sharing.is_let_go)
+    });
+    assert_eq!(paced, [(false, false), (false, false), (true, false)]);
+}
