@@ -47,6 +47,8 @@ pub(super) struct Connection {
 pub(super) struct HostPair {
     pub(super) client: IpAddress,
     pub(super) server: IpAddress,
+    /// When a packet of it was seen last.
+    pub(super) seen_ns: i64,
     pub(super) connections: VecDeque<Connection>,
     pub(super) acks: VecDeque<Ack>,
     /// The way to the server and back, and to the client and back, from here.
@@ -71,6 +73,7 @@ impl HostPair {
         HostPair {
             client,
             server,
+            seen_ns: 0,
             connections: VecDeque::new(),
             acks: VecDeque::new(),
             to_server_ns: None,
@@ -86,6 +89,12 @@ impl HostPair {
             link: Arrivals::default(),
             missing: MissingPackets::default(),
         }
+    }
+
+    /// Whether these are its hosts, in either order.
+    pub(super) fn has(&self, (source, destination): (IpAddress, IpAddress)) -> bool {
+        (self.client == source && self.server == destination)
+            || (self.client == destination && self.server == source)
     }
 
     pub(super) fn connection(
