@@ -28,7 +28,7 @@ const FAR_OF_RECEIVER_SHARE: i64 = 8;
 pub(super) const LOST_AT_ONCE: u32 = 64;
 
 /// A segment that takes sequence numbers, before it moves the state of its direction on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Sent {
     pub frame: u64,
     pub time_ns: i64,
@@ -49,6 +49,8 @@ pub struct Sent {
     pub is_numbered_by_host: bool,
     /// By its number it was sent before one that came by already.
     pub is_late: bool,
+    /// An ACK of another connection between these hosts came right before it left, and none of its own.
+    pub is_after_other: bool,
 }
 
 /// What is known of the two directions at that time.

@@ -120,6 +120,8 @@ impl Tracker {
                 waited_ns: known.waited(sent),
                 duplicate_acks: known.duplicate_acks,
                 has_hole: false,
+                has_sack: false,
+                is_after_other: sent.is_after_other,
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
@@ -153,6 +155,8 @@ impl Tracker {
             waited_ns: known.waited(sent),
             duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
+            has_sack: self.sacked > sent.start,
+            is_after_other: sent.is_after_other,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
         match (kind(sent, known, &told), told_by_probe) {

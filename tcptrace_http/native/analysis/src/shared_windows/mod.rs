@@ -9,6 +9,10 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
+mod backlog;
+
+mod ack_before;
+
 mod host_pair;
 mod missed;
 mod pace;
@@ -19,6 +23,7 @@ use crate::hosts::HostStep;
 use crate::waits::Arrivals;
 use foldhash::fast::FixedState;
 use host_pair::HostPair;
+pub use missed::MissedBefore;
 use std::hash::BuildHasher;
 use trace_model::flags;
 use trace_model::IpAddress;
@@ -37,6 +42,8 @@ pub struct Sharing {
     pub is_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
+    /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
+    pub is_after_other: bool,
     /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
@@ -47,12 +54,19 @@ pub struct Sharing {
     pub link: Arrivals,
     /// The slowest link had nothing to send when an ACK of one of them let the segment go: it waited for that.
     pub is_let_go: bool,
+    /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
+    pub is_let_go_by_other: bool,
+    /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
+    pub is_after_ack: bool,
+    /// ... or a clock of the sender, as it seems: it paces its data.
+    pub is_paced: bool,
+    /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
+    pub queued_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
-    /// The segment may have been sent before and missed: when it would have come, had an ACK of another connection
-    /// let it go.
-    pub missed_ns: Option<i64>,
+    /// The segment may have been sent before and missed.
+    pub missed: Option<MissedBefore>,
 }
 
 /// All pairs of hosts of which a SYN was seen.
@@ -96,10 +110,12 @@ impl SharedWindows {
             pair.sharing(false)
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
+            let queued_ns = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
+                queued_ns,
                 missed_elsewhere: missed.elsewhere,
-                missed_ns: missed.would_come_ns,
+                missed: missed.before,
                 ..sharing
             }
         }

@@ -119,6 +119,33 @@ impl Acks {
         }
     }
 
+    /// What had been acknowledged by `time_ns`, ACK by ACK since `from_ns`.
+    pub(super) fn between(&self, from_ns: i64, time_ns: i64) -> impl Iterator<Item = Ack> + '_ {
+        let from = self.ring.partition_point(|ack| ack.time_ns <= from_ns);
+        let later = self.ring.iter().skip(from).copied();
+        later.take_while(move |ack| ack.time_ns <= time_ns)
+    }
+
+    /// Up to where all had been acknowledged by `time_ns`.
+    pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
+        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let newest = before.checked_sub(1).and_then(|at| self.ring.get(at));
+        newest.map_or(0, |ack| ack.acked)
+    }
+
+    /// Up to when an ACK goes by here that its receiver knows when it sends what goes by at `time_ns`.
+    pub(super) fn known_by(time_ns: i64, path_ns: i64) -> i64 {
+        time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS)
+    }
+
+    /// ... before any of those that may have let it go: it may have stood behind others' data meanwhile.
+    pub(super) fn known_before_release(time_ns: i64, path_ns: i64, pace_ns: i64) -> i64 {
+        let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
+        Acks::known_by(time_ns, path_ns)
+            .saturating_sub(slack)
+            .saturating_sub(pace_ns)
+    }
+
     /// Whether data seen at `time_ns` came when an ACK let it go, which takes `after_ns` from the one to the other: so
     /// closely that it is no chance.
     pub(super) fn let_go_closely(&self, time_ns: i64, after_ns: i64) -> bool {

@@ -46,6 +46,8 @@ pub struct Setup {
     has_syn_ack: bool,
     /// The client's ACK of the SYN-ACK.
     done: Option<Moment>,
+    /// How long after the SYN-ACK it came, and what payload it brought.
+    answer: Option<(i64, u32)>,
 }
 
 impl Setup {
@@ -62,8 +64,18 @@ impl Setup {
         }
     }
 
-    pub fn done(&mut self, at: Moment) {
-        self.done.get_or_insert(at);
+    /// The client's ACK of the SYN-ACK, which came so long after that and brought so much payload.
+    pub fn done(&mut self, at: Moment, answer: Option<(i64, u32)>) {
+        if self.done.is_none() {
+            self.done = Some(at);
+            self.answer = answer;
+        }
+    }
+
+    /// How long after the SYN-ACK its first ACK came, and what payload that brought.
+    #[must_use]
+    pub fn answer(&self) -> Option<(i64, u32)> {
+        self.answer
     }
 }
 
@@ -227,6 +239,12 @@ impl Waits {
         self.responses.is_on_link_ns(bytes)
     }
 
+    /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
+    pub fn shook_hands(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
+        self.responses
+            .shook_hands(elapsed_ns, bytes, path.of_responses());
+    }
+
     /// A probe of a window of zero went by.
     pub fn probed(&mut self, from_server: bool, at: Moment) {
         self.timeline(from_server).probe(at);
@@ -288,6 +306,8 @@ impl Waits {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));
             let came = extent.and_then(|it| it.first).unwrap_or(first);
+            // What comes behind a hole in the response before is not there until that is.
+            let came = self.previous_end.map_or(came, |end| came.later(end));
             let had = match extent {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
