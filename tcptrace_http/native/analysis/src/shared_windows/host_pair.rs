@@ -48,6 +48,8 @@ pub(super) struct Connection {
 pub(super) struct HostPair {
     pub(super) client: IpAddress,
     pub(super) server: IpAddress,
+    /// When a packet of it was seen last.
+    pub(super) seen_ns: i64,
     pub(super) connections: VecDeque<Connection>,
     pub(super) acks: VecDeque<Ack>,
     /// The way to the server and back, and to the client and back, from here.
@@ -73,6 +75,7 @@ impl HostPair {
         HostPair {
             client,
             server,
+            seen_ns: 0,
             connections: VecDeque::new(),
             acks: VecDeque::new(),
             to_server_ns: None,
@@ -89,6 +92,12 @@ impl HostPair {
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
         }
+    }
+
+    /// Whether these are its hosts, in either order.
+    pub(super) fn has(&self, (source, destination): (IpAddress, IpAddress)) -> bool {
+        (self.client == source && self.server == destination)
+            || (self.client == destination && self.server == source)
     }
 
     pub(super) fn connection(

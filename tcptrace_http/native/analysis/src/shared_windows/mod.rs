@@ -12,10 +12,8 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
-mod backlog;
-
 mod ack_before;
-
+mod backlog;
 mod host_pair;
 mod missed;
 mod pace;
@@ -33,8 +31,10 @@ use trace_model::IpAddress;
 use trace_model::Packet;
 use trace_model::Segment;
 
-/// Pairs of hosts that are followed; one that falls on the place of another takes it.
+/// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
+/// one that was heard of least lately gives way to a new one.
 const PAIRS: usize = 1024;
+const WAYS: usize = 8;
 
 /// What the other connections between the same hosts have to do with a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,33 +89,23 @@ impl SharedWindows {
         let Some(network) = packet.network else {
             return Sharing::default();
         };
-        let (source, destination) = (network.source, network.destination);
         let is_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
         if self.pairs.is_empty() {
             self.pairs.resize_with(PAIRS, || None);
         }
-        // The sender of a packet of the pair, if it is one.
-        let from_client = |slot: &Option<Box<HostPair>>| {
-            let pair = slot.as_deref()?;
-            let is_client = pair.client == source && pair.server == destination;
-            let is_server = || pair.client == destination && pair.server == source;
-            (is_client || is_server()).then_some(pair.client == source)
-        };
-        let mut sender = self.pairs.get(self.last).and_then(from_client);
-        if sender.is_none() {
-            self.last = place_of(source, destination);
-            sender = self.pairs.get(self.last).and_then(from_client);
+        let hosts = (network.source, network.destination);
+        let known = self.pairs.get(self.last).and_then(Option::as_deref);
+        if known.is_none_or(|pair| !pair.has(hosts)) {
+            let Some(place) = self.place(hosts, is_syn) else {
+                return Sharing::default();
+            };
+            self.last = place;
         }
-        let Some(slot) = self.pairs.get_mut(self.last) else {
+        let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) else {
             return Sharing::default();
         };
-        if is_syn && sender.is_none() {
-            *slot = Some(Box::new(HostPair::new(source, destination)));
-            sender = Some(true);
-        }
-        let (Some(pair), Some(from_client)) = (slot.as_deref_mut(), sender) else {
-            return Sharing::default();
-        };
+        pair.seen_ns = packet.time_ns;
+        let from_client = pair.client == network.source;
         if from_client {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
@@ -131,13 +121,37 @@ impl SharedWindows {
             }
         }
     }
+
+    /// Where the pair of these hosts stands; a client's SYN (`opens`) puts it there.
+    fn place(&mut self, hosts: (IpAddress, IpAddress), opens: bool) -> Option<usize> {
+        let first = first_place(hosts);
+        let places = self.pairs.get_mut(first..first.saturating_add(WAYS))?;
+        let found = places
+            .iter()
+            .position(|slot| slot.as_deref().is_some_and(|pair| pair.has(hosts)));
+        let way = match found {
+            Some(way) => way,
+            None if !opens => return None,
+            None => {
+                let seen = |slot: &Option<Box<HostPair>>| slot.as_deref().map(|pair| pair.seen_ns);
+                let (way, slot) = places
+                    .iter_mut()
+                    .enumerate()
+                    .min_by_key(|(_, slot)| seen(slot))?;
+                *slot = Some(Box::new(HostPair::new(hosts.0, hosts.1)));
+                way
+            }
+        };
+        Some(first.saturating_add(way))
+    }
 }
 
-/// Both directions have one place.
-fn place_of(source: IpAddress, destination: IpAddress) -> usize {
+/// The first of the places on which a pair may stand; both directions have the same.
+fn first_place((source, destination): (IpAddress, IpAddress)) -> usize {
     let hash = |address: IpAddress| FixedState::default().hash_one(address.octets);
     let both = hash(source).wrapping_add(hash(destination));
-    usize::try_from(both >> 32).unwrap_or(0) % PAIRS
+    let set = usize::try_from(both >> 32).unwrap_or(0) % (PAIRS / WAYS);
+    set.saturating_mul(WAYS)
 }
 
 #[cfg(test)]

@@ -4,17 +4,19 @@ use super::pace::Pace;
 use super::*;
 
 const MS: i64 = 1_000_000;
-const HOSTS: ([u8; 4], [u8; 4]) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+const SERVER: [u8; 4] = [10, 0, 0, 2];
 
 /// Packets of two hosts, of which a capture next to the client has a round trip of 100 ms.
 #[derive(Default)]
 struct Talk {
     windows: SharedWindows,
+    /// Which of many clients speaks.
+    client: u16,
 }
 
 impl Talk {
     fn packet(&mut self, time_ms: i64, from_client: bool, port: u16, what: Segment<'_>) -> Sharing {
-        let (client, server) = (IpAddress::v4(HOSTS.0), IpAddress::v4(HOSTS.1));
+        let (client, server) = (client(self.client), IpAddress::v4(SERVER));
         let (source, destination) = if from_client {
             (client, server)
         } else {
@@ -250,4 +252,41 @@ fn what_a_clock_lets_go_several_times_in_a_round_trip_is_paced() {
         (sharing.is_paced, sharing.is_let_go)
     });
     assert_eq!(paced, [(false, false), (false, false), (true, false)]);
+
+/// The client of this number.
+fn client(number: u16) -> IpAddress {
+    let [high, low] = number.to_be_bytes();
+    IpAddress::v4([10, 1, high, low])
+}
+
+#[test]
+fn what_was_learnt_of_a_pair_outlasts_others_that_may_stand_on_its_place() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.data(400, 1, 2);
+    talk.data(900, 1, 2);
+    let place = |number| first_place((client(number), IpAddress::v4(SERVER)));
+    let neighbours = (1..u16::MAX).filter(|number| place(*number) == place(0));
+    for number in neighbours.take(WAYS - 1) {
+        talk.client = number;
+        talk.opens(1000, 1);
+    }
+    talk.client = 0;
+    assert!(talk.data(2000, 1, 3).had_loss);
+}
+
+#[test]
+fn the_pair_that_was_heard_of_least_lately_gives_way() {
+    let mut talk = Talk::default();
+    for client in 0..u16::try_from(4 * PAIRS).unwrap() {
+        talk.client = client;
+        talk.opens(i64::from(client) * 1000, 1);
+        assert!(talk
+            .data(i64::from(client) * 1000 + 300, 1, 2)
+            .to_server_ns
+            .is_some());
+    }
+    talk.client = 0;
+    assert_eq!(talk.data(10_000_000, 1, 3), Sharing::default());
 }

@@ -159,6 +159,21 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
+    /// The ACK in a span of time that was of all before `start` and of something new: when it went by, and of how
+    /// much.
+    pub(super) fn of_all_before(
+        &self,
+        start: i64,
+        (from_ns, to_ns): (i64, i64),
+    ) -> Option<(i64, i64)> {
+        let at = self.ring.partition_point(|ack| ack.acked < start);
+        let ack = self.ring.get(at)?;
+        let before = self.ring.get(at.checked_sub(1)?)?;
+        let is_in_span = (from_ns..=to_ns).contains(&ack.time_ns);
+        (ack.acked == start && is_in_span)
+            .then(|| (ack.time_ns, start.saturating_sub(before.acked)))
+    }
+
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the
     /// ACK is of that segment alone, and was with the sender when data left that comes by a path of `path_ns` at
     /// `next_ns`: else the ACK before it let that go.
@@ -246,6 +261,15 @@ mod tests {
         );
         let on_time = acks.delay_of((50 * MS, 1000, 2000), (350 * MS, 100 * MS));
         assert_eq!(on_time, Some(200 * MS));
+    }
+
+    #[test]
+    fn the_ack_of_all_before_is_told_with_what_it_acknowledges() {
+        let acks = acks(&[(0, 1000, 9000), (250, 1400, 9000)]);
+        let span = (200 * MS, 300 * MS);
+        assert_eq!(acks.of_all_before(1400, span), Some((250 * MS, 400)));
+        assert_eq!(acks.of_all_before(1300, span), None);
+        assert_eq!(acks.of_all_before(1400, (0, 100 * MS)), None);
     }
 
     #[test]

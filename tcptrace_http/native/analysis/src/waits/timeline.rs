@@ -8,6 +8,7 @@
 
 mod causes;
 mod extents;
+mod held_openings;
 mod link_time;
 mod repairs;
 mod settling;
@@ -17,6 +18,7 @@ use std::collections::VecDeque;
 use trace_model::rows::{Cause, RecoveryKind};
 
 use self::causes::{shared_window, window_of};
+use self::held_openings::{HeldOpening, LetGo};
 use self::repairs::repair;
 use self::settling::service_ns;
 use super::acks::Acks;
@@ -233,6 +235,8 @@ pub(super) struct Timeline {
     /// The other direction has spoken since the last segment.
     is_answer: bool,
     openings: VecDeque<Opening>,
+    let_go: Option<LetGo>,
+    held_openings: VecDeque<HeldOpening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
 }
@@ -267,6 +271,8 @@ impl Timeline {
             acked: 0,
             is_answer: true,
             openings: VecDeque::new(),
+            let_go: None,
+            held_openings: VecDeque::new(),
             if_shared: None,
         }
     }
@@ -336,6 +342,7 @@ impl Timeline {
         }
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
+        self.note_let_go(data, before, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }

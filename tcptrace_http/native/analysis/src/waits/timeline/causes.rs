@@ -110,6 +110,11 @@ impl Timeline {
     /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
     /// ACK that made the room, or it was another connection's.
     fn in_buffer(&self, told: (Cause, f64), limit: Limit, data: Data) -> (Cause, f64) {
+        let by_other = data.sharing.by_other && self.has_more;
+        if by_other && told.0 == Cause::SendLimitedSendBuffer {
+            // Only an ACK of its own makes room in a connection's buffer.
+            return (window_of(data.sharing), INFERRED);
+        }
         if !self.has_more || told.0 != Cause::ServerDataUnavailable {
             return told;
         }

@@ -1,11 +1,13 @@
 //! The stretches of messages, and what of the time line is still needed.
 
 use super::super::partition::Moment;
+use super::held_openings::HeldOpening;
 use super::{Extent, Opening, Pending, Piece, Timeline};
 
 impl Timeline {
     /// A response begins at `start`.
     pub(in crate::waits) fn opens(&mut self, start: i64) {
+        self.note_held_opening(start);
         // What is asked for in advance is answered as regularly as the server works.
         let opening = self.arrivals_before.take();
         if let Some((_, _, before)) = opening.filter(|it| (it.0..it.1).contains(&start)) {
@@ -129,10 +131,12 @@ impl Timeline {
         let pieces = size_of::<Piece>().saturating_mul(self.pieces.capacity());
         let extents = size_of::<Extent>().saturating_mul(self.extents.capacity());
         let openings = size_of::<Opening>().saturating_mul(self.openings.capacity());
+        let held = size_of::<HeldOpening>().saturating_mul(self.held_openings.capacity());
         pending
             .saturating_add(pieces)
             .saturating_add(extents)
-            .saturating_add(openings) as u64
+            .saturating_add(openings)
+            .saturating_add(held) as u64
     }
 }
 
