@@ -252,6 +252,7 @@ fn what_a_clock_lets_go_several_times_in_a_round_trip_is_paced() {
         (sharing.is_paced, sharing.is_let_go)
     });
     assert_eq!(paced, [(false, false), (false, false), (true, false)]);
+}
 
 /// The client of this number.
 fn client(number: u16) -> IpAddress {
