@@ -181,7 +181,7 @@ impl Piece {
 struct Opening {
     time_ns: i64,
     bytes: u32,
-    /// The window that it waited for, if another connection's ACK made the room.
+    /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
     if_shared: Option<Cause>,
@@ -320,10 +320,13 @@ impl Timeline {
         if is_answer && self.openings.len() < OPENINGS_MAX {
             let was_held = data.sharing.by_other || missed.is_some();
             let window = Some(window_of(data.sharing)).filter(|_| was_held);
+            // Nothing before it tells when the wait for what had been lost began.
+            let lost = data.recovery.filter(|_| self.sent.is_none());
+            let repaired = lost.map(|kind| repair(Some(kind)));
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
-                held: window.filter(|_| data.sharing.is_shared),
+                held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
             });
         }
