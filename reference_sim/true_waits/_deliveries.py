@@ -75,7 +75,7 @@ class Stream:
         return "stall.retransmission_timeout" if self._was_told(opener) else "stall.tail_loss"
 
     def _was_told(self, opener: Packet) -> bool:
-        """Whether what was behind the loss had come when its timer ran out, be it a FIN, so that ACKs told of it."""
+        """Whether data or a FIN behind the loss had come when its timer ran out, so that ACKs told of it."""
         first = self.first_copy(opener.start)
         return first is not None and any(
             each.start > opener.start

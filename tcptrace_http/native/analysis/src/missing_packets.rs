@@ -135,6 +135,18 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_of_which_acks_have_told_is_accounted_for_once() {
+        let mut missing = MissingPackets::default();
+        missing.note(1, 100 * MS);
+        missing.note(2, 200 * MS);
+        let told = |noticed_ns: i64| noticed_ns == 200 * MS;
+        assert_eq!(missing.account_for_told(300 * MS, told), None);
+        let between = missing.account_for_told(50 * MS, told);
+        assert_eq!(between, Some((100 * MS, 200 * MS)));
+        assert_eq!(missing.account_for_told(50 * MS, told), None);
+    }
+
+    #[test]
     fn a_packet_that_comes_late_is_not_missing() {
         let mut missing = MissingPackets::default();
         missing.note(2, 100 * MS);

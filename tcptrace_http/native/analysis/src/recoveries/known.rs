@@ -17,6 +17,12 @@ const DRAINED_DENOMINATOR: i64 = 2;
 /// ticks add.
 const TIMER_MAX_NS: i64 = 230_000_000;
 
+/// What a timer waits that has measured no round trip: 1 s (RFC 6298, section 2.1), 3 s (RFC 2988) and, where its
+/// variance is counted four times, 6 s (BSD and ns-2).
+const FIRST_TIMERS_NS: [i64; 3] = [1_000_000_000, 3_000_000_000, 6_000_000_000];
+/// ... from when its host sent what it had been asked for, which it works on for a while.
+const FIRST_TIMER_LATE_NS: i64 = 100_000_000;
+
 /// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
 /// packets together.
 const FAR_MIN_NS: i64 = 500_000;
@@ -136,11 +142,17 @@ impl Known {
     }
 
     /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK
-    /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two.
+    /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two; or for as long
+    /// as a timer that has measured nothing yet.
     pub(super) fn is_when_a_timer_runs_out(&self, sent: &Sent) -> bool {
         let Some(rtt) = self.rtt_ns else { return false };
+        let waited = self.waited(sent);
         let most = TIMER_MAX_NS.saturating_add(rtt.saturating_mul(2));
-        (TIMEOUT_MIN_NS.saturating_add(rtt)..=most).contains(&self.waited(sent))
+        let is_first = FIRST_TIMERS_NS.into_iter().any(|timer_ns| {
+            let late_ns = self.waited_for_answer(sent).saturating_sub(timer_ns);
+            (0..=FIRST_TIMER_LATE_NS).contains(&late_ns)
+        });
+        is_first || (TIMEOUT_MIN_NS.saturating_add(rtt)..=most).contains(&waited)
     }
 
     /// What of a row depends on the view: near the sender the data came by before, near the receiver
@@ -200,6 +212,40 @@ mod tests {
             rtt_ns: Some((to_sender_us + to_receiver_us) * 1000),
             sender_path_ns: Some(to_sender_us * 1000),
             segment_bytes: 1460,
+        }
+    }
+
+    #[test]
+    fn a_timer_runs_out_after_200_ms_and_round_trips_or_first_after_a_second_or_three() {
+        let after = |waited_ms: i64| {
+            let known = Known {
+                asked_ns: Some(0),
+                heard_before_ns: i64::MAX,
+                ..known(50_000, 1)
+            };
+            let sent = Sent {
+                frame: 1,
+                time_ns: waited_ms * 1_000_000,
+                start: 1,
+                end: 2,
+                payload_bytes: 1,
+                is_syn: false,
+                is_syn_ack: false,
+                class: Class::default(),
+                timestamp: None,
+                identification: 0,
+                skipped_identifications: 1,
+                are_skipped_own: true,
+                is_numbered_by_host: false,
+                is_late: false,
+            };
+            known.is_when_a_timer_runs_out(&sent)
+        };
+        for waited_ms in [260, 1000, 1050, 3020, 6000] {
+            assert!(after(waited_ms), "{waited_ms}");
+        }
+        for waited_ms in [150, 600, 990, 1500, 2900, 4000] {
+            assert!(!after(waited_ms), "{waited_ms}");
         }
     }
 

@@ -252,6 +252,7 @@ impl HostPair {
             is_after_other: by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
+            to_client_ns: self.to_client_ns,
             service_ns: self.pace.largest_ns(),
             link: self.link,
             is_let_go: false,

@@ -49,6 +49,8 @@ pub struct Sharing {
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
     pub to_server_ns: Option<i64>,
+    /// ... and to the other one.
+    pub to_client_ns: Option<i64>,
     /// The least time that the largest segment of any of them takes.
     pub service_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.

@@ -9,6 +9,10 @@ const HEADER_BYTES: i64 = 54;
 const PICOSECONDS: i64 = 1_000;
 /// A handshake with a full segment in it takes a path no longer than so many times as one without.
 const MEASURED_TOO_LONG: i64 = 4;
+/// Two bounds agree that differ by no more than this share of them.
+const AGREE_SHARE: i64 = 40;
+/// As many bounds show a link.
+const AGREEING_MIN: u32 = 3;
 /// Scheduling on a host, and shorter than any delayed ACK.
 const JITTER_MIN_NS: i64 = 2_000_000;
 
@@ -23,8 +27,10 @@ pub(super) struct Least {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
     byte_ps: Option<i64>,
-    /// The handshake, if its last packet brought the request: that took its time on the link, too.
+    /// The handshake and what its last packet brought of the request: that took its time on the link, too.
     handshake: Option<Least>,
+    /// Bounds that agree on it.
+    agreeing: u32,
     /// The segments that were acknowledged soonest, of the smallest and of the largest payload.
     smallest: Option<Least>,
     largest: Option<Least>,
@@ -35,7 +41,28 @@ impl Link {
     pub(super) fn learn(&mut self, bound_ps: i64, path_ns: i64) {
         let most = path_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES;
         let bound_ps = bound_ps.min(most);
-        self.byte_ps = Some(self.byte_ps.map_or(bound_ps, |least| least.min(bound_ps)));
+        let before_ps = self.byte_ps.unwrap_or(i64::MAX);
+        self.agreeing = if bound_ps < before_ps.saturating_sub(before_ps / AGREE_SHARE) {
+            1
+        } else {
+            let agrees = bound_ps <= before_ps.saturating_add(before_ps / AGREE_SHARE);
+            self.agreeing.saturating_add(u32::from(agrees))
+        };
+        self.byte_ps = Some(before_ps.min(bound_ps));
+    }
+
+    /// Whether the path's least round trip is no longer than that of a handshake, in which data had no part.
+    pub(super) fn knows_way(self) -> bool {
+        self.handshake.is_some()
+    }
+
+    /// As it is, if several bounds agree on it: a single one may be that of a delayed ACK. Else one on which
+    /// packets take no time.
+    pub(super) fn if_agreed(self) -> Link {
+        Link {
+            byte_ps: self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN),
+            ..self
+        }
     }
 
     pub(super) fn is_known(self) -> bool {
@@ -193,6 +220,17 @@ mod tests {
         }
         assert_eq!(link.of(946, 1), MS);
         assert_eq!(link.of_payload(946, 1), 946_000);
+    }
+
+    #[test]
+    fn three_bounds_that_agree_show_a_link_and_fewer_may_be_delayed_acks() {
+        let mut link = Link::default();
+        for bound in [3_000_000, 1_000_000, 1_010_000] {
+            link.learn(bound, 100 * MS);
+            assert_eq!(link.if_agreed().of(946, 1), 0);
+        }
+        link.learn(1_000_000, 100 * MS);
+        assert_eq!(link.if_agreed().of(946, 1), MS);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
 mod causes;
+mod copies;
 mod extents;
 mod held_openings;
 mod link_time;
@@ -116,8 +117,21 @@ struct Pending {
     persists_from_ns: Option<i64>,
     /// When it would have come, had it not been missed; until then it waited for the window that connections share.
     missed: Option<Missed>,
-    /// It was lost: how that was noticed, and the frame in which it was sent again.
-    stall: Option<(Cause, u64)>,
+    /// It was sent again.
+    stall: Option<Stall>,
+    /// When it comes at the soonest behind copies of what was sent before it, which the link carries as well.
+    behind_copies_ns: i64,
+}
+
+/// What was sent again, as it seemed lost.
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    /// How the loss was noticed.
+    cause: Cause,
+    /// The frame in which it was sent again.
+    frame: u64,
+    /// An ACK of this copy comes no sooner, near the sender.
+    answered_ns: i64,
 }
 
 /// Data that was missed and came when a timer had sent it again.
@@ -181,7 +195,7 @@ impl Piece {
 struct Opening {
     time_ns: i64,
     bytes: u32,
-    /// The window that it waited for, if another connection's ACK made the room.
+    /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
     if_shared: Option<Cause>,
@@ -219,6 +233,10 @@ pub(super) struct Timeline {
     shared_arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
+    /// When the ACK comes of the last packet sent since something was sent again.
+    copies_ns: Option<i64>,
+    /// The least way to the receiver and back of all connections between the two hosts.
+    shared_way_ns: Option<i64>,
     burst: LinkBurst,
     learnt_until: i64,
     /// ACKs that came while the link was not known.
@@ -259,6 +277,8 @@ impl Timeline {
             arrivals_before: None,
             shared_arrivals: Arrivals::default(),
             link: Link::default(),
+            copies_ns: None,
+            shared_way_ns: None,
             burst: LinkBurst::default(),
             learnt_until: 0,
             waiting_acks: VecDeque::new(),
@@ -320,10 +340,13 @@ impl Timeline {
         if is_answer && self.openings.len() < OPENINGS_MAX {
             let was_held = data.sharing.by_other || missed.is_some();
             let window = Some(window_of(data.sharing)).filter(|_| was_held);
+            // Nothing before it tells when the wait for what had been lost began.
+            let lost = data.recovery.filter(|_| self.sent.is_none());
+            let repaired = lost.map(|kind| repair(Some(kind)));
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
-                held: window.filter(|_| data.sharing.is_shared),
+                held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
             });
         }
@@ -334,6 +357,7 @@ impl Timeline {
             self.learn_arrivals(data, route, acks);
         }
         self.shared_arrivals = data.sharing.link;
+        self.shared_way_ns = data.sharing.to_client_ns;
         let cause = self.wait_before(data, route, acks);
         let is_of_buffer =
             cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
@@ -370,6 +394,12 @@ impl Timeline {
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,
+            behind_copies_ns: self.behind_copies_ns(
+                data.at.time_ns,
+                data.bytes,
+                data.segments,
+                route,
+            ),
         };
         self.probed_ns = None;
         if self.pending.is_empty() && !self.settles_by_ack && !self.has_hole {

@@ -274,8 +274,8 @@ impl Timeline {
         }
     }
 
-    /// The window that the first segment of an answer waited for, which went by at `time_ns`, if that was known
-    /// to be shared.
+    /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared, or
+    /// the loss of it.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.held
     }

@@ -135,7 +135,7 @@ impl Timeline {
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes.
     pub(in crate::waits) fn shook_hands(&mut self, elapsed_ns: i64, bytes: u32, route: Route) {
         let is_least = elapsed_ns <= route.to_receiver_ns;
-        if route.is_at_sender && bytes > 0 && is_least {
+        if route.is_at_sender && is_least {
             self.link.shook_hands(elapsed_ns, bytes);
         }
     }

@@ -1,7 +1,7 @@
 //! Data that was sent again, and what its loss held up.
 
 use super::super::partition::{INFERRED, SEEN};
-use super::{Piece, Resent, Route, Timeline};
+use super::{Piece, Resent, Route, Stall, Timeline};
 use trace_model::rows::{Cause, RecoveryKind};
 
 impl Timeline {
@@ -12,6 +12,7 @@ impl Timeline {
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
         self.sent_start = data.start;
+        let answered_ns = self.copied(data, route);
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
@@ -24,7 +25,11 @@ impl Timeline {
         }
         let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
         if let Some(lost) = lost {
-            lost.stall.get_or_insert((cause, data.at.frame));
+            lost.stall.get_or_insert(Stall {
+                cause,
+                frame: data.at.frame,
+                answered_ns,
+            });
             if self.settles_by_ack {
                 return;
             }
@@ -75,9 +80,9 @@ impl Timeline {
         for sent in self.pending.range_mut(..covered).rev() {
             match sent.stall.as_mut() {
                 None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
-                Some((cause, resent)) if *cause == Cause::StallTailLoss => {
-                    if arrived_frame.is_some_and(|arrived| arrived < *resent) {
-                        *cause = Cause::StallRetransmissionTimeout;
+                Some(stall) if stall.cause == Cause::StallTailLoss => {
+                    if arrived_frame.is_some_and(|arrived| arrived < stall.frame) {
+                        stall.cause = Cause::StallRetransmissionTimeout;
                     }
                 }
                 Some(_) => {}

@@ -3,7 +3,8 @@
 use super::super::pace::PACE_STRETCHED_MAX_NS;
 use super::super::partition::{Moment, INFERRED, SEEN};
 use super::{
-    Data, Missed, Pending, Piece, Route, Timeline, Waited, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS,
+    Data, Missed, Pending, Piece, Route, Stall, Timeline, Waited, DELAYED_ACK_MIN_NS,
+    DELAYED_ACK_SEGMENTS,
 };
 use trace_model::rows::Cause;
 
@@ -30,6 +31,7 @@ impl Timeline {
             return;
         }
         self.learn_link(at, acked, route);
+        self.hear_of_needless_copies(at.time_ns, acked);
         self.hear_of_tails(acked);
         self.waiting_acks.push_back((at, acked));
         if self.link.is_known() || self.waiting_acks.len() > WAITING_ACKS_MAX {
@@ -78,6 +80,7 @@ impl Timeline {
             .way_ns(route)
             .saturating_add(self.link.of_payload(data.bytes, data.segments));
         let arrived = data.at.time_ns.saturating_add(way);
+        let arrived = arrived.max(data.behind_copies_ns);
         self.came.map_or(arrived, |came| {
             let behind = came
                 .time_ns
@@ -141,7 +144,7 @@ impl Timeline {
             Some(missed) => self.missed(data, missed, came, until, route),
             None => self.plain(data, came, until, route),
         }
-        if let Some((cause, frame)) = data.stall {
+        if let Some(Stall { cause, frame, .. }) = data.stall {
             self.push(Piece {
                 start: until,
                 end: Moment { frame, ..end },
