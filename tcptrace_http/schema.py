@@ -652,6 +652,7 @@ _FLIGHTS: Final = Table(
             "list_u64",
             "From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK",
         ),
+        ("flight_behind_bytes", "list_u64", "Payload before each flight that its sender had no ACK of by then"),
         (
             "flight_outstanding_bytes",
             "list_u64",

@@ -106,6 +106,8 @@ class Holds:
             return _APPLICATION[self.side]
         if limit == "pacing" and self.side == CLIENT:
             return "request.send"
+        if limit == "pacing" and any(it.time == packet.sent for it in self._restarts):
+            return "stall.slow_start_restart"
         if limit == "nagle":
             return _NAGLE[self._is_delayed(self.released_by(packet), packet)]
         if limit == "scheduler":
@@ -199,8 +201,10 @@ class Holds:
     def _idle_restarts(self) -> Iterator[_Restart]:
         """Where the window shrank with nothing in flight, after a timeout's length in which nothing was sent.
 
-        It is thrown away when something is to be sent again; what other connections of an ensemble take of its
-        window is no restart.
+        It is thrown away when something is to be sent again, be it that the last ACK comes at that moment only; what
+        other connections of an ensemble take of its window is no restart. Who paces a restart keeps the window up to
+        the first ACK, which leaves of it what the pacer had let go: if that was before the pacer's next time, the
+        window was thrown away all the same.
         """
         if "scheduler" in self.connection.limits[self.side].names:
             return
@@ -208,15 +212,33 @@ class Holds:
         news = {packet.sent for packet in sent if not packet.is_retransmission}
         windows = self.connection.windows[self.side]
         for before, after in itertools.pairwise(windows):
-            if after.cwnd >= before.cwnd or before.flight or after.time not in news:
+            if after.cwnd >= before.cwnd or after.time not in news:
+                continue
+            if self.connection.shares_window and before.flight:
                 continue
             earlier = [each for each in sent if each.sent < after.time]
-            if earlier and after.time - earlier[-1].sent >= before.timeout:
-                edge = max(each.end for each in earlier) + before.cwnd
+            if not earlier:
+                continue
+            end = max(each.end for each in earlier)
+            was_idle = after.time - earlier[-1].sent >= before.timeout and self._acked_by(after.time) >= end
+            if was_idle or self._was_paced(earlier, before.timeout, after.time):
                 most = max(self._in_flight(each) for each in earlier)
-                yield _Restart(after.time, edge, is_shown=most > after.cwnd)
+                yield _Restart(after.time, end + before.cwnd, is_shown=most > after.cwnd)
+
+    def _was_paced(self, earlier: list[Packet], timeout: int, time: int) -> bool:
+        """Whether a pacer held data up to ``time``, which had begun after an idle period."""
+        limits = [limit for _, _, limit in self.connection.limits[self.side].between(earlier[-1].sent, time)]
+        if limits[-1:] != ["pacing"] or self.connection.shares_window:
+            return False
+        whole = (at for at, it in enumerate(earlier) if self._acked_by(it.sent) >= it.start)
+        begun = max(whole, default=0)
+        return begun > 0 and earlier[begun].sent - earlier[begun - 1].sent >= timeout
+
+    def _acked_by(self, time: int) -> int:
+        """Up to where all was acknowledged at a time, that of an ACK then included."""
+        at = bisect.bisect_right(self._ack_times, time)
+        return self._acked[at - 1] if at else 1
 
     def _in_flight(self, packet: Packet) -> int:
         """What was not acknowledged when ``packet`` had left."""
-        at = bisect.bisect_right(self._ack_times, packet.sent)
-        return packet.end - (self._acked[at - 1] if at else 1)
+        return packet.end - self._acked_by(packet.sent)

@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import held
+from tcptrace_http.detectors._window_flights import between_holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,31 +94,49 @@ def find(
     idle = pl.col("idle").dt.total_nanoseconds()
 
     was_idle = idle > pl.max_horizontal(rtt, pl.lit(IDLE_MIN_NS))
-    starts_small = first <= earlier * first_flight_share_max
     # Nagle's algorithm holds no full segment: if an ACK let one go, the window had no room for it.
     full = pl.col("segment_bytes")
     waited_for_ack = pl.col("flight_off_ack_ns").list.get(1) <= pl.max_horizontal(
         pl.lit(OFF_ACK_MAX_NS), rtt * OFF_ACK_RTT_SHARE
     )
+    ends_full = pl.col("flight_last_bytes").list.get(0) >= full
     waited_full = waited_for_ack & (pl.col("flight_first_bytes").list.get(1) >= full)
+    # A full segment that waited for an ACK behind others shows the window that it did not fit into.
+    # Losses make windows small as well.
+    shows_window = waited_full & ends_full & (pl.col("earlier_retransmissions") == 0)
+    starts_small = (first <= earlier * first_flight_share_max) | (shows_window & (first < earlier))
     # The last flight is what was left to send and need not have grown. Two of one segment each are
     # the writes of an application as well, unless the flow had begun with one.
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
     begins_as_flow = (first == pl.col("initial_window_segments")) & waited_full
-    grows = (second >= first * growth_min) | (ends_at_second & ((first > 1) | begins_as_flow))
-    # One last segment the original algorithm of Nagle holds behind full ones as well, unless it is off.
-    may_be_nagle = ends_at_second & (second == 1) & (first > 1) & (pl.col("nagle_disproofs") == 0) & ~waited_full
-    is_window = ~ends_at_second | (first <= OLD_WINDOW_MAX) | (first >= WINDOW_NOW_MIN)
+    grows = (
+        (second >= first * growth_min)
+        | (shows_window & (second >= first) & (first > 1))
+        | (ends_at_second & ((first > 1) | begins_as_flow))
+    )
+    # One last segment the original algorithm of Nagle holds behind full ones as well, unless it is off; it waits
+    # until all of them are acknowledged.
+    waited_for_all = ~waited_for_ack | (pl.col("flight_behind_bytes").list.get(1) == 0)
+    may_be_nagle = (
+        ends_at_second
+        & (second == 1)
+        & (first > 1)
+        & (pl.col("nagle_disproofs") == 0)
+        & ~waited_full
+        & waited_for_all
+    )
+    is_window = ~ends_at_second | (first <= OLD_WINDOW_MAX) | (first >= WINDOW_NOW_MIN) | shows_window
     # A window that is used up ends with a full segment or has no room for one (RFC 9293, section 3.8.6.2.1); a
     # short write before it may have been a flight of its own.
     third = flights.list.get(2, null_on_oob=True)
     second_is_used_up = (pl.col("flight_last_bytes").list.get(1) >= full) & (third >= second * growth_min)
     is_used_up = (
-        pl.col("first_flight_ends_full")
+        ends_full
         | (waited_full & (first == pl.col("initial_window_segments")))
         | second_is_used_up.fill_null(value=False)
     )
     window_is_open = pl.col("receive_window_segments") > first
+    window_may_be_open = pl.col("receive_window_segments") > 1
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
     # The ACKs of the earlier flight opened the window to twice as much, unless loss had ended slow
@@ -146,16 +165,17 @@ def find(
     # What Nagle's algorithm held no window did.
     nagle = held(tables).filter(pl.col("owner").is_in(OF_NAGLE))
     timed = tables["recoveries"].lazy().filter(pl.col("kind").cast(pl.String).is_in(TIMED))
-    return (
+    flows = tables["flows"].lazy().select("flow", "nagle_disproofs")
+    after_idle = (
         tables["flights"]
         .lazy()
+        .filter(was_idle, window_may_be_open, is_undisturbed)
         .join(timed.select("flow", "transaction"), on=["flow", "transaction"], how="anti", maintain_order="left")
-        .join(tables["flows"].lazy().select("flow", "nagle_disproofs"), on="flow", maintain_order="left")
-        .filter(
-            was_idle, starts_small, grows, is_window, window_is_open, is_used_up, is_undisturbed, ~may_be_nagle
-        )
-        .with_columns(second_frame=pl.col("flight_first_frames").list.get(1))
-        .join(nagle, left_on=("flow", "second_frame"), right_on=("flow", "released_frame"), how="anti")
+        .join(flows, on="flow", maintain_order="left")
+    )
+    return (
+        between_holds(after_idle, nagle)
+        .filter(starts_small, grows, is_window, window_is_open, is_used_up, ~may_be_nagle)
         .with_columns(surplus=surplus)
         .filter(pl.col("surplus") > 0, lost > 0)
         .with_columns(

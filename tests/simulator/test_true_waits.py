@@ -177,6 +177,18 @@ def test_a_timer_that_had_to_run_out_for_a_lost_end_is_a_tail_loss():
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 300"]
 
 
+def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_tells_of_it():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        S 75>- 1001+500 ack 101 new
+        S 75>101 1501+0 FIN ack 101 new
+        C 101>126 101+0 ack 1001 ack
+        S 375>400 1001+500 ack 101 retransmission_timeout
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1500), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 stall.retransmission_timeout 300"]
+
+
 def test_what_goes_out_again_as_acks_come_after_a_timeout_belongs_to_it():
     lines = """
         S 75 slow_start
@@ -249,6 +261,48 @@ def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_wou
         "1 stall.slow_start_restart 100",
     ]
     assert stalls(lines, *own) == [(1, "slow-start-restart", 100.0)]
+
+
+def test_the_window_is_thrown_away_although_the_last_ack_comes_with_the_request():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        S 75 cwnd 5840 flight 1000
+        C 2000>2025 101+100 ack 1001 new
+        S 2025 cwnd 1460 flight 1460
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == [(1, "slow-start-restart", 50.0)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "found"), [(1460, [(1, "slow-start-restart", 50.0)]), (5840, [])], ids=["ended", "went on"]
+)
+def test_an_ack_that_ends_a_pacers_restart_throws_the_window_away(kept, found):
+    lines = f"""
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 pacing
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075 cwnd {kept} flight 1460
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == found
 
 
 def test_an_observer_elsewhere_is_refused():

@@ -18,6 +18,8 @@ const FLIGHT_GAP_NUMERATOR: i64 = 35;
 const FLIGHT_GAP_DENOMINATOR: i64 = 100;
 /// Data that follows an ACK by no more than this beyond what the path takes may have been released by it.
 const RELEASE_MAX_NS: i64 = 10_000_000;
+/// Round trips vary, and what an ACK lets go may seem to come before it.
+const EARLY_MAX_NS: i64 = 2_000_000;
 /// Below this round trip the gaps between flights drown in scheduling noise.
 const RTT_MIN_NS: i64 = 2_000_000;
 /// Flights of a response that are recorded; by then slow start has long ended.
@@ -42,6 +44,8 @@ struct Flight {
     ends_full: bool,
     /// By how much it missed when an ACK would have let it go.
     off_ack_ns: u64,
+    /// What of the data before it ACKs had not acknowledged then.
+    behind_bytes: u64,
     /// Most that was not acknowledged.
     outstanding_bytes: u64,
     /// Segments in its first round trip: more are clocked by ACKs, and no window.
@@ -75,6 +79,21 @@ struct AfterIdle {
     receive_window_segments: u32,
 }
 
+/// When an ACK went by, and the offset in the stream up to which it acknowledged.
+#[derive(Clone, Copy, Debug)]
+struct AckOfFlight {
+    time_ns: i64,
+    acked: u64,
+}
+
+/// An idle period that may have reset the window, which opens again over the responses after it.
+#[derive(Clone, Copy, Debug)]
+struct Restart {
+    idle_ns: i64,
+    earlier_flight_segments: u32,
+    retransmissions: u32,
+}
+
 /// A new data segment of the server, as the flights see it.
 #[derive(Clone, Copy, Debug)]
 pub struct FlightData {
@@ -92,6 +111,8 @@ pub struct FlightData {
     pub server_rtt_ns: Option<i64>,
     /// How long the slowest link before the observation point takes for it, as far as that is known.
     pub takes_ns: i64,
+    /// ... and how much longer than for a packet without payload, which the path's least round trip has.
+    pub longer_ns: i64,
     /// Payload up to it that is not acknowledged.
     pub outstanding_bytes: u64,
     /// Its sender's connections to this client share their window, as far as that is known.
@@ -136,10 +157,12 @@ pub struct FlightTracker {
     shares_window: bool,
     /// In the order of their offsets.
     after_idle: Vec<AfterIdle>,
+    /// The newest idle period, while no flight since was as large as those before it.
+    restart: Option<Restart>,
     /// When the client last acknowledged something new.
     acknowledged_ns: Option<i64>,
     /// All its ACKs since the present flight began, as far as they matter.
-    acks_of_flight: Vec<i64>,
+    acks_of_flight: Vec<AckOfFlight>,
     /// Where the last complete response ended.
     response_end: u64,
 }
@@ -162,6 +185,7 @@ impl FlightTracker {
     /// says nothing about the window that an idle period may reset.
     pub fn retransmission(&mut self, offset: u64) {
         self.retransmissions = self.retransmissions.saturating_add(1);
+        self.restart = None;
         self.largest = 0;
         self.largest_window = 0;
         if let Some(current) = self.current.as_mut() {
@@ -218,18 +242,28 @@ impl FlightTracker {
     }
 
     fn opened_by(&self, data: FlightData) -> Flight {
-        let let_go_ns = |acked_ns: &i64| {
-            let path_ns = data.server_rtt_ns.unwrap_or(0);
-            acked_ns
+        let path_ns = data.server_rtt_ns.unwrap_or(0);
+        let off = |ack: &AckOfFlight| {
+            let let_go_ns = ack
+                .time_ns
                 .saturating_add(path_ns)
-                .saturating_add(data.takes_ns)
+                .saturating_add(data.longer_ns);
+            data.time_ns.saturating_sub(let_go_ns)
         };
-        let off = |acked_ns: &i64| data.time_ns.abs_diff(let_go_ns(acked_ns));
-        let off_ack_ns = self.acks_of_flight.iter().map(off).min();
-        Flight::opened_by(data, off_ack_ns.unwrap_or(u64::MAX))
+        let acks = || self.acks_of_flight.iter();
+        let off_ack_ns = acks().map(|ack| off(ack).unsigned_abs()).min();
+        // The last that had come by then lets go what one before it had not.
+        let heard = acks().rfind(|ack| off(ack) >= -EARLY_MAX_NS);
+        let behind_bytes = heard.map_or(0, |ack| data.offset.saturating_sub(ack.acked));
+        Flight::opened_by(data, off_ack_ns.unwrap_or(u64::MAX), behind_bytes)
     }
 
     fn begin_after(&mut self, idle_ns: i64, data: FlightData) {
+        self.restart = Some(Restart {
+            idle_ns,
+            earlier_flight_segments: self.largest,
+            retransmissions: self.retransmissions,
+        });
         if self.after_idle.len() >= IDLES_MAX {
             return;
         }
@@ -246,11 +280,11 @@ impl FlightTracker {
         });
     }
 
-    /// The client acknowledged so many new bytes at once.
-    pub fn acknowledged(&mut self, bytes: u64, segment_bytes: u32, time_ns: i64) {
+    /// The client acknowledged so many new bytes at once, up to the offset `acked` of the stream.
+    pub fn acknowledged(&mut self, bytes: u64, acked: u64, segment_bytes: u32, time_ns: i64) {
         self.acknowledged_ns = Some(time_ns);
         if self.acks_of_flight.len() < ACKS_MAX {
-            self.acks_of_flight.push(time_ns);
+            self.acks_of_flight.push(AckOfFlight { time_ns, acked });
         }
         self.acks = self.acks.saturating_add(1);
         if bytes > u64::from(segment_bytes).saturating_mul(ACKED_SEGMENTS_USUAL) {
@@ -264,7 +298,10 @@ impl FlightTracker {
     pub fn held_bytes(&self) -> u64 {
         let flights = self.flights.len().saturating_mul(size_of::<Flight>());
         let idles = self.after_idle.len().saturating_mul(size_of::<AfterIdle>());
-        let acks = self.acks_of_flight.len().saturating_mul(size_of::<i64>());
+        let acks = self
+            .acks_of_flight
+            .len()
+            .saturating_mul(size_of::<AckOfFlight>());
         flights.saturating_add(idles).saturating_add(acks) as u64
     }
 
@@ -290,6 +327,8 @@ impl FlightTracker {
         let went_on = idles.iter().all(|after| after.offset < start);
         if went_on && self.retransmissions == 0 && are_steady(&flights) {
             rows.push(&self.row(None, &flights, response, rtt));
+        } else if let Some(after) = self.still_restarted(&flights, &idles, response) {
+            rows.push(&self.row(Some(&after), &flights, response, rtt));
         }
         let ends = idles.iter().skip(1).map(|next| next.offset).chain([end]);
         for (after, until) in idles.iter().zip(ends) {
@@ -300,6 +339,33 @@ impl FlightTracker {
             }
         }
         self.forget_before(end);
+    }
+
+    /// A response after one that had come after an idle period, with flights of its own: the window that was reset
+    /// is not as large again.
+    fn still_restarted(
+        &self,
+        flights: &[Flight],
+        idles: &[AfterIdle],
+        response: FinishedMessage,
+    ) -> Option<AfterIdle> {
+        // Losses make windows small as well.
+        let restart = self.restart.filter(|_| self.retransmissions == 0)?;
+        let [first, _, ..] = flights else {
+            return None;
+        };
+        let is_own = first.offset == response.start && idles.is_empty();
+        is_own.then_some(AfterIdle {
+            offset: response.start,
+            first_flight_end: response.start,
+            first_flight_has_ended: true,
+            first_flight_resent: 0,
+            begins_flow: false,
+            idle_ns: restart.idle_ns,
+            earlier_flight_segments: restart.earlier_flight_segments,
+            retransmissions: restart.retransmissions,
+            receive_window_segments: self.least_window_segments.unwrap_or(0),
+        })
     }
 
     /// A response ended at `end`: the next one is looked at by itself.
@@ -325,6 +391,10 @@ impl FlightTracker {
         self.initial.get_or_insert(flight.segments);
         if !flight.saw_loss {
             self.largest = self.largest.max(flight.segments);
+        }
+        let is_as_large = |restart: Restart| flight.segments >= restart.earlier_flight_segments;
+        if self.restart.is_some_and(is_as_large) {
+            self.restart = None;
         }
         self.largest_window = self.largest_window.max(flight.window_segments);
         if let Some(after_idle) = self.after_idle.last_mut() {
@@ -362,6 +432,7 @@ impl FlightTracker {
             flight_first_bytes: flights.iter().map(|flight| flight.first_bytes).collect(),
             flight_last_bytes: flights.iter().map(|flight| flight.last_bytes).collect(),
             flight_off_ack_ns: flights.iter().map(|flight| flight.off_ack_ns).collect(),
+            flight_behind_bytes: flights.iter().map(|flight| flight.behind_bytes).collect(),
             first_flight_resent: after_idle.map_or(0, |after| after.first_flight_resent),
             flight_outstanding_bytes: flights.iter().map(|it| it.outstanding_bytes).collect(),
             shares_window: self.shares_window,
@@ -412,7 +483,7 @@ fn ends_flight(gap: i64, rtt_ns: Option<i64>) -> bool {
 }
 
 impl Flight {
-    fn opened_by(data: FlightData, off_ack_ns: u64) -> Self {
+    fn opened_by(data: FlightData, off_ack_ns: u64, behind_bytes: u64) -> Self {
         Flight {
             offset: data.offset,
             segments: data.segments,
@@ -424,6 +495,7 @@ impl Flight {
             last_bytes: data.last_bytes(),
             ends_full: data.ends_full(),
             off_ack_ns,
+            behind_bytes,
             outstanding_bytes: data.outstanding_bytes,
             window_segments: data.rtt_ns.map_or(0, |_| data.segments),
             saw_loss: false,

@@ -5205,6 +5205,8 @@ pub struct FlightRow {
     pub flight_last_bytes: Vec<u32>,
     /// From when an ACK would have let each flight go, after its time on a slow link, to it; 2^64-1: no ACK.
     pub flight_off_ack_ns: Vec<u64>,
+    /// Payload before each flight that its sender had no ACK of by then.
+    pub flight_behind_bytes: Vec<u64>,
     /// Most payload of the server that had been seen and was not acknowledged, in each flight.
     pub flight_outstanding_bytes: Vec<u64>,
     /// The server's connections to the client were found to share their window.
@@ -5248,6 +5250,7 @@ pub struct FlightsTable {
     flight_first_bytes: Lists<u32>,
     flight_last_bytes: Lists<u32>,
     flight_off_ack_ns: Lists<u64>,
+    flight_behind_bytes: Lists<u64>,
     flight_outstanding_bytes: Lists<u64>,
     shares_window: Vec<bool>,
     segment_bytes: Vec<u32>,
@@ -5286,6 +5289,7 @@ impl FlightsTable {
         self.flight_first_bytes.push(&row.flight_first_bytes);
         self.flight_last_bytes.push(&row.flight_last_bytes);
         self.flight_off_ack_ns.push(&row.flight_off_ack_ns);
+        self.flight_behind_bytes.push(&row.flight_behind_bytes);
         self.flight_outstanding_bytes
             .push(&row.flight_outstanding_bytes);
         self.shares_window.push(row.shares_window);
@@ -5391,6 +5395,12 @@ impl FlightsTable {
                     name: "flight_off_ack_ns",
                     json_name: None,
                     values: Values::ListU64(self.flight_off_ack_ns),
+                    validity: None,
+                },
+                Column {
+                    name: "flight_behind_bytes",
+                    json_name: None,
+                    values: Values::ListU64(self.flight_behind_bytes),
                     validity: None,
                 },
                 Column {

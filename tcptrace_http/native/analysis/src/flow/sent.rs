@@ -87,8 +87,9 @@ impl Flow {
             self.pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
+            let acked = u64::try_from(acknowledged.after.saturating_sub(1)).unwrap_or(0);
             self.flights
-                .acknowledged(newly_acked, path.segment_bytes, packet.time_ns);
+                .acknowledged(newly_acked, acked, path.segment_bytes, packet.time_ns);
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
@@ -229,7 +230,10 @@ impl Flow {
             }
         }
         // Where no MSS was offered, the first segment is the largest so far.
-        let full = match self.segment_size.full_behind(segment.header_bytes) {
+        let full = match self
+            .segment_size
+            .full_behind(segment.header_bytes, segment.payload_bytes)
+        {
             0 => segment.payload_bytes,
             full => full,
         };
@@ -303,6 +307,7 @@ impl Flow {
         let path = Path {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
+            queued_ns: self.sharing.queued_ns,
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
@@ -313,6 +318,8 @@ impl Flow {
             .pauses
             .takes_ns(segment.payload_bytes, &path)
             .max(one_by_one);
+        let behind_ns = |bytes| self.pauses.takes_ns(bytes, &path);
+        let longer_ns = behind_ns(segment.payload_bytes).saturating_sub(behind_ns(0));
         self.pauses.sent(data, &path, flight_bytes);
         let full = u64::from(path.segment_bytes.max(1));
         self.flights.server_data(FlightData {
@@ -327,6 +334,7 @@ impl Flow {
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
             server_rtt_ns: path.sender_rtt_ns,
             takes_ns,
+            longer_ns: longer_ns.max(path.takes_ns),
             outstanding_bytes: flight_bytes,
             shares_window: self.sharing.is_shared,
         });
@@ -364,6 +372,7 @@ impl Flow {
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
             takes_ns: 0,
+            queued_ns: 0,
             sender_permits_sack: server.sack_permitted,
         }
     }
@@ -378,6 +387,7 @@ impl Flow {
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
             takes_ns: 0,
+            queued_ns: 0,
             sender_permits_sack: client.sack_permitted,
         }
     }

@@ -306,13 +306,20 @@ impl Waits {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));
             let came = extent.and_then(|it| it.first).unwrap_or(first);
+            // What comes behind a hole in the response before is not there until that is.
+            let came = self.previous_end.map_or(came, |end| came.later(end));
             let had = match extent {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
             let asked = Asked::of(row, spans.opens_connection);
             self.note_answer(asked, &spans, path);
-            self.give_server(first, came, asked, path, &mut partition);
+            let asked_ns = spans.request.map(|(_, last)| last.time_ns);
+            let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {
+                self.responses
+                    .take_held_opening(half_offset(start), asked_ns)
+            });
+            self.give_server((first, held), came, asked, path, &mut partition);
             self.give_response(came, had, &mut partition);
             let closed = if is_ended_by_close(row) {
                 spans.end
@@ -360,10 +367,10 @@ impl Waits {
     }
 
     /// From the request's last byte until the response `came` to the client; its first segment went by
-    /// at `first`.
+    /// at `first`, and may have been `held` by Nagle's algorithm.
     fn give_server(
         &self,
-        first: Moment,
+        (first, held): (Moment, Option<Cause>),
         came: Moment,
         asked: Asked,
         path: Path,
@@ -416,7 +423,7 @@ impl Waits {
             let question_ns = self.responses.question_takes_ns(asked.bytes);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
-        let held = self.responses.opening_held(first.time_ns);
+        let held = self.responses.opening_held(first.time_ns).or(held);
         let held = held.unwrap_or(Cause::ServerThink);
         partition.until(written, held, confidence);
         partition.until(

@@ -89,6 +89,21 @@ impl Timeline {
         })
     }
 
+    /// The capture was not taken at the sender after all, as it seemed while a SYN-ACK with data was not acknowledged
+    /// (RFC 1644, RFC 7413): data came when it went by.
+    pub(super) fn turns_out_to_be_at_receiver(&mut self, route: Route) {
+        self.settles_by_ack = false;
+        self.waiting_acks.clear();
+        while let Some(data) = self.pending.front().copied() {
+            if data.end > self.acked {
+                self.has_hole = true;
+                return;
+            }
+            self.pending.pop_front();
+            self.append(data, data.at.time_ns, route);
+        }
+    }
+
     /// The receiver has all data up to `end`.
     pub(super) fn settle(&mut self, end: i64, at: Moment, route: Route) {
         while let Some(data) = self.pending.front().copied() {
@@ -197,13 +212,18 @@ impl Timeline {
             };
             let border = if is_delayed { delayed } else { end };
             let delay = Cause::StallDelayedAckFirstSegment;
-            for (start, end, cause) in [(middle, border, cause), (border, end, delay)] {
+            // Its own ACK was delayed, whoever has a part of the window.
+            let pieces = [
+                (middle, border, cause, data.if_shared),
+                (border, end, delay, None),
+            ];
+            for (start, end, cause, if_shared) in pieces {
                 self.push(Piece {
                     start,
                     end,
                     cause,
                     confidence,
-                    if_shared: data.if_shared,
+                    if_shared,
                     waited,
                 });
             }
