@@ -11,8 +11,8 @@ impl Timeline {
         self.window.had_loss(data.start, self.sent_until);
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
-        let answered_ns = self.copied(data, route);
         self.sent_start = data.start;
+        let answered_ns = self.copied(data, route);
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;
