@@ -228,9 +228,10 @@ class Holds:
     def _was_paced(self, earlier: list[Packet], timeout: int, time: int) -> bool:
         """Whether a pacer held data up to ``time``, which had begun after an idle period."""
         limits = [limit for _, _, limit in self.connection.limits[self.side].between(earlier[-1].sent, time)]
-        if limits[-1:] != ["pacing"]:
+        if limits[-1:] != ["pacing"] or self.connection.shares_window:
             return False
-        begun = max(at for at, it in enumerate(earlier) if self._acked_by(it.sent) >= it.start)
+        whole = (at for at, it in enumerate(earlier) if self._acked_by(it.sent) >= it.start)
+        begun = max(whole, default=0)
         return begun > 0 and earlier[begun].sent - earlier[begun - 1].sent >= timeout
 
     def _acked_by(self, time: int) -> int:

@@ -132,6 +132,12 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
+    /// Whether an ACK came after the one time and before the other.
+    pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
+        let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
+        self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
+    }
+
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the
     /// ACK is of that segment alone.
     pub(super) fn delay_of(&self, came_ns: i64, start: i64, end: i64) -> Option<i64> {

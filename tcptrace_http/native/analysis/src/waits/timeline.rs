@@ -182,6 +182,8 @@ struct Opening {
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
     if_shared: Option<Cause>,
+    /// It was lost itself before, and how its sender noticed.
+    repaired: Option<Cause>,
 }
 
 /// Where a response lies, and when its first and last byte came.
@@ -317,6 +319,7 @@ impl Timeline {
                 bytes: data.bytes,
                 held: window.filter(|_| data.sharing.is_shared),
                 if_shared: window,
+                repaired: data.recovery.map(|_| repair(data.recovery)),
             });
         }
         if data.sharing.is_shared {
