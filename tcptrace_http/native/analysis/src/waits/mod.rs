@@ -377,7 +377,15 @@ impl Waits {
         let was_heard = self
             .server_acks
             .came_between(partition.time_ns(), first.time_ns);
-        let answer_ns = first.time_ns.saturating_sub(route.to_sender_ns);
+        let pace_ns = if route.is_at_sender {
+            0
+        } else {
+            self.responses.opening_pace_ns(first.time_ns)
+        };
+        let answer_ns = first
+            .time_ns
+            .saturating_sub(route.to_sender_ns)
+            .saturating_sub(pace_ns);
         for piece in repaired {
             if !(busy_until.saturating_add(1)..=came.time_ns).contains(&piece.end.time_ns) {
                 continue;
@@ -415,7 +423,6 @@ impl Waits {
         let mut written = thought.earlier(came);
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
-            let pace_ns = self.responses.opening_pace_ns(first.time_ns);
             let written_ns = written.time_ns.saturating_sub(pace_ns);
             let room_ns = written_ns.saturating_sub(partition.time_ns());
             let question_ns = self.responses.question_takes_ns(asked.bytes);

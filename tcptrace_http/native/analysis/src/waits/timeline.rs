@@ -195,6 +195,14 @@ pub(super) struct Extent {
     pub(super) last: Option<Moment>,
 }
 
+/// What was in order at once, when data came that had been missing.
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    at: Moment,
+    start: i64,
+    end: i64,
+}
+
 #[derive(Debug)]
 pub(super) struct Timeline {
     words: Words,
@@ -225,6 +233,8 @@ pub(super) struct Timeline {
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
     extents: VecDeque<Extent>,
+    /// The newest, near the receiver.
+    filled: Option<Filled>,
     probed_ns: Option<i64>,
     full_bytes: u32,
     /// What the receiver has acknowledged.
@@ -260,6 +270,7 @@ impl Timeline {
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
             extents: VecDeque::new(),
+            filled: None,
             probed_ns: None,
             full_bytes: 0,
             acked: 0,

@@ -26,10 +26,29 @@ impl Timeline {
         let extent = self.extents.iter_mut().find(|it| it.start == start);
         if let Some(extent) = extent {
             extent.end = Some(end);
+            return;
+        }
+        // What came behind a hole was there when that was filled.
+        let filled = self.filled.filter(|it| (it.start..it.end).contains(&start));
+        if let Some(filled) = filled {
+            self.extents.push_back(Extent {
+                start,
+                end: Some(end),
+                first: Some(filled.at),
+                last: self.came,
+            });
         }
     }
 
     pub(super) fn note_extents(&mut self, end: i64) {
+        if let Some(filled) = self.filled.as_mut() {
+            if self
+                .came
+                .is_some_and(|came| came.time_ns <= filled.at.time_ns)
+            {
+                filled.end = end;
+            }
+        }
         for extent in &mut self.extents {
             if extent.first.is_none() && end > extent.start {
                 extent.first = self.came;
