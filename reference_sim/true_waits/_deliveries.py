@@ -43,6 +43,8 @@ class Stream:
     packets: list[Packet]
     #: Those of them that carried something for the first time; they follow each other without a hole.
     firsts: list[Packet]
+    #: Its FINs without payload, which are acknowledged as data is.
+    ends: list[Packet]
     deliveries: list[Delivery]
     #: Where a packet stands among ``packets``, by its number.
     places: dict[int, int]
@@ -73,14 +75,14 @@ class Stream:
         return "stall.retransmission_timeout" if self._was_told(opener) else "stall.tail_loss"
 
     def _was_told(self, opener: Packet) -> bool:
-        """Whether data behind the loss had come when its timer ran out, so that ACKs told of it."""
+        """Whether data or a FIN behind the loss had come when its timer ran out, so that ACKs told of it."""
         first = self.first_copy(opener.start)
         return first is not None and any(
             each.start > opener.start
             and each.received is not None
             and first.sent <= each.sent < opener.sent
             and each.received < opener.sent
-            for each in self.packets
+            for each in (*self.packets, *self.ends)
         )
 
 
@@ -90,7 +92,9 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
     Its own data an end has when it leaves, first copies only. The server has a response when an ACK
     that nothing delays would tell that it came.
     """
-    packets = [packet for packet in _taken(connection.packets[sender]) if packet.payload]
+    taken = list(_taken(connection.packets[sender]))
+    packets = [packet for packet in taken if packet.payload]
+    ends = [packet for packet in taken if packet.has_fin and not packet.payload]
     firsts = list(_firsts(packets))
     if sender == CLIENT and at == CLIENT:
         deliveries = [Delivery(it.sent, it, it.start, it.end, None, None) for it in firsts]
@@ -100,7 +104,7 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
     places = {packet.packet: place for place, packet in enumerate(packets)}
     peer = SERVER if sender == CLIENT else CLIENT
     heard = {packet.received for packet in connection.packets[peer]}
-    return Stream(sender, packets, firsts, deliveries, places, _openers(packets, heard))
+    return Stream(sender, packets, firsts, ends, deliveries, places, _openers(packets, heard))
 
 
 def _taken(packets: list[Packet]) -> Iterator[Packet]:

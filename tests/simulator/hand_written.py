@@ -4,6 +4,7 @@ A connection of one client and one server over a path without queues. Lines say 
 
     C 50.0>75.0 1+100 ack 1 new         side, sent>received in ms ("-": lost), offset+payload, ack, reason
     S 10.0>35.0 SYN ack 1 new
+    S 60.0>85.0 101+0 FIN ack 101 new
 
 and what held a sender, ``C 75.0 application``. The stream's first byte has offset 1.
 """
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 __all__ = ["scenario", "tables", "transaction", "waits_of"]
 
 _SIDES: Final = {"C": "client", "S": "server"}
-_PACKET: Final = re.compile(r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))? ack (\d+) (\w+)")
+_PACKET: Final = re.compile(r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))?( FIN)? ack (\d+) (\w+)")
 _LIMIT: Final = re.compile(r"([CS]) ([\d.]+) (\w+)")
 _WINDOW: Final = re.compile(r"([CS]) ([\d.]+) cwnd (\d+) flight (\d+)")
 _WINDOWS: Final = ("connection", "side", "time", "cwnd", "ssthresh", "flight_bytes")
 _HEADER_BYTES: Final = 40
-_SYN, _ACK = 0x02, 0x10
+_FIN, _SYN, _ACK = 0x01, 0x02, 0x10
 _WINDOW_COLUMNS: Final = (
     "connection",
     "side",
@@ -124,7 +125,15 @@ def tables(lines: str, transactions: Iterable[Mapping[str, Any]]) -> dict[str, p
 
 
 def _packet(  # noqa: PLR0917 -- the parts of a line
-    number: int, side: str, sent: str, received: str, start: str, payload: str | None, ack: str, reason: str
+    number: int,
+    side: str,
+    sent: str,
+    received: str,
+    start: str,
+    payload: str | None,
+    fin: str | None,
+    ack: str,
+    reason: str,
 ) -> dict[str, Any]:
     is_syn = start == "SYN"
     length = int(payload or 0)
@@ -135,7 +144,7 @@ def _packet(  # noqa: PLR0917 -- the parts of a line
         "seq": 0 if is_syn else int(start),
         "ack": int(ack),
         "payload_bytes": length,
-        "flags": (_SYN if is_syn else _ACK),
+        "flags": (_SYN if is_syn else _ACK) | (_FIN if fin else 0),
         "packet_bytes": _HEADER_BYTES + length,
         "reason": reason,
         "is_retransmission": reason in _AGAIN,

@@ -177,6 +177,18 @@ def test_a_timer_that_had_to_run_out_for_a_lost_end_is_a_tail_loss():
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 300"]
 
 
+def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_tells_of_it():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        S 75>- 1001+500 ack 101 new
+        S 75>101 1501+0 FIN ack 101 new
+        C 101>126 101+0 ack 1001 ack
+        S 375>400 1001+500 ack 101 retransmission_timeout
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1500), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 stall.retransmission_timeout 300"]
+
+
 def test_what_goes_out_again_as_acks_come_after_a_timeout_belongs_to_it():
     lines = """
         S 75 slow_start

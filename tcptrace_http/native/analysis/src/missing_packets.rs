@@ -72,6 +72,21 @@ impl MissingPackets {
         Some((it.after_ns.max(since_ns), it.noticed_ns.min(latest_ns)))
     }
 
+    /// Data of a connection that had been silent since `since_ns` comes when ACKs have told of a packet that was
+    /// noticed to be missing then. Between which times it was missed first.
+    pub fn account_for_told(
+        &mut self,
+        since_ns: i64,
+        is_told: impl Fn(i64) -> bool,
+    ) -> Option<(i64, i64)> {
+        let may_be_its = |it: &&mut Missing| {
+            !it.is_accounted_for && it.noticed_ns > since_ns && is_told(it.noticed_ns)
+        };
+        let it = self.missing.iter_mut().find(may_be_its)?;
+        it.is_accounted_for = true;
+        Some((it.after_ns.max(since_ns), it.noticed_ns))
+    }
+
     /// How many since `since_ns` other connections have accounted for.
     pub fn accounted_for(&self, since_ns: i64) -> u32 {
         let recent = self.missing.iter().rev();
@@ -117,6 +132,18 @@ mod tests {
         missing.account_for_hole(2, 0);
         assert_eq!(missing.accounted_for(100 * MS), 2);
         assert_eq!(missing.accounted_for(0), 2);
+    }
+
+    #[test]
+    fn a_packet_of_which_acks_have_told_is_accounted_for_once() {
+        let mut missing = MissingPackets::default();
+        missing.note(1, 100 * MS);
+        missing.note(2, 200 * MS);
+        let told = |noticed_ns: i64| noticed_ns == 200 * MS;
+        assert_eq!(missing.account_for_told(300 * MS, told), None);
+        let between = missing.account_for_told(50 * MS, told);
+        assert_eq!(between, Some((100 * MS, 200 * MS)));
+        assert_eq!(missing.account_for_told(50 * MS, told), None);
     }
 
     #[test]

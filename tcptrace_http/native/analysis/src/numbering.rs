@@ -4,9 +4,9 @@
 //! packet that was lost before the observation point, and a lower one was overtaken. RFC 6864 lets
 //! senders do otherwise; whether one counts is seen.
 
-/// Steps by one that show that a sender counts, and how many of them there are for each other one: a
-/// path that loses every fourth packet carries nothing.
-const STEPS_MIN: u32 = 3;
+/// Steps by one that show that a sender counts (by chance one number follows another once in 65,536 times), and
+/// how many of them there are for each other one: a path that loses every fourth packet carries nothing.
+const STEPS_MIN: u32 = 1;
 const OTHER_STEPS_SHARE: u32 = 4;
 /// ... and for each step over a few, which are lost of a burst: a sender does not take such by chance.
 const SHORT_STEPS_SHARE: u32 = 2;
@@ -108,6 +108,17 @@ mod tests {
         );
         assert!(numbering.step(65_534, 1).is_late);
         assert_eq!(numbering.step(3, 1), Step::default());
+    }
+
+    #[test]
+    fn two_numbers_in_a_row_show_that_a_sender_counts() {
+        let mut numbering = Numbering::default();
+        numbering.step(7, 1);
+        assert_eq!(numbering.step(9, 1).skipped, 0);
+        let mut numbering = Numbering::default();
+        numbering.step(7, 1);
+        numbering.step(8, 1);
+        assert_eq!(numbering.step(17, 1).skipped, 8);
     }
 
     #[test]

@@ -82,6 +82,8 @@ pub struct Path {
     /// How much longer than a packet without payload the data at hand takes on the slowest link, as far as its
     /// pace is known. Near the receiver that much passes until it is seen.
     pub takes_ns: i64,
+    /// How long it may have stood before that link, behind what other connections were sent.
+    pub queued_ns: i64,
     /// The sender of the data offered SACK on its SYN.
     pub sender_permits_sack: bool,
 }
@@ -648,8 +650,26 @@ impl Pause {
         }
     }
 
-    /// How much later than this ACK could have released it the data came.
+    /// How much later than this ACK could have released it the data came, but for what it stood in a queue.
     fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
+        let late_ns = self.late_ns(ending, takes_ns);
+        late_ns.saturating_sub(late_ns.clamp(0, self.queued_ns()))
+    }
+
+    /// How long the data may have stood in a queue, if that had not begun before the pause: else it may have left
+    /// with the segment before.
+    fn queued_ns(&self) -> i64 {
+        let queued_ns = self.path.queued_ns.max(0);
+        let begun_ns = self.data.time_ns.saturating_sub(queued_ns);
+        if begun_ns > self.previous.time_ns {
+            queued_ns
+        } else {
+            0
+        }
+    }
+
+    /// How much later than this ACK could have released it the data came.
+    fn late_ns(&self, ending: &Ending, takes_ns: i64) -> i64 {
         let released_ns = self
             .data
             .time_ns
@@ -678,6 +698,7 @@ impl Pause {
         let Ending { ack, short } = ending;
         let (previous, data, path) = (&self.previous, &self.data, &self.path);
         let since_ack = self.since(&ending, takes_ns);
+        let queued_ns = self.late_ns(&ending, takes_ns).saturating_sub(since_ack);
         let path_rtt = path
             .sender_rtt_ns
             .unwrap_or(0)
@@ -688,8 +709,8 @@ impl Pause {
         let newly_acked = ack.after.saturating_sub(ack.before);
         let ack_covers_all = ack.after >= previous.end;
         // What stood in the queue of a slow link came when that had drained.
-        let queued_ns = self.queued_until_ns.filter(|_| ack_covers_all);
-        let came_ns = queued_ns.map_or(ack.covered_ns, |until| {
+        let queued_until_ns = self.queued_until_ns.filter(|_| ack_covers_all);
+        let came_ns = queued_until_ns.map_or(ack.covered_ns, |until| {
             ack.covered_ns.max(until.min(ack.time_ns))
         });
         let ack_delay = ack
@@ -739,6 +760,7 @@ impl Pause {
             could_send_time: previous
                 .time_ns
                 .saturating_add(spacing)
+                .saturating_add(queued_ns)
                 .max(self.drained_ns)
                 .min(data.time_ns),
             segment_bytes: path.segment_bytes,

@@ -23,7 +23,7 @@ pub struct SegmentSize {
     mss: [Option<u32>; 2],
     /// The least options of a data segment: what each of them has (timestamps, or T/TCP's counts).
     option_bytes: Option<u32>,
-    /// The options of a SYN-ACK with data: until it is acknowledged, what follows leaves room for them, too.
+    /// The options of a SYN-ACK with data.
     syn_option_bytes: u32,
     /// The SYNs were seen.
     had_handshake: bool,
@@ -130,16 +130,25 @@ impl SegmentSize {
         self.path_limit.or(self.negotiated).unwrap_or(without)
     }
 
-    /// As [`SegmentSize::full`], of a segment with a header of this length: a SYN-ACK has more options, and what
-    /// is sent with it leaves room for as many.
+    /// As [`SegmentSize::full`], of a segment with a header and a payload of these lengths. Its own options may be
+    /// more than others have; and behind data on a SYN-ACK, until that is acknowledged, a sender leaves room for the
+    /// options of that.
     #[must_use]
-    pub fn full_behind(&self, header_bytes: u8) -> u32 {
+    pub fn full_behind(&self, header_bytes: u8, payload_bytes: u32) -> u32 {
+        let least = self.option_bytes.unwrap_or(0);
+        let without = |option_bytes: u32| {
+            let more = self
+                .option_bytes
+                .map_or(0, |_| option_bytes.saturating_sub(least));
+            self.full().saturating_sub(more)
+        };
         let own = u32::from(header_bytes).saturating_sub(HEADER_BYTES);
-        let option_bytes = own.max(self.syn_option_bytes);
-        let more = self
-            .option_bytes
-            .map_or(0, |least| option_bytes.saturating_sub(least));
-        self.full().saturating_sub(more)
+        let behind_syn = without(own.max(self.syn_option_bytes));
+        if payload_bytes == behind_syn {
+            behind_syn
+        } else {
+            without(own)
+        }
     }
 
     /// Segments that a payload was on the wire.
@@ -174,9 +183,18 @@ mod tests {
         for header_bytes in [40, 28, 32] {
             size.header(header_bytes);
         }
-        assert_eq!((size.full(), size.full_behind(32)), (1452, 1448));
+        assert_eq!((size.full(), size.full_behind(32, 1448)), (1452, 1448));
         size.syn_header(32);
-        assert_eq!(size.full_behind(28), 1448, "what is sent with the SYN-ACK");
+        assert_eq!(
+            size.full_behind(28, 1448),
+            1448,
+            "what is sent with the SYN-ACK"
+        );
+        assert_eq!(
+            size.full_behind(28, 1452),
+            1452,
+            "what is sent when that is acknowledged"
+        );
     }
 
     #[test]

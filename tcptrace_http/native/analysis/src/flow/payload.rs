@@ -175,6 +175,9 @@ impl Flow {
                     waits.acknowledged(by_client, at, data.acked, window, path);
                 }
             }
+            if let Some(answer) = self.setup.answer() {
+                waits.shook_hands(answer, path);
+            }
             self.waits = Some(Box::new(waits));
         }
         let opened = Opened::of(Some(&connection));

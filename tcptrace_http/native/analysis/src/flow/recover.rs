@@ -140,6 +140,10 @@ impl Flow {
                 .passed_over
                 .saturating_sub(before)
                 .saturating_sub(sharing.missed_elsewhere);
+            if sharing.is_shared && sharing.is_after_ack {
+                // An ACK let it go, and no timer.
+                sender.skipped_identifications = 0;
+            }
             return host_step.is_late;
         }
         sender.skipped_identifications = sender.own_skipped_identifications;
@@ -188,6 +192,7 @@ impl Flow {
             are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
+            is_after_other: self.sharing.is_after_other,
         }
     }
 

@@ -73,7 +73,7 @@ impl Flow {
         }
         self.place_of_answered_syn();
         if acknowledged.before <= 1 {
-            self.setup.done(moment(packet));
+            self.handshake_done(packet, acknowledged.after);
         }
         if self.initial_rtt_ns.is_none() && acknowledged.before <= 1 {
             self.initial_rtt_ns = self
@@ -94,6 +94,20 @@ impl Flow {
                 self.note_round_trip(packet, ack, sample);
             }
             self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// The client acknowledged the SYN-ACK, and `acked` of what the server has sent.
+    fn handshake_done(&mut self, packet: &Packet<'_>, acked: i64) {
+        let segment = packet.segment.as_ref().filter(|_| acked == 1);
+        let answer = segment.zip(self.syn_ack_ns).map(|(segment, syn_ack_ns)| {
+            let elapsed_ns = packet.time_ns.saturating_sub(syn_ack_ns);
+            (elapsed_ns, segment.payload_bytes)
+        });
+        self.setup.done(moment(packet), answer);
+        let path = self.waits_path();
+        if let Some((waits, answer)) = self.waits.as_mut().zip(answer) {
+            waits.shook_hands(answer, path);
         }
     }
 
@@ -216,7 +230,10 @@ impl Flow {
             }
         }
         // Where no MSS was offered, the first segment is the largest so far.
-        let full = match self.segment_size.full_behind(segment.header_bytes) {
+        let full = match self
+            .segment_size
+            .full_behind(segment.header_bytes, segment.payload_bytes)
+        {
             0 => segment.payload_bytes,
             full => full,
         };
@@ -290,6 +307,7 @@ impl Flow {
         let path = Path {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
+            queued_ns: self.sharing.queued_ns,
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
@@ -354,6 +372,7 @@ impl Flow {
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
             takes_ns: 0,
+            queued_ns: 0,
             sender_permits_sack: server.sack_permitted,
         }
     }
@@ -368,6 +387,7 @@ impl Flow {
             receive_window: u64::from(server.last_window_bytes),
             in_loss_recovery: client.acked < self.request_recovery_until,
             takes_ns: 0,
+            queued_ns: 0,
             sender_permits_sack: client.sack_permitted,
         }
     }

@@ -2,7 +2,7 @@
 
 use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 
-use super::tracker::{Known, Sent};
+use super::known::{Known, Sent};
 use super::Heard;
 
 /// The ACK for what was sent again tells that the original had arrived, if it comes within this part

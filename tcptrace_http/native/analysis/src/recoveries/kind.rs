@@ -2,7 +2,7 @@
 
 use trace_model::rows::RecoveryKind;
 
-use super::tracker::{Known, Sent};
+use super::known::{Known, Sent};
 
 /// A wait this long was for the retransmission timer: Linux and Windows wait 200 ms and 300 ms at
 /// least (TCP_RTO_MIN), RFC 6298 asks for one second; a tenth of it is for how round trips vary.
@@ -28,6 +28,10 @@ pub struct Told {
     pub duplicate_acks: u32,
     /// Something behind it has arrived.
     pub has_hole: bool,
+    /// SACKs have told of that, to which each is a sign of the loss by itself.
+    pub has_sack: bool,
+    /// It left when an ACK of another connection came, with which its own may share all of congestion control.
+    pub is_after_other: bool,
 }
 
 impl Told {
@@ -35,15 +39,22 @@ impl Told {
         self.has_hole || self.duplicate_acks > 0
     }
 
+    /// Whether too few ACKs have told of the loss for the sender to send it again for their sake.
+    fn is_untold(&self) -> bool {
+        self.duplicate_acks < DUPLICATE_ACKS && !self.has_sack && !self.is_after_other
+    }
+
     /// Whether a timer ran out although ACKs had told of the loss. Next to the sender it shows that no ACK
     /// came when it sent: then it was a timer, and with SACKs maybe that of RACK (RFC 8985, section 6.3).
+    /// Far from it the ACKs that came late are known, and where they are too few nothing else sends again.
     fn is_timed(&self, known: &Known) -> bool {
         let is_near = known.sender_path_ns.is_some_and(|path| path < NEAR_MAX_NS);
         let least_ns = match known.rtt_ns {
             Some(rtt_ns) if self.has_hole => rtt_ns / 2,
             _ => AT_ONCE_MAX_NS,
         };
-        is_near && self.anything() && self.waited_ns > least_ns.max(AT_ONCE_MAX_NS)
+        let shows_timer = is_near || self.is_untold();
+        shows_timer && self.anything() && self.waited_ns > least_ns.max(AT_ONCE_MAX_NS)
     }
 }
 
@@ -82,4 +93,66 @@ pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
     // On a long path the timer for retransmission is the sooner one: it waits a round trip and its least variance.
     let timeout = rtt_ns.unwrap_or(0).saturating_add(TIMEOUT_MIN_NS);
     probe.min(timeout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// What is sent again at the receiver's end of a path of 20 ms, behind which one segment has come.
+    fn behind_a_hole(told: Told) -> RecoveryKind {
+        let known = Known {
+            original: None,
+            next: 3000,
+            acked: 1,
+            last_data: None,
+            asked_ns: None,
+            asked_before_copies_ns: None,
+            heard_before_ns: told.waited_ns,
+            duplicate_acks: told.duplicate_acks,
+            rtt_ns: Some(20 * MS),
+            sender_path_ns: Some(20 * MS),
+            segment_bytes: 1460,
+        };
+        kind(&Sent::default(), &known, &told)
+    }
+
+    const ONE_DUPLICATE: Told = Told {
+        waited_ns: 150 * MS,
+        duplicate_acks: 1,
+        has_hole: true,
+        has_sack: false,
+        is_after_other: false,
+    };
+
+    #[test]
+    fn one_duplicate_ack_and_a_silence_leave_the_timer_only() {
+        assert_eq!(behind_a_hole(ONE_DUPLICATE), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn enough_duplicate_acks_sacks_or_the_ack_of_another_connection_may_tell_of_a_loss() {
+        for told in [
+            Told {
+                duplicate_acks: 3,
+                ..ONE_DUPLICATE
+            },
+            Told {
+                has_sack: true,
+                ..ONE_DUPLICATE
+            },
+            Told {
+                is_after_other: true,
+                ..ONE_DUPLICATE
+            },
+            Told {
+                waited_ns: 5 * MS,
+                ..ONE_DUPLICATE
+            },
+        ] {
+            assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");
+        }
+    }
 }

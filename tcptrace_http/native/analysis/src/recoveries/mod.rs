@@ -13,7 +13,9 @@
 //! clean flow has none.
 
 mod episode;
+mod hole;
 mod kind;
+mod known;
 mod tracker;
 mod window;
 
@@ -21,7 +23,7 @@ use trace_model::rows::{Direction, RecoveriesTable};
 use trace_model::Segment;
 
 pub use self::episode::Span;
-pub use self::tracker::{Known, Sent};
+pub use self::known::{Known, Sent};
 pub use trace_model::rows::RecoveryKind;
 
 use self::tracker::Tracker;

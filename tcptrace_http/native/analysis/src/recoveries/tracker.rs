@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::episode::{Episode, Span};
-use super::kind::{kind, probe_after_ns, Told, TIMEOUT_MIN_NS};
+use super::hole::Hole;
+use super::kind::{kind, Told, TIMEOUT_MIN_NS};
+use super::known::{Known, Sent, LOST_AT_ONCE, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::window::ClosedWindow;
 use super::Heard;
-use crate::classify::Class;
 use crate::statistics::selective_acks::{duplicate, offsets};
 
 /// Holes that are remembered, each with what came behind it.
@@ -18,90 +19,6 @@ const RECENT_MAX: usize = 64;
 /// A D-SACK comes within a round trip, and a response is complete at the latest when its repair is
 /// acknowledged; what is over for so long is as well known as it will be.
 const SETTLED_AFTER_NS: i64 = 3_000_000_000;
-/// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
-/// not waited for: it is the pace of ACKs.
-const SILENCE_MIN_NS: i64 = 5_000_000;
-const SILENCE_RTT_SHARE: i64 = 3;
-/// What fills a hole within this part of the round trip to the sender was on its way already: the
-/// sender cannot have heard of the hole.
-const OVERTAKEN_NUMERATOR: i64 = 9;
-const OVERTAKEN_DENOMINATOR: i64 = 10;
-/// ... and where no round trip is known, within this (Wireshark's limit, see `classify`).
-const OVERTAKEN_NS: i64 = 3_000_000;
-
-/// What two round trips take at least, seen through a queue that drains.
-const DRAINED_NUMERATOR: i64 = 3;
-const DRAINED_DENOMINATOR: i64 = 2;
-/// The timer of Linux with one segment out, less the round trips: 200 ms, and what its variance and its
-/// ticks add.
-const TIMER_MAX_NS: i64 = 230_000_000;
-
-/// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
-/// packets together.
-const FAR_MIN_NS: i64 = 500_000;
-/// More packets at the end of a flight are not lost at once.
-const LOST_AT_ONCE: u32 = 64;
-
-/// A segment that takes sequence numbers, before it moves the state of its direction on.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    pub frame: u64,
-    pub time_ns: i64,
-    pub start: i64,
-    pub end: i64,
-    pub payload_bytes: u32,
-    pub is_syn: bool,
-    /// Answers a SYN.
-    pub is_syn_ack: bool,
-    pub class: Class,
-    pub timestamp: Option<u32>,
-    pub identification: u32,
-    /// Packets that its sender numbered since its last data, and that never came by.
-    pub skipped_identifications: u32,
-    /// Nothing of another connection of its host came by between them.
-    pub are_skipped_own: bool,
-    /// Of all packets of its host, so that one of another connection may be among those.
-    pub is_numbered_by_host: bool,
-    /// By its number it was sent before one that came by already.
-    pub is_late: bool,
-}
-
-/// What is known of the two directions at that time.
-#[derive(Clone, Copy, Debug)]
-pub struct Known {
-    /// Frame and time of the same data, where it came by and is not acknowledged.
-    pub original: Option<(u64, i64)>,
-    /// Offset after the last number sent, and up to where it is acknowledged.
-    pub next: i64,
-    pub acked: i64,
-    /// The last segment of the sender with payload: frame and time.
-    pub last_data: Option<(u64, i64)>,
-    /// When the sender was last asked for something, by its own clock: data of its peer, and the path.
-    pub asked_ns: Option<i64>,
-    /// ... and for the last time by something new, if copies of it followed: they start no timer again.
-    pub asked_before_copies_ns: Option<i64>,
-    /// Since a packet of its peer reached the sender.
-    pub heard_before_ns: i64,
-    pub duplicate_acks: u32,
-    pub rtt_ns: Option<i64>,
-    /// Least round trip from the observation point to the sender.
-    pub sender_path_ns: Option<i64>,
-    pub segment_bytes: u32,
-}
-
-/// Numbers that were passed over, and what came behind them.
-#[derive(Clone, Copy, Debug)]
-struct Hole {
-    start: i64,
-    end: i64,
-    frame: u64,
-    time_ns: i64,
-    timestamp: Option<u32>,
-    identification: u32,
-    /// What came behind it was a probe: offset after it, and how long its sender had waited.
-    probe: Option<(i64, i64)>,
-}
-
 #[derive(Debug, Default)]
 pub struct Tracker {
     open: Option<Episode>,
@@ -192,7 +109,7 @@ impl Tracker {
         self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
         let may_be_lost = !self.counts_are_shared
             && sent.skipped_identifications <= LOST_AT_ONCE
-            && known.sender_path_ns >= Some(FAR_MIN_NS);
+            && known.is_sender_far();
         let is_resent = skips && may_be_lost && known.is_after_a_timer(sent);
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
@@ -203,6 +120,8 @@ impl Tracker {
                 waited_ns: known.waited(sent),
                 duplicate_acks: known.duplicate_acks,
                 has_hole: false,
+                has_sack: false,
+                is_after_other: sent.is_after_other,
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
@@ -236,6 +155,8 @@ impl Tracker {
             waited_ns: known.waited(sent),
             duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
+            has_sack: self.sacked > sent.start,
+            is_after_other: sent.is_after_other,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
         match (kind(sent, known, &told), told_by_probe) {
@@ -270,7 +191,7 @@ impl Tracker {
         if !goes_on {
             self.close();
             let mut opened = Episode::opened_by(sent, known, known.row(sent, kind, hole));
-            if known.sender_path_ns >= Some(FAR_MIN_NS) && sent.are_skipped_own {
+            if known.is_sender_far() && sent.are_skipped_own {
                 opened.until = opened.until.max(known.sent_before(sent));
             }
             self.open = Some(opened);
@@ -524,129 +445,5 @@ impl Tracker {
         let episodes = self.recent.len().saturating_mul(size_of::<Episode>());
         let holes = self.holes.len().saturating_mul(size_of::<Hole>());
         episodes.saturating_add(holes) as u64
-    }
-}
-
-impl Known {
-    /// How long the sender had sent nothing like this and heard nothing, by its own clock.
-    fn waited(&self, sent: &Sent) -> i64 {
-        let since = |then: i64| sent.time_ns.saturating_sub(then);
-        let since_sent = match self.original {
-            Some((_, original_ns)) => since(original_ns),
-            None => since(self.silent_since(sent)),
-        };
-        since_sent.min(self.heard_before_ns)
-    }
-
-    /// ... where copies of what it was asked for tell it nothing.
-    fn waited_for_answer(&self, sent: &Sent) -> i64 {
-        let Some(asked_ns) = self.asked_before_copies_ns else {
-            return self.waited(sent);
-        };
-        let last_data = self.last_data.map_or(asked_ns, |(_, time_ns)| time_ns);
-        sent.time_ns.saturating_sub(last_data.max(asked_ns))
-    }
-
-    /// Whether `sent` may be a probe with new data. A queue may have drained while its sender waited for two
-    /// round trips: they look shorter then, at the receiver.
-    fn may_probe_with(&self, sent: &Sent) -> bool {
-        let least = self.rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| {
-            rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
-        });
-        self.waited_for_answer(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
-    }
-
-    /// When the sender last sent data or, if that was later, was asked for some.
-    fn silent_since(&self, sent: &Sent) -> i64 {
-        let last_data = self.last_data.map(|(_, time_ns)| time_ns);
-        last_data.max(self.asked_ns).unwrap_or(sent.time_ns)
-    }
-
-    /// Up to where data was sent before `sent` was sent again, by the packets that its sender numbered and that
-    /// never came by: a flight of full segments, the last of which may be shorter.
-    fn sent_before(&self, sent: &Sent) -> i64 {
-        let lost = sent.skipped_identifications.min(LOST_AT_ONCE);
-        self.next
-            .saturating_add(i64::from(lost.saturating_mul(self.segment_bytes)))
-    }
-
-    /// Whether a timer may have run out before `sent`.
-    fn is_after_a_timer(&self, sent: &Sent) -> bool {
-        self.waited(sent) >= probe_after_ns(self.rtt_ns)
-    }
-
-    /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK
-    /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two.
-    fn is_when_a_timer_runs_out(&self, sent: &Sent) -> bool {
-        let Some(rtt) = self.rtt_ns else { return false };
-        let most = TIMER_MAX_NS.saturating_add(rtt.saturating_mul(2));
-        (TIMEOUT_MIN_NS.saturating_add(rtt)..=most).contains(&self.waited(sent))
-    }
-
-    /// What of a row depends on the view: near the sender the data came by before, near the receiver
-    /// what came behind it did, or nothing.
-    fn row(&self, sent: &Sent, kind: RecoveryKind, hole: Option<Hole>) -> RecoveryRow {
-        let shown = hole.map(|hole| (hole.frame, hole.time_ns));
-        let silent_since = self.silent_since(sent);
-        let last_frame = self.last_data.map_or(sent.frame, |(frame, _)| frame);
-        let (first_frame, start) = self
-            .original
-            .or(shown)
-            .unwrap_or((last_frame, silent_since));
-        let is_tail = matches!(kind, RecoveryKind::TailLoss | RecoveryKind::TailLossProbe);
-        // That nothing came between may also be told by an ACK of the sender that was lost.
-        let may_be_an_ack = self.original.is_none()
-            && hole.is_none()
-            && sent.skipped_identifications < 2
-            && self.asked_ns > self.last_data.map(|(_, time_ns)| time_ns);
-        let confidence = match kind {
-            RecoveryKind::Unknown => 0.3,
-            _ if may_be_an_ack && !self.is_when_a_timer_runs_out(sent) => 0.4,
-            _ if may_be_an_ack => 0.6,
-            _ if self.original.is_some() => 0.95,
-            _ => 0.9,
-        };
-        RecoveryRow {
-            kind,
-            first_frame,
-            start,
-            end: start,
-            original_frame: self.original.map(|(frame, _)| frame),
-            original_time: self.original.map(|(_, time_ns)| time_ns),
-            timer: self
-                .original
-                .map(|(_, time_ns)| sent.time_ns.saturating_sub(time_ns)),
-            was_tail: is_tail,
-            confidence,
-            ..RecoveryRow::default()
-        }
-    }
-}
-
-impl Hole {
-    /// Whether the order in which the two were sent is told by the sender: its numbering, or its clock.
-    fn is_told(&self, sent: &Sent) -> bool {
-        self.sent_before(sent).is_some()
-    }
-
-    /// Whether `sent` left before what came behind the hole, by the sender's own word.
-    fn sent_before(&self, sent: &Sent) -> Option<bool> {
-        if self.identification != 0 && sent.identification != 0 {
-            let step = (sent.identification as u16).wrapping_sub(self.identification as u16);
-            return Some((step as i16) < 0);
-        }
-        let step = sent.timestamp?.wrapping_sub(self.timestamp?) as i32;
-        (step != 0).then_some(step < 0)
-    }
-
-    /// Whether `sent` was overtaken, and not sent again.
-    fn is_overtaken_by(&self, sent: &Sent, known: &Known) -> bool {
-        self.sent_before(sent).unwrap_or_else(|| {
-            let elapsed = sent.time_ns.saturating_sub(self.time_ns);
-            let limit = known.sender_path_ns.map_or(OVERTAKEN_NS, |rtt| {
-                (rtt.saturating_mul(OVERTAKEN_NUMERATOR) / OVERTAKEN_DENOMINATOR).max(OVERTAKEN_NS)
-            });
-            elapsed < limit
-        })
     }
 }

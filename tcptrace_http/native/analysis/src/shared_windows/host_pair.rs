@@ -1,6 +1,8 @@
 //! Two hosts and all connections between them.
 
+use super::backlog::Backlog;
 use super::pace::Pace;
+use super::queue::{self, Queue};
 use super::release::Ack;
 use super::release::Coming;
 use super::release::Flight;
@@ -46,12 +48,15 @@ pub(super) struct Connection {
 pub(super) struct HostPair {
     pub(super) client: IpAddress,
     pub(super) server: IpAddress,
+    /// When a packet of it was seen last.
+    pub(super) seen_ns: i64,
     pub(super) connections: VecDeque<Connection>,
     pub(super) acks: VecDeque<Ack>,
     /// The way to the server and back, and to the client and back, from here.
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
     pub(super) pace: Pace,
+    pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
     /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
     pub(super) by_others: i64,
@@ -62,6 +67,7 @@ pub(super) struct HostPair {
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
+    backlog: Backlog,
 }
 
 impl HostPair {
@@ -69,11 +75,13 @@ impl HostPair {
         HostPair {
             client,
             server,
+            seen_ns: 0,
             connections: VecDeque::new(),
             acks: VecDeque::new(),
             to_server_ns: None,
             to_client_ns: None,
             pace: Pace::default(),
+            queue: Queue::default(),
             flight: None,
             by_others: 0,
             by_chance: 0,
@@ -82,7 +90,14 @@ impl HostPair {
             came_ns: None,
             link: Arrivals::default(),
             missing: MissingPackets::default(),
+            backlog: Backlog::default(),
         }
+    }
+
+    /// Whether these are its hosts, in either order.
+    pub(super) fn has(&self, (source, destination): (IpAddress, IpAddress)) -> bool {
+        (self.client == source && self.server == destination)
+            || (self.client == destination && self.server == source)
     }
 
     pub(super) fn connection(
@@ -127,10 +142,6 @@ impl HostPair {
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
         }
-        if self.connections.len() < 2 {
-            // Nobody is there to share with.
-            return;
-        }
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
@@ -165,6 +176,7 @@ impl HostPair {
     pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
+        let ack_before = self.ack_before(time_ns, segment.payload_bytes);
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
@@ -193,6 +205,7 @@ impl HostPair {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
         }
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
         if !has_payload {
             return self.sharing(false);
         }
@@ -213,20 +226,41 @@ impl HostPair {
         }
         Sharing {
             had_loss: had_loss_then,
+            is_after_other: release == Release::Other,
+            is_after_ack: ack_before.is_some(),
+            is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
+            is_let_go: left == queue::Release::Ack && is_new,
+            is_paced: left == queue::Release::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
+    }
+
+    /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
+    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> i64 {
+        if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
+            return 0;
+        }
+        let service_ns = self.pace.of(segment.payload_bytes);
+        self.backlog
+            .comes(time_ns, service_ns, segment.destination_port)
     }
 
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
         Sharing {
             is_shared: self.is_shared,
             by_other,
+            is_after_other: by_other,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
             service_ns: self.pace.largest_ns(),
             link: self.link,
+            is_let_go: false,
+            is_let_go_by_other: false,
+            is_after_ack: false,
+            is_paced: false,
+            queued_ns: 0,
             missed_elsewhere: 0,
-            missed_ns: None,
+            missed: None,
         }
     }
 

@@ -7,12 +7,24 @@ use crate::hosts::HostStep;
 use crate::missing_packets::TIMEOUT_MIN_NS;
 use trace_model::Segment;
 
+/// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
+const DUPLICATE_ACKS: usize = 3;
+
 /// What the numbers of the server tell when a packet comes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
-    pub(super) would_come_ns: Option<i64>,
+    pub(super) before: Option<MissedBefore>,
+}
+
+/// Data that comes was sent before, and that was missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissedBefore {
+    /// When it would have come.
+    pub would_come_ns: i64,
+    /// ACKs of other connections told of the loss, and no timer.
+    pub is_told: bool,
 }
 
 impl HostPair {
@@ -38,7 +50,7 @@ impl HostPair {
         let next = connection.next;
         let ahead = next.map_or(0, |next| segment.seq.distance_from(next));
         let elsewhere = self.missing.accounted_for(since_ns);
-        let mut would_come_ns = None;
+        let mut before = None;
         if ahead > 0 {
             let full_bytes = match self.pace.largest_bytes {
                 0 => SEGMENT_BYTES,
@@ -46,14 +58,37 @@ impl HostPair {
             };
             let lost = ahead.unsigned_abs().div_ceil(full_bytes);
             self.missing.account_for_hole(lost, since_ns);
-        } else if ahead == 0 && time_ns.saturating_sub(since_ns) >= silent_ns {
-            let between = self.missing.account_for_timer(since_ns, time_ns);
-            would_come_ns = between.and_then(|between| self.would_come(between, client_port));
+        } else if ahead == 0 {
+            let let_go = self
+                .ack_before(time_ns, segment.payload_bytes)
+                .filter(|_| self.is_shared);
+            let is_silent = time_ns.saturating_sub(since_ns) >= silent_ns;
+            let between = match let_go {
+                // What an ACK lets go no timer has sent.
+                Some(ack) => self.told_by(ack, since_ns),
+                None if is_silent => self.missing.account_for_timer(since_ns, time_ns),
+                None => None,
+            };
+            let would_come_ns = between.and_then(|between| self.would_come(between, client_port));
+            before = would_come_ns.map(|would_come_ns| MissedBefore {
+                would_come_ns,
+                is_told: let_go.is_some(),
+            });
         }
-        Missed {
-            elsewhere,
-            would_come_ns,
-        }
+        Missed { elsewhere, before }
+    }
+
+    /// What was missed since `since_ns` is sent again when so many ACKs of data that was sent later have come as this
+    /// is the last of: in an ensemble those of other connections are as good as duplicate ones (E-TCP, section 3).
+    fn told_by(&mut self, last: Ack, since_ns: i64) -> Option<(i64, i64)> {
+        let acks = &self.acks;
+        let told = |noticed_ns: i64| {
+            let before = |time_ns: i64| acks.partition_point(|ack| ack.time_ns < time_ns);
+            let later = acks.range(before(noticed_ns)..);
+            let later = later.take_while(|ack| ack.time_ns <= last.time_ns);
+            later.filter(|ack| ack.is_new).count() == DUPLICATE_ACKS
+        };
+        self.missing.account_for_told(since_ns, told)
     }
 
     /// When data of this connection would have come between two times, if the ACK of another one let it go then.

@@ -7,25 +7,34 @@
 //! its own connection, but at that very time one of another's, more often than chance has it, the windows are
 //! shared. An application that writes now and then, or a paced sender, has neither.
 //!
+//! Whether they share a window or not, they share the path: its slowest link is one queue that all of them feed
+//! ([`queue`]). Data waits for the link only while that is busy, whichever connection's data it sends.
+//!
 //! Every share of a capture sees all packets, and learns the same from them.
 
+mod ack_before;
+mod backlog;
 mod host_pair;
 mod missed;
 mod pace;
+mod queue;
 mod release;
 
 use crate::hosts::HostStep;
 use crate::waits::Arrivals;
 use foldhash::fast::FixedState;
 use host_pair::HostPair;
+pub use missed::MissedBefore;
 use std::hash::BuildHasher;
 use trace_model::flags;
 use trace_model::IpAddress;
 use trace_model::Packet;
 use trace_model::Segment;
 
-/// Pairs of hosts that are followed; one that falls on the place of another takes it.
+/// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
+/// one that was heard of least lately gives way to a new one.
 const PAIRS: usize = 1024;
+const WAYS: usize = 8;
 
 /// What the other connections between the same hosts have to do with a segment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +43,8 @@ pub struct Sharing {
     pub is_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
+    /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
+    pub is_after_other: bool,
     /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
@@ -42,12 +53,21 @@ pub struct Sharing {
     pub service_ns: Option<i64>,
     /// What the data of all of them tells of the slowest link to this host.
     pub link: Arrivals,
+    /// The slowest link had nothing to send when an ACK of one of them let the segment go: it waited for that.
+    pub is_let_go: bool,
+    /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
+    pub is_let_go_by_other: bool,
+    /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
+    pub is_after_ack: bool,
+    /// ... or a clock of the sender, as it seems: it paces its data.
+    pub is_paced: bool,
+    /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
+    pub queued_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
-    /// The segment may have been sent before and missed: when it would have come, had an ACK of another connection
-    /// let it go.
-    pub missed_ns: Option<i64>,
+    /// The segment may have been sent before and missed.
+    pub missed: Option<MissedBefore>,
 }
 
 /// All pairs of hosts of which a SYN was seen.
@@ -69,53 +89,69 @@ impl SharedWindows {
         let Some(network) = packet.network else {
             return Sharing::default();
         };
-        let (source, destination) = (network.source, network.destination);
         let is_syn = segment.has(flags::SYN) && !segment.has(flags::ACK);
         if self.pairs.is_empty() {
             self.pairs.resize_with(PAIRS, || None);
         }
-        // The sender of a packet of the pair, if it is one.
-        let from_client = |slot: &Option<Box<HostPair>>| {
-            let pair = slot.as_deref()?;
-            let is_client = pair.client == source && pair.server == destination;
-            let is_server = || pair.client == destination && pair.server == source;
-            (is_client || is_server()).then_some(pair.client == source)
-        };
-        let mut sender = self.pairs.get(self.last).and_then(from_client);
-        if sender.is_none() {
-            self.last = place_of(source, destination);
-            sender = self.pairs.get(self.last).and_then(from_client);
+        let hosts = (network.source, network.destination);
+        let known = self.pairs.get(self.last).and_then(Option::as_deref);
+        if known.is_none_or(|pair| !pair.has(hosts)) {
+            let Some(place) = self.place(hosts, is_syn) else {
+                return Sharing::default();
+            };
+            self.last = place;
         }
-        let Some(slot) = self.pairs.get_mut(self.last) else {
+        let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) else {
             return Sharing::default();
         };
-        if is_syn && sender.is_none() {
-            *slot = Some(Box::new(HostPair::new(source, destination)));
-            sender = Some(true);
-        }
-        let (Some(pair), Some(from_client)) = (slot.as_deref_mut(), sender) else {
-            return Sharing::default();
-        };
+        pair.seen_ns = packet.time_ns;
+        let from_client = pair.client == network.source;
         if from_client {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
+            let queued_ns = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
+                queued_ns,
                 missed_elsewhere: missed.elsewhere,
-                missed_ns: missed.would_come_ns,
+                missed: missed.before,
                 ..sharing
             }
         }
     }
+
+    /// Where the pair of these hosts stands; a client's SYN (`opens`) puts it there.
+    fn place(&mut self, hosts: (IpAddress, IpAddress), opens: bool) -> Option<usize> {
+        let first = first_place(hosts);
+        let places = self.pairs.get_mut(first..first.saturating_add(WAYS))?;
+        let found = places
+            .iter()
+            .position(|slot| slot.as_deref().is_some_and(|pair| pair.has(hosts)));
+        let way = match found {
+            Some(way) => way,
+            None if !opens => return None,
+            None => {
+                let seen = |slot: &Option<Box<HostPair>>| slot.as_deref().map(|pair| pair.seen_ns);
+                let (way, slot) = places
+                    .iter_mut()
+                    .enumerate()
+                    .min_by_key(|(_, slot)| seen(slot))?;
+                *slot = Some(Box::new(HostPair::new(hosts.0, hosts.1)));
+                way
+            }
+        };
+        Some(first.saturating_add(way))
+    }
 }
 
-/// Both directions have one place.
-fn place_of(source: IpAddress, destination: IpAddress) -> usize {
+/// The first of the places on which a pair may stand; both directions have the same.
+fn first_place((source, destination): (IpAddress, IpAddress)) -> usize {
     let hash = |address: IpAddress| FixedState::default().hash_one(address.octets);
     let both = hash(source).wrapping_add(hash(destination));
-    usize::try_from(both >> 32).unwrap_or(0) % PAIRS
+    let set = usize::try_from(both >> 32).unwrap_or(0) % (PAIRS / WAYS);
+    set.saturating_mul(WAYS)
 }
 
 #[cfg(test)]

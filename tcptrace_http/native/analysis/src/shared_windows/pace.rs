@@ -28,7 +28,8 @@ impl Pace {
         }
     }
 
-    fn of(&self, bytes: u32) -> Option<i64> {
+    /// What a segment takes, if that is known.
+    pub(super) fn of(&self, bytes: u32) -> Option<i64> {
         let (gap_ns, quickest_bytes) = self.quickest?;
         let wire = |payload: u32| i64::from(payload.saturating_add(HEADER_BYTES));
         gap_ns

@@ -69,7 +69,7 @@ pub(super) struct Coming {
 }
 
 /// Whether two pauses are the same, but for jitter.
-fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
+pub(super) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
     before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
 }
 
@@ -163,7 +163,9 @@ impl HostPair {
 
     /// Whose ACK let go what goes by at `time_ns`.
     fn release(&self, time_ns: i64, client_port: u16) -> Release {
-        let Some(to_server_ns) = self.to_server_ns else {
+        // Alone, nobody is there to share with.
+        let others = self.connections.len() > 1;
+        let Some(to_server_ns) = self.to_server_ns.filter(|_| others) else {
             return Release::None;
         };
         let target = time_ns.saturating_sub(to_server_ns);

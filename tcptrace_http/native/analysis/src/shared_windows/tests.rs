@@ -4,17 +4,19 @@ use super::pace::Pace;
 use super::*;
 
 const MS: i64 = 1_000_000;
-const HOSTS: ([u8; 4], [u8; 4]) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+const SERVER: [u8; 4] = [10, 0, 0, 2];
 
 /// Packets of two hosts, of which a capture next to the client has a round trip of 100 ms.
 #[derive(Default)]
 struct Talk {
     windows: SharedWindows,
+    /// Which of many clients speaks.
+    client: u16,
 }
 
 impl Talk {
     fn packet(&mut self, time_ms: i64, from_client: bool, port: u16, what: Segment<'_>) -> Sharing {
-        let (client, server) = (IpAddress::v4(HOSTS.0), IpAddress::v4(HOSTS.1));
+        let (client, server) = (client(self.client), IpAddress::v4(SERVER));
         let (source, destination) = if from_client {
             (client, server)
         } else {
@@ -219,4 +221,73 @@ fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
         talk.ack(at - 100, 2, number);
         assert!(!talk.data(at, 1, number).is_shared);
     }
+}
+
+/// Two connections whose segments take 1 ms each on the link.
+fn two_connections() -> Talk {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk
+}
+
+#[test]
+fn what_comes_on_an_idle_link_when_an_ack_lets_it_go_did_not_wait_for_the_link() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    assert!(talk.data(401, 2, 2).is_let_go);
+    // It stood behind the one that the same ACK let go, and the next one behind its own connection's.
+    assert!(talk.data(402, 1, 2).is_let_go);
+    assert!(!talk.data(403, 1, 3).is_let_go);
+    // No ACK came when this one left.
+    assert!(!talk.data(450, 2, 3).is_let_go);
+}
+
+#[test]
+fn what_a_clock_lets_go_several_times_in_a_round_trip_is_paced() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let paced = [(410, 2), (440, 3), (470, 4)].map(|(at, number)| {
+        let sharing = talk.data(at, 1, number);
+        (sharing.is_paced, sharing.is_let_go)
+    });
+    assert_eq!(paced, [(false, false), (false, false), (true, false)]);
+}
+
+/// The client of this number.
+fn client(number: u16) -> IpAddress {
+    let [high, low] = number.to_be_bytes();
+    IpAddress::v4([10, 1, high, low])
+}
+
+#[test]
+fn what_was_learnt_of_a_pair_outlasts_others_that_may_stand_on_its_place() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.data(400, 1, 2);
+    talk.data(900, 1, 2);
+    let place = |number| first_place((client(number), IpAddress::v4(SERVER)));
+    let neighbours = (1..u16::MAX).filter(|number| place(*number) == place(0));
+    for number in neighbours.take(WAYS - 1) {
+        talk.client = number;
+        talk.opens(1000, 1);
+    }
+    talk.client = 0;
+    assert!(talk.data(2000, 1, 3).had_loss);
+}
+
+#[test]
+fn the_pair_that_was_heard_of_least_lately_gives_way() {
+    let mut talk = Talk::default();
+    for client in 0..u16::try_from(4 * PAIRS).unwrap() {
+        talk.client = client;
+        talk.opens(i64::from(client) * 1000, 1);
+        assert!(talk
+            .data(i64::from(client) * 1000 + 300, 1, 2)
+            .to_server_ns
+            .is_some());
+    }
+    talk.client = 0;
+    assert_eq!(talk.data(10_000_000, 1, 3), Sharing::default());
 }

@@ -119,6 +119,33 @@ impl Acks {
         }
     }
 
+    /// What had been acknowledged by `time_ns`, ACK by ACK since `from_ns`.
+    pub(super) fn between(&self, from_ns: i64, time_ns: i64) -> impl Iterator<Item = Ack> + '_ {
+        let from = self.ring.partition_point(|ack| ack.time_ns <= from_ns);
+        let later = self.ring.iter().skip(from).copied();
+        later.take_while(move |ack| ack.time_ns <= time_ns)
+    }
+
+    /// Up to where all had been acknowledged by `time_ns`.
+    pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
+        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let newest = before.checked_sub(1).and_then(|at| self.ring.get(at));
+        newest.map_or(0, |ack| ack.acked)
+    }
+
+    /// Up to when an ACK goes by here that its receiver knows when it sends what goes by at `time_ns`.
+    pub(super) fn known_by(time_ns: i64, path_ns: i64) -> i64 {
+        time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS)
+    }
+
+    /// ... before any of those that may have let it go: it may have stood behind others' data meanwhile.
+    pub(super) fn known_before_release(time_ns: i64, path_ns: i64, pace_ns: i64) -> i64 {
+        let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
+        Acks::known_by(time_ns, path_ns)
+            .saturating_sub(slack)
+            .saturating_sub(pace_ns)
+    }
+
     /// Whether data seen at `time_ns` came when an ACK let it go, which takes `after_ns` from the one to the other: so
     /// closely that it is no chance.
     pub(super) fn let_go_closely(&self, time_ns: i64, after_ns: i64) -> bool {
@@ -132,17 +159,40 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
+<<<<<<< HEAD
     /// Whether an ACK came after the one time and before the other.
     pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
         let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
         self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
+=======
+    /// The ACK in a span of time that was of all before `start` and of something new: when it went by, and of how
+    /// much.
+    pub(super) fn of_all_before(
+        &self,
+        start: i64,
+        (from_ns, to_ns): (i64, i64),
+    ) -> Option<(i64, i64)> {
+        let at = self.ring.partition_point(|ack| ack.acked < start);
+        let ack = self.ring.get(at)?;
+        let before = self.ring.get(at.checked_sub(1)?)?;
+        let is_in_span = (from_ns..=to_ns).contains(&ack.time_ns);
+        (ack.acked == start && is_in_span)
+            .then(|| (ack.time_ns, start.saturating_sub(before.acked)))
+>>>>>>> main
     }
 
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the
-    /// ACK is of that segment alone.
-    pub(super) fn delay_of(&self, came_ns: i64, start: i64, end: i64) -> Option<i64> {
+    /// ACK is of that segment alone, and was with the sender when data left that comes by a path of `path_ns` at
+    /// `next_ns`: else the ACK before it let that go.
+    pub(super) fn delay_of(
+        &self,
+        (came_ns, start, end): (i64, i64, i64),
+        (next_ns, path_ns): (i64, i64),
+    ) -> Option<i64> {
         let at = self.ring.partition_point(|ack| ack.acked < end);
-        let ack = self.ring.get(at).filter(|ack| ack.acked == end)?;
+        let newest_ns = next_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
+        let ack = self.ring.get(at);
+        let ack = ack.filter(|ack| ack.acked == end && ack.time_ns <= newest_ns)?;
         let before = self.ring.get(at.checked_sub(1)?)?;
         (before.acked == start).then(|| ack.time_ns.saturating_sub(came_ns))
     }
@@ -203,9 +253,30 @@ mod tests {
     #[test]
     fn the_delay_of_an_ack_is_known_of_a_segment_that_was_alone() {
         let acks = acks(&[(0, 1000, 9000), (250, 2000, 9000), (300, 4000, 9000)]);
-        assert_eq!(acks.delay_of(50 * MS, 1000, 2000), Some(200 * MS));
-        assert_eq!(acks.delay_of(280 * MS, 3000, 4000), None);
-        assert_eq!(acks.delay_of(280 * MS, 2000, 3000), None);
+        let next = (400 * MS, 100 * MS);
+        assert_eq!(acks.delay_of((50 * MS, 1000, 2000), next), Some(200 * MS));
+        assert_eq!(acks.delay_of((280 * MS, 3000, 4000), next), None);
+        assert_eq!(acks.delay_of((280 * MS, 2000, 3000), next), None);
+    }
+
+    #[test]
+    fn an_ack_that_was_still_on_its_way_delayed_nothing_that_came_before_it_could_let_it_go() {
+        let acks = acks(&[(0, 1000, 9000), (250, 2000, 9000)]);
+        assert_eq!(
+            acks.delay_of((50 * MS, 1000, 2000), (300 * MS, 100 * MS)),
+            None
+        );
+        let on_time = acks.delay_of((50 * MS, 1000, 2000), (350 * MS, 100 * MS));
+        assert_eq!(on_time, Some(200 * MS));
+    }
+
+    #[test]
+    fn the_ack_of_all_before_is_told_with_what_it_acknowledges() {
+        let acks = acks(&[(0, 1000, 9000), (250, 1400, 9000)]);
+        let span = (200 * MS, 300 * MS);
+        assert_eq!(acks.of_all_before(1400, span), Some((250 * MS, 400)));
+        assert_eq!(acks.of_all_before(1300, span), None);
+        assert_eq!(acks.of_all_before(1400, (0, 100 * MS)), None);
     }
 
     #[test]

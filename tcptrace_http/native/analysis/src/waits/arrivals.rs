@@ -75,6 +75,12 @@ impl Arrivals {
         (of(size(full_bytes, 1)) >= SLOW_MIN_NS).then(|| of(size(bytes, segments)))
     }
 
+    /// Whether it tells more than `other`: that is not known, or is longer.
+    pub(super) fn bounds(self, other: Arrivals) -> bool {
+        let known = |it: Arrivals| it.byte_ps.filter(|_| it.agreeing >= AGREEING_MIN);
+        known(self).is_some_and(|byte_ps| known(other).is_none_or(|other_ps| byte_ps < other_ps))
+    }
+
     /// Whether a segment that came so long after the one before cannot have been on the link all the time: others
     /// took much less, in proportion to their size.
     pub(super) fn is_outlasted(self, gap_ns: i64, bytes: u32, segments: u32) -> bool {
@@ -127,6 +133,17 @@ mod tests {
         assert!(arrivals.is_outlasted(5 * MS, 946, 1));
         assert!(!arrivals.is_outlasted(3 * MS, 946, 1));
         assert!(!after(&[(MS, 946)]).is_outlasted(5 * MS, 946, 1));
+    }
+
+    #[test]
+    fn of_two_that_are_known_the_shorter_is_the_links() {
+        let (slow, fast) = (
+            after(&[(MS, 946), (MS, 946)]),
+            after(&[(100, 946), (100, 946)]),
+        );
+        assert!(fast.bounds(slow) && !slow.bounds(fast));
+        assert!(slow.bounds(after(&[(100, 946)])));
+        assert!(!after(&[(100, 946)]).bounds(slow));
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub(super) struct Least {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
     byte_ps: Option<i64>,
+    /// The handshake, if its last packet brought the request: that took its time on the link, too.
+    handshake: Option<Least>,
     /// The segments that were acknowledged soonest, of the smallest and of the largest payload.
     smallest: Option<Least>,
     largest: Option<Least>,
@@ -38,6 +40,11 @@ impl Link {
 
     pub(super) fn is_known(self) -> bool {
         self.byte_ps.is_some()
+    }
+
+    /// The answer to the SYN-ACK came after this time, and brought so many bytes.
+    pub(super) fn shook_hands(&mut self, elapsed_ns: i64, bytes: u32) {
+        self.handshake = Some(Least { elapsed_ns, bytes });
     }
 
     /// A segment that found nothing before it on its way was acknowledged after this time.
@@ -57,17 +64,22 @@ impl Link {
 
     /// The payload of the segment whose round trip is the path's least; none if that was a bare SYN's.
     pub(super) fn least_bytes(self, path_ns: i64) -> u32 {
-        let samples = [self.smallest, self.largest].into_iter().flatten();
-        let least = samples.filter(|sample| sample.elapsed_ns <= path_ns);
+        let least = self.samples().filter(|sample| sample.elapsed_ns <= path_ns);
         least.map(|sample| sample.bytes).min().unwrap_or(0)
     }
 
     /// The path's least round trip, which was measured with a packet that had payload, without that.
     pub(super) fn way_ns(self, path_ns: i64) -> i64 {
-        let samples = [self.smallest, self.largest].into_iter().flatten();
-        let bare = samples.map(|it| it.elapsed_ns.saturating_sub(self.of(it.bytes, 0)));
+        let bare = self
+            .samples()
+            .map(|it| it.elapsed_ns.saturating_sub(self.of(it.bytes, 0)));
         bare.fold(path_ns, i64::min)
             .max(path_ns / MEASURED_TOO_LONG)
+    }
+
+    fn samples(self) -> impl Iterator<Item = Least> {
+        let samples = [self.handshake, self.smallest, self.largest];
+        samples.into_iter().flatten()
     }
 
     /// Time that packets take on it with their headers.
@@ -129,7 +141,8 @@ impl LinkBurst {
         }
         let all = size(self.bytes, self.segments);
         let (first_ns, first_size) = *self.first.get_or_insert((time_ns, all));
-        if self.bytes <= full_bytes {
+        // What a full segment is may not be known yet, and a single one is none too large for its ACK to be delayed.
+        if self.bytes <= full_bytes || self.segments <= 1 {
             return None;
         }
         let payload = size(self.bytes, self.segments.saturating_sub(1));
@@ -203,6 +216,7 @@ mod tests {
         let mut burst = LinkBurst::from(0);
         burst.covers(946, 1);
         assert_eq!(burst.acknowledged(40 * MS, PATH, 946), None);
+        assert_eq!(burst.acknowledged(40 * MS, PATH, 536), None);
     }
 
     #[test]
@@ -226,6 +240,16 @@ mod tests {
     fn a_round_trip_with_payload_is_the_paths_without_what_that_takes() {
         let mut link = Link::default();
         link.sample(30 * MS, 500);
+        assert_eq!(link.least_bytes(30 * MS), 500);
+        link.learn(20_000_000, 30 * MS);
+        assert_eq!(link.way_ns(30 * MS), 20 * MS);
+    }
+
+    #[test]
+    fn a_handshake_that_brought_the_request_is_the_path_without_what_that_takes() {
+        let mut link = Link::default();
+        link.shook_hands(30 * MS, 500);
+        link.sample(130 * MS, 100);
         assert_eq!(link.least_bytes(30 * MS), 500);
         link.learn(20_000_000, 30 * MS);
         assert_eq!(link.way_ns(30 * MS), 20 * MS);

@@ -51,6 +51,8 @@ pub struct Setup {
     has_syn_ack: bool,
     /// The client's ACK of the SYN-ACK.
     done: Option<Moment>,
+    /// How long after the SYN-ACK it came, and what payload it brought.
+    answer: Option<(i64, u32)>,
 }
 
 impl Setup {
@@ -67,8 +69,18 @@ impl Setup {
         }
     }
 
-    pub fn done(&mut self, at: Moment) {
-        self.done.get_or_insert(at);
+    /// The client's ACK of the SYN-ACK, which came so long after that and brought so much payload.
+    pub fn done(&mut self, at: Moment, answer: Option<(i64, u32)>) {
+        if self.done.is_none() {
+            self.done = Some(at);
+            self.answer = answer;
+        }
+    }
+
+    /// How long after the SYN-ACK its first ACK came, and what payload that brought.
+    #[must_use]
+    pub fn answer(&self) -> Option<(i64, u32)> {
+        self.answer
     }
 }
 
@@ -232,6 +244,12 @@ impl Waits {
         self.responses.is_on_link_ns(bytes)
     }
 
+    /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
+    pub fn shook_hands(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
+        self.responses
+            .shook_hands(elapsed_ns, bytes, path.of_responses());
+    }
+
     /// A probe of a window of zero went by.
     pub fn probed(&mut self, from_server: bool, at: Moment) {
         self.timeline(from_server).probe(at);
@@ -293,13 +311,20 @@ impl Waits {
             let extent =
                 response_start.and_then(|start| self.responses.take_extent(half_offset(start)));
             let came = extent.and_then(|it| it.first).unwrap_or(first);
+            // What comes behind a hole in the response before is not there until that is.
+            let came = self.previous_end.map_or(came, |end| came.later(end));
             let had = match extent {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
             let asked = Asked::of(row, spans.opens_connection);
             self.note_answer(asked, &spans, path);
-            self.give_server(first, came, asked, path, &mut partition);
+            let asked_ns = spans.request.map(|(_, last)| last.time_ns);
+            let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {
+                self.responses
+                    .take_held_opening(half_offset(start), asked_ns)
+            });
+            self.give_server((first, held), came, asked, path, &mut partition);
             self.give_response(came, had, &mut partition);
             let closed = if is_ended_by_close(row) {
                 spans.end
@@ -347,10 +372,10 @@ impl Waits {
     }
 
     /// From the request's last byte until the response `came` to the client; its first segment went by
-    /// at `first`.
+    /// at `first`, and may have been `held` by Nagle's algorithm.
     fn give_server(
         &self,
-        first: Moment,
+        (first, held): (Moment, Option<Cause>),
         came: Moment,
         asked: Asked,
         path: Path,
@@ -428,8 +453,13 @@ impl Waits {
             let question_ns = self.responses.question_takes_ns(asked.bytes);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
+<<<<<<< HEAD
         let held = self.responses.opening_held(first.time_ns);
         let held = held.or(answered).unwrap_or(Cause::ServerThink);
+=======
+        let held = self.responses.opening_held(first.time_ns).or(held);
+        let held = held.unwrap_or(Cause::ServerThink);
+>>>>>>> main
         partition.until(written, held, confidence);
         partition.until(
             thought.earlier(came),

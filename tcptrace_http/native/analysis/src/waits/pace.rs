@@ -1,4 +1,4 @@
-//! The pace in which a sender's segments come when nothing holds them, and its flights.
+//! The pace in which a sender's segments come when nothing holds them.
 
 /// Shorter gaps are the pace of a link or a scheduler: a full segment at 6 Mbit/s.
 pub(super) const BURST_MIN_NS: i64 = 2_000_000;
@@ -118,22 +118,6 @@ impl Pace {
     }
 }
 
-/// How a sender's flights grow: the segments it sends between two waits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Flights {
-    current: u32,
-    previous: u32,
-    /// Flights of this message in a row that were no larger than one before.
-    stagnant: u32,
-    largest_of_message: u32,
-    /// The largest since the window may have been reset.
-    largest: u32,
-    had_loss: bool,
-}
-
-/// Rounds without growth that slow start cannot make: its last one alone may be smaller.
-const STAGNANT_MIN: u32 = 2;
-
 /// What limits a sender that waits for ACKs although the receiver's window has room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
@@ -144,104 +128,9 @@ pub(super) enum Limit {
     SendBuffer,
 }
 
-impl Flights {
-    pub(super) fn sent(&mut self, segments: u32) {
-        self.current = self.current.saturating_add(segments);
-    }
-
-    /// Another message begins: what was sent before says nothing of how it grows.
-    pub(super) fn begins(&mut self) {
-        self.largest = self.largest.max(self.current);
-        self.current = 0;
-        self.previous = 0;
-        self.stagnant = 0;
-        self.largest_of_message = 0;
-    }
-
-    /// The flight has ended: the sender waits.
-    pub(super) fn waits(&mut self) {
-        self.stagnant = if self.current <= self.largest_of_message {
-            self.stagnant.saturating_add(1)
-        } else {
-            0
-        };
-        self.largest_of_message = self.largest_of_message.max(self.current);
-        self.previous = self.current;
-        self.largest = self.largest.max(self.current);
-        self.current = 0;
-    }
-
-    /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
-    pub(super) fn was_idle(&mut self) {
-        *self = Flights {
-            had_loss: self.had_loss,
-            ..Flights::default()
-        };
-    }
-
-    pub(super) fn had_loss(&mut self) {
-        self.had_loss = true;
-        self.largest = 0;
-        self.stagnant = 0;
-    }
-
-    /// What limits the flight that has just ended, called after [`Flights::waits`].
-    pub(super) fn limit(self) -> Limit {
-        if self.stagnant >= STAGNANT_MIN && !self.had_loss {
-            Limit::SendBuffer
-        } else if self.had_loss {
-            // The window shrinks with each loss, so that it was larger before says nothing.
-            Limit::CongestionAvoidance
-        } else if self.previous < self.largest {
-            Limit::None
-        } else {
-            Limit::SlowStart
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn after(flights: &[u32]) -> Limit {
-        let mut tracker = Flights::default();
-        for segments in flights {
-            tracker.sent(*segments);
-            tracker.waits();
-        }
-        tracker.limit()
-    }
-
-    #[test]
-    fn growing_flights_are_slow_start_and_constant_ones_a_send_buffer() {
-        assert_eq!(after(&[10, 20, 40]), Limit::SlowStart);
-        assert_eq!(after(&[6, 6, 6]), Limit::SendBuffer);
-        assert_eq!(after(&[3, 3, 2, 3]), Limit::SendBuffer);
-        assert_eq!(after(&[10, 20, 3]), Limit::None);
-    }
-
-    #[test]
-    fn messages_of_one_flight_each_show_no_send_buffer() {
-        let mut flights = Flights::default();
-        for _ in 0..4 {
-            flights.begins();
-            flights.sent(2);
-            flights.waits();
-        }
-        assert_eq!(flights.limit(), Limit::SlowStart);
-    }
-
-    #[test]
-    fn after_a_loss_the_window_is_that_of_congestion_avoidance() {
-        let mut flights = Flights::default();
-        flights.sent(40);
-        flights.waits();
-        flights.had_loss();
-        flights.sent(20);
-        flights.waits();
-        assert_eq!(flights.limit(), Limit::CongestionAvoidance);
-    }
 
     #[test]
     fn the_pace_follows_the_link_and_bounds_what_is_a_burst() {

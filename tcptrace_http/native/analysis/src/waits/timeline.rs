@@ -8,6 +8,7 @@
 
 mod causes;
 mod extents;
+mod held_openings;
 mod link_time;
 mod repairs;
 mod settling;
@@ -17,12 +18,13 @@ use std::collections::VecDeque;
 use trace_model::rows::{Cause, RecoveryKind};
 
 use self::causes::{shared_window, window_of};
+use self::held_openings::{HeldOpening, LetGo};
 use self::repairs::repair;
 use self::settling::service_ns;
 use super::acks::Acks;
 use super::arrivals::Arrivals;
 use super::link::{Link, LinkBurst};
-use super::pace::{Flights, Pace};
+use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
 use super::window::UsedWindow;
 use crate::shared_windows::Sharing;
@@ -150,10 +152,11 @@ struct Waited {
 impl Missed {
     /// Near the receiver, where what is missed never comes by.
     fn of(data: Data, route: Route) -> Option<Missed> {
-        let would_come_ns = data.sharing.missed_ns.filter(|_| !route.is_at_sender)?;
-        let recovery = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let before = data.sharing.missed.filter(|_| !route.is_at_sender)?;
+        let timer = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let recovery = if before.is_told { None } else { timer };
         Some(Missed {
-            would_come_ns,
+            would_come_ns: before.would_come_ns,
             window: window_of(data.sharing),
             repair: repair(recovery),
         })
@@ -178,7 +181,7 @@ impl Piece {
 struct Opening {
     time_ns: i64,
     bytes: u32,
-    /// The window that it waited for, if another connection's ACK made the room.
+    /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
     if_shared: Option<Cause>,
@@ -209,6 +212,10 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// The offset of its first byte.
+    sent_start: i64,
+    /// Offset after the last byte that was sent.
+    sent_until: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
     pending: VecDeque<Pending>,
@@ -226,8 +233,6 @@ pub(super) struct Timeline {
     learnt_until: i64,
     /// ACKs that came while the link was not known.
     waiting_acks: VecDeque<(Moment, i64)>,
-    flights: Flights,
-    /// At the sender.
     window: UsedWindow,
     pieces: VecDeque<Piece>,
     /// Pieces that were too many, as a time before which nothing is known.
@@ -242,6 +247,8 @@ pub(super) struct Timeline {
     /// The other direction has spoken since the last segment.
     is_answer: bool,
     openings: VecDeque<Opening>,
+    let_go: Option<LetGo>,
+    held_openings: VecDeque<HeldOpening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
 }
@@ -253,6 +260,8 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_start: 0,
+            sent_until: 0,
             has_more: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -265,7 +274,6 @@ impl Timeline {
             burst: LinkBurst::default(),
             learnt_until: 0,
             waiting_acks: VecDeque::new(),
-            flights: Flights::default(),
             window: UsedWindow::default(),
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
@@ -276,6 +284,8 @@ impl Timeline {
             acked: 0,
             is_answer: true,
             openings: VecDeque::new(),
+            let_go: None,
+            held_openings: VecDeque::new(),
             if_shared: None,
         }
     }
@@ -300,8 +310,6 @@ impl Timeline {
 
     /// The other direction has spoken: what comes is another message.
     pub(super) fn begins(&mut self) {
-        self.flights.begins();
-        self.window.begins();
         self.is_answer = true;
     }
 
@@ -325,10 +333,13 @@ impl Timeline {
         if is_answer && self.openings.len() < OPENINGS_MAX {
             let was_held = data.sharing.by_other || missed.is_some();
             let window = Some(window_of(data.sharing)).filter(|_| was_held);
+            // Nothing before it tells when the wait for what had been lost began.
+            let lost = data.recovery.filter(|_| self.sent.is_none());
+            let repaired = lost.map(|kind| repair(Some(kind)));
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
-                held: window.filter(|_| data.sharing.is_shared),
+                held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
                 repaired: data.recovery.map(|_| repair(data.recovery)),
             });
@@ -341,8 +352,14 @@ impl Timeline {
         }
         self.shared_arrivals = data.sharing.link;
         let cause = self.wait_before(data, route, acks);
+        let is_of_buffer =
+            cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
+        if is_of_buffer {
+            self.window.is_of_buffer();
+        }
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
+        self.note_let_go(data, before, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
@@ -350,10 +367,10 @@ impl Timeline {
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_burst = start <= self.acked.max(1) || cause.is_some();
         self.sent = Some((data.at, data.is_full()));
+        self.sent_start = start;
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
-        self.flights.sent(data.segments);
-        self.window.sent(data.end, self.acked, data.full_bytes);
+        self.sent_until = self.sent_until.max(data.end);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         let sent = Pending {
             at: data.at,

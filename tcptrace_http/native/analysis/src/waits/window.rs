@@ -1,101 +1,149 @@
-//! The window that a sender uses, as a capture next to it shows: what is outstanding when it stops.
+//! The window that a sender uses: what is outstanding when it stops, and what it must be if it grew.
 //!
-//! Where ACKs come one by one, on a slow link, a sender sends a segment or two for each: its flights stay
-//! small while its window grows. What is outstanding tells the one from the other.
+//! What a sender was told by ACKs when it sent is known at either end: an ACK reaches it a way later than it goes by,
+//! and data comes a way later than it left. In slow start a window grows by a segment with each ACK (RFC 5681,
+//! section 3.1), however many flights of however many segments that makes; so from what was in flight once, and the
+//! ACKs since, follows the least that it is. A sender that stops with room for a segment left in it was not stopped
+//! by it: where nothing was lost, its own buffer was full of what is not acknowledged.
 
 use super::pace::Limit;
 
-/// Rounds without growth that neither slow start nor congestion avoidance makes without a loss: ACK by ACK, no
-/// round ends with less outstanding than the one before.
-const STAGNANT_MIN: u32 = 1;
+/// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
+const GROWTH_MAX: i64 = 2;
+/// In congestion avoidance CUBIC grows by about half as much as Reno (RFC 9438, section 4.3).
+const AVOIDANCE_SHARE: i64 = 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UsedWindow {
-    /// What is outstanding since the newest segment was sent.
+    /// Up to where the sender knows that all has come, and up to when its ACKs are counted.
+    acked: i64,
+    heard_until_ns: i64,
+    /// What was outstanding when the sender stopped last, and the most since the window may have been reset.
     outstanding: i64,
-    largest_of_message: i64,
-    /// The largest since the window may have been reset.
     largest: i64,
-    /// Rounds of this message in which it did not grow, and where the present one ends.
-    stagnant: u32,
-    round_end: i64,
-    /// A segment more or less is how ACKs and segments fall together.
-    slack: i64,
-    had_loss: bool,
-    /// A send buffer is this large, as an earlier message has shown.
+    /// The least that the window is if it is in slow start, or in congestion avoidance.
+    least: i64,
+    least_avoiding: i64,
+    full_bytes: i64,
+    /// Slow start ends there (RFC 5681, equation 4), since the last loss; and what was sent until then.
+    threshold: Option<i64>,
+    recovers_until: i64,
+    /// A send buffer is this large.
     buffer: Option<i64>,
 }
 
 impl UsedWindow {
-    /// A segment up to `end` was sent when all up to `acked` was acknowledged.
-    pub(super) fn sent(&mut self, end: i64, acked: i64, full_bytes: u32) {
-        self.outstanding = end.saturating_sub(acked.max(1));
-        self.slack = i64::from(full_bytes);
+    /// ACKs until `heard_until_ns` are counted.
+    pub(super) fn heard_until_ns(&self) -> i64 {
+        self.heard_until_ns
     }
 
-    /// Another message begins: what was sent before says nothing of how it grows.
-    pub(super) fn begins(&mut self) {
-        self.largest_of_message = 0;
-        self.stagnant = 0;
-        self.round_end = 0;
+    /// The sender heard at `time_ns` that all up to `acked` has come.
+    pub(super) fn hears(&mut self, time_ns: i64, acked: i64) {
+        self.heard_until_ns = self.heard_until_ns.max(time_ns);
+        let newly = acked.saturating_sub(self.acked.max(1));
+        if newly <= 0 {
+            return;
+        }
+        self.acked = acked;
+        let most = self.largest.saturating_mul(GROWTH_MAX);
+        let segment = newly.min(self.full_bytes);
+        self.least = self.least.max(self.least.saturating_add(segment).min(most));
+        let growth = segment
+            .saturating_mul(self.full_bytes)
+            .checked_div(self.least_avoiding.saturating_mul(AVOIDANCE_SHARE));
+        self.least_avoiding = self
+            .least_avoiding
+            .saturating_add(growth.unwrap_or(0))
+            .min(most);
     }
 
-    /// The sender waits, with all sent up to `end`; `acked` is acknowledged.
-    pub(super) fn waits(&mut self, end: i64, acked: i64) {
-        if self.outstanding > self.largest_of_message {
-            self.largest_of_message = self.outstanding;
-            self.stagnant = 0;
-            self.round_end = end;
-        } else if acked >= self.round_end {
-            // Much less than before fills no buffer: something else held it.
-            let fills_as_much =
-                self.outstanding.saturating_add(self.slack) >= self.largest_of_message;
-            self.stagnant = self.stagnant.saturating_add(u32::from(fills_as_much));
-            self.round_end = end;
+    /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
+    pub(super) fn stops(&mut self, end: i64, full_bytes: u32) {
+        self.full_bytes = i64::from(full_bytes);
+        self.outstanding = end.saturating_sub(self.acked.max(1));
+        if self.is_recovering() {
+            // What was lost is not in flight.
+            return;
         }
         self.largest = self.largest.max(self.outstanding);
-        if self.is_stagnant() {
-            self.buffer = Some(self.largest_of_message);
+        self.least = self.least.max(self.outstanding);
+        self.least_avoiding = self.least_avoiding.max(self.outstanding);
+        if self.buffer.is_some_and(|buffer| self.outstanding > buffer) {
+            self.buffer = None;
         }
     }
 
-    fn is_stagnant(self) -> bool {
-        self.stagnant >= STAGNANT_MIN && !self.had_loss
+    /// What the sender waits for that has sent all up to `end` and a segment of `bytes` to send, when it has heard
+    /// all but what lets that go.
+    /// `may_avoid` is whether it may have begun with a threshold that others had learnt (RFC 2140).
+    pub(super) fn limit(&self, end: i64, bytes: u32, may_avoid: bool) -> Limit {
+        if self.is_recovering() {
+            return Limit::CongestionAvoidance;
+        }
+        let needed = end
+            .saturating_sub(self.acked.max(1))
+            .saturating_add(i64::from(bytes));
+        let fills = |most: i64| self.outstanding.saturating_add(self.full_bytes) > most;
+        if self.buffer.is_some_and(fills) {
+            return Limit::SendBuffer;
+        }
+        let grows = match self.threshold {
+            Some(threshold) if self.outstanding >= threshold => Limit::CongestionAvoidance,
+            _ => Limit::SlowStart,
+        };
+        let least = match grows {
+            Limit::SlowStart => self.least,
+            _ => self.least_avoiding,
+        };
+        if needed > least {
+            return grows;
+        }
+        let may_avoid = may_avoid || self.threshold.is_some();
+        if may_avoid && needed.saturating_add(self.full_bytes) > self.least_avoiding {
+            Limit::CongestionAvoidance
+        } else if self.fills_half() {
+            Limit::SendBuffer
+        } else {
+            Limit::None
+        }
     }
 
-    fn fills_buffer(self) -> bool {
-        let room = self
-            .buffer
-            .map(|buffer| buffer.saturating_sub(self.outstanding));
-        room.is_some_and(|room| (0..=self.slack).contains(&room))
+    /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and
+    /// what does not fill a segment stays behind.
+    fn fills_half(&self) -> bool {
+        self.outstanding >= self.largest.max(self.buffer.unwrap_or(0)) / 2
+    }
+
+    /// The sender did wait for room in its send buffer.
+    pub(super) fn is_of_buffer(&mut self) {
+        self.buffer = Some(self.buffer.unwrap_or(0).max(self.largest));
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.acked < self.recovers_until
     }
 
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
     pub(super) fn was_idle(&mut self) {
-        *self = UsedWindow {
-            had_loss: self.had_loss,
-            buffer: self.buffer,
-            ..UsedWindow::default()
-        };
-    }
-
-    pub(super) fn had_loss(&mut self) {
-        self.had_loss = true;
-        self.outstanding = 0;
         self.largest = 0;
-        self.stagnant = 0;
+        self.least = 0;
+        self.least_avoiding = 0;
     }
 
-    /// What limits it, called after [`UsedWindow::waits`].
-    pub(super) fn limit(self) -> Limit {
-        if self.is_stagnant() || self.fills_buffer() {
-            Limit::SendBuffer
-        } else if self.outstanding.saturating_add(self.slack) < self.largest {
-            Limit::None
-        } else if self.had_loss {
-            Limit::CongestionAvoidance
-        } else {
-            Limit::SlowStart
+    /// Data from `start` on was sent again when all up to `end` had been sent.
+    pub(super) fn had_loss(&mut self, start: i64, end: i64) {
+        self.largest = 0;
+        self.least = 0;
+        self.least_avoiding = 0;
+        if start >= self.recovers_until {
+            self.recovers_until = end;
+            let flight = end.saturating_sub(start);
+            let segments = (flight / 2)
+                .checked_div(self.full_bytes)
+                .unwrap_or(0)
+                .max(2);
+            self.threshold = Some(segments.saturating_mul(self.full_bytes));
         }
     }
 }
@@ -104,49 +152,74 @@ impl UsedWindow {
 mod tests {
     use super::*;
 
-    /// Each pair is what was sent and acknowledged, in full segments, when the sender stopped.
-    fn after(stops: &[(i64, i64)]) -> UsedWindow {
+    const FULL: u32 = 1000;
+
+    /// A sender stops again and again, each time with so many full segments sent, when it has heard of so many by
+    /// ACKs of one each; then it waits for an ACK to send another.
+    fn after(stops: &[(i64, i64)]) -> (UsedWindow, Limit) {
         let mut window = UsedWindow::default();
-        for (end, acked) in stops {
-            window.sent(1 + end * 1000, 1 + acked * 1000, 1000);
-            window.waits(1 + end * 1000, 1 + acked * 1000);
+        let mut limit = Limit::None;
+        for (sent, acked) in stops {
+            hear(&mut window, *acked);
+            window.stops(1 + sent * 1000, FULL);
+            limit = window.limit(1 + sent * 1000, FULL, false);
         }
-        window
+        (window, limit)
+    }
+
+    fn hear(window: &mut UsedWindow, acked: i64) {
+        for segment in 1..=acked {
+            window.hears(segment, 1 + segment * 1000);
+        }
     }
 
     #[test]
     fn two_segments_for_each_ack_of_one_are_slow_start() {
-        let window = after(&[(2, 0), (4, 1), (6, 2), (8, 3), (10, 4)]);
-        assert_eq!(window.limit(), Limit::SlowStart);
+        let (_, limit) = after(&[(2, 0), (4, 1), (6, 2), (8, 3), (10, 4)]);
+        assert_eq!(limit, Limit::SlowStart);
     }
 
     #[test]
-    fn a_segment_for_each_ack_of_one_is_a_send_buffer_after_a_round() {
-        assert_eq!(after(&[(2, 0), (3, 1)]).limit(), Limit::SlowStart);
-        let mut window = after(&[(2, 0), (3, 1), (4, 2)]);
-        assert_eq!(window.limit(), Limit::SendBuffer);
-        window.begins();
-        window.sent(8001, 6001, 1000);
-        window.waits(8001, 6001);
-        assert_eq!(window.limit(), Limit::SendBuffer, "it is still that large");
+    fn flights_that_do_not_grow_while_acks_come_are_those_of_a_send_buffer() {
+        assert_eq!(after(&[(4, 0)]).1, Limit::SlowStart);
+        let (mut window, limit) = after(&[(4, 0), (8, 4), (12, 8)]);
+        assert_eq!(limit, Limit::SendBuffer);
+        window.is_of_buffer();
+        window.was_idle();
+        hear(&mut window, 12);
+        window.stops(16_001, FULL);
+        let limit = window.limit(16_001, FULL, false);
+        assert_eq!(limit, Limit::SendBuffer, "it is still that large");
     }
 
     #[test]
     fn a_window_that_was_larger_before_limits_nothing() {
-        assert_eq!(after(&[(8, 0), (9, 8)]).limit(), Limit::None);
-        let mut window = after(&[(8, 0)]);
+        assert_eq!(after(&[(8, 0), (9, 8)]).1, Limit::None);
+        let (mut window, _) = after(&[(8, 0)]);
         window.was_idle();
-        window.sent(9001, 8001, 1000);
-        window.waits(9001, 8001);
-        assert_eq!(window.limit(), Limit::SlowStart);
+        hear(&mut window, 8);
+        window.stops(9001, FULL);
+        assert_eq!(window.limit(9001, FULL, false), Limit::SlowStart);
     }
 
     #[test]
-    fn after_a_loss_the_window_is_that_of_congestion_avoidance() {
-        let mut window = after(&[(8, 0)]);
-        window.had_loss();
-        window.sent(12_001, 8001, 1000);
-        window.waits(12_001, 8001);
-        assert_eq!(window.limit(), Limit::CongestionAvoidance);
+    fn after_a_loss_slow_start_ends_at_half_of_what_was_in_flight() {
+        let (mut window, _) = after(&[(8, 0)]);
+        window.had_loss(1, 8001);
+        assert_eq!(window.limit(8001, FULL, false), Limit::CongestionAvoidance);
+        hear(&mut window, 8);
+        window.stops(10_001, FULL);
+        assert_eq!(window.limit(10_001, FULL, false), Limit::SlowStart);
+        window.stops(12_001, FULL);
+        assert_eq!(
+            window.limit(12_001, FULL, false),
+            Limit::CongestionAvoidance
+        );
+    }
+
+    #[test]
+    fn a_window_that_begins_with_the_threshold_of_others_avoids_congestion() {
+        let (window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+        assert_eq!(window.limit(12_001, FULL, true), Limit::CongestionAvoidance);
     }
 }

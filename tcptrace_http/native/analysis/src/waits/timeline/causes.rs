@@ -24,23 +24,32 @@ impl Timeline {
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
-        if self.is_in_burst(gap, data, route, acks) {
+        let is_in_flight = self.is_in_burst(gap, data, route, acks);
+        let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
+        // Who paces lets data go by a clock, in no other pace than a link would.
+        let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        if (is_in_flight && !is_let_go) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
-            if are_full && !route.is_at_sender {
+            if are_full && !route.is_at_sender && !is_paced {
                 self.pace.learn(gap, data.segments);
             }
             return None;
         }
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
-            self.limit_at(data, route);
+            self.limit_at(data, route, acks);
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
-        let by_other = data.sharing.by_other && released == Released::ByNone;
-        if let Some(cause) = shared_window(data.sharing).filter(|_| by_other) {
-            return Some((cause, INFERRED));
+        let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
+        if by_other && data.sharing.is_shared {
+            return Some((window_of(data.sharing), INFERRED));
+        }
+        if by_other && is_in_flight {
+            // Of a sender that paces its data, unless its connections turn out to share their window.
+            self.if_shared = Some(window_of(data.sharing));
+            return Some((self.words.burst, INFERRED));
         }
         let is_of_link = data.is_full()
             && data.segments == 1
@@ -64,17 +73,18 @@ impl Timeline {
             self.pace.guess(gap);
             return None;
         }
-        if are_full && released == Released::ByNone && self.pace.may_begin_with(gap) {
+        let may_begin = are_full && released == Released::ByNone && !is_let_go;
+        if may_begin && self.pace.may_begin_with(gap) {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = self.limit_at(data, route);
+        let limit = self.limit_at(data, route, acks);
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
-            self.flights.was_idle();
             self.window.was_idle();
         }
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
+        let told = self.in_buffer(told, limit, data);
         if !by_other && released != Released::ByAck {
             return Some(told);
         }
@@ -90,7 +100,33 @@ impl Timeline {
             return Some(shared);
         }
         self.if_shared = Some(shared.0);
+        if is_in_flight && told.0 == Cause::Unexplained {
+            // An ACK came at its time by chance: a host takes as long to send what is there.
+            return Some((self.words.burst, ASSUMED));
+        }
         Some(told)
+    }
+
+    /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
+    /// ACK that made the room, or it was another connection's.
+    fn in_buffer(&self, told: (Cause, f64), limit: Limit, data: Data) -> (Cause, f64) {
+        let by_other = data.sharing.by_other && self.has_more;
+        if by_other && told.0 == Cause::SendLimitedSendBuffer {
+            // Only an ACK of its own makes room in a connection's buffer.
+            return (window_of(data.sharing), INFERRED);
+        }
+        if !self.has_more || told.0 != Cause::ServerDataUnavailable {
+            return told;
+        }
+        let is_of_others = data.sharing.is_shared || data.sharing.by_other;
+        let window = match limit {
+            _ if is_of_others => window_of(data.sharing),
+            // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
+            Limit::None => return told,
+            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+            Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
+        };
+        (window, INFERRED)
     }
 
     /// Whether data followed the segment before in the pace of the path, for all that is known.
@@ -143,7 +179,9 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|(_, was_full)| *was_full);
-        let alone = alone.filter(|_| shared_window(data.sharing).is_none());
+        let by_other =
+            data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
+        let alone = alone.filter(|_| !by_other);
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
@@ -152,8 +190,8 @@ impl Timeline {
             return 0;
         }
         let end = data.end.saturating_sub(i64::from(data.bytes));
-        let start = end.saturating_sub(i64::from(data.full_bytes));
-        let delay = acks.delay_of(before.time_ns, start, end);
+        let next = (data.at.time_ns, route.to_sender_ns);
+        let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
         delay
             .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
             .unwrap_or(0)
@@ -167,14 +205,30 @@ impl Timeline {
     }
 
     /// What limits the sender that has waited until it sent `data`.
-    pub(super) fn limit_at(&mut self, data: Data, route: Route) -> Limit {
-        self.flights.waits();
-        let start = data.end.saturating_sub(i64::from(data.bytes));
-        self.window.waits(start, self.acked);
-        if route.is_at_sender {
-            self.window.limit()
-        } else {
-            self.flights.limit()
+    pub(super) fn limit_at(&mut self, data: Data, route: Route, acks: &Acks) -> Limit {
+        // What lies between it and this data left no sooner than that.
+        let end = self.sent_until;
+        let path_ns = route.to_sender_ns;
+        if let Some((before, _)) = self.sent {
+            self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
+        }
+        self.window.stops(end, data.full_bytes);
+        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, pace_ns);
+        self.window_hears(acks, until_ns);
+        let bytes = data.bytes.min(data.full_bytes);
+        let limit = self.window.limit(end, bytes, data.sharing.had_loss);
+        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
+        if limit == Limit::SendBuffer && !data.is_full() && acked >= end {
+            // What is short and waited until all was acknowledged was held by Nagle's algorithm.
+            return Limit::None;
+        }
+        limit
+    }
+
+    fn window_hears(&mut self, acks: &Acks, until_ns: i64) {
+        for ack in acks.between(self.window.heard_until_ns(), until_ns) {
+            self.window.hears(ack.time_ns, ack.acked);
         }
     }
 
@@ -220,8 +274,8 @@ impl Timeline {
         }
     }
 
-    /// The window that the first segment of an answer waited for, which went by at `time_ns`, if that was known
-    /// to be shared.
+    /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared, or
+    /// the loss of it.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.held
     }

@@ -1,26 +1,49 @@
 //! The stretches of messages, and what of the time line is still needed.
 
 use super::super::partition::Moment;
+use super::held_openings::HeldOpening;
 use super::{Extent, Opening, Pending, Piece, Timeline};
 
 impl Timeline {
     /// A response begins at `start`.
     pub(in crate::waits) fn opens(&mut self, start: i64) {
+        self.note_held_opening(start);
         // What is asked for in advance is answered as regularly as the server works.
         let opening = self.arrivals_before.take();
         if let Some((_, _, before)) = opening.filter(|it| (it.0..it.1).contains(&start)) {
             self.arrivals = before;
         }
-        if self.settles_by_ack && !self.pending.is_empty() {
-            self.extents.push_back(Extent {
+        self.expect(start);
+    }
+
+    /// The response that begins at `start` ends before `end`. Of several that lie in one segment only the last one
+    /// was told to open.
+    pub(in crate::waits) fn closes(&mut self, start: i64, end: i64) {
+        let at = self.expect(start);
+        let extent = at.and_then(|at| self.extents.get_mut(at));
+        if let Some(extent) = extent {
+            extent.end = Some(end);
+            return;
+        }
+        // Of responses that open in one segment only the last one is told of as such.
+        let is_on_its_way = self.settles_by_ack
+            && self
+                .pending
+                .front()
+                .is_some_and(|sent| start >= sent.end.saturating_sub(i64::from(sent.bytes)));
+        if is_on_its_way {
+            let at = self.extents.partition_point(|it| it.start < start);
+            let extent = Extent {
                 start,
-                end: None,
+                end: Some(end),
                 first: None,
                 last: None,
-            });
+            };
+            self.extents.insert(at, extent);
         }
     }
 
+<<<<<<< HEAD
     /// The response that begins at `start` ends before `end`.
     pub(in crate::waits) fn closes(&mut self, start: i64, end: i64) {
         let extent = self.extents.iter_mut().find(|it| it.start == start);
@@ -37,7 +60,27 @@ impl Timeline {
                 first: Some(filled.at),
                 last: self.came,
             });
+=======
+    /// Where among the extents the one is that begins at `start`; it is new if ACKs will tell when that came.
+    fn expect(&mut self, start: i64) -> Option<usize> {
+        let at = self.extents.partition_point(|it| it.start < start);
+        if self.extents.get(at).is_some_and(|it| it.start == start) {
+            return Some(at);
+>>>>>>> main
         }
+        let settled = self.pending.front()?;
+        let settled = settled.end.saturating_sub(i64::from(settled.bytes));
+        if !self.settles_by_ack || start < settled {
+            return None;
+        }
+        let extent = Extent {
+            start,
+            end: None,
+            first: None,
+            last: None,
+        };
+        self.extents.insert(at, extent);
+        Some(at)
     }
 
     pub(super) fn note_extents(&mut self, end: i64) {
@@ -115,9 +158,66 @@ impl Timeline {
         let pieces = size_of::<Piece>().saturating_mul(self.pieces.capacity());
         let extents = size_of::<Extent>().saturating_mul(self.extents.capacity());
         let openings = size_of::<Opening>().saturating_mul(self.openings.capacity());
+        let held = size_of::<HeldOpening>().saturating_mul(self.held_openings.capacity());
         pending
             .saturating_add(pieces)
             .saturating_add(extents)
-            .saturating_add(openings) as u64
+            .saturating_add(openings)
+            .saturating_add(held) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Route, Words};
+    use super::*;
+    use crate::shared_windows::Sharing;
+    use trace_model::rows::Cause;
+
+    const MS: i64 = 1_000_000;
+
+    fn at(time_ms: i64, frame: u64) -> Moment {
+        Moment {
+            time_ns: time_ms * MS,
+            frame,
+        }
+    }
+
+    #[test]
+    fn of_responses_in_one_segment_each_is_there_when_that_is_acknowledged() {
+        let route = Route {
+            to_sender_ns: 0,
+            to_receiver_ns: 50 * MS,
+            is_at_sender: true,
+        };
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut timeline = Timeline::new(words, None);
+        let data = Data {
+            at: at(100, 1),
+            end: 601,
+            bytes: 600,
+            segments: 1,
+            full_bytes: 1460,
+            opens_hole: false,
+            recovery: None,
+            is_pushed: true,
+            sharing: Sharing::default(),
+        };
+        timeline.new_data(data, route, &Acks::default());
+        timeline.opens(401);
+        for (start, end) in [(1, 201), (201, 401), (401, 601)] {
+            timeline.closes(start, end);
+        }
+        timeline.acknowledged(at(151, 2), 601, route);
+        timeline.settle_waiting(route);
+        for start in [1, 201, 401] {
+            let extent = timeline.take_extent(start);
+            let came = extent.and_then(|it| it.last).map(|last| last.time_ns);
+            assert_eq!(came, Some(151 * MS), "{start}");
+        }
     }
 }

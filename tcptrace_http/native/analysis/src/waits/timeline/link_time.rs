@@ -98,21 +98,26 @@ impl Timeline {
         }
     }
 
-    /// What the distances of segments tell that data takes on the slowest link: those of this connection, or else
-    /// those of all between the two hosts.
+    /// What the distances of segments tell of the slowest link: those of this connection, or those of all between
+    /// the two hosts if they came closer together. Each bounds from above what the link takes.
+    fn link_known(&self) -> Arrivals {
+        if self.shared_arrivals.bounds(self.arrivals) {
+            self.shared_arrivals
+        } else {
+            self.arrivals
+        }
+    }
+
+    /// What the distances of segments tell that data takes on the slowest link.
     pub(super) fn on_link_ns(&self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
-        let both = [self.arrivals, self.shared_arrivals];
-        both.into_iter()
-            .find_map(|link| link.takes_ns(bytes, segments, full_bytes))
+        self.link_known().takes_ns(bytes, segments, full_bytes)
     }
 
     /// As much later a segment may come that nothing held.
     pub(super) fn link_slack_ns(&self) -> i64 {
-        let both = [self.arrivals, self.shared_arrivals];
-        let known = both
-            .into_iter()
-            .find(|link| link.takes_ns(0, 1, self.full_bytes).is_some());
-        known.map_or(0, Arrivals::slack_ns)
+        let known = self.link_known();
+        let takes_ns = known.takes_ns(0, 1, self.full_bytes);
+        takes_ns.map_or(0, |_| known.slack_ns())
     }
 
     /// Time that data takes on the slowest link.
@@ -124,6 +129,14 @@ impl Timeline {
             self.pace.of_bytes(bytes, full_bytes)
         } else {
             self.pace.of(segments)
+        }
+    }
+
+    /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes.
+    pub(in crate::waits) fn shook_hands(&mut self, elapsed_ns: i64, bytes: u32, route: Route) {
+        let is_least = elapsed_ns <= route.to_receiver_ns;
+        if route.is_at_sender && bytes > 0 && is_least {
+            self.link.shook_hands(elapsed_ns, bytes);
         }
     }
 

@@ -8,10 +8,10 @@ impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
-        self.flights.had_loss();
-        self.window.had_loss();
+        self.window.had_loss(data.start, self.sent_until);
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
+        self.sent_start = data.start;
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return;

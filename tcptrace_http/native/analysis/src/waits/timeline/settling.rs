@@ -210,13 +210,18 @@ impl Timeline {
             };
             let border = if is_delayed { delayed } else { end };
             let delay = Cause::StallDelayedAckFirstSegment;
-            for (start, end, cause) in [(middle, border, cause), (border, end, delay)] {
+            // Its own ACK was delayed, whoever has a part of the window.
+            let pieces = [
+                (middle, border, cause, data.if_shared),
+                (border, end, delay, None),
+            ];
+            for (start, end, cause, if_shared) in pieces {
                 self.push(Piece {
                     start,
                     end,
                     cause,
                     confidence,
-                    if_shared: data.if_shared,
+                    if_shared,
                     waited,
                 });
             }

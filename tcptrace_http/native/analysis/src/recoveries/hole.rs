@@ -1,0 +1,51 @@
+//! Numbers that were passed over, and whether what fills them was lost or overtaken.
+
+use super::known::{Known, Sent};
+
+/// What fills a hole within this part of the round trip to the sender was on its way already: the
+/// sender cannot have heard of the hole.
+const OVERTAKEN_NUMERATOR: i64 = 9;
+const OVERTAKEN_DENOMINATOR: i64 = 10;
+/// ... and where no round trip is known, within this (Wireshark's limit, see `classify`).
+const OVERTAKEN_NS: i64 = 3_000_000;
+
+/// Numbers that were passed over, and what came behind them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hole {
+    pub(super) start: i64,
+    pub(super) end: i64,
+    pub(super) frame: u64,
+    pub(super) time_ns: i64,
+    pub(super) timestamp: Option<u32>,
+    pub(super) identification: u32,
+    /// What came behind it was a probe: offset after it, and how long its sender had waited.
+    pub(super) probe: Option<(i64, i64)>,
+}
+
+impl Hole {
+    /// Whether the order in which the two were sent is told by the sender: its numbering, or its clock.
+    pub(super) fn is_told(&self, sent: &Sent) -> bool {
+        self.sent_before(sent).is_some()
+    }
+
+    /// Whether `sent` left before what came behind the hole, by the sender's own word.
+    fn sent_before(&self, sent: &Sent) -> Option<bool> {
+        if self.identification != 0 && sent.identification != 0 {
+            let step = (sent.identification as u16).wrapping_sub(self.identification as u16);
+            return Some((step as i16) < 0);
+        }
+        let step = sent.timestamp?.wrapping_sub(self.timestamp?) as i32;
+        (step != 0).then_some(step < 0)
+    }
+
+    /// Whether `sent` was overtaken, and not sent again.
+    pub(super) fn is_overtaken_by(&self, sent: &Sent, known: &Known) -> bool {
+        self.sent_before(sent).unwrap_or_else(|| {
+            let elapsed = sent.time_ns.saturating_sub(self.time_ns);
+            let limit = known.sender_path_ns.map_or(OVERTAKEN_NS, |rtt| {
+                (rtt.saturating_mul(OVERTAKEN_NUMERATOR) / OVERTAKEN_DENOMINATOR).max(OVERTAKEN_NS)
+            });
+            elapsed < limit
+        })
+    }
+}

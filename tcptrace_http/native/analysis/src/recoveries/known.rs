@@ -1,0 +1,260 @@
+//! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
+
+use trace_model::rows::{RecoveryKind, RecoveryRow};
+
+use super::hole::Hole;
+use super::kind::{probe_after_ns, TIMEOUT_MIN_NS};
+use crate::classify::Class;
+
+/// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
+/// not waited for: it is the pace of ACKs.
+pub(super) const SILENCE_MIN_NS: i64 = 5_000_000;
+pub(super) const SILENCE_RTT_SHARE: i64 = 3;
+/// What two round trips take at least, seen through a queue that drains.
+const DRAINED_NUMERATOR: i64 = 3;
+const DRAINED_DENOMINATOR: i64 = 2;
+/// The timer of Linux with one segment out, less the round trips: 200 ms, and what its variance and its
+/// ticks add.
+const TIMER_MAX_NS: i64 = 230_000_000;
+
+/// What a timer waits that has measured no round trip: 1 s (RFC 6298, section 2.1), 3 s (RFC 2988) and, where its
+/// variance is counted four times, 6 s (BSD and ns-2).
+const FIRST_TIMERS_NS: [i64; 3] = [1_000_000_000, 3_000_000_000, 6_000_000_000];
+/// ... from when its host sent what it had been asked for, which it works on for a while.
+const FIRST_TIMER_LATE_NS: i64 = 100_000_000;
+
+/// Where the sender is nearer than this, nothing is lost on the way from it, and the host counts all its
+/// packets together.
+const FAR_MIN_NS: i64 = 500_000;
+/// ... unless the receiver is by far the nearer one of the two, and a link of a LAN is between: it takes as long
+/// for a packet there and back.
+const FAR_OF_RECEIVER_MIN_NS: i64 = 100_000;
+const FAR_OF_RECEIVER_SHARE: i64 = 8;
+/// More packets at the end of a flight are not lost at once.
+pub(super) const LOST_AT_ONCE: u32 = 64;
+
+/// A segment that takes sequence numbers, before it moves the state of its direction on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sent {
+    pub frame: u64,
+    pub time_ns: i64,
+    pub start: i64,
+    pub end: i64,
+    pub payload_bytes: u32,
+    pub is_syn: bool,
+    /// Answers a SYN.
+    pub is_syn_ack: bool,
+    pub class: Class,
+    pub timestamp: Option<u32>,
+    pub identification: u32,
+    /// Packets that its sender numbered since its last data, and that never came by.
+    pub skipped_identifications: u32,
+    /// Nothing of another connection of its host came by between them.
+    pub are_skipped_own: bool,
+    /// Of all packets of its host, so that one of another connection may be among those.
+    pub is_numbered_by_host: bool,
+    /// By its number it was sent before one that came by already.
+    pub is_late: bool,
+    /// An ACK of another connection between these hosts came right before it left, and none of its own.
+    pub is_after_other: bool,
+}
+
+/// What is known of the two directions at that time.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// Frame and time of the same data, where it came by and is not acknowledged.
+    pub original: Option<(u64, i64)>,
+    /// Offset after the last number sent, and up to where it is acknowledged.
+    pub next: i64,
+    pub acked: i64,
+    /// The last segment of the sender with payload: frame and time.
+    pub last_data: Option<(u64, i64)>,
+    /// When the sender was last asked for something, by its own clock: data of its peer, and the path.
+    pub asked_ns: Option<i64>,
+    /// ... and for the last time by something new, if copies of it followed: they start no timer again.
+    pub asked_before_copies_ns: Option<i64>,
+    /// Since a packet of its peer reached the sender.
+    pub heard_before_ns: i64,
+    pub duplicate_acks: u32,
+    pub rtt_ns: Option<i64>,
+    /// Least round trip from the observation point to the sender.
+    pub sender_path_ns: Option<i64>,
+    pub segment_bytes: u32,
+}
+
+impl Known {
+    /// Whether what the sender sends may be lost on its way to here.
+    pub(super) fn is_sender_far(&self) -> bool {
+        let Some(path_ns) = self.sender_path_ns else {
+            return false;
+        };
+        let to_receiver_ns = self.rtt_ns.map(|rtt_ns| rtt_ns.saturating_sub(path_ns));
+        let is_at_receiver = to_receiver_ns
+            .is_some_and(|rtt_ns| rtt_ns.saturating_mul(FAR_OF_RECEIVER_SHARE) <= path_ns);
+        path_ns >= FAR_MIN_NS || (is_at_receiver && path_ns >= FAR_OF_RECEIVER_MIN_NS)
+    }
+
+    /// How long the sender had sent nothing like this and heard nothing, by its own clock.
+    pub(super) fn waited(&self, sent: &Sent) -> i64 {
+        let since = |then: i64| sent.time_ns.saturating_sub(then);
+        let since_sent = match self.original {
+            Some((_, original_ns)) => since(original_ns),
+            None => since(self.silent_since(sent)),
+        };
+        since_sent.min(self.heard_before_ns)
+    }
+
+    /// ... where copies of what it was asked for tell it nothing.
+    pub(super) fn waited_for_answer(&self, sent: &Sent) -> i64 {
+        let Some(asked_ns) = self.asked_before_copies_ns else {
+            return self.waited(sent);
+        };
+        let last_data = self.last_data.map_or(asked_ns, |(_, time_ns)| time_ns);
+        sent.time_ns.saturating_sub(last_data.max(asked_ns))
+    }
+
+    /// Whether `sent` may be a probe with new data. A queue may have drained while its sender waited for two
+    /// round trips: they look shorter then, at the receiver.
+    pub(super) fn may_probe_with(&self, sent: &Sent) -> bool {
+        let least = self.rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| {
+            rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
+        });
+        self.waited_for_answer(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
+    }
+
+    /// When the sender last sent data or, if that was later, was asked for some.
+    pub(super) fn silent_since(&self, sent: &Sent) -> i64 {
+        let last_data = self.last_data.map(|(_, time_ns)| time_ns);
+        last_data.max(self.asked_ns).unwrap_or(sent.time_ns)
+    }
+
+    /// Up to where data was sent before `sent` was sent again, by the packets that its sender numbered and that
+    /// never came by: a flight of full segments, the last of which may be shorter.
+    pub(super) fn sent_before(&self, sent: &Sent) -> i64 {
+        let lost = sent.skipped_identifications.min(LOST_AT_ONCE);
+        self.next
+            .saturating_add(i64::from(lost.saturating_mul(self.segment_bytes)))
+    }
+
+    /// Whether a timer may have run out before `sent`.
+    pub(super) fn is_after_a_timer(&self, sent: &Sent) -> bool {
+        self.waited(sent) >= probe_after_ns(self.rtt_ns)
+    }
+
+    /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK
+    /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two; or for as long
+    /// as a timer that has measured nothing yet.
+    pub(super) fn is_when_a_timer_runs_out(&self, sent: &Sent) -> bool {
+        let Some(rtt) = self.rtt_ns else { return false };
+        let waited = self.waited(sent);
+        let most = TIMER_MAX_NS.saturating_add(rtt.saturating_mul(2));
+        let is_first = FIRST_TIMERS_NS.into_iter().any(|timer_ns| {
+            let late_ns = self.waited_for_answer(sent).saturating_sub(timer_ns);
+            (0..=FIRST_TIMER_LATE_NS).contains(&late_ns)
+        });
+        is_first || (TIMEOUT_MIN_NS.saturating_add(rtt)..=most).contains(&waited)
+    }
+
+    /// What of a row depends on the view: near the sender the data came by before, near the receiver
+    /// what came behind it did, or nothing.
+    pub(super) fn row(&self, sent: &Sent, kind: RecoveryKind, hole: Option<Hole>) -> RecoveryRow {
+        let shown = hole.map(|hole| (hole.frame, hole.time_ns));
+        let silent_since = self.silent_since(sent);
+        let last_frame = self.last_data.map_or(sent.frame, |(frame, _)| frame);
+        let (first_frame, start) = self
+            .original
+            .or(shown)
+            .unwrap_or((last_frame, silent_since));
+        let is_tail = matches!(kind, RecoveryKind::TailLoss | RecoveryKind::TailLossProbe);
+        // That nothing came between may also be told by an ACK of the sender that was lost.
+        let may_be_an_ack = self.original.is_none()
+            && hole.is_none()
+            && sent.skipped_identifications < 2
+            && self.asked_ns > self.last_data.map(|(_, time_ns)| time_ns);
+        let confidence = match kind {
+            RecoveryKind::Unknown => 0.3,
+            _ if may_be_an_ack && !self.is_when_a_timer_runs_out(sent) => 0.4,
+            _ if may_be_an_ack => 0.6,
+            _ if self.original.is_some() => 0.95,
+            _ => 0.9,
+        };
+        RecoveryRow {
+            kind,
+            first_frame,
+            start,
+            end: start,
+            original_frame: self.original.map(|(frame, _)| frame),
+            original_time: self.original.map(|(_, time_ns)| time_ns),
+            timer: self
+                .original
+                .map(|(_, time_ns)| sent.time_ns.saturating_sub(time_ns)),
+            was_tail: is_tail,
+            confidence,
+            ..RecoveryRow::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(to_sender_us: i64, to_receiver_us: i64) -> Known {
+        Known {
+            original: None,
+            next: 1,
+            acked: 1,
+            last_data: None,
+            asked_ns: None,
+            asked_before_copies_ns: None,
+            heard_before_ns: 0,
+            duplicate_acks: 0,
+            rtt_ns: Some((to_sender_us + to_receiver_us) * 1000),
+            sender_path_ns: Some(to_sender_us * 1000),
+            segment_bytes: 1460,
+        }
+    }
+
+    #[test]
+    fn a_timer_runs_out_after_200_ms_and_round_trips_or_first_after_a_second_or_three() {
+        let after = |waited_ms: i64| {
+            let known = Known {
+                asked_ns: Some(0),
+                heard_before_ns: i64::MAX,
+                ..known(50_000, 1)
+            };
+            let sent = Sent {
+                frame: 1,
+                time_ns: waited_ms * 1_000_000,
+                start: 1,
+                end: 2,
+                payload_bytes: 1,
+                is_syn: false,
+                is_syn_ack: false,
+                class: Class::default(),
+                timestamp: None,
+                identification: 0,
+                skipped_identifications: 1,
+                are_skipped_own: true,
+                is_numbered_by_host: false,
+                is_late: false,
+            };
+            known.is_when_a_timer_runs_out(&sent)
+        };
+        for waited_ms in [260, 1000, 1050, 3020, 6000] {
+            assert!(after(waited_ms), "{waited_ms}");
+        }
+        for waited_ms in [150, 600, 990, 1500, 2900, 4000] {
+            assert!(!after(waited_ms), "{waited_ms}");
+        }
+    }
+
+    #[test]
+    fn what_crosses_a_lan_to_the_receiver_may_be_lost_and_what_its_own_host_sends_may_not() {
+        assert!(known(211, 1).is_sender_far());
+        assert!(known(600, 600).is_sender_far());
+        assert!(!known(211, 211).is_sender_far());
+        assert!(!known(30, 1).is_sender_far());
+        assert!(!known(1, 40_000).is_sender_far());
+    }
+}

@@ -1,0 +1,62 @@
+//! Which ACK came to the server when it sent something, if that had nothing before it on the slowest link.
+
+use super::host_pair::HostPair;
+use super::release::Ack;
+
+/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter.
+const CLOSE_NS: i64 = 500_000;
+
+impl HostPair {
+    /// The nearest ACK of all connections that acknowledged something new and came when data of so many bytes left.
+    pub(super) fn ack_before(&self, time_ns: i64, bytes: u32) -> Option<Ack> {
+        // The path's least round trip has the headers.
+        let longer_ns = self.pace.of(bytes)?.saturating_sub(self.pace.of(0)?);
+        let target_ns = time_ns
+            .saturating_sub(self.to_server_ns?)
+            .saturating_sub(longer_ns);
+        let off_ns = |ack: &Ack| ack.time_ns.saturating_sub(target_ns).saturating_abs();
+        let from_ns = target_ns.saturating_sub(CLOSE_NS);
+        let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
+        let close = self.acks.range(from..);
+        let close = close.take_while(|ack| ack.time_ns <= target_ns.saturating_add(CLOSE_NS));
+        let news = close.filter(|ack| ack.is_new);
+        news.min_by_key(|ack| off_ns(ack)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pace::Pace;
+    use super::*;
+    use trace_model::IpAddress;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn of_two_acks_data_left_with_the_one_that_is_a_path_and_its_own_time_away() {
+        let address = IpAddress {
+            is_v6: false,
+            octets: [0; 16],
+        };
+        let mut pair = HostPair::new(address, address);
+        pair.to_server_ns = Some(100 * MS);
+        let mut pace = Pace::default();
+        pace.follows(1_200_000, 1460);
+        pair.pace = pace;
+        for (time_ns, client_port, is_new) in [
+            (1_000_000_000, 1, true),
+            (1_002_400_000, 2, true),
+            (1_002_400_000, 3, false),
+        ] {
+            pair.acks.push_back(Ack {
+                time_ns,
+                client_port,
+                is_new,
+            });
+        }
+        let left_with = |time_ns| pair.ack_before(time_ns, 1460).map(|ack| ack.client_port);
+        assert_eq!(left_with(1_101_200_000), Some(1));
+        assert_eq!(left_with(1_103_570_000), Some(2));
+        assert_eq!(left_with(1_102_400_000), None);
+    }
+}

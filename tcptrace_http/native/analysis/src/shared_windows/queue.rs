@@ -1,0 +1,122 @@
+//! The queue before the slowest link, which all connections of two hosts feed.
+
+use super::host_pair::HostPair;
+use super::release::is_rhythm;
+
+/// Scheduling on a host, and a packet of somebody else, make a shorter pause.
+const IDLE_MIN_NS: i64 = 500_000;
+/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, if the link was idle.
+const CLOSE_NS: i64 = 500_000;
+
+/// When the link was busy, as the packets show that come from it: it sends whatever waits without a pause, in the
+/// order in which it came (a work-conserving queue).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Queue {
+    /// When the newest packet had come.
+    came_ns: Option<i64>,
+    /// Since when the link has had something to send.
+    busy_since_ns: i64,
+    /// ... what let that go, and how long after what went before the pause.
+    release: Release,
+    period_ns: i64,
+}
+
+/// What let data go when the slowest link had nothing to send.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Release {
+    /// Unknown.
+    #[default]
+    None,
+    Ack,
+    /// A clock of the sender, which spreads its window over the round trip: there was no ACK, and the pause was as
+    /// long as the one before.
+    Pacer,
+}
+
+impl Queue {
+    /// A packet came that takes so long on the link, if its rate is known: whether the link had had nothing to send
+    /// before it.
+    fn was_idle(&mut self, time_ns: i64, takes_ns: Option<i64>) -> bool {
+        let before_ns = self.came_ns.replace(time_ns);
+        let (Some(takes_ns), Some(before_ns)) = (takes_ns, before_ns) else {
+            return false;
+        };
+        let idle_ns = time_ns.saturating_sub(before_ns).saturating_sub(takes_ns);
+        idle_ns > takes_ns.max(IDLE_MIN_NS)
+    }
+
+    /// The link was idle until a packet came that an ACK let go, or none.
+    fn resumes(&mut self, time_ns: i64, is_by_ack: bool, round_trip_ns: i64) {
+        let period_ns = time_ns.saturating_sub(self.busy_since_ns);
+        let several = period_ns.saturating_mul(2) <= round_trip_ns;
+        let is_paced = several && is_rhythm(self.period_ns, period_ns);
+        self.release = match (is_by_ack, is_paced) {
+            (true, _) => Release::Ack,
+            (false, true) => Release::Pacer,
+            (false, false) => Release::None,
+        };
+        (self.busy_since_ns, self.period_ns) = (time_ns, period_ns);
+    }
+}
+
+impl HostPair {
+    /// What let data of a connection go, whose data before came at `sent_ns`, if the link was idle between them.
+    pub(super) fn leaves_queue(&mut self, time_ns: i64, bytes: u32, sent_ns: i64) -> Release {
+        if self.queue.was_idle(time_ns, self.pace.of(bytes)) {
+            let is_by_ack = self.had_ack(time_ns, bytes);
+            self.queue.resumes(time_ns, is_by_ack, self.round_trip_ns());
+        }
+        if sent_ns < self.queue.busy_since_ns {
+            self.queue.release
+        } else {
+            Release::None
+        }
+    }
+
+    /// Whether an ACK came when data must have left that did not wait for the link.
+    fn had_ack(&self, time_ns: i64, bytes: u32) -> bool {
+        let Some(to_server_ns) = self.to_server_ns else {
+            return false;
+        };
+        // The path's least round trip has the headers.
+        let takes_ns = self.pace.of(bytes).unwrap_or(0);
+        let longer_ns = takes_ns.saturating_sub(self.pace.of(0).unwrap_or(0));
+        let target_ns = time_ns
+            .saturating_sub(to_server_ns)
+            .saturating_sub(longer_ns);
+        let newest_ns = target_ns.saturating_add(CLOSE_NS);
+        let after = self.acks.partition_point(|ack| ack.time_ns <= newest_ns);
+        let nearest = after.checked_sub(1).and_then(|at| self.acks.get(at));
+        nearest.is_some_and(|ack| target_ns.saturating_sub(ack.time_ns) <= CLOSE_NS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn the_link_is_idle_between_packets_that_come_further_apart_than_the_later_one_takes() {
+        let mut queue = Queue::default();
+        assert!(!queue.was_idle(10 * MS, Some(4 * MS)));
+        assert!(!queue.was_idle(14 * MS, Some(4 * MS)));
+        assert!(queue.was_idle(24 * MS, Some(4 * MS)));
+        assert!(!queue.was_idle(34 * MS, None));
+    }
+
+    #[test]
+    fn pauses_without_an_ack_that_are_as_long_as_each_other_are_a_pacers() {
+        let mut queue = Queue::default();
+        for (time_ns, is_by_ack, release) in [
+            (30 * MS, false, Release::None),
+            (60 * MS, false, Release::Pacer),
+            (90 * MS, true, Release::Ack),
+            (180 * MS, false, Release::None),
+        ] {
+            queue.resumes(time_ns, is_by_ack, 100 * MS);
+            assert_eq!(queue.release, release);
+        }
+    }
+}

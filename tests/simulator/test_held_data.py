@@ -1,0 +1,26 @@
+"""Data that Nagle's algorithm held, in simulated scenarios: what is said of it is what really happened."""
+
+from __future__ import annotations
+
+from .runs import compared_run
+
+
+def test_the_ack_of_a_short_initial_segment_is_found_behind_a_queue_of_other_connections() -> None:
+    # Ten connections at 1.5 Mb/s: a heartbeat sends all their delayed ACKs at once, and what those let go stands
+    # in a queue before the link.
+    _, comparison = compared_run(1, 1222, at="client")
+    name = "short-initial-segment"
+    assert comparison.right[name] >= 20
+    assert not [it for it in comparison.verdicts if it.detector == name and it.is_missed]
+
+
+def test_a_response_whose_start_was_held_is_no_slow_server() -> None:
+    _, comparison = compared_run(1, 296, at="client")
+    held = comparison.confusion["stall.nagle_delayed_ack", "stall.nagle_delayed_ack"]
+    taken_for_work = comparison.confusion["stall.nagle_delayed_ack", "server.think"]
+    assert held > 4 * taken_for_work
+
+
+def test_the_delayed_ack_behind_a_flight_is_not_what_the_next_flight_waited_for() -> None:
+    _, comparison = compared_run(1, 458, at="client")
+    assert not comparison.confusion["send_limited.slow_start", "stall.delayed_ack_first_segment"]
