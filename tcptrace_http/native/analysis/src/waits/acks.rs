@@ -159,12 +159,12 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
-<<<<<<< HEAD
     /// Whether an ACK came after the one time and before the other.
     pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
         let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
         self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
-=======
+    }
+
     /// The ACK in a span of time that was of all before `start` and of something new: when it went by, and of how
     /// much.
     pub(super) fn of_all_before(
@@ -178,7 +178,6 @@ impl Acks {
         let is_in_span = (from_ns..=to_ns).contains(&ack.time_ns);
         (ack.acked == start && is_in_span)
             .then(|| (ack.time_ns, start.saturating_sub(before.acked)))
->>>>>>> main
     }
 
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the

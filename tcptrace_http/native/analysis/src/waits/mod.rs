@@ -453,13 +453,8 @@ impl Waits {
             let question_ns = self.responses.question_takes_ns(asked.bytes);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
-<<<<<<< HEAD
-        let held = self.responses.opening_held(first.time_ns);
-        let held = held.or(answered).unwrap_or(Cause::ServerThink);
-=======
         let held = self.responses.opening_held(first.time_ns).or(held);
-        let held = held.unwrap_or(Cause::ServerThink);
->>>>>>> main
+        let held = held.or(answered).unwrap_or(Cause::ServerThink);
         partition.until(written, held, confidence);
         partition.until(
             thought.earlier(came),

@@ -40,15 +40,6 @@ impl Timeline {
                 last: None,
             };
             self.extents.insert(at, extent);
-        }
-    }
-
-<<<<<<< HEAD
-    /// The response that begins at `start` ends before `end`.
-    pub(in crate::waits) fn closes(&mut self, start: i64, end: i64) {
-        let extent = self.extents.iter_mut().find(|it| it.start == start);
-        if let Some(extent) = extent {
-            extent.end = Some(end);
             return;
         }
         // What came behind a hole was there when that was filled.
@@ -60,13 +51,14 @@ impl Timeline {
                 first: Some(filled.at),
                 last: self.came,
             });
-=======
+        }
+    }
+
     /// Where among the extents the one is that begins at `start`; it is new if ACKs will tell when that came.
     fn expect(&mut self, start: i64) -> Option<usize> {
         let at = self.extents.partition_point(|it| it.start < start);
         if self.extents.get(at).is_some_and(|it| it.start == start) {
             return Some(at);
->>>>>>> main
         }
         let settled = self.pending.front()?;
         let settled = settled.end.saturating_sub(i64::from(settled.bytes));
@@ -84,11 +76,9 @@ impl Timeline {
     }
 
     pub(super) fn note_extents(&mut self, end: i64) {
+        let came_ns = self.came.map(|came| came.time_ns);
         if let Some(filled) = self.filled.as_mut() {
-            if self
-                .came
-                .is_some_and(|came| came.time_ns <= filled.at.time_ns)
-            {
+            if came_ns.is_some_and(|came_ns| came_ns <= filled.at.time_ns) {
                 filled.end = end;
             }
         }
