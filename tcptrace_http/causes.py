@@ -84,9 +84,9 @@ RULES: Final = {
         f"RFC 9293, section 3.8.6; {_RFC4898}; {_TAPO}: zero window",
     ),
     "send_limited.send_buffer": Rule(
-        "Flights of one response that go on with an ACK and, without any loss and below the receive window, have"
-        " stopped growing for two rounds, which slow start does not; where small-send-buffer finds it, those"
-        " before as well",
+        "Data that went on with an ACK, below the receive window and without any loss, when less was outstanding"
+        " than a window in slow start must have grown to by the ACKs that had come, and at least half of the most"
+        " that ever was",
         f"{_RFC4898}; {_TRAT}: sender window limited",
     ),
     "send_limited.bottleneck": Rule(

@@ -2,9 +2,10 @@
 
 What it does
 ------------
-Finds responses of several round trips whose flights stayed at one size although nothing was lost, slow
-start would have doubled them, and the client offered a window at least twice as large: the sender's socket
-buffer was full of unacknowledged data.
+Finds responses that waited for several round trips with less outstanding than their window must have grown
+to by the ACKs that came, although nothing was lost and the client's window had room: the sender's socket
+buffer was full of unacknowledged data. Where each round trip is a flight of its own, its flights stayed at one
+size, which slow start would have doubled.
 
 Why it is bad
 -------------
@@ -34,6 +35,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._buffer_waits import long_waits, waits_for_buffer
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("flights",)
+READS: Final = ("flights", "waits")
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
 
 #: Flights at the limit that show it, the last one, which is what was left to send, not counted.
@@ -83,7 +86,23 @@ def find(
     steady_flights_min: int = STEADY_FLIGHTS_MIN,
     window_factor_min: float = WINDOW_FACTOR_MIN,
 ) -> pl.LazyFrame:
-    """Responses that came in flights of one size; see :class:`Detector`."""
+    """Responses that waited for a full send buffer; see :class:`Detector`."""
+    import polars as pl
+
+    key = ["flow", "transaction"]
+    waited = waits_for_buffer(tables)
+    in_flights = _in_flights(tables, steady_flights_min, window_factor_min).join(waited, on=key, how="semi")
+    by_acks = long_waits(tables, waited).join(in_flights, on=key, how="anti")
+    by_acks = by_acks.with_columns(
+        confidence=pl.lit(CONFIDENCE), cause=pl.lit("send_limited.send_buffer"), remedy=pl.lit(REMEDY)
+    )
+    return pl.concat([in_flights, by_acks], how="diagonal")
+
+
+def _in_flights(
+    tables: Mapping[str, pl.DataFrame], steady_flights_min: int, window_factor_min: float
+) -> pl.LazyFrame:
+    """Responses that came in flights of one size."""
     import polars as pl
 
     # A response that paused has a row for each time that it went on.

@@ -24,3 +24,12 @@ def test_a_response_whose_start_was_held_is_no_slow_server() -> None:
 def test_the_delayed_ack_behind_a_flight_is_not_what_the_next_flight_waited_for() -> None:
     _, comparison = compared_run(1, 458, at="client")
     assert not comparison.confusion["send_limited.slow_start", "stall.delayed_ack_first_segment"]
+
+
+def test_what_a_short_segment_takes_on_a_slow_link_was_not_lost() -> None:
+    # Its headers alone take 6 ms at 56 kb/s.
+    _, comparison = compared_run(5, 716, at="client")
+    name = "short-initial-segment"
+    assert comparison.right[name] >= 5
+    wrong = [it for it in comparison.verdicts if it.detector == name and not it.is_missed]
+    assert not [it for it in wrong if it.lost_ns < 10_000_000]

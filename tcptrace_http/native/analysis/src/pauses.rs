@@ -82,6 +82,8 @@ pub struct Path {
     /// How much longer than a packet without payload the data at hand takes on the slowest link, as far as its
     /// pace is known. Near the receiver that much passes until it is seen.
     pub takes_ns: i64,
+    /// How long the link takes for all of it, headers and all: no sooner behind what came before it does it come.
+    pub service_ns: i64,
     /// How long it may have stood before that link, behind what other connections were sent.
     pub queued_ns: i64,
     /// The sender of the data offered SACK on its SYN.
@@ -560,6 +562,7 @@ impl PauseTracker {
             is_short,
             path: *path,
             spacing_ns: self.spacing_ns,
+            bound_ns: 0,
             drained_ns: if path.is_nearer_to_sender() {
                 self.link.drained_ns()
             } else {
@@ -589,9 +592,11 @@ impl PauseTracker {
         if self.undecided.is_empty() {
             return;
         }
-        for pause in self.undecided.drain(..) {
+        for mut pause in self.undecided.drain(..) {
             let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
             let takes_ns = self.behind.of_payload(pause.data.bytes, path_ns);
+            let service_ns = self.behind.of_packet(pause.data.bytes, path_ns);
+            pause.bound_ns = service_ns;
             let endings = pause.endings.iter().copied();
             self.open.extend(pause.ended_by(endings, takes_ns));
         }
@@ -610,6 +615,8 @@ struct Pause {
     spacing_ns: i64,
     /// When what was sent before had left the slowest link.
     drained_ns: i64,
+    /// What the link took for the released segment at most, as far as it is known at the end of the message.
+    bound_ns: i64,
     /// As far as it was known before the last ACK.
     queued_until_ns: Option<i64>,
     largest_flight_bytes: u64,
@@ -742,7 +749,16 @@ impl Pause {
         // found these in a queue, it would have stood there.
         let gap = data.time_ns.saturating_sub(previous.time_ns);
         let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
-        let spacing = if is_pace { self.spacing_ns } else { 0 }.max(takes_ns);
+        // What came without taking its time on the link shows that this is faster than its bound.
+        let bound_ns = if takes_ns > 0 { self.bound_ns } else { 0 };
+        let service_ns = if path.is_nearer_to_sender() {
+            0
+        } else {
+            path.service_ns.max(bound_ns)
+        };
+        let spacing = if is_pace { self.spacing_ns } else { 0 }
+            .max(takes_ns)
+            .max(service_ns);
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,

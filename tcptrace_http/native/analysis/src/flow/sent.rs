@@ -304,7 +304,10 @@ impl Flow {
             return;
         }
         let waits = self.waits.as_deref();
+        // A link on which a segment takes longer than the path shows only in what came one by one.
+        let one_by_one = waits.map_or(0, |it| it.response_is_on_link_ns(segment.payload_bytes));
         let path = Path {
+            service_ns: one_by_one,
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
             queued_ns: self.sharing.queued_ns,
@@ -312,8 +315,6 @@ impl Flow {
         };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
-        // A link on which a segment takes longer than the path shows only in what came one by one.
-        let one_by_one = waits.map_or(0, |it| it.response_is_on_link_ns(segment.payload_bytes));
         let takes_ns = self
             .pauses
             .takes_ns(segment.payload_bytes, &path)
@@ -373,6 +374,7 @@ impl Flow {
             in_loss_recovery: server.acked < self.recovery_until,
             takes_ns: 0,
             queued_ns: 0,
+            service_ns: 0,
             sender_permits_sack: server.sack_permitted,
         }
     }
@@ -388,6 +390,7 @@ impl Flow {
             in_loss_recovery: client.acked < self.request_recovery_until,
             takes_ns: 0,
             queued_ns: 0,
+            service_ns: 0,
             sender_permits_sack: client.sack_permitted,
         }
     }

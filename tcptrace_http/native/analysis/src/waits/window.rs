@@ -10,8 +10,9 @@ use super::pace::Limit;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
-/// In congestion avoidance CUBIC grows by about half as much as Reno (RFC 9438, section 4.3).
-const AVOIDANCE_SHARE: i64 = 2;
+
+/// Once a window grows into the full buffer; what grows again is a window, slower than in slow start.
+const GROWTHS_MIN: u32 = 2;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct UsedWindow {
@@ -21,10 +22,11 @@ pub(super) struct UsedWindow {
     /// What was outstanding when the sender stopped last, and the most since the window may have been reset.
     outstanding: i64,
     largest: i64,
-    /// The least that the window is if it is in slow start, or in congestion avoidance.
+    /// The least that the window is if it is in slow start.
     least: i64,
-    least_avoiding: i64,
     full_bytes: i64,
+    /// So many times in a row more was outstanding than ever before when the sender stopped.
+    growths: u32,
     /// Slow start ends there (RFC 5681, equation 4), since the last loss; and what was sent until then.
     threshold: Option<i64>,
     recovers_until: i64,
@@ -49,13 +51,6 @@ impl UsedWindow {
         let most = self.largest.saturating_mul(GROWTH_MAX);
         let segment = newly.min(self.full_bytes);
         self.least = self.least.max(self.least.saturating_add(segment).min(most));
-        let growth = segment
-            .saturating_mul(self.full_bytes)
-            .checked_div(self.least_avoiding.saturating_mul(AVOIDANCE_SHARE));
-        self.least_avoiding = self
-            .least_avoiding
-            .saturating_add(growth.unwrap_or(0))
-            .min(most);
     }
 
     /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
@@ -66,9 +61,15 @@ impl UsedWindow {
             // What was lost is not in flight.
             return;
         }
+        // Not as a buffer does, which leaves room for less than a segment now and then.
+        let grown = self.outstanding.saturating_sub(self.largest);
+        self.growths = if grown >= self.full_bytes / 2 {
+            self.growths.saturating_add(1)
+        } else {
+            0
+        };
         self.largest = self.largest.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
-        self.least_avoiding = self.least_avoiding.max(self.outstanding);
         if self.buffer.is_some_and(|buffer| self.outstanding > buffer) {
             self.buffer = None;
         }
@@ -88,21 +89,18 @@ impl UsedWindow {
         if self.buffer.is_some_and(fills) {
             return Limit::SendBuffer;
         }
-        let grows = match self.threshold {
-            Some(threshold) if self.outstanding >= threshold => Limit::CongestionAvoidance,
-            _ => Limit::SlowStart,
-        };
-        let least = match grows {
-            Limit::SlowStart => self.least,
-            _ => self.least_avoiding,
-        };
-        if needed > least {
-            return grows;
+        if self
+            .threshold
+            .is_some_and(|threshold| self.outstanding >= threshold)
+        {
+            return Limit::CongestionAvoidance;
         }
-        let may_avoid = may_avoid || self.threshold.is_some();
-        if may_avoid && needed.saturating_add(self.full_bytes) > self.least_avoiding {
+        if needed > self.least {
+            return Limit::SlowStart;
+        }
+        if may_avoid || self.threshold.is_some() {
             Limit::CongestionAvoidance
-        } else if self.fills_half() {
+        } else if self.fills_half() && self.growths < GROWTHS_MIN {
             Limit::SendBuffer
         } else {
             Limit::None
@@ -128,14 +126,12 @@ impl UsedWindow {
     pub(super) fn was_idle(&mut self) {
         self.largest = 0;
         self.least = 0;
-        self.least_avoiding = 0;
     }
 
     /// Data from `start` on was sent again when all up to `end` had been sent.
     pub(super) fn had_loss(&mut self, start: i64, end: i64) {
         self.largest = 0;
         self.least = 0;
-        self.least_avoiding = 0;
         if start >= self.recovers_until {
             self.recovers_until = end;
             let flight = end.saturating_sub(start);
@@ -215,6 +211,12 @@ mod tests {
             window.limit(12_001, FULL, false),
             Limit::CongestionAvoidance
         );
+    }
+
+    #[test]
+    fn a_window_that_grows_by_less_than_in_slow_start_is_no_send_buffer() {
+        let (_, limit) = after(&[(4, 0), (8, 4), (13, 8), (19, 13), (26, 19)]);
+        assert_eq!(limit, Limit::None);
     }
 
     #[test]

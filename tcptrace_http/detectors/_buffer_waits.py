@@ -1,0 +1,71 @@
+"""Responses that waited for room in their sender's buffer, as the waits tell: what is outstanding against ACKs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.detectors._recoveries import ms, ns
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
+
+__all__ = ["long_waits", "waits_for_buffer"]
+
+_CAUSE: Final = "send_limited.send_buffer"
+#: Less is not worth a finding.
+_WAITED_MIN_NS: Final = 5_000_000
+#: A window that doubles gets as much through in two round trips as a full buffer in three, of which the pace of
+#: the path hides a part.
+_ROUNDS_MIN: Final = 2.5
+
+
+def waits_for_buffer(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """By transaction the sum of its waits for its sender's buffer, where they begin and where they end."""
+    import polars as pl
+
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+        .group_by("flow", "transaction", maintain_order=True)
+        .agg(
+            pl.col("start", "first_frame").first(),
+            pl.col("last_frame").last(),
+            waited=(pl.col("end") - pl.col("start")).sum(),
+            waits=pl.len(),
+        )
+    )
+
+
+def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.LazyFrame:
+    """Those of ``waited`` that a larger buffer would have spared round trips, with what they lost."""
+    import polars as pl
+
+    rtt = ns("server_path_rtt").fill_null(0) + ns("client_path_rtt").fill_null(0)
+    flows = tables["flows"].lazy().select("flow", round_trip=rtt)
+    rounds = ns("waited") / pl.col("round_trip")
+    needed = (rounds + 1).log(2)
+    kept = (1 - needed / rounds).clip(0)
+    return (
+        waited.join(flows, on="flow", how="inner", maintain_order="left")
+        .filter(pl.col("round_trip") > 0, ns("waited") >= _WAITED_MIN_NS, rounds >= _ROUNDS_MIN)
+        .with_columns(
+            lost=(ns("waited") * kept).cast(pl.Int64).cast(pl.Duration("ns")),
+            summary=pl.format(
+                "the response waited {} times for room in its sender's buffer, {} ms in all, though the client's"
+                " window had room and nothing was lost",
+                "waits",
+                ms("waited"),
+            ),
+            evidence=pl.format(
+                "frames {} to {}: less was outstanding than the window must have grown to by the ACKs;"
+                " round trip {} ms; a window that doubles would have needed {} round trips",
+                "first_frame",
+                "last_frame",
+                (pl.col("round_trip") / 1e6).round(1),
+                needed.ceil().cast(pl.Int64),
+            ),
+        )
+    )
