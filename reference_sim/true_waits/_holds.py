@@ -104,10 +104,8 @@ class Holds:
             limit = "send_buffer" if made_room else "application"
         if limit == "application":
             return _APPLICATION[self.side]
-        if limit == "pacing" and self.side == CLIENT:
-            return "request.send"
-        if limit == "pacing" and any(it.time == packet.sent for it in self._restarts):
-            return "stall.slow_start_restart"
+        if limit == "pacing":
+            return self._of_pacing(packet)
         if limit == "nagle":
             return _NAGLE[self._is_delayed(self.released_by(packet), packet)]
         if limit == "scheduler":
@@ -119,6 +117,13 @@ class Holds:
             if ack is not None and ack.reason == "window_update":
                 return "client.not_reading" if self.side == SERVER else _OF_LIMIT[limit]
         return _OF_LIMIT[limit]
+
+    def _of_pacing(self, packet: Packet) -> str:
+        """What a pacer held; an ACK that ended its restart let ``packet`` go into the window that was left."""
+        if self.side == CLIENT:
+            return "request.send"
+        is_restarted = any(restart.time == packet.sent for restart in self._restarts)
+        return "stall.slow_start_restart" if is_restarted else _OF_LIMIT["pacing"]
 
     def _of_window(self, hold: Hold, packet: Packet) -> Iterator[Hold]:
         """A hold by the congestion window; what a delayed ACK had to do with it is named after that."""
@@ -201,10 +206,10 @@ class Holds:
     def _idle_restarts(self) -> Iterator[_Restart]:
         """Where the window shrank with nothing in flight, after a timeout's length in which nothing was sent.
 
-        It is thrown away when something is to be sent again, be it that the last ACK comes at that moment only; what
-        other connections of an ensemble take of its window is no restart. Who paces a restart keeps the window up to
-        the first ACK, which leaves of it what the pacer had let go: if that was before the pacer's next time, the
-        window was thrown away all the same.
+        It is thrown away when something is to be sent again, be it that the last ACK comes at that moment only;
+        what other connections of an ensemble take of its window is no restart. Who paces a restart keeps the
+        window up to the first ACK, which leaves of it what the pacer had let go: if that was before the pacer's
+        next time, the window was thrown away all the same.
         """
         if "scheduler" in self.connection.limits[self.side].names:
             return

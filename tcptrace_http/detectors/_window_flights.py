@@ -1,8 +1,8 @@
 """Flights of a response that a window separated: what Nagle's algorithm held is no boundary of a window.
 
-A response that begins with a short segment waits for that one's ACK first, and its odd last segment for the ACKs of
-all before. Between the two the same response may show slow start, which is looked for in the flights from one such
-hold to the next.
+A response that begins with a short segment waits for that one's ACK first, and its odd last segment for the ACKs
+of all before. Between the two the same response may show slow start, which is looked for in the flights from one
+such hold to the next.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _OF_FLIGHTS: Final = (
 def between_holds(flights: pl.LazyFrame, holds: pl.LazyFrame) -> pl.LazyFrame:
     """``flights`` with only those from one hold of Nagle's algorithm to the next, where there are at least two.
 
-    ``holds`` are those of :func:`tcptrace_http.detectors._held.held`. ``opens`` says that the first flight left is
-    the response's own first one.
+    ``holds`` are those of :func:`tcptrace_http.detectors._held.held`. ``start`` and the flights' times are then
+    those of the first flight that is left.
     """
     import polars as pl
 
@@ -43,11 +43,17 @@ def between_holds(flights: pl.LazyFrame, holds: pl.LazyFrame) -> pl.LazyFrame:
         .explode(_OF_FLIGHTS)
         .join(released, on=("flow", "flight_first_frames"), how="left", maintain_order="left")
         .with_columns(stretch=stretch)
+        .with_columns(begun=pl.col("flight_start_ns").first().over("row", "stretch"))
+        .with_columns(pl.col("flight_start_ns", "flight_end_ns") - pl.col("begun"))
         .group_by("row", "stretch", maintain_order=True)
-        .agg(*_OF_FLIGHTS)
+        .agg(*_OF_FLIGHTS, begun=pl.col("begun").first())
         .filter(pl.col("flight_segments").list.len() > 1)
         .unique("row", keep="first", maintain_order=True)
-        .with_columns(opens=pl.col("stretch") == 0)
         .drop("stretch")
     )
-    return rows.drop(_OF_FLIGHTS).join(left, on="row", maintain_order="left").drop("row")
+    return (
+        rows.drop(_OF_FLIGHTS)
+        .join(left, on="row", maintain_order="left")
+        .with_columns(start=pl.col("start") + pl.col("begun").cast(pl.Int64).cast(pl.Duration("ns")))
+        .drop("row", "begun")
+    )

@@ -56,6 +56,8 @@ GROWTH_MIN: Final = 1.4
 #: between them is what the application had, if there is one other flight only.
 OLD_WINDOW_MAX: Final = 4
 WINDOW_NOW_MIN: Final = 10
+#: Full segments that a receiver acknowledges with one ACK (RFC 1122, section 4.2.3.2).
+ACKED_AT_ONCE: Final = 2
 #: A flight that starts so close to when an ACK would have let it go waited for that: what a busy host takes, and
 #: by which share of them round trips vary.
 OFF_ACK_MAX_NS: Final = 1_000_000
@@ -93,7 +95,13 @@ def find(
     rtt = pl.col("rtt").dt.total_nanoseconds()
     idle = pl.col("idle").dt.total_nanoseconds()
 
-    was_idle = idle > pl.max_horizontal(rtt, pl.lit(IDLE_MIN_NS))
+    # With the initial window of today goes a timeout of a round trip and those 200 ms (Linux's TCP_RTO_MIN).
+    least_timeout = (
+        pl.when(pl.col("initial_window_segments") >= WINDOW_NOW_MIN)
+        .then(rtt + IDLE_MIN_NS)
+        .otherwise(pl.max_horizontal(rtt, pl.lit(IDLE_MIN_NS)))
+    )
+    was_idle = idle > least_timeout
     # Nagle's algorithm holds no full segment: if an ACK let one go, the window had no room for it.
     full = pl.col("segment_bytes")
     waited_for_ack = pl.col("flight_off_ack_ns").list.get(1) <= pl.max_horizontal(
@@ -102,8 +110,10 @@ def find(
     ends_full = pl.col("flight_last_bytes").list.get(0) >= full
     waited_full = waited_for_ack & (pl.col("flight_first_bytes").list.get(1) >= full)
     # A full segment that waited for an ACK behind others shows the window that it did not fit into.
-    # Losses make windows small as well.
-    shows_window = waited_full & ends_full & (pl.col("earlier_retransmissions") == 0)
+    # The first ACK lets it go, not the last of several. Losses make windows small as well.
+    has_one_ack = first <= ACKED_AT_ONCE
+    was_first_ack = has_one_ack | (pl.col("flight_behind_bytes").list.get(1) > 0)
+    shows_window = waited_full & ends_full & was_first_ack & (pl.col("earlier_retransmissions") == 0)
     starts_small = (first <= earlier * first_flight_share_max) | (shows_window & (first < earlier))
     # The last flight is what was left to send and need not have grown. Two of one segment each are
     # the writes of an application as well, unless the flow had begun with one.

@@ -52,6 +52,8 @@ pub struct Half {
     pub initial: Option<SeqNumber>,
     /// Offset after the last byte sent.
     pub next: i64,
+    /// As far as the numbers of its ACKs tell that it has sent: what is beyond `next` did not come by.
+    pub told_next: i64,
     /// Data seen before offset 1: a flow may be joined at a segment that overtook others.
     before_one: i64,
     /// Offset up to which the peer has acknowledged.

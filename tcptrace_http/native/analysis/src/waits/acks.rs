@@ -159,6 +159,12 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
+    /// Whether an ACK came after the one time and before the other.
+    pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
+        let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
+        self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
+    }
+
     /// The ACK in a span of time that was of all before `start` and of something new: when it went by, and of how
     /// much.
     pub(super) fn of_all_before(

@@ -33,6 +33,11 @@ pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use timeline::{Data, Resent, Route, Timeline, Words};
 
+/// No stack sends again sooner what was not acknowledged.
+const ANSWER_TIMEOUT_NS: i64 = 200_000_000;
+/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2): a request whose answer is the first word of its
+/// server after that time was answered before, and the answer was lost.
+const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
 /// What a segment carries on Ethernet.
 const FULL_SEGMENT_BYTES: u64 = 1460;
 
@@ -392,11 +397,37 @@ impl Waits {
         let busy_until = self
             .previous_end
             .map_or(i64::MIN, |previous| previous.time_ns);
+        // Nor did what was sent again so late that the answer cannot be to it, or when the answer had been sent.
+        let mut answered = self.responses.opening_repaired(first.time_ns);
+        let was_heard = self
+            .server_acks
+            .came_between(partition.time_ns(), first.time_ns);
+        let pace_ns = if route.is_at_sender {
+            0
+        } else {
+            self.responses.opening_pace_ns(first.time_ns)
+        };
+        let answer_ns = first
+            .time_ns
+            .saturating_sub(route.to_sender_ns)
+            .saturating_sub(pace_ns);
         for piece in repaired {
-            if (busy_until.saturating_add(1)..=came.time_ns).contains(&piece.end.time_ns) {
+            if !(busy_until.saturating_add(1)..=came.time_ns).contains(&piece.end.time_ns) {
+                continue;
+            }
+            if piece.end.time_ns > answer_ns {
+                // A server that works for so long acknowledges the request first: its answer, with the ACK, was lost.
+                let since_ns = partition.time_ns().max(busy_until);
+                let is_late = answer_ns.saturating_sub(since_ns) >= ANSWER_TIMEOUT_NS;
+                answered = answered.or((is_late && !was_heard).then_some(Cause::StallTailLoss));
+            } else if answered.is_none() {
                 partition.until(piece.end, piece.cause, piece.confidence);
             }
         }
+        let since_ns = partition.time_ns();
+        let is_late = answer_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
+        let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
+        answered = answered.or(is_silent.then_some(Cause::StallTailLoss));
         partition.at_most(
             route.to_sender_ns,
             came,
@@ -417,14 +448,13 @@ impl Waits {
         let mut written = thought.earlier(came);
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
-            let pace_ns = self.responses.opening_pace_ns(first.time_ns);
             let written_ns = written.time_ns.saturating_sub(pace_ns);
             let room_ns = written_ns.saturating_sub(partition.time_ns());
             let question_ns = self.responses.question_takes_ns(asked.bytes);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
-        let held = held.unwrap_or(Cause::ServerThink);
+        let held = held.or(answered).unwrap_or(Cause::ServerThink);
         partition.until(written, held, confidence);
         partition.until(
             thought.earlier(came),

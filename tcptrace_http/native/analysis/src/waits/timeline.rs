@@ -199,6 +199,8 @@ struct Opening {
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
     if_shared: Option<Cause>,
+    /// It was lost itself before, and how its sender noticed.
+    repaired: Option<Cause>,
 }
 
 /// Where a response lies, and when its first and last byte came.
@@ -208,6 +210,14 @@ pub(super) struct Extent {
     pub(super) end: Option<i64>,
     pub(super) first: Option<Moment>,
     pub(super) last: Option<Moment>,
+}
+
+/// What was in order at once, when data came that had been missing.
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    at: Moment,
+    start: i64,
+    end: i64,
 }
 
 #[derive(Debug)]
@@ -246,6 +256,8 @@ pub(super) struct Timeline {
     /// Pieces that were too many, as a time before which nothing is known.
     forgotten_until_ns: Option<i64>,
     extents: VecDeque<Extent>,
+    /// The newest, near the receiver.
+    filled: Option<Filled>,
     probed_ns: Option<i64>,
     full_bytes: u32,
     /// What the receiver has acknowledged.
@@ -286,6 +298,7 @@ impl Timeline {
             pieces: VecDeque::new(),
             forgotten_until_ns: None,
             extents: VecDeque::new(),
+            filled: None,
             probed_ns: None,
             full_bytes: 0,
             acked: 0,
@@ -348,6 +361,7 @@ impl Timeline {
                 bytes: data.bytes,
                 held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
+                repaired: data.recovery.map(|_| repair(data.recovery)),
             });
         }
         if data.sharing.is_shared {

@@ -280,6 +280,11 @@ impl Timeline {
         self.opening(time_ns)?.held
     }
 
+    /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been lost.
+    pub(in crate::waits) fn opening_repaired(&self, time_ns: i64) -> Option<Cause> {
+        self.opening(time_ns)?.repaired
+    }
+
     pub(super) fn opening(&self, time_ns: i64) -> Option<&Opening> {
         let mut openings = self.openings.iter();
         openings.find(|opening| opening.time_ns == time_ns)

@@ -40,6 +40,17 @@ impl Timeline {
                 last: None,
             };
             self.extents.insert(at, extent);
+            return;
+        }
+        // What came behind a hole was there when that was filled.
+        let filled = self.filled.filter(|it| (it.start..it.end).contains(&start));
+        if let Some(filled) = filled {
+            self.extents.push_back(Extent {
+                start,
+                end: Some(end),
+                first: Some(filled.at),
+                last: self.came,
+            });
         }
     }
 
@@ -65,6 +76,12 @@ impl Timeline {
     }
 
     pub(super) fn note_extents(&mut self, end: i64) {
+        let came_ns = self.came.map(|came| came.time_ns);
+        if let Some(filled) = self.filled.as_mut() {
+            if came_ns.is_some_and(|came_ns| came_ns <= filled.at.time_ns) {
+                filled.end = end;
+            }
+        }
         for extent in &mut self.extents {
             if extent.first.is_none() && end > extent.start {
                 extent.first = self.came;

@@ -1,7 +1,7 @@
 //! Data that was sent again, and what its loss held up.
 
 use super::super::partition::{INFERRED, SEEN};
-use super::{Piece, Resent, Route, Stall, Timeline};
+use super::{Filled, Piece, Resent, Route, Stall, Timeline};
 use trace_model::rows::{Cause, RecoveryKind};
 
 impl Timeline {
@@ -18,6 +18,13 @@ impl Timeline {
             return;
         }
         let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
+        if !self.settles_by_ack && !self.pending.is_empty() {
+            self.filled = Some(Filled {
+                at: data.at,
+                start: data.start,
+                end: data.start,
+            });
+        }
         if let Some(hole) = left.filter(|_| !self.pending.is_empty()) {
             self.fills_first_hole(data, cause, route);
             self.has_hole = true;

@@ -94,6 +94,7 @@ impl Timeline {
     pub(super) fn turns_out_to_be_at_receiver(&mut self, route: Route) {
         self.settles_by_ack = false;
         self.waiting_acks.clear();
+        self.extents.clear();
         while let Some(data) = self.pending.front().copied() {
             if data.end > self.acked {
                 self.has_hole = true;
