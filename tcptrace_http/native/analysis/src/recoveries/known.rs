@@ -224,6 +224,7 @@ mod tests {
                 ..known(50_000, 1)
             };
             let sent = Sent {
+                is_after_other: false,
                 frame: 1,
                 time_ns: waited_ms * 1_000_000,
                 start: 1,
