@@ -161,11 +161,14 @@ impl Timeline {
     }
 
     /// Whether an ACK let a full segment go, which no algorithm of Nagle holds: the window had no room for it behind
-    /// a short one (RFC 9293, 3.8.6.2.1).
+    /// a short one (RFC 9293, 3.8.6.2.1). How closely it follows that ACK shows only where it is known how long the
+    /// segment takes.
     fn had_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
         let on_link = self.takes_ns(data.bytes);
         let after_ns = route.to_sender_ns.saturating_add(on_link);
-        data.is_full() && !data.opens_hole && acks.let_go_closely(data.at.time_ns, after_ns)
+        let is_close =
+            on_link == 0 && !route.is_at_sender || acks.let_go_closely(data.at.time_ns, after_ns);
+        data.is_full() && !data.opens_hole && is_close
     }
 
     /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
