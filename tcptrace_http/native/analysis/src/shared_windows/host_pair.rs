@@ -1,22 +1,18 @@
 //! Two hosts and all connections between them.
 
+use std::collections::VecDeque;
+
+use trace_model::rows::ObservationPoint;
+use trace_model::{flags, IpAddress, Segment, SeqNumber};
+
 use super::backlog::Backlog;
 use super::pace::Pace;
 use super::queue::{self, Queue};
-use super::release::Ack;
-use super::release::Coming;
-use super::release::Flight;
-use super::release::Release;
+use super::release::{Ack, Coming, Flight, Release};
 use super::Sharing;
 use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
 use crate::waits::Arrivals;
-use std::collections::VecDeque;
-use trace_model::flags;
-use trace_model::rows::ObservationPoint;
-use trace_model::IpAddress;
-use trace_model::Segment;
-use trace_model::SeqNumber;
 
 /// ACKs of a round trip of all connections of a pair.
 const ACKS_MAX: usize = 256;

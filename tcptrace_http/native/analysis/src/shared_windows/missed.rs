@@ -1,11 +1,11 @@
 //! Packets of the server that were missed: which connection accounts for them.
 
-use super::host_pair::HostPair;
-use super::host_pair::SEGMENT_BYTES;
+use trace_model::Segment;
+
+use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::release::Ack;
 use crate::hosts::HostStep;
 use crate::missing_packets::TIMEOUT_MIN_NS;
-use trace_model::Segment;
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
 const DUPLICATE_ACKS: usize = 3;

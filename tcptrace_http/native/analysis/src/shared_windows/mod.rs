@@ -20,16 +20,15 @@ mod pace;
 mod queue;
 mod release;
 
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use trace_model::{flags, IpAddress, Packet, Segment};
+
 use crate::hosts::HostStep;
 use crate::waits::Arrivals;
-use foldhash::fast::FixedState;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
-use std::hash::BuildHasher;
-use trace_model::flags;
-use trace_model::IpAddress;
-use trace_model::Packet;
-use trace_model::Segment;
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.

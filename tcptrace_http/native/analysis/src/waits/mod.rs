@@ -20,6 +20,9 @@ mod arrivals;
 mod link;
 mod pace;
 mod partition;
+mod server_time;
+mod setup;
+mod spans;
 mod timeline;
 mod window;
 
@@ -31,58 +34,10 @@ use acks::Acks;
 pub use arrivals::Arrivals;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
+use server_time::{Answer, Asked};
+pub use setup::Setup;
+use spans::Spans;
 use timeline::{Data, Resent, Route, Timeline, Words};
-
-/// No stack sends again sooner what was not acknowledged.
-const ANSWER_TIMEOUT_NS: i64 = 200_000_000;
-/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2): a request whose answer is the first word of its
-/// server after that time was answered before, and the answer was lost.
-const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
-/// What a segment carries on Ethernet.
-const FULL_SEGMENT_BYTES: u64 = 1460;
-
-/// The handshake as far as it was seen.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Setup {
-    /// The first SYN of the client.
-    begun: Option<Moment>,
-    /// The last SYN or SYN-ACK that was sent again.
-    resent: Option<Moment>,
-    has_syn_ack: bool,
-    /// The client's ACK of the SYN-ACK.
-    done: Option<Moment>,
-    /// How long after the SYN-ACK it came, and what payload it brought.
-    answer: Option<(i64, u32)>,
-}
-
-impl Setup {
-    pub fn syn(&mut self, at: Moment, is_syn_ack: bool) {
-        let is_again = if is_syn_ack {
-            std::mem::replace(&mut self.has_syn_ack, true)
-        } else {
-            self.begun.is_some()
-        };
-        if is_again && self.done.is_none() {
-            self.resent = Some(at);
-        } else if !is_syn_ack {
-            self.begun.get_or_insert(at);
-        }
-    }
-
-    /// The client's ACK of the SYN-ACK, which came so long after that and brought so much payload.
-    pub fn done(&mut self, at: Moment, answer: Option<(i64, u32)>) {
-        if self.done.is_none() {
-            self.done = Some(at);
-            self.answer = answer;
-        }
-    }
-
-    /// How long after the SYN-ACK its first ACK came, and what payload that brought.
-    #[must_use]
-    pub fn answer(&self) -> Option<(i64, u32)> {
-        self.answer
-    }
-}
 
 /// A segment with payload, of either direction.
 #[derive(Clone, Copy, Debug)]
@@ -300,7 +255,7 @@ impl Waits {
         let mut partition = Partition::new(row.flow, row.index, spans.start, spans.end);
         if let Some((first, last)) = spans.request {
             if spans.opens_connection {
-                give_setup(setup, &mut partition);
+                setup.give(&mut partition);
             }
             partition.until(first, Cause::ClientThink, SEEN);
             self.give_request(last, &mut partition);
@@ -324,7 +279,8 @@ impl Waits {
                 self.responses
                     .take_held_opening(half_offset(start), asked_ns)
             });
-            self.give_server((first, held), came, asked, path, &mut partition);
+            let answer = Answer { first, came, held };
+            self.give_server(answer, asked, path, &mut partition);
             self.give_response(came, had, &mut partition);
             let closed = if is_ended_by_close(row) {
                 spans.end
@@ -353,128 +309,6 @@ impl Waits {
             partition.until(piece.end.earlier(last), piece.cause, piece.confidence);
         }
         partition.until(last, Cause::RequestSend, SEEN);
-    }
-
-    /// An answer that came as late as the slowest link is slow shows how slow that is.
-    fn note_answer(&mut self, asked: Asked, spans: &Spans, path: Path) {
-        let Some(((_, asked_at), (first, _))) = spans.request.zip(spans.response) else {
-            return;
-        };
-        let is_alone = self
-            .previous_end
-            .is_none_or(|previous| previous.time_ns <= asked_at.time_ns);
-        if is_alone {
-            let elapsed = first.time_ns.saturating_sub(asked_at.time_ns);
-            let longer = elapsed.saturating_sub(path.of_responses().to_sender_ns);
-            self.responses
-                .answered(first.time_ns, longer, asked.bytes, asked.headers);
-        }
-    }
-
-    /// From the request's last byte until the response `came` to the client; its first segment went by
-    /// at `first`, and may have been `held` by Nagle's algorithm.
-    fn give_server(
-        &self,
-        (first, held): (Moment, Option<Cause>),
-        came: Moment,
-        asked: Asked,
-        path: Path,
-        partition: &mut Partition,
-    ) {
-        let route = path.of_responses();
-        let way_ns = self.responses.way_ns(route);
-        let confidence = if path.to_server_ns.is_some() {
-            SEEN
-        } else {
-            ASSUMED
-        };
-        let repaired = self
-            .requests
-            .between(partition.time_ns(), came.time_ns)
-            .filter(|piece| piece.is_repair());
-        // What was repaired while the response before was still on its way held nothing up; what was sent
-        // again after the response had come belongs to another request.
-        let busy_until = self
-            .previous_end
-            .map_or(i64::MIN, |previous| previous.time_ns);
-        // Nor did what was sent again so late that the answer cannot be to it, or when the answer had been sent.
-        let mut answered = self.responses.opening_repaired(first.time_ns);
-        let was_heard = self
-            .server_acks
-            .came_between(partition.time_ns(), first.time_ns);
-        let pace_ns = if route.is_at_sender {
-            0
-        } else {
-            self.responses.opening_pace_ns(first.time_ns)
-        };
-        let answer_ns = first
-            .time_ns
-            .saturating_sub(route.to_sender_ns)
-            .saturating_sub(pace_ns);
-        for piece in repaired {
-            if !(busy_until.saturating_add(1)..=came.time_ns).contains(&piece.end.time_ns) {
-                continue;
-            }
-            if piece.end.time_ns > answer_ns {
-                // A server that works for so long acknowledges the request first: its answer, with the ACK, was lost.
-                let since_ns = partition.time_ns().max(busy_until);
-                let is_late = answer_ns.saturating_sub(since_ns) >= ANSWER_TIMEOUT_NS;
-                answered = answered.or((is_late && !was_heard).then_some(Cause::StallTailLoss));
-            } else if answered.is_none() {
-                partition.until(piece.end, piece.cause, piece.confidence);
-            }
-        }
-        let since_ns = partition.time_ns();
-        let is_late = answer_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
-        let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
-        answered = answered.or(is_silent.then_some(Cause::StallTailLoss));
-        partition.at_most(
-            route.to_sender_ns,
-            came,
-            Cause::NetworkPropagation,
-            confidence,
-        );
-        if let Some(previous) = self.previous_end {
-            partition.until(previous.earlier(came), Cause::ClientHeadOfLine, SEEN);
-        }
-        let from_ns = partition.time_ns();
-        let repairs = || {
-            let pieces = self.responses.between(from_ns, came.time_ns);
-            pieces.filter(|piece| piece.is_repair())
-        };
-        let thought = repairs()
-            .next()
-            .map_or(first, |piece| piece.start.earlier(first));
-        let mut written = thought.earlier(came);
-        if !route.is_at_sender {
-            // The segment itself took its time on the slowest link; the path's least is that of small ones.
-            let written_ns = written.time_ns.saturating_sub(pace_ns);
-            let room_ns = written_ns.saturating_sub(partition.time_ns());
-            let question_ns = self.responses.question_takes_ns(asked.bytes);
-            written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
-        }
-        let held = self.responses.opening_held(first.time_ns).or(held);
-        let held = held.or(answered).unwrap_or(Cause::ServerThink);
-        partition.until(written, held, confidence);
-        partition.until(
-            thought.earlier(came),
-            Cause::SendLimitedBottleneck,
-            INFERRED,
-        );
-        if route.is_at_sender {
-            partition.at_most(way_ns, came, Cause::NetworkPropagation, confidence);
-        }
-        for piece in repairs() {
-            partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
-        }
-        let left = came.time_ns.saturating_sub(partition.time_ns());
-        let is_pace = left <= self.responses.burst_max_ns(route);
-        let cause = if is_pace {
-            Cause::SendLimitedBottleneck
-        } else {
-            Cause::NetworkQueueing
-        };
-        partition.until(came, cause, INFERRED);
     }
 
     /// The response, as it came to the client.
@@ -521,85 +355,8 @@ impl Waits {
     }
 }
 
-/// The last segment of a request, as the slowest link carries it.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    bytes: u32,
-    /// Packets without payload that went right before it: the handshake's last.
-    headers: u32,
-}
-
-impl Asked {
-    fn of(row: &TransactionRow, opens_connection: bool) -> Asked {
-        let header = row.request_header_bytes.unwrap_or(0);
-        let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
-        Asked {
-            bytes: u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0),
-            headers: u32::from(opens_connection),
-        }
-    }
-}
-
-/// The moments that a transaction's row tells.
-#[derive(Debug)]
-struct Spans {
-    start: Moment,
-    end: Moment,
-    /// It starts with the handshake.
-    opens_connection: bool,
-    request: Option<(Moment, Moment)>,
-    response: Option<(Moment, Moment)>,
-}
-
-impl Spans {
-    fn of(row: &TransactionRow, setup: &Setup) -> Spans {
-        let moment = |time: Option<i64>, frame: Option<u64>| {
-            Some(Moment {
-                time_ns: time?,
-                frame: frame?,
-            })
-        };
-        let span = |first: Option<Moment>, last: Option<Moment>| {
-            let first = first?;
-            Some((first, last.unwrap_or(first).later(first)))
-        };
-        let request = span(
-            moment(row.request_time, row.request_frame),
-            moment(row.request_last_time, row.request_last_frame),
-        );
-        let response = span(
-            moment(row.response_first_time, row.response_first_frame),
-            moment(row.response_last_time, row.response_last_frame),
-        );
-        let last_ack = moment(row.last_ack_time, row.last_ack_frame);
-        let first = request.or(response).map_or_else(Moment::default, |it| it.0);
-        let syn = setup
-            .begun
-            .filter(|syn| row.index == 0 && request.is_some() && syn.time_ns <= first.time_ns);
-        let start = syn.unwrap_or(first);
-        let ends = [request.map(|it| it.1), response.map(|it| it.1), last_ack];
-        let end = ends.into_iter().flatten().fold(start, Moment::later);
-        Spans {
-            start,
-            end,
-            opens_connection: syn.is_some(),
-            request,
-            response,
-        }
-    }
-}
-
 fn is_ended_by_close(row: &TransactionRow) -> bool {
     row.response_framing == Some(Framing::UntilClose)
-}
-
-fn give_setup(setup: &Setup, partition: &mut Partition) {
-    if let Some(resent) = setup.resent {
-        partition.until(resent, Cause::SetupSynRetransmission, SEEN);
-    }
-    if let Some(done) = setup.done {
-        partition.until(done, Cause::SetupHandshake, SEEN);
-    }
 }
 
 /// The number of a stream's byte in its half: the SYN is 0, the first byte 1.

@@ -1,0 +1,182 @@
+//! From a request's last byte until its response comes: the path, the server, and what was lost meanwhile.
+
+use trace_model::rows::{Cause, TransactionRow};
+
+use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
+use super::spans::Spans;
+use super::timeline::{Piece, Route};
+use super::{Path, Waits};
+
+/// No stack sends again sooner what was not acknowledged.
+const ANSWER_TIMEOUT_NS: i64 = 200_000_000;
+/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2): a request whose answer is the first word of its
+/// server after that time was answered before, and the answer was lost.
+const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
+/// What a segment carries on Ethernet.
+const FULL_SEGMENT_BYTES: u64 = 1460;
+
+/// The last segment of a request, as the slowest link carries it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    bytes: u32,
+    /// Packets without payload that went right before it: the handshake's last.
+    headers: u32,
+}
+
+impl Asked {
+    pub(super) fn of(row: &TransactionRow, opens_connection: bool) -> Asked {
+        let header = row.request_header_bytes.unwrap_or(0);
+        let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
+        Asked {
+            bytes: u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0),
+            headers: u32::from(opens_connection),
+        }
+    }
+}
+
+/// How a response began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Answer {
+    /// Its first segment went by.
+    pub(super) first: Moment,
+    /// Its first byte came to the client.
+    pub(super) came: Moment,
+    /// What held it, if that was Nagle's algorithm.
+    pub(super) held: Option<Cause>,
+}
+
+impl Waits {
+    /// An answer that came as late as the slowest link is slow shows how slow that is.
+    pub(super) fn note_answer(&mut self, asked: Asked, spans: &Spans, path: Path) {
+        let Some(((_, asked_at), (first, _))) = spans.request.zip(spans.response) else {
+            return;
+        };
+        let is_alone = self
+            .previous_end
+            .is_none_or(|previous| previous.time_ns <= asked_at.time_ns);
+        if is_alone {
+            let elapsed = first.time_ns.saturating_sub(asked_at.time_ns);
+            let longer = elapsed.saturating_sub(path.of_responses().to_sender_ns);
+            self.responses
+                .answered(first.time_ns, longer, asked.bytes, asked.headers);
+        }
+    }
+
+    /// From the request's last byte until the response came to the client.
+    pub(super) fn give_server(
+        &self,
+        answer: Answer,
+        asked: Asked,
+        path: Path,
+        partition: &mut Partition,
+    ) {
+        let Answer { first, came, held } = answer;
+        let route = path.of_responses();
+        let confidence = if path.to_server_ns.is_some() {
+            SEEN
+        } else {
+            ASSUMED
+        };
+        let pace_ns = if route.is_at_sender {
+            0
+        } else {
+            self.responses.opening_pace_ns(first.time_ns)
+        };
+        let lost = self.give_lost(answer, route, pace_ns, partition);
+        partition.at_most(
+            route.to_sender_ns,
+            came,
+            Cause::NetworkPropagation,
+            confidence,
+        );
+        if let Some(previous) = self.previous_end {
+            partition.until(previous.earlier(came), Cause::ClientHeadOfLine, SEEN);
+        }
+        let from_ns = partition.time_ns();
+        let thought = self
+            .repairs_of_response(from_ns, came)
+            .next()
+            .map_or(first, |piece| piece.start.earlier(first))
+            .earlier(came);
+        let mut written = thought;
+        if !route.is_at_sender {
+            // The segment itself took its time on the slowest link; the path's least is that of small ones.
+            let written_ns = written.time_ns.saturating_sub(pace_ns);
+            let room_ns = written_ns.saturating_sub(from_ns);
+            let question_ns = self.responses.question_takes_ns(asked.bytes);
+            written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
+        }
+        let held = self.responses.opening_held(first.time_ns).or(held);
+        let held = held.or(lost).unwrap_or(Cause::ServerThink);
+        partition.until(written, held, confidence);
+        partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
+        if route.is_at_sender {
+            let way_ns = self.responses.way_ns(route);
+            partition.at_most(way_ns, came, Cause::NetworkPropagation, confidence);
+        }
+        self.give_coming(from_ns, came, route, partition);
+    }
+
+    /// What the loss of the request held up, and how its loss was noticed if the answer was lost.
+    fn give_lost(
+        &self,
+        answer: Answer,
+        route: Route,
+        pace_ns: i64,
+        partition: &mut Partition,
+    ) -> Option<Cause> {
+        let Answer { first, came, .. } = answer;
+        // What was repaired while the response before was still on its way held nothing up; what was sent
+        // again after the response had come belongs to another request.
+        let busy_until = self
+            .previous_end
+            .map_or(i64::MIN, |previous| previous.time_ns);
+        // Nor did what was sent again so late that the answer cannot be to it, or when the answer had been sent.
+        let mut lost = self.responses.opening_repaired(first.time_ns);
+        let was_heard = self
+            .server_acks
+            .came_between(partition.time_ns(), first.time_ns);
+        let answer_ns = first
+            .time_ns
+            .saturating_sub(route.to_sender_ns)
+            .saturating_sub(pace_ns);
+        let pieces = self.requests.between(partition.time_ns(), came.time_ns);
+        let held_up = busy_until.saturating_add(1)..=came.time_ns;
+        let repaired =
+            pieces.filter(|piece| piece.is_repair() && held_up.contains(&piece.end.time_ns));
+        for piece in repaired {
+            if piece.end.time_ns > answer_ns {
+                // A server that works for so long acknowledges the request first: its answer, with the ACK, was lost.
+                let since_ns = partition.time_ns().max(busy_until);
+                let is_late = answer_ns.saturating_sub(since_ns) >= ANSWER_TIMEOUT_NS;
+                lost = lost.or((is_late && !was_heard).then_some(Cause::StallTailLoss));
+            } else if lost.is_none() {
+                partition.until(piece.end, piece.cause, piece.confidence);
+            }
+        }
+        let since_ns = partition.time_ns();
+        let is_late = answer_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
+        let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
+        lost.or(is_silent.then_some(Cause::StallTailLoss))
+    }
+
+    fn repairs_of_response(&self, from_ns: i64, came: Moment) -> impl Iterator<Item = &Piece> {
+        let pieces = self.responses.between(from_ns, came.time_ns);
+        pieces.filter(|piece| piece.is_repair())
+    }
+
+    /// The rest of the way to the client.
+    fn give_coming(&self, from_ns: i64, came: Moment, route: Route, partition: &mut Partition) {
+        for piece in self.repairs_of_response(from_ns, came) {
+            partition.until(piece.end.earlier(came), piece.cause, piece.confidence);
+        }
+        let left = came.time_ns.saturating_sub(partition.time_ns());
+        let is_pace = left <= self.responses.burst_max_ns(route);
+        let cause = if is_pace {
+            Cause::SendLimitedBottleneck
+        } else {
+            Cause::NetworkQueueing
+        };
+        partition.until(came, cause, INFERRED);
+    }
+}
