@@ -8,7 +8,7 @@
 use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
-use crate::pauses::FinishedMessage;
+use crate::finished_message::FinishedMessage;
 
 /// Shorter idle periods restart nothing: the retransmission timeout is at least this long in any
 /// stack in use (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).

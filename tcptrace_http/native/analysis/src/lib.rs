@@ -26,6 +26,7 @@ mod early;
 mod ending_row;
 mod ends;
 mod exchange;
+mod finished_message;
 mod flaws;
 mod flights;
 mod flow;

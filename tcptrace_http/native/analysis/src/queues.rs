@@ -7,7 +7,7 @@
 use trace_model::rows::{QueueMeasure, QueueRow, QueuesTable};
 
 use crate::bounded::Bounded;
-use crate::pauses::FinishedMessage;
+use crate::finished_message::FinishedMessage;
 
 /// Linux, Windows, macOS and FreeBSD count milliseconds. A clock that does not is not used: this many
 /// of its milliseconds must have taken about as long.

@@ -6,7 +6,7 @@
 
 use trace_model::rows::{Direction, SegmentationRow};
 
-use crate::pauses::FinishedMessage;
+use crate::finished_message::FinishedMessage;
 
 /// Segments of a response before its last that are not full: one is a head that was sent alone, which
 /// other tables show.

@@ -8,36 +8,33 @@
 //! segment that this ACK acknowledges, and with what was outstanding. Whether it is a stall is for
 //! the detectors to say.
 
+mod nagle_disproofs;
+mod pause;
+
 use std::collections::VecDeque;
 
-use trace_model::rows::{Direction, PauseRow, PausesTable, SegmentationTable};
+use trace_model::rows::{PausesTable, SegmentationTable};
 
 use crate::bottleneck::Bottleneck;
 use crate::bounded::Bounded;
+use crate::finished_message::FinishedMessage;
 use crate::half::Acknowledged;
 use crate::segmentation::{Counted, Lull, Segmented};
 use crate::serialization::Serialization;
+use nagle_disproofs::Suspicion;
+use pause::{Ending, OpenPause, Opening, Pause, PeerAck, ShortSegment};
 
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
 /// A full segment is held only by the delayed ACK of a small window. No receiver in use delays by
 /// less (10 ms is the least that Linux can be set to), and slow links space full segments by this.
 const FULL_SEGMENT_PAUSE_MIN_NS: i64 = 5_000_000;
-const ACK_DELAY_MIN_NS: i64 = 5_000_000;
 /// Data that follows an ACK by more than this beyond what the path takes was not released by it; on
 /// a long path a share of it, for round trips vary. The detectors look closer.
 const RELEASE_MAX_NS: i64 = 10_000_000;
 const RELEASE_RTT_SHARE: i64 = 8;
-/// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
-/// it makes many, but then nothing waits for them.
-const SHORT_SEGMENTS_MAX: usize = 16;
 /// ACKs that are remembered: at one ACK for two segments, a flight of 1500 kB.
 const ACKS_MAX: usize = 512;
-/// Two segments further apart than this were not sent back to back: a full one takes this long at
-/// 6 Mbit/s.
-const SPACING_MAX_NS: i64 = 2_000_000;
-/// ... nor if it is more than this part of the pause that follows.
-const SPACING_SHARE: i64 = 10;
 /// Pauses of one response that wait for its end.
 const OPEN_PAUSES_MAX: usize = 4096;
 /// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once.
@@ -50,12 +47,12 @@ const OPENINGS_MAX: usize = 2048;
 /// How much older than one round trip an ACK may be and still be the one that released data: the
 /// worst scheduling delay seen on busy hosts.
 const ACK_AGE_SLACK_NS: i64 = 50_000_000;
-/// Two ACKs whose distances differ by less are equally near, for round trips vary by as much; then
-/// the one that acknowledges a short segment is taken, for only that one can release held data.
-const EQUALLY_NEAR_NS: i64 = 2_000_000;
 /// An ACK must be this much too late to have released a short segment before the segment counts as
 /// sent without it. Packets of one host are captured out of their true order by less.
 const DISPROOF_MARGIN_NS: i64 = 500_000;
+/// No sender that restarts does so sooner: the retransmission timeout is at least this long in any stack in use
+/// (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
+const IDLE_MIN_NS: i64 = 200_000_000;
 
 /// A data segment that carries new bytes.
 #[derive(Clone, Copy, Debug)]
@@ -103,66 +100,6 @@ impl Path {
     }
 }
 
-/// An ACK of the receiver that acknowledged something new.
-#[derive(Clone, Copy, Debug)]
-struct PeerAck {
-    frame: u64,
-    time_ns: i64,
-    before: u64,
-    after: u64,
-    /// Time of the newest data it covers.
-    covered_ns: i64,
-    outstanding_segments: u32,
-    outstanding_bytes: u64,
-    /// Data that came on the SYN-ACK: until this ACK the connection was not open, and what follows it may have
-    /// waited for that (RFC 7413, section 4.2; RFC 1644).
-    opens_connection: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct ShortSegment {
-    frame: u64,
-    start: u64,
-    end: u64,
-    bytes: u32,
-}
-
-/// The segment that a message starts in.
-#[derive(Clone, Copy, Debug)]
-struct Opening {
-    message_start: u64,
-    end: u64,
-    frame: u64,
-    time_ns: i64,
-    /// Of the direction, up to the segment before.
-    counted: Counted,
-    /// The longest pause since, if nothing was sent again meanwhile.
-    lull: Option<Lull>,
-}
-
-/// A pause whose message is not complete yet; offsets are still those of the stream.
-#[derive(Debug)]
-struct OpenPause {
-    released_start: u64,
-    released_end: u64,
-    short_start: Option<u64>,
-    shorts: u32,
-    /// Only the algorithm as RFC 896 has it would have held it: what was outstanding was full.
-    is_behind_full: bool,
-    row: PauseRow,
-}
-
-/// A short segment that was sent while the one that ends at `end` seemed unacknowledged.
-#[derive(Clone, Copy, Debug)]
-struct Suspicion {
-    end: u64,
-    time_ns: i64,
-}
-
-/// No sender that restarts does so sooner: the retransmission timeout is at least this long in any stack in use
-/// (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
-const IDLE_MIN_NS: i64 = 200_000_000;
-
 /// Follows the data of one direction of a flow.
 #[derive(Debug, Default)]
 pub struct PauseTracker {
@@ -194,18 +131,6 @@ pub struct PauseTracker {
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
     pub nagle_disproofs: u32,
-}
-
-/// A message that HTTP framed to its end, or as far as it came.
-#[derive(Clone, Copy, Debug)]
-pub struct FinishedMessage {
-    pub flow: u32,
-    pub transaction: u32,
-    pub direction: Direction,
-    /// Stream offsets.
-    pub start: u64,
-    pub end: u64,
-    pub head_bytes: u64,
 }
 
 /// What the receiver acknowledged, and when.
@@ -493,54 +418,6 @@ impl PauseTracker {
         }
     }
 
-    fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
-        let last_end = self.shorts.back().map(|last| last.end);
-        let acked = self.acks.back().map_or(0, |ack| ack.after);
-        if let Some(end) = last_end.filter(|end| *end > acked) {
-            if self.suspicions.len() < SHORT_SEGMENTS_MAX {
-                self.suspicions.push_back(Suspicion {
-                    end,
-                    time_ns: data.time_ns,
-                });
-            }
-        } else if let Some(end) = last_end {
-            // The ACK went by before this segment, but could not have come to its sender yet.
-            let acks = self.acks.iter().rev().take_while(|ack| ack.after >= end);
-            if let Some(ack_ns) = acks.last().map(|ack| ack.time_ns) {
-                self.judge(ack_ns, data.time_ns, sender_rtt_ns);
-            }
-        }
-        if self.shorts.len() >= SHORT_SEGMENTS_MAX {
-            self.shorts.pop_front();
-        }
-        self.shorts.push_back(ShortSegment {
-            frame: data.frame,
-            start: data.start,
-            end: data.end,
-            bytes: data.bytes,
-        });
-    }
-
-    /// An ACK up to `acked` was seen at `ack_ns`. The sender got it after the rest of its way; a
-    /// short segment that had left by then was not released by it.
-    fn judge_suspicions(&mut self, acked: u64, ack_ns: i64, sender_rtt_ns: i64) {
-        while let Some(suspicion) = self.suspicions.front().copied() {
-            if suspicion.end > acked {
-                return;
-            }
-            self.suspicions.pop_front();
-            self.judge(ack_ns, suspicion.time_ns, sender_rtt_ns);
-        }
-    }
-
-    /// Whether a short segment seen at `sent_ns` had left before the ACK seen at `ack_ns` could release it.
-    fn judge(&mut self, ack_ns: i64, sent_ns: i64, sender_rtt_ns: i64) {
-        let too_late_by = ack_ns.saturating_sub(sent_ns).saturating_add(sender_rtt_ns);
-        if too_late_by >= DISPROOF_MARGIN_NS.max(sender_rtt_ns / 2) {
-            self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
-        }
-    }
-
     /// Looks at the pause between two data segments, which an ACK may have ended. Near the receiver it is told
     /// when the pace of the link is known, at the end of the message if not before.
     fn consider(&mut self, previous: SentData, data: SentData, is_short: bool, path: &Path) {
@@ -601,229 +478,5 @@ impl PauseTracker {
             self.open.extend(pause.ended_by(endings, takes_ns));
         }
         self.open.sort_by_key(|pause| pause.released_start);
-    }
-}
-
-/// A pause between two data segments of one sender.
-#[derive(Debug)]
-struct Pause {
-    previous: SentData,
-    data: SentData,
-    /// The one after it is.
-    is_short: bool,
-    path: Path,
-    spacing_ns: i64,
-    /// When what was sent before had left the slowest link.
-    drained_ns: i64,
-    /// What the link took for the released segment at most, as far as it is known at the end of the message.
-    bound_ns: i64,
-    /// As far as it was known before the last ACK.
-    queued_until_ns: Option<i64>,
-    largest_flight_bytes: u64,
-    shorts: u32,
-    /// The last ACKs before its end, newest first, while it is undecided.
-    endings: Vec<Ending>,
-}
-
-/// An ACK that may have ended a pause, and the short segment that it acknowledges.
-#[derive(Clone, Copy, Debug)]
-struct Ending {
-    ack: PeerAck,
-    short: Option<ShortSegment>,
-}
-
-impl Pause {
-    /// The pause as one that an ACK may have ended: a short segment waited for the ACK of a short one, or
-    /// whatever it was for one that may have been delayed. A delayed ACK covers less than two full segments
-    /// (RFC 1122, section 4.2.3.2). The released segment takes `takes_ns` on the slowest link; where that is in
-    /// doubt, for delayed ACKs have their rhythm as well, what comes without taking it was released, too.
-    fn ended_by(
-        &self,
-        endings: impl Iterator<Item = Ending> + Clone,
-        takes_ns: i64,
-    ) -> Option<OpenPause> {
-        let takes_ns = if self.path.is_nearer_to_sender() {
-            0
-        } else {
-            takes_ns
-        };
-        let on_link = self.nearest(endings.clone(), takes_ns)?;
-        let at_once = self.nearest(endings, 0)?;
-        let off = |ending: &Ending, takes_ns: i64| self.since(ending, takes_ns).saturating_abs();
-        if off(&at_once, 0) < off(&on_link, takes_ns) {
-            self.row(at_once, 0)
-        } else {
-            self.row(on_link, takes_ns)
-        }
-    }
-
-    /// How much later than this ACK could have released it the data came, but for what it stood in a queue.
-    fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
-        let late_ns = self.late_ns(ending, takes_ns);
-        late_ns.saturating_sub(late_ns.clamp(0, self.queued_ns()))
-    }
-
-    /// How long the data may have stood in a queue, if that had not begun before the pause: else it may have left
-    /// with the segment before.
-    fn queued_ns(&self) -> i64 {
-        let queued_ns = self.path.queued_ns.max(0);
-        let begun_ns = self.data.time_ns.saturating_sub(queued_ns);
-        if begun_ns > self.previous.time_ns {
-            queued_ns
-        } else {
-            0
-        }
-    }
-
-    /// How much later than this ACK could have released it the data came.
-    fn late_ns(&self, ending: &Ending, takes_ns: i64) -> i64 {
-        let released_ns = self
-            .data
-            .time_ns
-            .saturating_sub(self.path.sender_rtt_ns.unwrap_or(0))
-            .saturating_sub(takes_ns);
-        released_ns.saturating_sub(ending.ack.time_ns)
-    }
-
-    /// The ACK whose distance is what the path takes; of equally near ones one of a short segment.
-    fn nearest(
-        &self,
-        endings: impl Iterator<Item = Ending> + Clone,
-        takes_ns: i64,
-    ) -> Option<Ending> {
-        let distance = |ending: &Ending| self.since(ending, takes_ns).saturating_abs();
-        let nearest = endings.clone().min_by_key(distance)?;
-        let most = distance(&nearest).saturating_add(EQUALLY_NEAR_NS);
-        endings
-            .filter(|ending| ending.short.is_some())
-            .min_by_key(distance)
-            .filter(|ending| distance(ending) <= most)
-            .or(Some(nearest))
-    }
-
-    fn row(&self, ending: Ending, takes_ns: i64) -> Option<OpenPause> {
-        let Ending { ack, short } = ending;
-        let (previous, data, path) = (&self.previous, &self.data, &self.path);
-        let since_ack = self.since(&ending, takes_ns);
-        let queued_ns = self.late_ns(&ending, takes_ns).saturating_sub(since_ack);
-        let path_rtt = path
-            .sender_rtt_ns
-            .unwrap_or(0)
-            .saturating_add(takes_ns)
-            .saturating_add(path.receiver_rtt_ns.unwrap_or(0));
-        let follows =
-            since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
-        let newly_acked = ack.after.saturating_sub(ack.before);
-        let ack_covers_all = ack.after >= previous.end;
-        // What stood in the queue of a slow link came when that had drained.
-        let queued_until_ns = self.queued_until_ns.filter(|_| ack_covers_all);
-        let came_ns = queued_until_ns.map_or(ack.covered_ns, |until| {
-            ack.covered_ns.max(until.min(ack.time_ns))
-        });
-        let ack_delay = ack
-            .time_ns
-            .saturating_sub(came_ns)
-            .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
-        let at_once = u64::from(path.segment_bytes).saturating_mul(2);
-        // One that counts the options in, and so waits for a third segment, shows its delay next to it.
-        let is_acked_at_once = newly_acked > at_once
-            || (newly_acked == at_once && (path.is_nearer_to_sender() || !self.is_short));
-        let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS && ack_covers_all && !is_acked_at_once;
-        let may_be_held = self.is_short && short.is_some();
-        // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
-        let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));
-        let is_behind_full = self.is_short
-            && short.is_none()
-            && ack_covers_all
-            && !may_be_delayed
-            && in_flight <= self.largest_flight_bytes;
-        // A full segment that waits for the ACK of the only one in flight met a window of one segment.
-        let is_alone = ack.outstanding_segments == 1;
-        let is_candidate = may_be_held
-            || is_behind_full
-            || (may_be_delayed && (self.is_short || short.is_some() || is_alone));
-        if !follows || !is_candidate || ack.opens_connection {
-            return None;
-        }
-        // Had it not been held, it would have followed at the pace of the segments before; and had it
-        // found these in a queue, it would have stood there.
-        let gap = data.time_ns.saturating_sub(previous.time_ns);
-        let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
-        // What came without taking its time on the link shows that this is faster than its bound.
-        let bound_ns = if takes_ns > 0 { self.bound_ns } else { 0 };
-        let service_ns = if path.is_nearer_to_sender() {
-            0
-        } else {
-            path.service_ns.max(bound_ns)
-        };
-        let spacing = if is_pace { self.spacing_ns } else { 0 }
-            .max(takes_ns)
-            .max(service_ns);
-        let row = PauseRow {
-            previous_frame: previous.frame,
-            previous_time: previous.time_ns,
-            previous_bytes: previous.bytes,
-            released_frame: data.frame,
-            released_time: data.time_ns,
-            released_bytes: data.bytes,
-            released_has_fin: data.has_fin,
-            ack_frame: ack.frame,
-            ack_time: ack.time_ns,
-            ack_delay,
-            ack_to_release: since_ack,
-            ack_covers_all,
-            newly_acked_bytes: newly_acked,
-            could_send_time: previous
-                .time_ns
-                .saturating_add(spacing)
-                .saturating_add(queued_ns)
-                .max(self.drained_ns)
-                .min(data.time_ns),
-            segment_bytes: path.segment_bytes,
-            short_frame: short.map(|short| short.frame),
-            short_bytes: short.map(|short| short.bytes),
-            outstanding_segments: ack.outstanding_segments,
-            outstanding_bytes: ack.outstanding_bytes,
-            receive_window: path.receive_window,
-            sender_permits_sack: path.sender_permits_sack,
-            largest_flight_bytes: self.largest_flight_bytes,
-            server_path_rtt: path.sender_rtt_ns,
-            client_path_rtt: path.receiver_rtt_ns,
-            ..PauseRow::default()
-        };
-        Some(OpenPause {
-            released_start: data.start,
-            released_end: data.end,
-            short_start: short.map(|short| short.start),
-            shorts: self.shorts,
-            is_behind_full,
-            row,
-        })
-    }
-}
-
-impl OpenPause {
-    fn into_row(self, opening: Opening, message: FinishedMessage) -> PauseRow {
-        let start = opening.message_start;
-        let relative = |offset: u64| i64::try_from(offset).ok()?.checked_sub_unsigned(start);
-        // In the row of a pause the paths are still those to sender and receiver.
-        let (server_path_rtt, client_path_rtt) = match message.direction {
-            Direction::ServerToClient => (self.row.server_path_rtt, self.row.client_path_rtt),
-            Direction::ClientToServer => (self.row.client_path_rtt, self.row.server_path_rtt),
-        };
-        PauseRow {
-            flow: message.flow,
-            transaction: message.transaction,
-            released_offset: self.released_start.saturating_sub(start),
-            ends_message: self.released_end >= message.end,
-            opening_bytes: u32::try_from(opening.end.saturating_sub(start)).unwrap_or(u32::MAX),
-            short_offset: self.short_start.and_then(relative),
-            short_segments: self.shorts.saturating_sub(opening.counted.shorts),
-            head_bytes: message.head_bytes,
-            direction: message.direction,
-            server_path_rtt,
-            client_path_rtt,
-            ..self.row
-        }
     }
 }

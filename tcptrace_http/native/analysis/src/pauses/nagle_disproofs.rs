@@ -1,0 +1,66 @@
+//! Short segments that Nagle's algorithm would have held: proof that it was off.
+
+use super::pause::ShortSegment;
+use super::DISPROOF_MARGIN_NS;
+use super::{PauseTracker, SentData};
+
+/// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
+/// it makes many, but then nothing waits for them.
+const SHORT_SEGMENTS_MAX: usize = 16;
+
+/// A short segment that was sent while the one that ends at `end` seemed unacknowledged.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Suspicion {
+    pub(super) end: u64,
+    pub(super) time_ns: i64,
+}
+
+impl PauseTracker {
+    pub(super) fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
+        let last_end = self.shorts.back().map(|last| last.end);
+        let acked = self.acks.back().map_or(0, |ack| ack.after);
+        if let Some(end) = last_end.filter(|end| *end > acked) {
+            if self.suspicions.len() < SHORT_SEGMENTS_MAX {
+                self.suspicions.push_back(Suspicion {
+                    end,
+                    time_ns: data.time_ns,
+                });
+            }
+        } else if let Some(end) = last_end {
+            // The ACK went by before this segment, but could not have come to its sender yet.
+            let acks = self.acks.iter().rev().take_while(|ack| ack.after >= end);
+            if let Some(ack_ns) = acks.last().map(|ack| ack.time_ns) {
+                self.judge(ack_ns, data.time_ns, sender_rtt_ns);
+            }
+        }
+        if self.shorts.len() >= SHORT_SEGMENTS_MAX {
+            self.shorts.pop_front();
+        }
+        self.shorts.push_back(ShortSegment {
+            frame: data.frame,
+            start: data.start,
+            end: data.end,
+            bytes: data.bytes,
+        });
+    }
+
+    /// An ACK up to `acked` was seen at `ack_ns`. The sender got it after the rest of its way; a
+    /// short segment that had left by then was not released by it.
+    pub(super) fn judge_suspicions(&mut self, acked: u64, ack_ns: i64, sender_rtt_ns: i64) {
+        while let Some(suspicion) = self.suspicions.front().copied() {
+            if suspicion.end > acked {
+                return;
+            }
+            self.suspicions.pop_front();
+            self.judge(ack_ns, suspicion.time_ns, sender_rtt_ns);
+        }
+    }
+
+    /// Whether a short segment seen at `sent_ns` had left before the ACK seen at `ack_ns` could release it.
+    fn judge(&mut self, ack_ns: i64, sent_ns: i64, sender_rtt_ns: i64) {
+        let too_late_by = ack_ns.saturating_sub(sent_ns).saturating_add(sender_rtt_ns);
+        if too_late_by >= DISPROOF_MARGIN_NS.max(sender_rtt_ns / 2) {
+            self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! A pause between two data segments of one sender, and what may have ended it.
+
+use trace_model::rows::{Direction, PauseRow};
+
+use super::{Path, SentData, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::finished_message::FinishedMessage;
+use crate::segmentation::{Counted, Lull};
+
+/// An ACK that came sooner was not delayed: 10 ms is the least that Linux can be set to, less what timers vary by.
+const ACK_DELAY_MIN_NS: i64 = 5_000_000;
+/// Two segments further apart than this were not sent back to back: a full one takes this long at
+/// 6 Mbit/s.
+const SPACING_MAX_NS: i64 = 2_000_000;
+/// ... nor if it is more than this part of the pause that follows.
+const SPACING_SHARE: i64 = 10;
+/// Two ACKs whose distances differ by less are equally near, for round trips vary by as much; then
+/// the one that acknowledges a short segment is taken, for only that one can release held data.
+const EQUALLY_NEAR_NS: i64 = 2_000_000;
+
+/// A pause between two data segments of one sender.
+#[derive(Debug)]
+pub(super) struct Pause {
+    pub(super) previous: SentData,
+    pub(super) data: SentData,
+    /// The one after it is.
+    pub(super) is_short: bool,
+    pub(super) path: Path,
+    pub(super) spacing_ns: i64,
+    /// When what was sent before had left the slowest link.
+    pub(super) drained_ns: i64,
+    /// What the link took for the released segment at most, as far as it is known at the end of the message.
+    pub(super) bound_ns: i64,
+    /// As far as it was known before the last ACK.
+    pub(super) queued_until_ns: Option<i64>,
+    pub(super) largest_flight_bytes: u64,
+    pub(super) shorts: u32,
+    /// The last ACKs before its end, newest first, while it is undecided.
+    pub(super) endings: Vec<Ending>,
+}
+
+/// An ACK that may have ended a pause, and the short segment that it acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ending {
+    pub(super) ack: PeerAck,
+    pub(super) short: Option<ShortSegment>,
+}
+
+/// An ACK of the receiver that acknowledged something new.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PeerAck {
+    pub(super) frame: u64,
+    pub(super) time_ns: i64,
+    pub(super) before: u64,
+    pub(super) after: u64,
+    /// Time of the newest data it covers.
+    pub(super) covered_ns: i64,
+    pub(super) outstanding_segments: u32,
+    pub(super) outstanding_bytes: u64,
+    /// Data that came on the SYN-ACK: until this ACK the connection was not open, and what follows it may have
+    /// waited for that (RFC 7413, section 4.2; RFC 1644).
+    pub(super) opens_connection: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ShortSegment {
+    pub(super) frame: u64,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) bytes: u32,
+}
+
+/// A pause whose message is not complete yet; offsets are still those of the stream.
+#[derive(Debug)]
+pub(super) struct OpenPause {
+    pub(super) released_start: u64,
+    pub(super) released_end: u64,
+    pub(super) short_start: Option<u64>,
+    pub(super) shorts: u32,
+    /// Only the algorithm as RFC 896 has it would have held it: what was outstanding was full.
+    pub(super) is_behind_full: bool,
+    pub(super) row: PauseRow,
+}
+
+/// The segment that a message starts in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub(super) message_start: u64,
+    pub(super) end: u64,
+    pub(super) frame: u64,
+    pub(super) time_ns: i64,
+    /// Of the direction, up to the segment before.
+    pub(super) counted: Counted,
+    /// The longest pause since, if nothing was sent again meanwhile.
+    pub(super) lull: Option<Lull>,
+}
+
+impl Pause {
+    /// The pause as one that an ACK may have ended: a short segment waited for the ACK of a short one, or
+    /// whatever it was for one that may have been delayed. A delayed ACK covers less than two full segments
+    /// (RFC 1122, section 4.2.3.2). The released segment takes `takes_ns` on the slowest link; where that is in
+    /// doubt, for delayed ACKs have their rhythm as well, what comes without taking it was released, too.
+    pub(super) fn ended_by(
+        &self,
+        endings: impl Iterator<Item = Ending> + Clone,
+        takes_ns: i64,
+    ) -> Option<OpenPause> {
+        let takes_ns = if self.path.is_nearer_to_sender() {
+            0
+        } else {
+            takes_ns
+        };
+        let on_link = self.nearest(endings.clone(), takes_ns)?;
+        let at_once = self.nearest(endings, 0)?;
+        let off = |ending: &Ending, takes_ns: i64| self.since(ending, takes_ns).saturating_abs();
+        if off(&at_once, 0) < off(&on_link, takes_ns) {
+            self.row(at_once, 0)
+        } else {
+            self.row(on_link, takes_ns)
+        }
+    }
+
+    /// How much later than this ACK could have released it the data came, but for what it stood in a queue.
+    fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
+        let late_ns = self.late_ns(ending, takes_ns);
+        late_ns.saturating_sub(late_ns.clamp(0, self.queued_ns()))
+    }
+
+    /// How long the data may have stood in a queue, if that had not begun before the pause: else it may have left
+    /// with the segment before.
+    fn queued_ns(&self) -> i64 {
+        let queued_ns = self.path.queued_ns.max(0);
+        let begun_ns = self.data.time_ns.saturating_sub(queued_ns);
+        if begun_ns > self.previous.time_ns {
+            queued_ns
+        } else {
+            0
+        }
+    }
+
+    /// How much later than this ACK could have released it the data came.
+    fn late_ns(&self, ending: &Ending, takes_ns: i64) -> i64 {
+        let released_ns = self
+            .data
+            .time_ns
+            .saturating_sub(self.path.sender_rtt_ns.unwrap_or(0))
+            .saturating_sub(takes_ns);
+        released_ns.saturating_sub(ending.ack.time_ns)
+    }
+
+    /// The ACK whose distance is what the path takes; of equally near ones one of a short segment.
+    fn nearest(
+        &self,
+        endings: impl Iterator<Item = Ending> + Clone,
+        takes_ns: i64,
+    ) -> Option<Ending> {
+        let distance = |ending: &Ending| self.since(ending, takes_ns).saturating_abs();
+        let nearest = endings.clone().min_by_key(distance)?;
+        let most = distance(&nearest).saturating_add(EQUALLY_NEAR_NS);
+        endings
+            .filter(|ending| ending.short.is_some())
+            .min_by_key(distance)
+            .filter(|ending| distance(ending) <= most)
+            .or(Some(nearest))
+    }
+
+    fn row(&self, ending: Ending, takes_ns: i64) -> Option<OpenPause> {
+        let Ending { ack, short } = ending;
+        let (previous, data, path) = (&self.previous, &self.data, &self.path);
+        let since_ack = self.since(&ending, takes_ns);
+        let queued_ns = self.late_ns(&ending, takes_ns).saturating_sub(since_ack);
+        let path_rtt = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(takes_ns)
+            .saturating_add(path.receiver_rtt_ns.unwrap_or(0));
+        let follows =
+            since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
+        let newly_acked = ack.after.saturating_sub(ack.before);
+        let ack_covers_all = ack.after >= previous.end;
+        // What stood in the queue of a slow link came when that had drained.
+        let queued_until_ns = self.queued_until_ns.filter(|_| ack_covers_all);
+        let came_ns = queued_until_ns.map_or(ack.covered_ns, |until| {
+            ack.covered_ns.max(until.min(ack.time_ns))
+        });
+        let ack_delay = ack
+            .time_ns
+            .saturating_sub(came_ns)
+            .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
+        let at_once = u64::from(path.segment_bytes).saturating_mul(2);
+        // One that counts the options in, and so waits for a third segment, shows its delay next to it.
+        let is_acked_at_once = newly_acked > at_once
+            || (newly_acked == at_once && (path.is_nearer_to_sender() || !self.is_short));
+        let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS && ack_covers_all && !is_acked_at_once;
+        let may_be_held = self.is_short && short.is_some();
+        // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
+        let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));
+        let is_behind_full = self.is_short
+            && short.is_none()
+            && ack_covers_all
+            && !may_be_delayed
+            && in_flight <= self.largest_flight_bytes;
+        // A full segment that waits for the ACK of the only one in flight met a window of one segment.
+        let is_alone = ack.outstanding_segments == 1;
+        let is_candidate = may_be_held
+            || is_behind_full
+            || (may_be_delayed && (self.is_short || short.is_some() || is_alone));
+        if !follows || !is_candidate || ack.opens_connection {
+            return None;
+        }
+        // Had it not been held, it would have followed at the pace of the segments before; and had it
+        // found these in a queue, it would have stood there.
+        let gap = data.time_ns.saturating_sub(previous.time_ns);
+        let is_pace = self.spacing_ns <= SPACING_MAX_NS.min(gap / SPACING_SHARE);
+        // What came without taking its time on the link shows that this is faster than its bound.
+        let bound_ns = if takes_ns > 0 { self.bound_ns } else { 0 };
+        let service_ns = if path.is_nearer_to_sender() {
+            0
+        } else {
+            path.service_ns.max(bound_ns)
+        };
+        let spacing = if is_pace { self.spacing_ns } else { 0 }
+            .max(takes_ns)
+            .max(service_ns);
+        let row = PauseRow {
+            previous_frame: previous.frame,
+            previous_time: previous.time_ns,
+            previous_bytes: previous.bytes,
+            released_frame: data.frame,
+            released_time: data.time_ns,
+            released_bytes: data.bytes,
+            released_has_fin: data.has_fin,
+            ack_frame: ack.frame,
+            ack_time: ack.time_ns,
+            ack_delay,
+            ack_to_release: since_ack,
+            ack_covers_all,
+            newly_acked_bytes: newly_acked,
+            could_send_time: previous
+                .time_ns
+                .saturating_add(spacing)
+                .saturating_add(queued_ns)
+                .max(self.drained_ns)
+                .min(data.time_ns),
+            segment_bytes: path.segment_bytes,
+            short_frame: short.map(|short| short.frame),
+            short_bytes: short.map(|short| short.bytes),
+            outstanding_segments: ack.outstanding_segments,
+            outstanding_bytes: ack.outstanding_bytes,
+            receive_window: path.receive_window,
+            sender_permits_sack: path.sender_permits_sack,
+            largest_flight_bytes: self.largest_flight_bytes,
+            server_path_rtt: path.sender_rtt_ns,
+            client_path_rtt: path.receiver_rtt_ns,
+            ..PauseRow::default()
+        };
+        Some(OpenPause {
+            released_start: data.start,
+            released_end: data.end,
+            short_start: short.map(|short| short.start),
+            shorts: self.shorts,
+            is_behind_full,
+            row,
+        })
+    }
+}
+
+impl OpenPause {
+    pub(super) fn into_row(self, opening: Opening, message: FinishedMessage) -> PauseRow {
+        let start = opening.message_start;
+        let relative = |offset: u64| i64::try_from(offset).ok()?.checked_sub_unsigned(start);
+        // In the row of a pause the paths are still those to sender and receiver.
+        let (server_path_rtt, client_path_rtt) = match message.direction {
+            Direction::ServerToClient => (self.row.server_path_rtt, self.row.client_path_rtt),
+            Direction::ClientToServer => (self.row.client_path_rtt, self.row.server_path_rtt),
+        };
+        PauseRow {
+            flow: message.flow,
+            transaction: message.transaction,
+            released_offset: self.released_start.saturating_sub(start),
+            ends_message: self.released_end >= message.end,
+            opening_bytes: u32::try_from(opening.end.saturating_sub(start)).unwrap_or(u32::MAX),
+            short_offset: self.short_start.and_then(relative),
+            short_segments: self.shorts.saturating_sub(opening.counted.shorts),
+            head_bytes: message.head_bytes,
+            direction: message.direction,
+            server_path_rtt,
+            client_path_rtt,
+            ..self.row
+        }
+    }
+}
