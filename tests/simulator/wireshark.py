@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 
-__all__ = ["ERROR", "FIELDS", "WARNING", "complaints", "dissect", "experts", "values"]
+__all__ = ["ERROR", "FIELDS", "WARNING", "complaints", "dissect", "experts", "joined_late", "values"]
 
 # Wireshark's epan/proto.h: PI_ERROR and PI_WARN; PI_UNDECODED and PI_MALFORMED among the groups.
 ERROR = 8 << 20
@@ -12,6 +12,10 @@ WARNING = 6 << 20
 COMPLAINTS = {5 << 24, 7 << 24}
 FIELDS = (
     "tcp.stream",
+    "tcp.srcport",
+    "tcp.dstport",
+    "tcp.flags.syn",
+    "tcp.len",
     "http.request.method",
     "http.request.uri",
     "http.response.code",
@@ -27,6 +31,7 @@ FIELDS = (
     "image-gif.version",
 )
 GOOD = ["1"]
+SERVER_PORTS = {"80", "3128"}
 
 
 def dissect(simulation, folder, *, at="client"):
@@ -49,6 +54,25 @@ def dissect(simulation, folder, *, at="client"):
 
 def values(frames, field):
     return [value for frame in frames for value in frame[field]]
+
+
+def joined_late(frames):
+    """Ports of clients to whom data came before the SYN-ACK, which had been lost (RFC 1644, section 3.3).
+
+    tshark takes a SYN-ACK behind data for that of another connection, and reads a message from its middle on.
+    """
+    ports = set()
+    has_data = set()
+    for frame in frames:
+        if SERVER_PORTS.isdisjoint(frame["tcp.srcport"]):
+            continue
+        port = frame["tcp.dstport"][0]
+        if frame["tcp.flags.syn"] != ["1"]:
+            if frame["tcp.len"] != ["0"]:
+                has_data.add(port)
+        elif port in has_data:
+            ports.add(port)
+    return ports
 
 
 def experts(frame):
