@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod anomalies;
+mod arrivals;
 mod bottleneck;
 mod bounded;
 mod bundles;

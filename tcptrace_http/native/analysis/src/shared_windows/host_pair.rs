@@ -7,12 +7,12 @@ use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
 use super::backlog::Backlog;
 use super::pace::Pace;
-use super::queue::{self, Queue};
+use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::Sharing;
+use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
-use crate::waits::Arrivals;
 
 /// ACKs of a round trip of all connections of a pair.
 const ACKS_MAX: usize = 256;
@@ -225,8 +225,8 @@ impl HostPair {
             is_after_other: release == Release::Other,
             is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
-            is_let_go: left == queue::Release::Ack && is_new,
-            is_paced: left == queue::Release::Pacer && is_new,
+            is_let_go: left == LetGo::Ack && is_new,
+            is_paced: left == LetGo::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
     }

@@ -25,8 +25,8 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use trace_model::{flags, IpAddress, Packet, Segment};
 
+use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
-use crate::waits::Arrivals;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
 

@@ -17,13 +17,13 @@ pub(super) struct Queue {
     /// Since when the link has had something to send.
     busy_since_ns: i64,
     /// ... what let that go, and how long after what went before the pause.
-    release: Release,
+    let_go: LetGo,
     period_ns: i64,
 }
 
 /// What let data go when the slowest link had nothing to send.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Release {
+pub(super) enum LetGo {
     /// Unknown.
     #[default]
     None,
@@ -50,10 +50,10 @@ impl Queue {
         let period_ns = time_ns.saturating_sub(self.busy_since_ns);
         let several = period_ns.saturating_mul(2) <= round_trip_ns;
         let is_paced = several && is_rhythm(self.period_ns, period_ns);
-        self.release = match (is_by_ack, is_paced) {
-            (true, _) => Release::Ack,
-            (false, true) => Release::Pacer,
-            (false, false) => Release::None,
+        self.let_go = match (is_by_ack, is_paced) {
+            (true, _) => LetGo::Ack,
+            (false, true) => LetGo::Pacer,
+            (false, false) => LetGo::None,
         };
         (self.busy_since_ns, self.period_ns) = (time_ns, period_ns);
     }
@@ -61,15 +61,15 @@ impl Queue {
 
 impl HostPair {
     /// What let data of a connection go, whose data before came at `sent_ns`, if the link was idle between them.
-    pub(super) fn leaves_queue(&mut self, time_ns: i64, bytes: u32, sent_ns: i64) -> Release {
+    pub(super) fn leaves_queue(&mut self, time_ns: i64, bytes: u32, sent_ns: i64) -> LetGo {
         if self.queue.was_idle(time_ns, self.pace.of(bytes)) {
             let is_by_ack = self.had_ack(time_ns, bytes);
             self.queue.resumes(time_ns, is_by_ack, self.round_trip_ns());
         }
         if sent_ns < self.queue.busy_since_ns {
-            self.queue.release
+            self.queue.let_go
         } else {
-            Release::None
+            LetGo::None
         }
     }
 
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn pauses_without_an_ack_that_are_as_long_as_each_other_are_a_pacers() {
         let mut queue = Queue::default();
-        for (time_ns, is_by_ack, release) in [
-            (30 * MS, false, Release::None),
-            (60 * MS, false, Release::Pacer),
-            (90 * MS, true, Release::Ack),
-            (180 * MS, false, Release::None),
+        for (time_ns, is_by_ack, let_go) in [
+            (30 * MS, false, LetGo::None),
+            (60 * MS, false, LetGo::Pacer),
+            (90 * MS, true, LetGo::Ack),
+            (180 * MS, false, LetGo::None),
         ] {
             queue.resumes(time_ns, is_by_ack, 100 * MS);
-            assert_eq!(queue.release, release);
+            assert_eq!(queue.let_go, let_go);
         }
     }
 }

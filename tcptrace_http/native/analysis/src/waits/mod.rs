@@ -16,7 +16,6 @@
 //! each packet has one that let it go, from tcpeval (Barford and Crovella, SIGCOMM 2000).
 
 mod acks;
-mod arrivals;
 mod link;
 mod pace;
 mod partition;
@@ -31,7 +30,6 @@ use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, Transact
 use crate::observation::observation_point;
 use crate::shared_windows::Sharing;
 use acks::Acks;
-pub use arrivals::Arrivals;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use server_time::{Answer, Asked};

@@ -23,11 +23,11 @@ use self::held_openings::{HeldOpening, LetGo};
 use self::repairs::repair;
 use self::settling::service_ns;
 use super::acks::Acks;
-use super::arrivals::Arrivals;
 use super::link::{Link, LinkBurst};
 use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
 use super::window::UsedWindow;
+use crate::arrivals::Arrivals;
 use crate::shared_windows::Sharing;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.

@@ -1,10 +1,10 @@
 //! What data takes on the slowest link, learnt from how it came.
 
 use super::super::acks::{Acks, Released};
-use super::super::arrivals::Arrivals;
 use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
+use crate::arrivals::Arrivals;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;

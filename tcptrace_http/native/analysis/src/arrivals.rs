@@ -51,7 +51,7 @@ impl Arrivals {
     }
 
     /// What else may have been the link's time: it shows no pace, but may agree with one.
-    pub(super) fn may_agree(&mut self, elapsed_ns: i64, bytes: u32, segments: u32) {
+    pub fn may_agree(&mut self, elapsed_ns: i64, bytes: u32, segments: u32) {
         let sample_ps = per_byte(elapsed_ns, size(bytes, segments));
         let Some(byte_ps) = self.byte_ps else {
             return;
@@ -76,14 +76,14 @@ impl Arrivals {
     }
 
     /// Whether it tells more than `other`: that is not known, or is longer.
-    pub(super) fn bounds(self, other: Arrivals) -> bool {
+    pub fn bounds(self, other: Arrivals) -> bool {
         let known = |it: Arrivals| it.byte_ps.filter(|_| it.agreeing >= AGREEING_MIN);
         known(self).is_some_and(|byte_ps| known(other).is_none_or(|other_ps| byte_ps < other_ps))
     }
 
     /// Whether a segment that came so long after the one before cannot have been on the link all the time: others
     /// took much less, in proportion to their size.
-    pub(super) fn is_outlasted(self, gap_ns: i64, bytes: u32, segments: u32) -> bool {
+    pub fn is_outlasted(self, gap_ns: i64, bytes: u32, segments: u32) -> bool {
         let known = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN);
         known.is_some_and(|byte_ps| {
             per_byte(gap_ns, size(bytes, segments)) > byte_ps.saturating_mul(OUTLASTED)
@@ -91,7 +91,7 @@ impl Arrivals {
     }
 
     /// As much later a segment may come that nothing held: a packet without payload went before it.
-    pub(super) fn slack_ns(self) -> i64 {
+    pub fn slack_ns(self) -> i64 {
         let header = i64::from(HEADER_BYTES);
         self.byte_ps.unwrap_or(0).saturating_mul(header) / PICOSECONDS
     }
