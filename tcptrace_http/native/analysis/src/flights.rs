@@ -9,10 +9,8 @@ use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
+use crate::timeouts::TIMEOUT_MIN_NS;
 
-/// Shorter idle periods restart nothing: the retransmission timeout is at least this long in any
-/// stack in use (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
-const IDLE_MIN_NS: i64 = 200_000_000;
 /// A wait of this part of the round trip ends a flight: ACK clocking fills less, a window more.
 const FLIGHT_GAP_NUMERATOR: i64 = 35;
 const FLIGHT_GAP_DENOMINATOR: i64 = 100;
@@ -217,7 +215,7 @@ impl FlightTracker {
             current.add(data);
         } else {
             self.end_flight();
-            if gap >= IDLE_MIN_NS && !self.was_held(data) {
+            if gap >= TIMEOUT_MIN_NS && !self.was_held(data) {
                 self.begin_after(gap, data);
             }
             self.current = Some(self.opened_by(data));
@@ -478,7 +476,7 @@ fn ends_flight(gap: i64, rtt_ns: Option<i64>) -> bool {
         Some(rtt) if rtt >= RTT_MIN_NS => {
             gap > rtt.saturating_mul(FLIGHT_GAP_NUMERATOR) / FLIGHT_GAP_DENOMINATOR
         }
-        _ => gap >= IDLE_MIN_NS,
+        _ => gap >= TIMEOUT_MIN_NS,
     }
 }
 

@@ -60,6 +60,7 @@ mod shared_windows;
 mod statistics;
 mod tables;
 mod tcp_analysis;
+mod timeouts;
 mod transaction_row;
 mod waits;
 

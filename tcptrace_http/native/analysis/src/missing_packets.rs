@@ -5,12 +5,11 @@
 //! a timer has had time to send it again. A packet is missed once, so that what one connection has accounted for
 //! tells nothing of another one that was silent meanwhile.
 
+use crate::timeouts::TIMEOUT_MIN_NS;
 use std::collections::VecDeque;
 
 /// Packets that are remembered: a flight of which nothing came.
 const MISSING_MAX: usize = 256;
-/// No timer sends data again sooner: Linux's least is in use everywhere (TCP_RTO_MIN).
-pub const TIMEOUT_MIN_NS: i64 = 200_000_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Missing {

@@ -21,6 +21,7 @@ use crate::finished_message::FinishedMessage;
 use crate::half::Acknowledged;
 use crate::segmentation::{Counted, Lull, Segmented};
 use crate::serialization::Serialization;
+use crate::timeouts::TIMEOUT_MIN_NS;
 use nagle_disproofs::Suspicion;
 use pause::{Ending, OpenPause, Opening, Pause, PeerAck, ShortSegment};
 
@@ -50,9 +51,6 @@ const ACK_AGE_SLACK_NS: i64 = 50_000_000;
 /// An ACK must be this much too late to have released a short segment before the segment counts as
 /// sent without it. Packets of one host are captured out of their true order by less.
 const DISPROOF_MARGIN_NS: i64 = 500_000;
-/// No sender that restarts does so sooner: the retransmission timeout is at least this long in any stack in use
-/// (RFC 6298 asks for 1 s, Linux and the BSDs take 200 ms or more).
-const IDLE_MIN_NS: i64 = 200_000_000;
 
 /// A data segment that carries new bytes.
 #[derive(Clone, Copy, Debug)]
@@ -247,7 +245,7 @@ impl PauseTracker {
             if gap >= PAUSE_MIN_NS {
                 self.note_lull(previous, data, path);
             }
-            if gap >= IDLE_MIN_NS && self.was_idle(previous, data, path) {
+            if gap >= TIMEOUT_MIN_NS && self.was_idle(previous, data, path) {
                 self.largest_flight_bytes = 0;
             }
             self.spacing_ns = gap.max(0);

@@ -1,12 +1,12 @@
 //! What made a sender send something again, by how long it had heard nothing and what it had heard.
 
+use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
 
 use super::known::{Known, Sent};
 
-/// A wait this long was for the retransmission timer: Linux and Windows wait 200 ms and 300 ms at
-/// least (TCP_RTO_MIN), RFC 6298 asks for one second; a tenth of it is for how round trips vary.
-pub const TIMEOUT_MIN_NS: i64 = 180_000_000;
+/// A wait this long was for the retransmission timer: a tenth of the least timeout is for how round trips vary.
+pub const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
 /// A tail-loss probe leaves two round trips after the last data (RFC 8985, section 7.2), never sooner
 /// than this. The round trip known here is the least of all, which makes it no longer.
 const PROBE_AFTER_MIN_NS: i64 = 10_000_000;
@@ -64,7 +64,7 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
     // The timer sends the first unacknowledged segment again, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
-    if told.waited_ns >= TIMEOUT_MIN_NS || told.is_timed(known) {
+    if told.waited_ns >= TIMED_OUT_MIN_NS || told.is_timed(known) {
         return if is_last_of_several && !told.anything() {
             RecoveryKind::TailLossProbe
         } else if told.anything() {
@@ -88,10 +88,10 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
 /// The least time after which a timer of the sender can have run out.
 #[must_use]
 pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
-    let twice = rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| rtt.saturating_mul(2));
+    let twice = rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| rtt.saturating_mul(2));
     let probe = (twice.saturating_mul(PROBE_NUMERATOR) / PROBE_DENOMINATOR).max(PROBE_AFTER_MIN_NS);
     // On a long path the timer for retransmission is the sooner one: it waits a round trip and its least variance.
-    let timeout = rtt_ns.unwrap_or(0).saturating_add(TIMEOUT_MIN_NS);
+    let timeout = rtt_ns.unwrap_or(0).saturating_add(TIMED_OUT_MIN_NS);
     probe.min(timeout)
 }
 

@@ -3,7 +3,7 @@
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::hole::Hole;
-use super::kind::{probe_after_ns, TIMEOUT_MIN_NS};
+use super::kind::{probe_after_ns, TIMED_OUT_MIN_NS};
 use crate::classify::Class;
 
 /// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
@@ -116,7 +116,7 @@ impl Known {
     /// Whether `sent` may be a probe with new data. A queue may have drained while its sender waited for two
     /// round trips: they look shorter then, at the receiver.
     pub(super) fn may_probe_with(&self, sent: &Sent) -> bool {
-        let least = self.rtt_ns.map_or(TIMEOUT_MIN_NS, |rtt| {
+        let least = self.rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| {
             rtt.saturating_mul(DRAINED_NUMERATOR) / DRAINED_DENOMINATOR
         });
         self.waited_for_answer(sent) >= least.max(SILENCE_MIN_NS.saturating_mul(2))
@@ -152,7 +152,7 @@ impl Known {
             let late_ns = self.waited_for_answer(sent).saturating_sub(timer_ns);
             (0..=FIRST_TIMER_LATE_NS).contains(&late_ns)
         });
-        is_first || (TIMEOUT_MIN_NS.saturating_add(rtt)..=most).contains(&waited)
+        is_first || (TIMED_OUT_MIN_NS.saturating_add(rtt)..=most).contains(&waited)
     }
 
     /// What of a row depends on the view: near the sender the data came by before, near the receiver

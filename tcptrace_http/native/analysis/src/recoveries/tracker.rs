@@ -6,7 +6,7 @@ use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::episode::{Episode, Span};
 use super::hole::Hole;
-use super::kind::{kind, Told, TIMEOUT_MIN_NS};
+use super::kind::{kind, Told, TIMED_OUT_MIN_NS};
 use super::known::{Known, Sent, LOST_AT_ONCE, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::window::ClosedWindow;
 use super::Heard;
@@ -180,7 +180,7 @@ impl Tracker {
         hole: Option<Hole>,
     ) -> RecoveryKind {
         let silence = self.silence(sent, known);
-        let times_out = known.waited(sent) >= TIMEOUT_MIN_NS || kind == RecoveryKind::Timeout;
+        let times_out = known.waited(sent) >= TIMED_OUT_MIN_NS || kind == RecoveryKind::Timeout;
         let goes_on = self.open.as_ref().is_some_and(|open| {
             let is_timed = matches!(
                 open.row.kind,

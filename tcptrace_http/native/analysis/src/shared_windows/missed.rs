@@ -5,7 +5,7 @@ use trace_model::Segment;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::release::Ack;
 use crate::hosts::HostStep;
-use crate::missing_packets::TIMEOUT_MIN_NS;
+use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
 const DUPLICATE_ACKS: usize = 3;

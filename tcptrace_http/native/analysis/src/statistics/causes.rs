@@ -6,9 +6,8 @@
 //! the observation point, so that a time-out seen far from the sender is never taken too early.
 
 use super::selective_acks::Block;
+use crate::timeouts::TIMEOUT_MIN_NS;
 
-/// Least time-out of current stacks: Linux waits 200 ms (TCP_RTO_MIN), Windows 300 ms.
-const TIMEOUT_MIN_NS: i64 = 200_000_000;
 /// Before a round trip was measured (RFC 6298, section 2.1).
 const TIMEOUT_INITIAL_NS: i64 = 1_000_000_000;
 /// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).

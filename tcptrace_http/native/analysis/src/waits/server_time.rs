@@ -6,9 +6,8 @@ use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
 use super::timeline::{Piece, Route};
 use super::{Path, Waits};
+use crate::timeouts::TIMEOUT_MIN_NS;
 
-/// No stack sends again sooner what was not acknowledged.
-const ANSWER_TIMEOUT_NS: i64 = 200_000_000;
 /// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2): a request whose answer is the first word of its
 /// server after that time was answered before, and the answer was lost.
 const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
@@ -148,7 +147,7 @@ impl Waits {
             if piece.end.time_ns > answer_ns {
                 // A server that works for so long acknowledges the request first: its answer, with the ACK, was lost.
                 let since_ns = partition.time_ns().max(busy_until);
-                let is_late = answer_ns.saturating_sub(since_ns) >= ANSWER_TIMEOUT_NS;
+                let is_late = answer_ns.saturating_sub(since_ns) >= TIMEOUT_MIN_NS;
                 lost = lost.or((is_late && !was_heard).then_some(Cause::StallTailLoss));
             } else if lost.is_none() {
                 partition.until(piece.end, piece.cause, piece.confidence);

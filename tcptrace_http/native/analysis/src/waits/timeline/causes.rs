@@ -7,10 +7,8 @@ use super::repairs::repair;
 use super::settling::service_ns;
 use super::{Data, Opening, Route, Timeline, DELAYED_ACK_MIN_NS};
 use crate::shared_windows::Sharing;
+use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::Cause;
-
-/// The least retransmission timeout of stacks in use: an idle sender restarts after it.
-const TIMEOUT_MIN_NS: i64 = 200_000_000;
 
 impl Timeline {
     /// What the data waited for since the segment before; None if it followed at once.
