@@ -7,7 +7,7 @@ import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Packet
+from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Packet, Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +71,7 @@ class Holds:
     #: Up to where all was acknowledged when each of them had come.
     _acked: list[int] = field(init=False)
     _restarts: list[_Restart] = field(init=False)
+    _window_times: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
         peer = SERVER if self.side == CLIENT else CLIENT
@@ -78,19 +79,19 @@ class Holds:
         self._acks = sorted(came, key=lambda packet: (packet.received or 0, packet.packet))
         self._ack_times = [packet.received or 0 for packet in self._acks]
         self._acked = list(itertools.accumulate((packet.ack for packet in self._acks), max))
+        self._window_times = [window.time for window in self.connection.windows[self.side]]
         self._restarts = list(self._idle_restarts())
 
     def before(self, packet: Packet, start: int) -> list[Hold]:
         """The holds from ``start`` until ``packet`` left; they follow each other without a gap."""
-        pieces = list(self.connection.limits[self.side].between(start, packet.sent))
         holds: list[Hold] = []
-        for begun, ended, recorded in pieces:
+        for begun, ended, recorded in self._limits(start, packet.sent):
             limit = recorded
             if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
                 # Who paces has let go what it has when the first ACK comes; that is the window then.
                 limit = self._phase(begun)
             cause = self._cause(limit, packet, begun)
-            is_window = limit in _CONGESTION or limit == "scheduler"
+            is_window = limit in _CONGESTION
             if is_window and self.connection.shares_window and not self._was_released_here(packet):
                 holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
                 continue
@@ -112,8 +113,6 @@ class Holds:
             return self._of_pacing(packet)
         if limit == "nagle":
             return _NAGLE[self._is_delayed(self.released_by(packet), packet)]
-        if limit == "scheduler":
-            limit = self._phase(begun)
         if limit == "slow_start" and self._is_restarted(packet) and not self._nagle_holds(packet):
             return "stall.slow_start_restart"
         if limit == "receive_window":
@@ -185,13 +184,31 @@ class Holds:
             if each.payload and each.end > acked and each.sent < packet.sent and each.received is not None
         ]
 
+    def _limits(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """The sender's limits in a stretch of time; that of a scheduler is the window of all that share it."""
+        for begun, ended, limit in self.connection.limits[self.side].between(start, end):
+            if limit == "scheduler":
+                yield from self._phases(begun, ended)
+            else:
+                yield begun, ended, limit
+
+    def _phases(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """The phases of the window in a stretch of time: others' losses and ACKs move it while this one waits."""
+        phase, since = self._phase(start), start
+        windows = self.connection.windows[self.side]
+        after = bisect.bisect_right(self._window_times, start)
+        until = bisect.bisect_left(self._window_times, end)
+        for window in windows[after:until]:
+            if _phase_of(window) != phase:
+                if window.time > since:
+                    yield since, window.time, phase
+                phase, since = _phase_of(window), window.time
+        yield since, end, phase
+
     def _phase(self, time: int) -> str:
         """Whether the window grows as in slow start at this time."""
-        windows = self.connection.windows[self.side]
-        at = bisect.bisect_right([window.time for window in windows], time) - 1
-        if at >= 0 and windows[at].cwnd >= windows[at].ssthresh:
-            return "congestion_avoidance"
-        return "slow_start"
+        at = bisect.bisect_right(self._window_times, time) - 1
+        return _phase_of(self.connection.windows[self.side][at]) if at >= 0 else "slow_start"
 
     def shows_restart(self, packet: Packet) -> bool:
         """Whether packets show that the window before ``packet`` is smaller than one that had been used."""
@@ -254,3 +271,7 @@ class Holds:
     def _in_flight(self, packet: Packet) -> int:
         """What was not acknowledged when ``packet`` had left."""
         return packet.end - self._acked_by(packet.sent)
+
+
+def _phase_of(window: Window) -> str:
+    return "congestion_avoidance" if window.cwnd >= window.ssthresh else "slow_start"

@@ -3,6 +3,8 @@
 import pytest
 
 from reference_sim.true_waits import true_transactions, true_waits
+from reference_sim.true_waits._holds import Holds
+from reference_sim.true_waits._records import CLIENT, SERVER, Connection, Limits, Packet, Window
 from tests.simulator.hand_written import scenario, tables, transaction, waits_of
 
 OPENED = """
@@ -390,3 +392,27 @@ def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
         transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
     ]
     assert stalls(lines, *own) == []
+
+
+def test_who_waits_for_a_turn_waits_in_whatever_phase_the_shared_window_is():
+    sent = Packet(9, SERVER, 1, 1, 1000, 0x10, 1040, "new", False, 400, 450)
+    windows = [Window(0, 8000, 2000, 0, 0), Window(100, 1000, 2000, 0, 0), Window(160, 2000, 2000, 0, 0)]
+    connection = Connection(
+        number=0,
+        mss=1000,
+        nagle="off",
+        writes_at_once=True,
+        shares_window=True,
+        heard=set(),
+        paths={},
+        packets={CLIENT: [], SERVER: [sent]},
+        limits={CLIENT: Limits(), SERVER: Limits([0], ["scheduler"])},
+        windows={CLIENT: [], SERVER: windows},
+        transactions=[],
+    )
+    holds = [(hold.start, hold.end, hold.cause) for hold in Holds(connection, SERVER).before(sent, 20)]
+    assert holds == [
+        (20, 100, "send_limited.cwnd"),
+        (100, 160, "send_limited.slow_start"),
+        (160, 400, "send_limited.cwnd"),
+    ]

@@ -45,6 +45,7 @@ impl Missing {
         Left {
             from_ns: self.from_ns,
             to_ns: self.to_ns,
+            likely_ns: self.from_ns,
         }
     }
 }
@@ -66,7 +67,7 @@ impl MissingPackets {
     }
 
     /// The host's numbers have passed over so many packets when one came by at `time_ns`.
-    pub fn note(&mut self, passed_over: u32, time_ns: i64, Left { from_ns, to_ns }: Left) {
+    pub fn note(&mut self, passed_over: u32, time_ns: i64, Left { from_ns, to_ns, .. }: Left) {
         let before = std::mem::replace(&mut self.passed_over, passed_over);
         let after_ns = std::mem::replace(&mut self.last_ns, time_ns);
         let after_from_ns = std::mem::replace(&mut self.last_from_ns, from_ns);
@@ -156,6 +157,7 @@ mod tests {
         let left = Left {
             from_ns: left_ns,
             to_ns: left_ns,
+            likely_ns: left_ns,
         };
         missing.note(passed_over, time_ms * MS, left);
     }

@@ -21,12 +21,14 @@ const LOST_MAX: u32 = 64;
 pub struct Left {
     pub from_ns: i64,
     pub to_ns: i64,
+    /// As soon, if what was lost right before it was lost before the link.
+    pub likely_ns: i64,
 }
 
 /// The newest packet of the server: when it came, and how soon it may have left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Departures {
-    newest: Option<(i64, i64)>,
+    newest: Option<(i64, Left)>,
 }
 
 impl Departures {
@@ -35,16 +37,25 @@ impl Departures {
     fn comes(&mut self, time_ns: i64, to_ns: i64, takes_ns: Option<i64>, lost_ns: i64) -> Left {
         let slack_ns = takes_ns.unwrap_or(0) / SLACK_SHARE;
         let begun_ns = time_ns.saturating_sub(takes_ns.unwrap_or(0));
-        let is_behind = |came_ns: i64| {
+        let is_behind = |came_ns: i64, lost_ns: i64| {
             takes_ns.is_some()
                 && begun_ns.saturating_sub(lost_ns) <= came_ns.saturating_add(slack_ns)
         };
         let from_ns = match self.newest {
-            Some((came_ns, left_ns)) if is_behind(came_ns) => left_ns.min(to_ns),
+            Some((came_ns, left)) if is_behind(came_ns, lost_ns) => left.from_ns.min(to_ns),
             _ => to_ns.saturating_sub(lost_ns),
         };
-        self.newest = Some((time_ns, from_ns));
-        Left { from_ns, to_ns }
+        let likely_ns = match self.newest {
+            Some((came_ns, left)) if is_behind(came_ns, 0) => left.likely_ns.min(to_ns),
+            _ => to_ns,
+        };
+        let left = Left {
+            from_ns,
+            to_ns,
+            likely_ns,
+        };
+        self.newest = Some((time_ns, left));
+        left
     }
 }
 
@@ -60,6 +71,21 @@ impl HostPair {
         let full_ns = self.pace.largest_ns().unwrap_or(0);
         let lost_ns = full_ns.saturating_mul(i64::from(lost.min(LOST_MAX)));
         self.departures.comes(time_ns, to_ns, takes_ns, lost_ns)
+    }
+
+    /// Whether an ACK came to the server when a packet left, whatever it acknowledged.
+    pub(super) fn had_any_ack(&self, left: Left) -> bool {
+        let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
+        self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
+    }
+
+    /// The ACKs of something new that came to the server after a packet had left.
+    pub(super) fn acks_after(&self, left: Left) -> impl Iterator<Item = &Ack> {
+        let after_ns = left.likely_ns.saturating_add(CLOSE_NS);
+        let from = self.acks.partition_point(|ack| ack.time_ns <= after_ns);
+        self.acks.range(from..).filter(|ack| ack.is_new)
     }
 
     /// The ACKs of something new that came to the server when a packet left.
@@ -79,7 +105,11 @@ mod tests {
     use super::*;
 
     fn left(from_ns: i64, to_ns: i64) -> Left {
-        Left { from_ns, to_ns }
+        Left {
+            from_ns,
+            to_ns,
+            likely_ns: from_ns,
+        }
     }
 
     #[test]
@@ -96,7 +126,9 @@ mod tests {
     fn what_was_lost_behind_the_link_stood_before_it_like_what_comes() {
         let mut departures = Departures::default();
         departures.comes(1000, 900, Some(80), 0);
-        assert_eq!(departures.comes(1160, 1060, Some(80), 80), left(900, 1060));
-        assert_eq!(departures.comes(1500, 1400, Some(80), 80), left(1320, 1400));
+        let behind = departures.comes(1160, 1060, Some(80), 80);
+        assert_eq!((behind.from_ns, behind.likely_ns), (900, 1060));
+        let alone = departures.comes(1500, 1400, Some(80), 80);
+        assert_eq!((alone.from_ns, alone.likely_ns), (1320, 1400));
     }
 }

@@ -8,6 +8,7 @@ use trace_model::{flags, IpAddress, Segment, SeqNumber};
 use super::backlog::Backlog;
 use super::departures::Departures;
 use super::pace::Pace;
+use super::phases::Phases;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::timers::Timers;
@@ -44,6 +45,13 @@ pub(super) struct Connection {
     had_loss: bool,
 }
 
+impl Connection {
+    /// The server had more to send than has come, and nothing was asked for since.
+    pub(super) fn had_more(&self) -> bool {
+        self.sent_ns > self.syn_ns && !self.is_asked && !self.was_pushed
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct HostPair {
     pub(super) client: IpAddress,
@@ -70,6 +78,7 @@ pub(super) struct HostPair {
     backlog: Backlog,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
+    pub(super) phases: Phases,
 }
 
 impl HostPair {
@@ -95,6 +104,7 @@ impl HostPair {
             backlog: Backlog::default(),
             departures: Departures::default(),
             timers: Timers::default(),
+            phases: Phases::default(),
         }
     }
 
@@ -140,8 +150,12 @@ impl HostPair {
             connection.acked = Some(segment.ack);
             connection.acked_ns = time_ns;
         }
-        let of_ns = connection.data_ns;
-        let answered = connection.syn_ack_ns.filter(|_| is_first);
+        let (of_ns, syn_ack_ns) = (connection.data_ns, connection.syn_ack_ns);
+        if is_new && !is_first {
+            let end_ns = time_ns.saturating_add(self.full_way_ns());
+            self.phases.acknowledged(end_ns);
+        }
+        let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.to_client_ns = Some(
                 self.to_client_ns
@@ -268,6 +282,7 @@ impl HostPair {
             queued_ns: 0,
             missed_elsewhere: 0,
             missed: None,
+            phases: self.phases,
         }
     }
 
@@ -282,6 +297,12 @@ impl HostPair {
         }
         let segments = bytes.div_ceil(SEGMENT_BYTES);
         self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
+    }
+
+    /// How long after an ACK a full segment comes by that it lets go, if nothing stands before that.
+    pub(super) fn full_way_ns(&self) -> i64 {
+        let way_ns = self.to_server_ns.unwrap_or(0);
+        way_ns.saturating_add(self.pace.largest_ns().unwrap_or(0))
     }
 
     pub(super) fn round_trip_ns(&self) -> i64 {

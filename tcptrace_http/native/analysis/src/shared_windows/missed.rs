@@ -1,6 +1,6 @@
 //! Packets of the server that were missed: which connection accounts for them.
 
-use trace_model::Segment;
+use trace_model::{flags, Segment};
 
 use super::departures::{Left, CLOSE_NS};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
@@ -73,10 +73,16 @@ impl HostPair {
         };
         let since_ns = std::mem::replace(&mut connection.data_ns, time_ns);
         let next = connection.next;
-        let ahead = next.map_or(0, |next| segment.seq.distance_from(next));
+        // Data before which no SYN-ACK came by shows that this was missed.
+        let opens = i32::from(!segment.has(flags::SYN));
+        let ahead = next.map_or(opens, |next| segment.seq.distance_from(next));
         let elsewhere = self.missing.accounted_for(since_ns);
         let before = match ahead {
-            ..0 => None,
+            ..0 => {
+                let is_by_timer = !self.had_any_ack(left);
+                self.lost(left, is_by_timer);
+                None
+            }
             0 => self.missed_before(since_ns, time_ns, left, ports),
             1.. => {
                 self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
@@ -84,6 +90,21 @@ impl HostPair {
             }
         };
         Missed { elsewhere, before }
+    }
+
+    /// Something was sent again: a timer that ran out leaves the window in slow start, and ACKs that told of the loss at
+    /// its threshold.
+    fn lost(&mut self, left: Left, is_by_timer: bool) {
+        let way_ns = self.full_way_ns();
+        let time_ns = left.likely_ns.saturating_add(way_ns);
+        self.had_loss = true;
+        if is_by_timer {
+            let next = self.acks_after(left).next();
+            let end_ns = next.map(|ack| ack.time_ns.saturating_add(way_ns));
+            self.phases.timed_out(time_ns, end_ns);
+        } else {
+            self.phases.had_loss(time_ns);
+        }
     }
 
     fn shows_hole(&mut self, bytes: u32, since_ns: i64, until_ns: i64) {
@@ -108,7 +129,8 @@ impl HostPair {
         let was_let_go = self.acks_when(left).next().is_some();
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
         let is_silent = time_ns.saturating_sub(since_ns) >= silent_ns;
-        let acked_ns = self.connection(client_port, server_port)?.acked_ns;
+        let connection = self.connection(client_port, server_port)?;
+        let (acked_ns, had_more) = (connection.acked_ns, connection.had_more());
         let timed_out = if is_silent {
             self.timed_out(left, since_ns, acked_ns)
         } else {
@@ -123,9 +145,15 @@ impl HostPair {
         if let Some(timed_out) = timed_out.as_ref() {
             self.timers.ran_out(&timed_out.waits_ns);
         }
+        let would_come_ns = self.sends_again(place, ack, client_port)?;
+        let is_told = timed_out.is_none();
+        // Else its application may not have had it before.
+        if self.is_shared || had_more {
+            self.lost(left, !is_told);
+        }
         Some(MissedBefore {
-            would_come_ns: self.sends_again(place, ack, client_port)?,
-            is_told: timed_out.is_none(),
+            would_come_ns,
+            is_told,
         })
     }
 
@@ -140,10 +168,7 @@ impl HostPair {
         if !self.is_shared && ack.client_port == client_port {
             return None;
         }
-        let way_ns = self
-            .to_server_ns?
-            .saturating_add(self.pace.largest_ns().unwrap_or(0));
-        let would_come_ns = ack.time_ns.saturating_add(way_ns);
+        let would_come_ns = ack.time_ns.saturating_add(self.full_way_ns());
         Some(would_come_ns.clamp(missing.after_ns, missing.noticed_ns))
     }
 
@@ -190,7 +215,7 @@ impl HostPair {
             let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
             let acks = self.acks_when(missing.left());
             for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
-                let waited_ns = left.from_ns.saturating_sub(ack.time_ns.max(acked_ns));
+                let waited_ns = left.likely_ns.saturating_sub(ack.time_ns.max(acked_ns));
                 waits_ns.push(waited_ns);
                 let rank = (self.timers.agree(waited_ns), likely_ns == Some(ack.time_ns));
                 if best.as_ref().is_none_or(|(most, _)| rank > *most) {

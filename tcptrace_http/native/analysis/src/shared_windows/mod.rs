@@ -18,6 +18,7 @@ mod departures;
 mod host_pair;
 mod missed;
 mod pace;
+mod phases;
 mod queue;
 mod release;
 mod timers;
@@ -32,6 +33,9 @@ use crate::hosts::HostStep;
 pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
+#[cfg(test)]
+pub use phases::SPANS_MAX;
+pub use phases::{Phases, SlowStart};
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.
@@ -70,6 +74,8 @@ pub struct Sharing {
     pub missed_elsewhere: u32,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
+    /// When the window was in slow start after a loss.
+    pub phases: Phases,
 }
 
 /// All pairs of hosts of which a SYN was seen.

@@ -19,6 +19,7 @@ mod acks;
 mod link;
 mod pace;
 mod partition;
+mod phases;
 mod server_time;
 mod setup;
 mod spans;
@@ -327,7 +328,11 @@ impl Waits {
             if let Some(paced) = self.responses.paced_until(piece) {
                 partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
             }
-            partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
+            self.give_held(
+                piece.end.earlier(had),
+                (piece.cause, piece.confidence),
+                partition,
+            );
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
     }

@@ -105,7 +105,7 @@ impl Waits {
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
         let held = held.or(lost).unwrap_or(Cause::ServerThink);
-        partition.until(written, held, confidence);
+        self.give_held(written, (held, confidence), partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {
             let way_ns = self.responses.way_ns(route);

@@ -11,6 +11,7 @@ mod copies;
 mod extents;
 mod held_openings;
 mod link_time;
+mod phases;
 mod repairs;
 mod settling;
 
@@ -274,6 +275,8 @@ pub(super) struct Timeline {
     held_openings: VecDeque<HeldOpening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
+    /// When the window that connections share was in slow start after a loss.
+    phases: phases::Known,
 }
 
 impl Timeline {
@@ -313,6 +316,7 @@ impl Timeline {
             let_go: None,
             held_openings: VecDeque::new(),
             if_shared: None,
+            phases: phases::Known::default(),
         }
     }
 
@@ -376,6 +380,7 @@ impl Timeline {
             });
         }
         if data.sharing.is_shared {
+            self.phases.note(data.sharing.phases);
             self.windows_are_shared();
         }
         if !is_answer && shared_window(data.sharing).is_none() {

@@ -121,6 +121,7 @@ impl Timeline {
 
     /// Nothing before `time_ns` is asked for any more.
     pub(in crate::waits) fn forget_before(&mut self, time_ns: i64) {
+        self.phases.forget_before(time_ns);
         while self
             .openings
             .front()
@@ -153,7 +154,8 @@ impl Timeline {
             .saturating_add(pieces)
             .saturating_add(extents)
             .saturating_add(openings)
-            .saturating_add(held) as u64
+            .saturating_add(held)
+            .saturating_add(self.phases.held_bytes()) as u64
     }
 }
 

@@ -1,0 +1,36 @@
+//! What waited for a window that connections share, by the phase of that: another's loss may have changed it.
+
+use trace_model::rows::Cause;
+
+use super::partition::{Moment, Partition};
+use super::Waits;
+
+impl Waits {
+    /// Gives the time up to `moment` to what held a response; of a window to the phase that it was in, if connections
+    /// share it and data was lost.
+    pub(super) fn give_held(
+        &self,
+        moment: Moment,
+        (cause, confidence): (Cause, f64),
+        partition: &mut Partition,
+    ) {
+        let is_window = matches!(cause, Cause::SendLimitedCwnd | Cause::SendLimitedSlowStart);
+        let first_loss_ns = self.responses.first_loss_ns().filter(|_| is_window);
+        let Some(first_loss_ns) = first_loss_ns.filter(|loss_ns| *loss_ns < moment.time_ns) else {
+            return partition.until(moment, cause, confidence);
+        };
+        let until = |time_ns: i64, cause: Cause, partition: &mut Partition| {
+            let length_ns = time_ns.saturating_sub(partition.time_ns());
+            partition.at_most(length_ns, moment, cause, confidence);
+        };
+        until(first_loss_ns, cause, partition);
+        let spans = self
+            .responses
+            .slow_starts(partition.time_ns(), moment.time_ns);
+        for span in spans {
+            until(span.start_ns, Cause::SendLimitedCwnd, partition);
+            until(span.end_ns, Cause::SendLimitedSlowStart, partition);
+        }
+        partition.until(moment, Cause::SendLimitedCwnd, confidence);
+    }
+}
