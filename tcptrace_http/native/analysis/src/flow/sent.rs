@@ -228,6 +228,10 @@ impl Flow {
             if segment.has(flags::SYN) {
                 self.segment_size.syn_header(segment.header_bytes);
             }
+        } else {
+            let ends_write = segment.has(flags::PSH);
+            self.segment_size
+                .client_data(segment.payload_bytes, ends_write);
         }
         // Where no MSS was offered, the first segment is the largest so far.
         let full = match self

@@ -133,6 +133,11 @@ impl Waits {
         }
     }
 
+    /// The first segment of the request was not pushed: its sender had more of it.
+    pub fn request_goes_on(&mut self) {
+        self.requests.goes_on();
+    }
+
     fn timeline(&mut self, from_server: bool) -> &mut Timeline {
         if from_server {
             &mut self.responses

@@ -334,6 +334,11 @@ impl Timeline {
         }
     }
 
+    /// The sender of the first segment had more in its buffer.
+    pub(super) fn goes_on(&mut self) {
+        self.has_more = true;
+    }
+
     /// The other direction has spoken: what comes is another message.
     pub(super) fn begins(&mut self) {
         self.is_answer = true;
