@@ -198,6 +198,8 @@ impl Piece {
 struct Opening {
     time_ns: i64,
     bytes: u32,
+    /// How long it may have stood before the slowest link.
+    stood_ns: i64,
     /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
@@ -370,6 +372,7 @@ impl Timeline {
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
+                stood_ns: data.sharing.stood_ns,
                 held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
                 repaired: data.recovery.map(|_| repair(data.recovery)),
