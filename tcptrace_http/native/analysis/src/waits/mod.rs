@@ -229,6 +229,12 @@ impl Waits {
         }
     }
 
+    /// Whether it shows later only how slow the slowest link is, and so what transactions waited for that are over.
+    #[must_use]
+    pub fn may_learn_link(&self, path: Path) -> bool {
+        !path.of_responses().is_at_sender && self.responses.may_learn_link()
+    }
+
     /// A response was found to begin at this offset of the stream, which counts from 0.
     pub fn response_opens(&mut self, start: u64) {
         self.responses.opens(half_offset(start));
@@ -319,7 +325,8 @@ impl Waits {
             if let Some(paced) = self.responses.paced_until(piece) {
                 partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
             }
-            partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
+            let cause = self.responses.cause_by_now(piece);
+            partition.until(piece.end.earlier(had), cause, piece.confidence);
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
     }

@@ -10,6 +10,7 @@ mod causes;
 mod copies;
 mod extents;
 mod held_openings;
+mod if_on_link;
 mod link_time;
 mod repairs;
 mod settling;
@@ -20,6 +21,7 @@ use trace_model::rows::{Cause, RecoveryKind};
 
 use self::causes::{shared_window, window_of};
 use self::held_openings::{HeldOpening, LetGo};
+use self::if_on_link::IfOnLink;
 use self::repairs::repair;
 use self::settling::service_ns;
 use super::acks::Acks;
@@ -103,6 +105,7 @@ struct Pending {
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
     if_shared: Option<Cause>,
+    if_on_link: Option<IfOnLink>,
     /// Nothing before it is on its way, or it waited for something else.
     begins_burst: bool,
     /// The sender's connections share their window: what one waits for is no pace of the link.
@@ -161,6 +164,7 @@ struct Waited {
     since_ns: i64,
     bytes: u32,
     segments: u32,
+    if_on_link: Option<IfOnLink>,
 }
 
 impl Missed {
@@ -269,6 +273,8 @@ pub(super) struct Timeline {
     held_openings: VecDeque<HeldOpening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
+    /// ... and if the slowest link is as slow as that makes it.
+    if_on_link: Option<IfOnLink>,
 }
 
 impl Timeline {
@@ -307,6 +313,7 @@ impl Timeline {
             let_go: None,
             held_openings: VecDeque::new(),
             if_shared: None,
+            if_on_link: None,
         }
     }
 
@@ -400,6 +407,7 @@ impl Timeline {
             segments: data.segments,
             cause,
             if_shared: self.if_shared.take(),
+            if_on_link: self.if_on_link.take(),
             begins_burst,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
