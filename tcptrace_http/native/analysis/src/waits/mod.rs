@@ -52,6 +52,8 @@ pub struct Sent {
     pub recovery: Option<RecoveryKind>,
     /// It has the PSH flag.
     pub is_pushed: bool,
+    /// It has the FIN flag.
+    pub has_fin: bool,
     pub sharing: Sharing,
 }
 
@@ -150,6 +152,7 @@ impl Waits {
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
             is_pushed: sent.is_pushed,
+            has_fin: sent.has_fin,
             sharing: sent.sharing,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {

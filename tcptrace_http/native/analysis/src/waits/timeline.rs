@@ -57,12 +57,19 @@ pub(super) struct Data {
     pub(super) recovery: Option<RecoveryKind>,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(super) is_pushed: bool,
+    /// It is the last of its sender (FIN).
+    pub(super) has_fin: bool,
     pub(super) sharing: Sharing,
 }
 
 impl Data {
     fn is_full(&self) -> bool {
         self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
+
+    /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
+    fn is_above_nagle(&self) -> bool {
+        self.is_full() || self.has_fin
     }
 }
 

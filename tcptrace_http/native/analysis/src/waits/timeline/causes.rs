@@ -99,7 +99,7 @@ impl Timeline {
             Limit::SlowStart
         };
         // Nagle's algorithm holds no full segment, nor does it wait for what comes on other connections.
-        let is_of_window = was_full || by_other || data.is_full();
+        let is_of_window = was_full || by_other || data.is_above_nagle();
         let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
         if data.sharing.is_shared {
             return Some(shared);
@@ -182,7 +182,7 @@ impl Timeline {
             && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
     }
 
-    /// Whether an ACK let a full segment go, which no algorithm of Nagle holds: the window had no room for it behind
+    /// Whether an ACK let a segment go which no algorithm of Nagle holds: the window had no room for it behind
     /// a short one (RFC 9293, 3.8.6.2.1). How closely it follows that ACK shows only where it is known how long the
     /// segment takes.
     fn had_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
@@ -190,7 +190,7 @@ impl Timeline {
         let after_ns = route.to_sender_ns.saturating_add(on_link);
         let is_close =
             on_link == 0 && !route.is_at_sender || acks.let_go_closely(data.at.time_ns, after_ns);
-        data.is_full() && !data.opens_hole && is_close
+        data.is_above_nagle() && !data.opens_hole && is_close
     }
 
     /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
@@ -281,7 +281,7 @@ impl Timeline {
             }
             // Data that lay in the buffer, and of which a full segment waited, waited for the window.
             (Released::ByAck, Limit::None)
-                if was_full && self.has_more && data.is_full() && !self.settles_by_ack =>
+                if was_full && self.has_more && data.is_above_nagle() && !self.settles_by_ack =>
             {
                 (Cause::SendLimitedSlowStart, INFERRED)
             }

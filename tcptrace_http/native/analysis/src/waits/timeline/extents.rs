@@ -219,6 +219,7 @@ mod tests {
             opens_hole: false,
             recovery: None,
             is_pushed: true,
+            has_fin: false,
             sharing: Sharing::default(),
         };
         timeline.new_data(data, route, &Acks::default());

@@ -21,7 +21,7 @@ pub(super) struct IfOnLink {
 }
 
 impl Timeline {
-    /// A full segment was told to have waited for something else than a window, by what is known of the link: Nagle's
+    /// A segment was told to have waited for something else than a window, by what is known of the link: Nagle's
     /// algorithm does not hold it, so if an ACK let it go it waited for that.
     pub(super) fn if_on_link(
         &self,
@@ -31,7 +31,7 @@ impl Timeline {
         acks: &Acks,
     ) -> Option<IfOnLink> {
         let is_open = self.on_link_ns(data.bytes, 1, data.full_bytes).is_none();
-        let is_alone = data.is_full() && data.segments == 1 && !data.opens_hole;
+        let is_alone = data.is_above_nagle() && data.segments == 1 && !data.opens_hole;
         if !is_open || !is_alone || route.is_at_sender {
             return None;
         }
