@@ -332,7 +332,7 @@ impl Timeline {
             sent.cause = shared.or(sent.cause);
         }
         for opening in &mut self.openings {
-            opening.held = opening.held.or(opening.if_shared);
+            opening.held = opening.if_shared.or(opening.held);
         }
     }
 
