@@ -103,7 +103,8 @@ struct Pending {
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
     if_shared: Option<Cause>,
-    /// Nothing before it is on its way, or it waited for something else.
+    /// Nothing before it is on its way; then, or if it waited for something else, it begins a burst.
+    is_first_in_flight: bool,
     begins_burst: bool,
     /// The sender's connections share their window: what one waits for is no pace of the link.
     is_shared: bool,
@@ -226,6 +227,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// How long after the one before it went by; none if it began an answer.
+    sent_gap_ns: Option<i64>,
     /// The offset of its first byte.
     sent_start: i64,
     /// Offset after the last byte that was sent.
@@ -248,6 +251,8 @@ pub(super) struct Timeline {
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
     burst: LinkBurst,
+    /// All since nothing was on its way: ACKs that are delayed tell the less wrong the longer it lasts.
+    busy: LinkBurst,
     learnt_until: i64,
     /// ACKs that came while the link was not known.
     waiting_acks: VecDeque<(Moment, i64)>,
@@ -278,6 +283,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_gap_ns: None,
             sent_start: 0,
             sent_until: 0,
             has_more: false,
@@ -292,6 +298,7 @@ impl Timeline {
             copies_ns: None,
             shared_way_ns: None,
             burst: LinkBurst::default(),
+            busy: LinkBurst::default(),
             learnt_until: 0,
             waiting_acks: VecDeque::new(),
             window: UsedWindow::default(),
@@ -386,8 +393,13 @@ impl Timeline {
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
-        let begins_burst = start <= self.acked.max(1) || cause.is_some();
+        let is_first_in_flight = start <= self.acked.max(1);
+        // What a clock of its sender let go may follow all that the link still has before it.
+        let was_held =
+            cause.is_some_and(|(cause, _)| cause != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
+        let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
+        self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
@@ -400,10 +412,11 @@ impl Timeline {
             segments: data.segments,
             cause,
             if_shared: self.if_shared.take(),
-            begins_burst,
+            is_first_in_flight,
+            begins_burst: is_first_in_flight || was_held,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
-            gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
+            gap_ns,
             ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
             missed,
