@@ -2,11 +2,12 @@
 
 use trace_model::rows::{Cause, TransactionRow};
 
+use super::acks::DELAYED_ACK_MAX_NS;
 use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
 use super::timeline::{Piece, Route};
 use super::{Path, Waits};
-use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMEOUT_MIN_NS};
+use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// What a segment carries on Ethernet.
 const FULL_SEGMENT_BYTES: u64 = 1460;
@@ -151,8 +152,6 @@ impl Waits {
             }
         }
         let since_ns = partition.time_ns();
-        // A request whose answer is the first word of its server after that time was answered before, and the answer
-        // was lost.
         let is_late = answer_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
         let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
         lost.or(is_silent.then_some(Cause::StallTailLoss))

@@ -70,6 +70,8 @@ pub(super) struct Resent {
     pub(super) at: Moment,
     pub(super) start: i64,
     pub(super) recovery: Option<RecoveryKind>,
+    /// Duplicate ACKs came since the last one that acknowledged something.
+    pub(super) is_told: bool,
 }
 
 /// The path of the data, as the observation point has it.
@@ -103,9 +105,9 @@ struct Pending {
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
     if_shared: Option<Cause>,
-    /// Nothing before it is on its way; then, or if it waited for something else, it begins a burst.
-    is_first_in_flight: bool,
+    /// It waited for something, or nothing before it is on its way.
     begins_burst: bool,
+    begins_flight: bool,
     /// The sender's connections share their window: what one waits for is no pace of the link.
     is_shared: bool,
     /// What the slowest link takes for it, as far as all connections to the host tell.
@@ -251,8 +253,8 @@ pub(super) struct Timeline {
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
     burst: LinkBurst,
-    /// All since nothing was on its way: ACKs that are delayed tell the less wrong the longer it lasts.
-    busy: LinkBurst,
+    /// All that was sent since nothing was on its way: where a link is never idle, what let each go tells no more.
+    flight: LinkBurst,
     learnt_until: i64,
     /// ACKs that came while the link was not known.
     waiting_acks: VecDeque<(Moment, i64)>,
@@ -298,7 +300,7 @@ impl Timeline {
             copies_ns: None,
             shared_way_ns: None,
             burst: LinkBurst::default(),
-            busy: LinkBurst::default(),
+            flight: LinkBurst::default(),
             learnt_until: 0,
             waiting_acks: VecDeque::new(),
             window: UsedWindow::default(),
@@ -333,6 +335,11 @@ impl Timeline {
         for opening in &mut self.openings {
             opening.held = opening.held.or(opening.if_shared);
         }
+    }
+
+    /// The sender of the first segment had more in its buffer.
+    pub(super) fn goes_on(&mut self) {
+        self.has_more = true;
     }
 
     /// The other direction has spoken: what comes is another message.
@@ -393,7 +400,7 @@ impl Timeline {
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
-        let is_first_in_flight = start <= self.acked.max(1);
+        let begins_flight = start <= self.acked.max(1);
         // What a clock of its sender let go may follow all that the link still has before it.
         let was_held =
             cause.is_some_and(|(cause, _)| cause != self.words.burst || data.sharing.by_other);
@@ -412,8 +419,8 @@ impl Timeline {
             segments: data.segments,
             cause,
             if_shared: self.if_shared.take(),
-            is_first_in_flight,
-            begins_burst: is_first_in_flight || was_held,
+            begins_burst: begins_flight || was_held,
+            begins_flight,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
             gap_ns,

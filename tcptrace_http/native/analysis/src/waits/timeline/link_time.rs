@@ -1,11 +1,10 @@
 //! What data takes on the slowest link, learnt from how it came.
 
-use super::super::acks::{Acks, Released};
+use super::super::acks::{Acks, Released, DELAYED_ACK_MAX_NS};
 use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
-use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;
@@ -148,9 +147,6 @@ impl Timeline {
         let covered = self.pending.range(from..);
         let (mut was_repaired, mut newly) = (false, 0_u32);
         for sent in covered.take_while(|sent| sent.end <= acked) {
-            if sent.is_first_in_flight {
-                self.busy = LinkBurst::from(sent.at.time_ns);
-            }
             if sent.begins_burst {
                 self.burst = LinkBurst::from(sent.at.time_ns);
                 let elapsed = at.time_ns.saturating_sub(sent.at.time_ns);
@@ -158,29 +154,41 @@ impl Timeline {
                     self.link.sample(elapsed, sent.bytes);
                 }
             }
+            if sent.begins_flight {
+                self.flight = LinkBurst::from(sent.at.time_ns);
+            }
             was_repaired |= sent.stall.is_some();
             newly = newly.saturating_add(sent.bytes);
-            for burst in [&mut self.burst, &mut self.busy] {
+            for burst in [&mut self.burst, &mut self.flight] {
                 burst.covers(sent.at.time_ns, sent.bytes, sent.segments);
             }
         }
         if was_repaired {
             // What had come behind the loss was acknowledged when that was repaired, not when it came.
             self.burst = LinkBurst::default();
-            self.busy = LinkBurst::default();
+            self.flight = LinkBurst::default();
         }
         let least = Least {
             elapsed_ns: route.to_receiver_ns,
             bytes: self.link.least_bytes(route.to_receiver_ns),
         };
-        let newest_ns = at.time_ns.saturating_sub(route.to_receiver_ns);
-        let is_prompt = newly >= self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS)
-            || self.busy.waits_ns(newest_ns) > DELAYED_ACK_MAX_NS;
-        let busy = self.busy.acknowledged(at.time_ns, least, self.full_bytes);
-        let burst = self.burst.acknowledged(at.time_ns, least, self.full_bytes);
-        let bounds = [burst, busy.filter(|_| is_prompt)];
-        if let Some(bound) = bounds.into_iter().flatten().min() {
+        let full_bytes = self.full_bytes;
+        if let Some(bound) = self.burst.acknowledged(at.time_ns, least, full_bytes) {
             self.link.learn(bound, route.to_receiver_ns);
+        }
+        let bound = self.flight.acknowledged(at.time_ns, least, full_bytes);
+        if let Some(bound) = bound.filter(|_| self.flight.is_longer_than(self.burst)) {
+            // An ACK of one segment may have been delayed, and tells then of that.
+            let waited_ns = self
+                .flight
+                .waited_ns(at.time_ns.saturating_sub(route.to_receiver_ns));
+            let is_prompt = newly >= full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS)
+                || waited_ns > DELAYED_ACK_MAX_NS;
+            if is_prompt {
+                self.link.learn(bound, route.to_receiver_ns);
+            } else {
+                self.link.is_busy_for(bound);
+            }
         }
     }
 
