@@ -90,7 +90,7 @@ class Holds:
             if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
                 # Who paces has let go what it has when the first ACK comes; that is the window then.
                 limit = self._phase(begun)
-            cause = self._cause(limit, packet, begun)
+            cause = self._cause(limit, packet)
             is_window = limit in _CONGESTION
             if is_window and self.connection.shares_window and not self._was_released_here(packet):
                 holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
@@ -101,7 +101,7 @@ class Holds:
                 holds.append(Hold(begun, ended, cause))
         return holds
 
-    def _cause(self, limit: str, packet: Packet, begun: int) -> str:
+    def _cause(self, limit: str, packet: Packet) -> str:
         if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
             # Nagle's algorithm holds no full segment: what filled it had not been written before. An ACK makes
             # room for it; where none came it was the application that had not.

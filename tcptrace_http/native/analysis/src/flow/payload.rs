@@ -201,10 +201,15 @@ impl Flow {
             (true, self.client_half(), self.server_half()),
             (false, self.server_half(), self.client_half()),
         ] {
-            // A SYN acknowledges nothing: its sender's window is not known by it here.
             let has_acked = data.acked > 0 || half.last_window_bytes > 0;
-            if half.counts.packets > 0 && has_acked {
-                let window = half.last_window_bytes;
+            // A SYN acknowledges nothing, but an answer to what it brought (RFC 1644, RFC 7413) is sent into the
+            // window that it tells.
+            let window = if has_acked {
+                half.last_window_bytes
+            } else {
+                u32::from(half.last_window)
+            };
+            if half.counts.packets > 0 && (has_acked || half.has_syn) {
                 waits.acknowledged(by_client, at, data.acked, window, path);
             }
         }

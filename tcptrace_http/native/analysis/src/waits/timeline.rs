@@ -243,6 +243,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// How long after the one before it went by; none if it began an answer.
+    sent_gap_ns: Option<i64>,
     /// The offset of its first byte.
     sent_start: i64,
     /// Offset after the last byte that was sent.
@@ -301,6 +303,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_gap_ns: None,
             sent_start: 0,
             sent_until: 0,
             has_more: false,
@@ -424,7 +427,12 @@ impl Timeline {
         }
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_flight = start <= self.acked.max(1);
+        // What a clock of its sender let go may follow all that the link still has before it.
+        let was_held =
+            cause.is_some_and(|(cause, _)| cause != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
+        let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
+        self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
@@ -438,11 +446,11 @@ impl Timeline {
             cause,
             if_shared: self.if_shared.take(),
             if_on_link: self.if_on_link.take(),
-            begins_burst: begins_flight || cause.is_some(),
+            begins_burst: begins_flight || was_held,
             begins_flight,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
-            gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
+            gap_ns,
             ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
             missed,

@@ -6,7 +6,7 @@ use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
 use super::{Data, Opening, Route, Timeline, DELAYED_ACK_MIN_NS};
-use crate::shared_windows::Sharing;
+use crate::shared_windows::{is_rhythm, Sharing};
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::Cause;
 
@@ -41,6 +41,9 @@ impl Timeline {
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
+        if !by_other && released == Released::ByNone && self.is_of_clock(gap, route) {
+            return Some((self.words.burst, INFERRED));
+        }
         if by_other && data.sharing.is_shared {
             return Some((window_of(data.sharing), INFERRED));
         }
@@ -136,6 +139,18 @@ impl Timeline {
             Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
         };
         (window, INFERRED)
+    }
+
+    /// Whether a clock of the sender let data go that had lain in its buffer, and that no ACK let go: it spreads a
+    /// window over the round trip, segment by segment (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1).
+    /// Next to the sender what an ACK lets go leaves when that comes; in a recovery that may be one that acknowledges
+    /// nothing new. An application's next write fills a segment of which a rest had waited in no such rhythm.
+    fn is_of_clock(&self, gap: i64, route: Route) -> bool {
+        // Until the first ACK no round trip is over.
+        let is_within = gap < route.rtt_ns() || self.acked <= 1;
+        let may_spread = is_within && !self.window.is_recovering();
+        let goes_on = self.sent_gap_ns.is_none_or(|before| is_rhythm(before, gap));
+        route.is_at_sender && self.has_more && may_spread && goes_on
     }
 
     /// Whether data followed the segment before in the pace of the path, for all that is known.
