@@ -4,7 +4,7 @@
 //! before it, of whichever connection, as the link takes for it. Of a packet that came so nobody sees when it had
 //! come to that queue, only that it was not before the link had begun to work.
 
-/// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
+/// A packet comes by as much of its own time later than the link takes for it, by what is known of that.
 const SLACK_SHARE: i64 = 8;
 
 /// The stretch of time in which the slowest link has not paused.
@@ -23,15 +23,21 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// A packet of a connection came by that the link took so long for, as far as that is known: how long it may
-    /// have stood before the link, behind what that carried for others.
-    pub(super) fn comes(&mut self, time_ns: i64, service_ns: Option<i64>, client_port: u16) -> i64 {
-        let Some(service_ns) = service_ns else {
+    /// A packet of a connection came by that the link took so long for, and for headers alone, as far as that is
+    /// known: how long it may have stood before the link, behind what that carried for others. It may have options
+    /// and a frame that the larger ones had no more of, so a small one takes longer than its share of their time.
+    pub(super) fn comes(
+        &mut self,
+        time_ns: i64,
+        service_ns: Option<(i64, i64)>,
+        client_port: u16,
+    ) -> i64 {
+        let Some((service_ns, headers_ns)) = service_ns else {
             self.busy = None;
             return 0;
         };
         let begun_ns = time_ns.saturating_sub(service_ns);
-        let slack_ns = service_ns / SLACK_SHARE;
+        let slack_ns = headers_ns.max(service_ns / SLACK_SHARE);
         let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
         let busy = self.busy.filter(goes_on).unwrap_or(Busy {
             since_ns: begun_ns,
@@ -58,25 +64,34 @@ mod tests {
     #[test]
     fn packets_that_come_in_the_pace_of_the_link_may_have_stood_as_long_as_it_works() {
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.comes(100, Some(8), 1), 0);
-        assert_eq!(backlog.comes(108, Some(8), 2), 8);
-        assert_eq!(backlog.comes(112, Some(4), 1), 16);
+        assert_eq!(backlog.comes(100, Some((8, 0)), 1), 0);
+        assert_eq!(backlog.comes(108, Some((8, 0)), 2), 8);
+        assert_eq!(backlog.comes(112, Some((4, 0)), 1), 16);
     }
 
     #[test]
     fn a_pause_of_the_link_shows_that_nothing_stood_before_it() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, Some(8), 1);
-        backlog.comes(108, Some(8), 2);
-        assert_eq!(backlog.comes(118, Some(8), 3), 0);
+        backlog.comes(100, Some((8, 0)), 1);
+        backlog.comes(108, Some((8, 0)), 2);
+        assert_eq!(backlog.comes(118, Some((8, 0)), 3), 0);
         assert_eq!(backlog.comes(126, None, 2), 0);
-        assert_eq!(backlog.comes(134, Some(8), 3), 0);
+        assert_eq!(backlog.comes(134, Some((8, 0)), 3), 0);
     }
 
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.comes(100, Some(8), 1), 0);
-        assert_eq!(backlog.comes(108, Some(8), 1), 0);
+        assert_eq!(backlog.comes(100, Some((8, 0)), 1), 0);
+        assert_eq!(backlog.comes(108, Some((8, 0)), 1), 0);
+    }
+
+    #[test]
+    fn a_small_packet_may_take_as_long_as_headers_do_beyond_its_share() {
+        let mut backlog = Backlog::default();
+        backlog.comes(100, Some((8, 2)), 1);
+        backlog.comes(108, Some((8, 2)), 2);
+        assert_eq!(backlog.comes(113, Some((3, 2)), 3), 18);
+        assert_eq!(backlog.comes(119, Some((3, 2)), 1), 0);
     }
 }

@@ -236,7 +236,7 @@ impl HostPair {
         if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
             return 0;
         }
-        let service_ns = self.pace.of(segment.payload_bytes);
+        let service_ns = self.pace.of(segment.payload_bytes).zip(self.pace.of(0));
         self.backlog
             .comes(time_ns, service_ns, segment.destination_port)
     }
