@@ -13,6 +13,7 @@ use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
+use crate::serialization::Serialization;
 
 /// ACKs of a round trip of all connections of a pair.
 const ACKS_MAX: usize = 256;
@@ -64,6 +65,9 @@ pub(super) struct HostPair {
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
     backlog: Backlog,
+    /// When the client's newest packet came, and what the distances of its data tell.
+    heard_ns: Option<i64>,
+    requests: Serialization,
 }
 
 impl HostPair {
@@ -87,6 +91,8 @@ impl HostPair {
             link: Arrivals::default(),
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
+            heard_ns: None,
+            requests: Serialization::default(),
         }
     }
 
@@ -109,6 +115,11 @@ impl HostPair {
     }
 
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let before_ns = self.heard_ns.replace(time_ns);
+        if let Some(before_ns) = before_ns.filter(|_| segment.payload_bytes > 0) {
+            let gap_ns = time_ns.saturating_sub(before_ns);
+            self.requests.came(gap_ns, segment.payload_bytes);
+        }
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
             return self.opens(time_ns, ports);
@@ -255,6 +266,7 @@ impl HostPair {
             is_let_go_by_other: false,
             is_after_ack: false,
             is_paced: false,
+            asked_byte_ps: self.requests.byte_ps(),
             queued_ns: 0,
             missed_elsewhere: 0,
             missed: None,

@@ -62,6 +62,8 @@ pub struct Sharing {
     pub is_after_ack: bool,
     /// ... or a clock of the sender, as it seems: it paces its data.
     pub is_paced: bool,
+    /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
+    pub asked_byte_ps: Option<i64>,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its

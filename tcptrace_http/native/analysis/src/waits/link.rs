@@ -82,8 +82,13 @@ impl Link {
     /// The client's first data came so long after its ACK of the SYN-ACK, which was bare: it took no longer than that
     /// on the slowest link, and that link is taken to be no slower in the other direction.
     pub(super) fn asked_after(&mut self, elapsed_ns: i64, bytes: u32) {
-        let bound_ps = per_byte(elapsed_ns, size(bytes, 1));
-        self.asked_ps = Some(bound_ps).filter(|bound| (1..=SLOWEST_PS).contains(bound));
+        self.asked_bound(per_byte(elapsed_ns, size(bytes, 1)));
+    }
+
+    /// A byte of the client's data took no longer than this.
+    pub(super) fn asked_bound(&mut self, bound_ps: i64) {
+        let sound = Some(bound_ps).filter(|bound| (1..=SLOWEST_PS).contains(bound));
+        self.asked_ps = sound.into_iter().chain(self.asked_ps).min();
     }
 
     /// What a byte takes: what several ACKs agree on, or the least of all bounds, for a few of those may be delayed.
@@ -263,7 +268,7 @@ mod tests {
         }
         assert_eq!(link.of(946, 1), 2 * MS);
         link.asked_after(300 * MS, 300);
-        assert_eq!(link.asked_ps, None);
+        assert_eq!(link.asked_ps, Some(1_000_000));
     }
 
     #[test]
