@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
+use super::asked::Asked;
 use super::backlog::Backlog;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
@@ -13,7 +14,6 @@ use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
-use crate::serialization::Serialization;
 
 /// ACKs of a round trip of all connections of a pair.
 const ACKS_MAX: usize = 256;
@@ -65,9 +65,8 @@ pub(super) struct HostPair {
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
     backlog: Backlog,
-    /// When the client's newest packet came, and what the distances of its data tell.
-    heard_ns: Option<i64>,
-    requests: Serialization,
+    /// What the distances of the client's data tell.
+    pub(super) asked: Asked,
 }
 
 impl HostPair {
@@ -91,8 +90,7 @@ impl HostPair {
             link: Arrivals::default(),
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
-            heard_ns: None,
-            requests: Serialization::default(),
+            asked: Asked::default(),
         }
     }
 
@@ -115,11 +113,8 @@ impl HostPair {
     }
 
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
-        let before_ns = self.heard_ns.replace(time_ns);
-        if let Some(before_ns) = before_ns.filter(|_| segment.payload_bytes > 0) {
-            let gap_ns = time_ns.saturating_sub(before_ns);
-            self.requests.came(gap_ns, segment.payload_bytes);
-        }
+        self.asked
+            .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
             return self.opens(time_ns, ports);
@@ -266,7 +261,7 @@ impl HostPair {
             is_let_go_by_other: false,
             is_after_ack: false,
             is_paced: false,
-            asked_byte_ps: self.requests.byte_ps(),
+            asked_byte_ps: self.asked.byte_ps(),
             queued_ns: 0,
             missed_elsewhere: 0,
             missed: None,

@@ -13,6 +13,7 @@
 //! Every share of a capture sees all packets, and learns the same from them.
 
 mod ack_before;
+mod asked;
 mod backlog;
 mod host_pair;
 mod missed;
@@ -113,6 +114,7 @@ impl SharedWindows {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
         } else {
+            pair.asked.said(packet.time_ns);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued_ns = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
