@@ -126,6 +126,8 @@ pub struct PauseTracker {
     /// Times that the sender sent a short segment behind full ones that were unacknowledged, which the algorithm as
     /// RFC 896 has it does not let go.
     full_disproofs: u32,
+    /// Times that the sender held a short segment for the ACK of full ones, though its window had room.
+    holds_behind_full: u32,
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
     pub nagle_disproofs: u32,
@@ -448,6 +450,7 @@ impl PauseTracker {
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
             largest_flight_bytes: self.largest_flight_bytes,
+            waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),
         };
@@ -459,7 +462,20 @@ impl PauseTracker {
             return;
         }
         let endings = self.acks.iter().rev().map(ending);
-        self.open.extend(pause.ended_by(endings, path.takes_ns));
+        if let Some(open) = pause.ended_by(endings, path.takes_ns) {
+            self.holds(open);
+        }
+    }
+
+    /// Whether its sender is known to hold what is short until all is acknowledged.
+    fn waits_for_all(&self) -> bool {
+        self.holds_behind_full > 0 && self.full_disproofs == 0
+    }
+
+    fn holds(&mut self, pause: OpenPause) {
+        let count = u32::from(pause.waited_for_all);
+        self.holds_behind_full = self.holds_behind_full.saturating_add(count);
+        self.open.push(pause);
     }
 
     /// Decides on the pauses for which the pace of the link was not known.
@@ -467,13 +483,16 @@ impl PauseTracker {
         if self.undecided.is_empty() {
             return;
         }
-        for mut pause in self.undecided.drain(..) {
+        for mut pause in std::mem::take(&mut self.undecided) {
+            pause.waits_for_all = self.waits_for_all();
             let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
             let takes_ns = self.behind.of_payload(pause.data.bytes, path_ns);
             let service_ns = self.behind.of_packet(pause.data.bytes, path_ns);
             pause.bound_ns = service_ns;
             let endings = pause.endings.iter().copied();
-            self.open.extend(pause.ended_by(endings, takes_ns));
+            if let Some(open) = pause.ended_by(endings, takes_ns) {
+                self.holds(open);
+            }
         }
         self.open.sort_by_key(|pause| pause.released_start);
     }
