@@ -282,7 +282,14 @@ impl PauseTracker {
             .sender_rtt_ns
             .unwrap_or(0)
             .saturating_add(path.takes_ns);
-        let slack_ns = RELEASE_MAX_NS.max(took_ns / RELEASE_RTT_SHARE);
+        // What comes sooner behind an ACK than path and link take was not let go by that; a link that is not known
+        // may take any time.
+        let least_ns = if path.takes_ns > 0 {
+            DISPROOF_MARGIN_NS
+        } else {
+            RELEASE_MAX_NS
+        };
+        let slack_ns = least_ns.max(took_ns / RELEASE_RTT_SHARE);
         let left_ns = data
             .time_ns
             .saturating_sub(took_ns)
@@ -497,3 +504,6 @@ impl PauseTracker {
         self.open.sort_by_key(|pause| pause.released_start);
     }
 }
+
+#[cfg(test)]
+mod tests;
