@@ -17,6 +17,14 @@ struct Busy {
     client_port: Option<u16>,
 }
 
+/// How long a packet may have stood before the slowest link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Queued {
+    pub(super) all_ns: i64,
+    /// ... if that did not carry its own connection's packets only.
+    pub(super) behind_others_ns: i64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Backlog {
     busy: Option<Busy>,
@@ -31,10 +39,10 @@ impl Backlog {
         time_ns: i64,
         service_ns: Option<(i64, i64)>,
         client_port: u16,
-    ) -> i64 {
+    ) -> Queued {
         let Some((service_ns, headers_ns)) = service_ns else {
             self.busy = None;
-            return 0;
+            return Queued::default();
         };
         let begun_ns = time_ns.saturating_sub(service_ns);
         let slack_ns = headers_ns.max(service_ns / SLACK_SHARE);
@@ -50,10 +58,11 @@ impl Backlog {
             client_port: busy.client_port.filter(|_| is_alone),
             ..busy
         });
-        if is_alone {
-            return 0;
+        let all_ns = begun_ns.saturating_sub(busy.since_ns).max(0);
+        Queued {
+            all_ns,
+            behind_others_ns: if is_alone { 0 } else { all_ns },
         }
-        begun_ns.saturating_sub(busy.since_ns).max(0)
     }
 }
 
@@ -64,9 +73,13 @@ mod tests {
     #[test]
     fn packets_that_come_in_the_pace_of_the_link_may_have_stood_as_long_as_it_works() {
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.comes(100, Some((8, 0)), 1), 0);
-        assert_eq!(backlog.comes(108, Some((8, 0)), 2), 8);
-        assert_eq!(backlog.comes(112, Some((4, 0)), 1), 16);
+        let stood = |ns| Queued {
+            all_ns: ns,
+            behind_others_ns: ns,
+        };
+        assert_eq!(backlog.comes(100, Some((8, 0)), 1), stood(0));
+        assert_eq!(backlog.comes(108, Some((8, 0)), 2), stood(8));
+        assert_eq!(backlog.comes(112, Some((4, 0)), 1), stood(16));
     }
 
     #[test]
@@ -74,16 +87,20 @@ mod tests {
         let mut backlog = Backlog::default();
         backlog.comes(100, Some((8, 0)), 1);
         backlog.comes(108, Some((8, 0)), 2);
-        assert_eq!(backlog.comes(118, Some((8, 0)), 3), 0);
-        assert_eq!(backlog.comes(126, None, 2), 0);
-        assert_eq!(backlog.comes(134, Some((8, 0)), 3), 0);
+        assert_eq!(backlog.comes(118, Some((8, 0)), 3), Queued::default());
+        assert_eq!(backlog.comes(126, None, 2), Queued::default());
+        assert_eq!(backlog.comes(134, Some((8, 0)), 3), Queued::default());
     }
 
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.comes(100, Some((8, 0)), 1), 0);
-        assert_eq!(backlog.comes(108, Some((8, 0)), 1), 0);
+        backlog.comes(100, Some((8, 0)), 1);
+        let behind_its_own = Queued {
+            all_ns: 8,
+            behind_others_ns: 0,
+        };
+        assert_eq!(backlog.comes(108, Some((8, 0)), 1), behind_its_own);
     }
 
     #[test]
@@ -91,7 +108,8 @@ mod tests {
         let mut backlog = Backlog::default();
         backlog.comes(100, Some((8, 2)), 1);
         backlog.comes(108, Some((8, 2)), 2);
-        assert_eq!(backlog.comes(113, Some((3, 2)), 3), 18);
-        assert_eq!(backlog.comes(119, Some((3, 2)), 1), 0);
+        let stood_ns = |queued: Queued| queued.behind_others_ns;
+        assert_eq!(stood_ns(backlog.comes(113, Some((3, 2)), 3)), 18);
+        assert_eq!(stood_ns(backlog.comes(119, Some((3, 2)), 1)), 0);
     }
 }

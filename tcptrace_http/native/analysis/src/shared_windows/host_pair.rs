@@ -6,10 +6,12 @@ use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
 use super::asked::Asked;
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Queued};
+use super::departures::Departures;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
+use super::timers::Timers;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -29,6 +31,8 @@ pub(super) struct Connection {
     syn_ns: i64,
     syn_ack_ns: Option<i64>,
     acked: Option<SeqNumber>,
+    /// When the client acknowledged something new last.
+    pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
@@ -67,6 +71,8 @@ pub(super) struct HostPair {
     backlog: Backlog,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
+    pub(super) departures: Departures,
+    pub(super) timers: Timers,
 }
 
 impl HostPair {
@@ -91,6 +97,8 @@ impl HostPair {
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
             asked: Asked::default(),
+            departures: Departures::default(),
+            timers: Timers::default(),
         }
     }
 
@@ -136,7 +144,9 @@ impl HostPair {
             .is_none_or(|acked| segment.ack.is_after(acked));
         if is_new {
             connection.acked = Some(segment.ack);
+            connection.acked_ns = time_ns;
         }
+        let of_ns = connection.data_ns;
         let answered = connection.syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.to_client_ns = Some(
@@ -151,6 +161,7 @@ impl HostPair {
             time_ns,
             client_port: ports.0,
             is_new,
+            of_ns,
         });
     }
 
@@ -166,6 +177,7 @@ impl HostPair {
             syn_ns: time_ns,
             syn_ack_ns: None,
             acked: None,
+            acked_ns: time_ns,
             next: None,
             is_asked: false,
             was_pushed: false,
@@ -229,7 +241,6 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_paced: left == LetGo::Pacer && is_new,
@@ -238,9 +249,9 @@ impl HostPair {
     }
 
     /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
-    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> i64 {
+    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> Queued {
         if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
-            return 0;
+            return Queued::default();
         }
         let service_ns = self.pace.of(segment.payload_bytes).zip(self.pace.of(0));
         self.backlog
@@ -259,10 +270,10 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
-            is_after_ack: false,
             is_paced: false,
             asked_byte_ps: self.asked.byte_ps(),
             queued_ns: 0,
+            stood_ns: 0,
             missed_elsewhere: 0,
             missed: None,
         }

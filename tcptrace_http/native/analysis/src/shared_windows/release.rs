@@ -41,6 +41,8 @@ pub(super) struct Ack {
     pub(super) client_port: u16,
     /// It acknowledged something new.
     pub(super) is_new: bool,
+    /// When the newest data of its connection came.
+    pub(super) of_ns: i64,
 }
 
 /// What came from the server without a pause, on whichever connection.
@@ -69,7 +71,7 @@ pub(super) struct Coming {
 }
 
 /// Whether two pauses are the same, but for jitter.
-pub(super) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
+pub(crate) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
     before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
 }
 
