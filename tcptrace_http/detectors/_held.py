@@ -270,7 +270,9 @@ def owner() -> pl.Expr:
             & (is_stall | pl.col("short_frame").is_not_null())
         )
         .then(pl.lit("odd-short-final-segment"))
-        .when(is_stall & released_is_short)
+        # A full segment that a window had no room for behind a short one waited for the same delayed ACK: of two
+        # full ones it would have come at once.
+        .when(is_stall)
         .then(pl.lit("nagle-delayed-ack"))
         .when(takes_round_trip & released_is_short)
         .then(pl.lit("nagle-hold"))

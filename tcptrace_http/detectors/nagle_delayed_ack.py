@@ -4,7 +4,8 @@ What it does
 ------------
 Finds data that Nagle's algorithm held back until a delayed ACK came, in either direction: in the middle
 of a response whose server writes in pieces, or in a request whose client sends its head and its body, or
-two parts of its head, in two writes. (Where the response opens with the head alone, this is
+two parts of its head, in two writes; or data that a window of a short segment and less than two full ones had
+no room for, until the delayed ACK of these came. (Where the response opens with the head alone, this is
 short-initial-segment; where its last, short segment is held, odd-short-final-segment.)
 
 Why it is bad

@@ -22,6 +22,12 @@ impl Serialization {
         self.byte_ps = Some(self.byte_ps.map_or(bound, |least| least.min(bound)));
     }
 
+    /// Picoseconds that a byte takes, at most.
+    #[must_use]
+    pub fn byte_ps(self) -> Option<i64> {
+        self.byte_ps
+    }
+
     /// How much longer a segment takes than a packet without payload, whose round trip is `path_ns`: its headers
     /// crossed the link in that, so no link is slower.
     #[must_use]

@@ -216,6 +216,9 @@ impl Flow {
         if let Some(answer) = self.setup.answer() {
             waits.shook_hands(answer, path);
         }
+        if let Some(first_data) = self.setup.first_data() {
+            waits.asked_after(first_data, path);
+        }
         self.waits = Some(Box::new(waits));
     }
 

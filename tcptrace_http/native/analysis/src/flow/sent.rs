@@ -360,6 +360,7 @@ impl Flow {
         if !class.is_new || class.gap_before_bytes > 0 {
             self.request_recovery_until = self.client_half().next;
         }
+        self.setup.asked(packet.time_ns, segment.payload_bytes);
         let path = self.request_path();
         let flight_bytes = self.client_half().flight_bytes();
         let pauses = self.request_pauses.get_or_insert_default();

@@ -126,6 +126,8 @@ pub struct PauseTracker {
     /// Times that the sender sent a short segment behind full ones that were unacknowledged, which the algorithm as
     /// RFC 896 has it does not let go.
     full_disproofs: u32,
+    /// Times that the sender held a short segment for the ACK of full ones, though its window had room.
+    holds_behind_full: u32,
     /// Times that the sender sent a short segment while another one was unacknowledged: proof that
     /// Nagle's algorithm was off at that moment.
     pub nagle_disproofs: u32,
@@ -280,7 +282,14 @@ impl PauseTracker {
             .sender_rtt_ns
             .unwrap_or(0)
             .saturating_add(path.takes_ns);
-        let slack_ns = RELEASE_MAX_NS.max(took_ns / RELEASE_RTT_SHARE);
+        // What comes sooner behind an ACK than path and link take was not let go by that; a link that is not known
+        // may take any time.
+        let least_ns = if path.takes_ns > 0 {
+            DISPROOF_MARGIN_NS
+        } else {
+            RELEASE_MAX_NS
+        };
+        let slack_ns = least_ns.max(took_ns / RELEASE_RTT_SHARE);
         let left_ns = data
             .time_ns
             .saturating_sub(took_ns)
@@ -448,6 +457,7 @@ impl PauseTracker {
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
             largest_flight_bytes: self.largest_flight_bytes,
+            waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),
         };
@@ -459,7 +469,20 @@ impl PauseTracker {
             return;
         }
         let endings = self.acks.iter().rev().map(ending);
-        self.open.extend(pause.ended_by(endings, path.takes_ns));
+        if let Some(open) = pause.ended_by(endings, path.takes_ns) {
+            self.holds(open);
+        }
+    }
+
+    /// Whether its sender is known to hold what is short until all is acknowledged.
+    fn waits_for_all(&self) -> bool {
+        self.holds_behind_full > 0 && self.full_disproofs == 0
+    }
+
+    fn holds(&mut self, pause: OpenPause) {
+        let count = u32::from(pause.waited_for_all);
+        self.holds_behind_full = self.holds_behind_full.saturating_add(count);
+        self.open.push(pause);
     }
 
     /// Decides on the pauses for which the pace of the link was not known.
@@ -467,14 +490,20 @@ impl PauseTracker {
         if self.undecided.is_empty() {
             return;
         }
-        for mut pause in self.undecided.drain(..) {
+        for mut pause in std::mem::take(&mut self.undecided) {
+            pause.waits_for_all = self.waits_for_all();
             let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
             let takes_ns = self.behind.of_payload(pause.data.bytes, path_ns);
             let service_ns = self.behind.of_packet(pause.data.bytes, path_ns);
             pause.bound_ns = service_ns;
             let endings = pause.endings.iter().copied();
-            self.open.extend(pause.ended_by(endings, takes_ns));
+            if let Some(open) = pause.ended_by(endings, takes_ns) {
+                self.holds(open);
+            }
         }
         self.open.sort_by_key(|pause| pause.released_start);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -33,6 +33,8 @@ pub(super) struct Pause {
     /// As far as it was known before the last ACK.
     pub(super) queued_until_ns: Option<i64>,
     pub(super) largest_flight_bytes: u64,
+    /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full ones.
+    pub(super) waits_for_all: bool,
     pub(super) shorts: u32,
     /// The last ACKs before its end, newest first, while it is undecided.
     pub(super) endings: Vec<Ending>,
@@ -78,6 +80,8 @@ pub(super) struct OpenPause {
     pub(super) shorts: u32,
     /// Only the algorithm as RFC 896 has it would have held it: what was outstanding was full.
     pub(super) is_behind_full: bool,
+    /// ... and it waited for the ACK of all, while the window had room.
+    pub(super) waited_for_all: bool,
     pub(super) row: PauseRow,
 }
 
@@ -147,7 +151,8 @@ impl Pause {
         released_ns.saturating_sub(ending.ack.time_ns)
     }
 
-    /// The ACK whose distance is what the path takes; of equally near ones one of a short segment.
+    /// The ACK whose distance is what the path takes; of equally near ones one of a short segment, unless what is
+    /// short waits for all others, too.
     fn nearest(
         &self,
         endings: impl Iterator<Item = Ending> + Clone,
@@ -157,7 +162,7 @@ impl Pause {
         let nearest = endings.clone().min_by_key(distance)?;
         let most = distance(&nearest).saturating_add(EQUALLY_NEAR_NS);
         endings
-            .filter(|ending| ending.short.is_some())
+            .filter(|ending| ending.short.is_some() && !self.waits_for_all)
             .min_by_key(distance)
             .filter(|ending| distance(ending) <= most)
             .or(Some(nearest))
@@ -194,11 +199,11 @@ impl Pause {
         let may_be_held = self.is_short && short.is_some();
         // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
         let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));
-        let is_behind_full = self.is_short
+        let waited_for_all = self.is_short
             && short.is_none()
             && ack_covers_all
-            && !may_be_delayed
             && in_flight <= self.largest_flight_bytes;
+        let is_behind_full = waited_for_all && !may_be_delayed;
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
         let is_alone = ack.outstanding_segments == 1;
         let is_candidate = may_be_held
@@ -259,6 +264,7 @@ impl Pause {
             short_start: short.map(|short| short.start),
             shorts: self.shorts,
             is_behind_full,
+            waited_for_all,
             row,
         })
     }

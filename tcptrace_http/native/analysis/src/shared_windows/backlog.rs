@@ -4,7 +4,7 @@
 //! before it, of whichever connection, as the link takes for it. Of a packet that came so nobody sees when it had
 //! come to that queue, only that it was not before the link had begun to work.
 
-/// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
+/// A packet comes by as much of its own time later than the link takes for it, by what is known of that.
 const SLACK_SHARE: i64 = 8;
 
 /// The stretch of time in which the slowest link has not paused.
@@ -31,20 +31,21 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    /// A packet of a connection came by that the link took so long for, as far as that is known: how long it may
-    /// have stood before the link, behind what that carried for others.
+    /// A packet of a connection came by that the link took so long for, and for headers alone, as far as that is
+    /// known: how long it may have stood before the link, behind what that carried for others. It may have options
+    /// and a frame that the larger ones had no more of, so a small one takes longer than its share of their time.
     pub(super) fn comes(
         &mut self,
         time_ns: i64,
-        service_ns: Option<i64>,
+        service_ns: Option<(i64, i64)>,
         client_port: u16,
     ) -> Queued {
-        let Some(service_ns) = service_ns else {
+        let Some((service_ns, headers_ns)) = service_ns else {
             self.busy = None;
             return Queued::default();
         };
         let begun_ns = time_ns.saturating_sub(service_ns);
-        let slack_ns = service_ns / SLACK_SHARE;
+        let slack_ns = headers_ns.max(service_ns / SLACK_SHARE);
         let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
         let busy = self.busy.filter(goes_on).unwrap_or(Busy {
             since_ns: begun_ns,
@@ -76,29 +77,39 @@ mod tests {
             all_ns: ns,
             behind_others_ns: ns,
         };
-        assert_eq!(backlog.comes(100, Some(8), 1), stood(0));
-        assert_eq!(backlog.comes(108, Some(8), 2), stood(8));
-        assert_eq!(backlog.comes(112, Some(4), 1), stood(16));
+        assert_eq!(backlog.comes(100, Some((8, 0)), 1), stood(0));
+        assert_eq!(backlog.comes(108, Some((8, 0)), 2), stood(8));
+        assert_eq!(backlog.comes(112, Some((4, 0)), 1), stood(16));
     }
 
     #[test]
     fn a_pause_of_the_link_shows_that_nothing_stood_before_it() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, Some(8), 1);
-        backlog.comes(108, Some(8), 2);
-        assert_eq!(backlog.comes(118, Some(8), 3), Queued::default());
+        backlog.comes(100, Some((8, 0)), 1);
+        backlog.comes(108, Some((8, 0)), 2);
+        assert_eq!(backlog.comes(118, Some((8, 0)), 3), Queued::default());
         assert_eq!(backlog.comes(126, None, 2), Queued::default());
-        assert_eq!(backlog.comes(134, Some(8), 3), Queued::default());
+        assert_eq!(backlog.comes(134, Some((8, 0)), 3), Queued::default());
     }
 
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, Some(8), 1);
+        backlog.comes(100, Some((8, 0)), 1);
         let behind_its_own = Queued {
             all_ns: 8,
             behind_others_ns: 0,
         };
-        assert_eq!(backlog.comes(108, Some(8), 1), behind_its_own);
+        assert_eq!(backlog.comes(108, Some((8, 0)), 1), behind_its_own);
+    }
+
+    #[test]
+    fn a_small_packet_may_take_as_long_as_headers_do_beyond_its_share() {
+        let mut backlog = Backlog::default();
+        backlog.comes(100, Some((8, 2)), 1);
+        backlog.comes(108, Some((8, 2)), 2);
+        let stood_ns = |queued: Queued| queued.behind_others_ns;
+        assert_eq!(stood_ns(backlog.comes(113, Some((3, 2)), 3)), 18);
+        assert_eq!(stood_ns(backlog.comes(119, Some((3, 2)), 1)), 0);
     }
 }

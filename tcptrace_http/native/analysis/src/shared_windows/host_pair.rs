@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
+use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::departures::Departures;
 use super::pace::Pace;
@@ -76,6 +77,8 @@ pub(super) struct HostPair {
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
     backlog: Backlog,
+    /// What the distances of the client's data tell.
+    pub(super) asked: Asked,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
@@ -102,6 +105,7 @@ impl HostPair {
             link: Arrivals::default(),
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
+            asked: Asked::default(),
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
@@ -127,6 +131,8 @@ impl HostPair {
     }
 
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        self.asked
+            .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
             return self.opens(time_ns, ports);
@@ -261,7 +267,7 @@ impl HostPair {
         if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
             return Queued::default();
         }
-        let service_ns = self.pace.of(segment.payload_bytes);
+        let service_ns = self.pace.of(segment.payload_bytes).zip(self.pace.of(0));
         self.backlog
             .comes(time_ns, service_ns, segment.destination_port)
     }
@@ -279,6 +285,7 @@ impl HostPair {
             is_let_go: false,
             is_let_go_by_other: false,
             is_paced: false,
+            asked_byte_ps: self.asked.byte_ps(),
             queued_ns: 0,
             stood_ns: 0,
             missed_elsewhere: 0,

@@ -13,6 +13,7 @@
 //! Every share of a capture sees all packets, and learns the same from them.
 
 mod ack_before;
+mod asked;
 mod backlog;
 mod departures;
 mod host_pair;
@@ -68,6 +69,8 @@ pub struct Sharing {
     pub is_let_go_by_other: bool,
     /// ... or a clock of the sender, as it seems: it paces its data.
     pub is_paced: bool,
+    /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
+    pub asked_byte_ps: Option<i64>,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
     /// ... or for its own connection only.
@@ -121,6 +124,7 @@ impl SharedWindows {
             pair.heard(packet.time_ns, segment);
             pair.sharing(false)
         } else {
+            pair.asked.said(packet.time_ns);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);

@@ -11,6 +11,8 @@ const PICOSECONDS: i64 = 1_000;
 const MEASURED_TOO_LONG: i64 = 4;
 /// Two bounds agree that differ by no more than this share of them.
 const AGREE_SHARE: i64 = 40;
+/// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
+const SLOWEST_PS: i64 = 278_000_000;
 /// As many bounds show a link.
 const AGREEING_MIN: u32 = 3;
 /// What stood before the link when a burst's last segment left is this share of all that went before, at least.
@@ -33,6 +35,8 @@ pub(super) struct Link {
     handshake: Option<Least>,
     /// Bounds that agree on it.
     agreeing: u32,
+    /// What a byte takes at most towards the server.
+    asked_ps: Option<i64>,
     /// The segments that were acknowledged soonest, of the smallest and of the largest payload.
     smallest: Option<Least>,
     largest: Option<Least>,
@@ -72,6 +76,7 @@ impl Link {
     pub(super) fn if_agreed(self) -> Link {
         Link {
             byte_ps: self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN),
+            asked_ps: None,
             ..self
         }
     }
@@ -83,6 +88,24 @@ impl Link {
     /// The answer to the SYN-ACK came after this time, and brought so many bytes.
     pub(super) fn shook_hands(&mut self, elapsed_ns: i64, bytes: u32) {
         self.handshake = Some(Least { elapsed_ns, bytes });
+    }
+
+    /// The client's first data came so long after its ACK of the SYN-ACK, which was bare: it took no longer than that
+    /// on the slowest link, and that link is taken to be no slower in the other direction.
+    pub(super) fn asked_after(&mut self, elapsed_ns: i64, bytes: u32) {
+        self.asked_bound(per_byte(elapsed_ns, size(bytes, 1)));
+    }
+
+    /// A byte of the client's data took no longer than this.
+    pub(super) fn asked_bound(&mut self, bound_ps: i64) {
+        let sound = Some(bound_ps).filter(|bound| (1..=SLOWEST_PS).contains(bound));
+        self.asked_ps = sound.into_iter().chain(self.asked_ps).min();
+    }
+
+    /// What a byte takes: what several ACKs agree on, or the least of all bounds, for a few of those may be delayed.
+    fn least_ps(self) -> Option<i64> {
+        let asked_ps = self.asked_ps.filter(|_| self.agreeing < AGREEING_MIN);
+        self.byte_ps.into_iter().chain(asked_ps).min()
     }
 
     /// A segment that found nothing before it on its way was acknowledged after this time.
@@ -122,7 +145,7 @@ impl Link {
 
     /// Time that packets take on it with their headers.
     pub(super) fn of(self, bytes: u32, segments: u32) -> i64 {
-        self.byte_ps
+        self.least_ps()
             .unwrap_or(0)
             .saturating_mul(size(bytes, segments))
             / PICOSECONDS
@@ -268,6 +291,21 @@ mod tests {
         }
         link.learn(1_000_000, 100 * MS);
         assert_eq!(link.if_agreed().of(946, 1), MS);
+    }
+
+    #[test]
+    fn the_first_request_bounds_a_link_of_which_only_delayed_acks_tell() {
+        let mut link = Link::default();
+        link.asked_after(354_000, 300);
+        assert_eq!(link.of(946, 1), MS);
+        link.learn(160_000_000, 100 * MS);
+        assert_eq!(link.of(946, 1), MS);
+        for _ in 0..3 {
+            link.learn(2_000_000, 100 * MS);
+        }
+        assert_eq!(link.of(946, 1), 2 * MS);
+        link.asked_after(300 * MS, 300);
+        assert_eq!(link.asked_ps, Some(1_000_000));
     }
 
     #[test]

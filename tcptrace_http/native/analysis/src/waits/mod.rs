@@ -215,6 +215,12 @@ impl Waits {
             .shook_hands(elapsed_ns, bytes, path.of_responses());
     }
 
+    /// The client's first data came so long after its bare ACK of the SYN-ACK, and so much of it.
+    pub fn asked_after(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
+        self.responses
+            .asked_after(elapsed_ns, bytes, path.of_responses());
+    }
+
     /// A probe of a window of zero went by.
     pub fn probed(&mut self, from_server: bool, at: Moment) {
         self.timeline(from_server).probe(at);

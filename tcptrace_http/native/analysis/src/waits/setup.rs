@@ -16,6 +16,8 @@ pub struct Setup {
     pub(super) done: Option<Moment>,
     /// How long after the SYN-ACK it came, and what payload it brought.
     answer: Option<(i64, u32)>,
+    /// How long after that its first data came, which it had not brought, and how much.
+    asked: Option<(i64, u32)>,
 }
 
 impl Setup {
@@ -44,6 +46,20 @@ impl Setup {
     #[must_use]
     pub fn answer(&self) -> Option<(i64, u32)> {
         self.answer
+    }
+
+    /// The client's first data came.
+    pub fn asked(&mut self, time_ns: i64, bytes: u32) {
+        let was_bare = matches!(self.answer, Some((_, 0)));
+        if let Some(done) = self.done.filter(|_| was_bare && self.asked.is_none()) {
+            self.asked = Some((time_ns.saturating_sub(done.time_ns), bytes));
+        }
+    }
+
+    /// How long after the first ACK of the SYN-ACK, which was bare, the client's first data came, and how much.
+    #[must_use]
+    pub fn first_data(&self) -> Option<(i64, u32)> {
+        self.asked
     }
 
     /// Its share of a transaction that opened the connection.

@@ -408,6 +408,9 @@ impl Timeline {
         }
         self.shared_arrivals = data.sharing.link;
         self.shared_way_ns = data.sharing.to_client_ns;
+        if let Some(bound_ps) = data.sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
+            self.link.asked_bound(bound_ps);
+        }
         let cause = self.wait_before(data, route, acks);
         let is_of_buffer =
             cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;

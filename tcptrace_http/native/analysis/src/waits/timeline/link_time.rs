@@ -149,6 +149,13 @@ impl Timeline {
         }
     }
 
+    /// The client's first data came so long after its bare ACK of the SYN-ACK.
+    pub(in crate::waits) fn asked_after(&mut self, elapsed_ns: i64, bytes: u32, route: Route) {
+        if route.is_at_sender {
+            self.link.asked_after(elapsed_ns, bytes);
+        }
+    }
+
     /// What an ACK tells of the path and its slowest link.
     pub(super) fn learn_link(&mut self, at: Moment, acked: i64, route: Route) {
         let learnt = std::mem::replace(&mut self.learnt_until, acked);

@@ -1,0 +1,75 @@
+//! How close the client's data comes at the server: no closer than the slowest link takes for it.
+//!
+//! Theory of operation. Packets that the client sends at once come one by one as that link lets them, on whichever
+//! connections. What the client sends when it hears of the server comes a round trip after that instead, which tells
+//! of no link.
+
+use crate::serialization::Serialization;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Asked {
+    /// When the client's newest packet came.
+    heard_ns: Option<i64>,
+    /// When the server sent what the client's newest packet cannot know yet: the first of that and the last.
+    unheard_ns: Option<(i64, i64)>,
+    link: Serialization,
+}
+
+impl Asked {
+    /// The server sent something.
+    pub(super) fn said(&mut self, time_ns: i64) {
+        let first_ns = self.unheard_ns.map_or(time_ns, |(first_ns, _)| first_ns);
+        self.unheard_ns = Some((first_ns, time_ns));
+    }
+
+    /// A packet of the client came, whose least round trip is known or not.
+    pub(super) fn heard(&mut self, time_ns: i64, bytes: u32, round_trip_ns: Option<i64>) {
+        let before_ns = self.heard_ns.replace(time_ns);
+        let known_ns = time_ns.saturating_sub(round_trip_ns.unwrap_or(0));
+        let has_waited = self
+            .unheard_ns
+            .is_some_and(|(first_ns, _)| first_ns <= known_ns);
+        if has_waited {
+            let last_ns = self.unheard_ns.map(|(_, last_ns)| last_ns);
+            let left = last_ns.filter(|last_ns| *last_ns > known_ns);
+            self.unheard_ns = left.map(|last_ns| (last_ns, last_ns));
+        }
+        if let Some(before_ns) = before_ns.filter(|_| bytes > 0 && !has_waited) {
+            self.link.came(time_ns.saturating_sub(before_ns), bytes);
+        }
+    }
+
+    /// Picoseconds that a byte takes, at most.
+    pub(super) fn byte_ps(self) -> Option<i64> {
+        self.link.byte_ps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn what_comes_behind_the_ack_of_a_handshake_bounds_the_link() {
+        let mut asked = Asked::default();
+        asked.heard(0, 0, None);
+        asked.said(0);
+        asked.heard(20 * MS, 0, Some(20 * MS));
+        assert_eq!(asked.byte_ps(), None);
+        asked.heard(50 * MS, 260, Some(20 * MS));
+        assert_eq!(asked.byte_ps(), Some(100_000_000));
+    }
+
+    #[test]
+    fn what_waited_for_an_answer_bounds_none() {
+        let mut asked = Asked::default();
+        asked.heard(0, 0, Some(20 * MS));
+        asked.said(5 * MS);
+        asked.said(6 * MS);
+        asked.heard(25 * MS, 260, Some(20 * MS));
+        asked.heard(26 * MS, 260, Some(20 * MS));
+        assert_eq!(asked.byte_ps(), None);
+    }
+}
