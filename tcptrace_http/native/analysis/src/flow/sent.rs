@@ -268,6 +268,7 @@ impl Flow {
             let sent = SentAgain {
                 at,
                 start,
+                end,
                 recovery,
                 is_told,
                 hole_start,
