@@ -25,6 +25,14 @@ pub struct Class {
     pub gap_before_bytes: u32,
 }
 
+impl Class {
+    /// Whether all of it was sent before: data behind a probe that was refused repeats the probe's byte, and is new.
+    #[must_use]
+    pub fn is_sent_again(&self) -> bool {
+        self.is_retransmission || self.is_out_of_order
+    }
+}
+
 /// Classifies and counts a segment of `sender` that starts at offset `start`, and notes its ACK and
 /// window.
 pub fn classify(

@@ -65,7 +65,10 @@ impl Flow {
             let told = (tells && !self.is_calm(side, packet.time_ns, segment, class))
                 .then(|| self.sent(side, packet, segment, start, class, is_late))
                 .filter(|sent| class.is_new || !self.half(side).is_copy(sent.end, packet.time_ns))
-                .map(|sent| (sent, self.known(side, packet.time_ns, start, queue_ns)));
+                .map(|sent| {
+                    let late_ns = queue_ns.max(self.is_on_link_ns(side, segment));
+                    (sent, self.known(side, packet.time_ns, start, late_ns))
+                });
             let heard = ack.map(|ack| self.heard(side, packet, segment, (ack, window), class));
             let recoveries = self.recoveries.get_or_insert_default();
             let is_news = heard.is_some_and(|heard| recoveries.heard(side.other(), &heard));
@@ -150,6 +153,14 @@ impl Flow {
         step.is_late
     }
 
+    /// What the slowest link takes for data of the server, as far as that is known: on a slow one it comes as late
+    /// as a timer would have sent it.
+    #[inline]
+    fn is_on_link_ns(&self, side: Side, segment: &Segment<'_>) -> i64 {
+        let waits = self.waits.as_deref().filter(|_| side != self.client);
+        waits.map_or(0, |it| it.response_is_on_link_ns(segment.payload_bytes))
+    }
+
     /// How long the packet stood in a queue, by its sender's clock; 0 if that is not known.
     #[inline]
     fn note_lateness(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> i64 {
@@ -197,14 +208,15 @@ impl Flow {
     }
 
     /// What is known of data of `side` that starts at offset `start`.
-    fn known(&self, side: Side, time_ns: i64, start: i64, queue_ns: i64) -> Known {
+    /// It left so much sooner than nothing but the path would have it.
+    fn known(&self, side: Side, time_ns: i64, start: i64, late_ns: i64) -> Known {
         let (sender, peer) = (self.half(side), self.half(side.other()));
         let to_sender = peer.path_rtt_ns;
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
-        // What stood in a queue was sent earlier.
+        // What stood in a queue, or took its time on a slow link, was sent earlier.
         let since_heard = time_ns
             .saturating_sub(asked(peer.last_packet_ns))
-            .saturating_sub(queue_ns);
+            .saturating_sub(late_ns);
         let is_outstanding = start >= sender.acked && start < sender.next;
         let original = is_outstanding.then(|| {
             let at = sender.outstanding.partition_point(|sent| sent.end <= start);

@@ -251,7 +251,7 @@ impl Flow {
         };
         let at = moment(packet);
         let end = start.saturating_add(i64::from(segment.payload_bytes));
-        if class.is_new {
+        if !class.is_sent_again() {
             let sent = Sent {
                 at,
                 end,
@@ -269,6 +269,7 @@ impl Flow {
             let sent = SentAgain {
                 at,
                 start,
+                end,
                 recovery,
                 is_told,
                 hole_start,

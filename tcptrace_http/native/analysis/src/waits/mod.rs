@@ -63,6 +63,7 @@ pub struct Sent {
 pub struct SentAgain {
     pub at: Moment,
     pub start: i64,
+    pub end: i64,
     /// What held it up until now.
     pub recovery: Option<RecoveryKind>,
     /// Duplicate ACKs came since the last one that acknowledged something.
@@ -179,6 +180,7 @@ impl Waits {
         let data = Resent {
             at: sent.at,
             start: sent.start,
+            end: sent.end,
             recovery: sent.recovery,
             is_told: sent.is_told,
         };

@@ -79,6 +79,7 @@ impl Data {
 pub(super) struct Resent {
     pub(super) at: Moment,
     pub(super) start: i64,
+    pub(super) end: i64,
     pub(super) recovery: Option<RecoveryKind>,
     /// Duplicate ACKs came since the last one that acknowledged something.
     pub(super) is_told: bool,

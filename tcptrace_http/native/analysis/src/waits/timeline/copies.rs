@@ -186,6 +186,7 @@ mod tests {
             let resent = Resent {
                 at: at(time_ms, 3),
                 start: 1 + 1000 * (segment - 1),
+                end: 1 + 1000 * segment,
                 recovery: Some(recovery),
                 is_told,
             };
@@ -218,6 +219,24 @@ mod tests {
         sender.resends(9, since_ms + 3000, RecoveryKind::TailLoss, false);
         sender.is_acked(9, since_ms + 3000 + WAY_MS + SERVICE_MS);
         assert!(sender.waited_for(Cause::StallTailLoss));
+    }
+
+    #[test]
+    fn what_had_been_several_segments_may_be_sent_again_in_one() {
+        let mut sender = Sender::after(0);
+        sender.sends(1);
+        let resent = Resent {
+            at: at(2000, 3),
+            start: 1,
+            end: 2001,
+            recovery: Some(RecoveryKind::TailLoss),
+            is_told: false,
+        };
+        sender.timeline.resent(resent, None, ROUTE);
+        sender.is_acked(2, 2000 + Sender::came_ms(2));
+        sender.timeline.settle_waiting(ROUTE);
+        assert!(sender.waited_for(Cause::StallTailLoss));
+        assert!(!sender.waited_for(Cause::StallRetransmissionTimeout));
     }
 
     #[test]

@@ -31,14 +31,22 @@ impl Timeline {
             self.has_hole = true;
             return self.settle(hole, data.at, route);
         }
-        let lost = self.pending.iter_mut().find(|sent| sent.end > data.start);
-        if let Some(lost) = lost {
-            lost.stall.get_or_insert(Stall {
+        let first = self.pending.partition_point(|sent| sent.end <= data.start);
+        if first < self.pending.len() {
+            let mut sent_again = self.pending.range_mut(first..);
+            let stall = Stall {
                 cause,
                 frame: data.at.frame,
                 answered_ns,
-            });
+            };
+            if let Some(lost) = sent_again.next() {
+                lost.stall.get_or_insert(stall);
+            }
             if self.settles_by_ack {
+                // A timer sends in one segment again what had been several (RFC 9293, section 3.8.1).
+                for lost in sent_again.take_while(|sent| sent.end <= data.end) {
+                    lost.stall.get_or_insert(stall);
+                }
                 return;
             }
             self.has_hole = in_order.is_some();
