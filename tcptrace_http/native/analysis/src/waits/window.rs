@@ -89,9 +89,10 @@ impl UsedWindow {
         if self.buffer.is_some_and(fills) {
             return Limit::SendBuffer;
         }
+        // It has no room for a full segment: the threshold is no larger than it.
         if self
             .threshold
-            .is_some_and(|threshold| self.outstanding >= threshold)
+            .is_some_and(|threshold| self.outstanding.saturating_add(self.full_bytes) > threshold)
         {
             return Limit::CongestionAvoidance;
         }
@@ -211,6 +212,16 @@ mod tests {
             window.limit(12_001, FULL, false),
             Limit::CongestionAvoidance
         );
+    }
+
+    #[test]
+    fn a_window_that_the_threshold_fits_into_is_at_it_though_full_segments_do_not_fill_it() {
+        let (mut window, _) = after(&[(8, 0)]);
+        window.had_loss(1, 8001);
+        hear(&mut window, 8);
+        window.stops(11_501, FULL);
+        let limit = window.limit(11_501, FULL, false);
+        assert_eq!(limit, Limit::CongestionAvoidance);
     }
 
     #[test]
