@@ -41,6 +41,8 @@ pub(super) struct Ack {
     pub(super) client_port: u16,
     /// It acknowledged something new.
     pub(super) is_new: bool,
+    /// When the newest data of its connection came.
+    pub(super) of_ns: i64,
 }
 
 /// What came from the server without a pause, on whichever connection.

@@ -36,8 +36,6 @@ impl Timeline {
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
             self.limit_at(data, route, acks);
-            let start = data.end.saturating_sub(i64::from(data.bytes));
-            self.window.had_loss(start, data.end);
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);

@@ -33,6 +33,7 @@ impl Timeline {
             self.openings.push_back(Opening {
                 time_ns: at.time_ns,
                 bytes: u32::try_from(bytes).unwrap_or(0),
+                stood_ns: 0,
                 held: None,
                 if_shared: None,
                 repaired: None,
