@@ -154,8 +154,14 @@ impl Acks {
     /// Whether data seen at `time_ns` came when an ACK let it go, which takes `after_ns` from the one to the other: so
     /// closely that it is no chance.
     pub(super) fn let_go_closely(&self, time_ns: i64, after_ns: i64) -> bool {
+        self.let_go_within(time_ns, after_ns, 0)
+    }
+
+    /// ... or by no more than `slack_ns` less closely.
+    pub(super) fn let_go_within(&self, time_ns: i64, after_ns: i64, slack_ns: i64) -> bool {
         let target = time_ns.saturating_sub(after_ns);
-        let close = target.saturating_sub(CLOSE_NS)..=target.saturating_add(CLOSE_NS);
+        let slack_ns = slack_ns.saturating_add(CLOSE_NS);
+        let close = target.saturating_sub(slack_ns)..=target.saturating_add(slack_ns);
         let at = self
             .ring
             .partition_point(|ack| ack.time_ns < *close.start());

@@ -97,7 +97,12 @@ impl UsedWindow {
         if self.buffer.is_some_and(fills) {
             return Limit::SendBuffer;
         }
-        let window = self.regrown.unwrap_or(0).max(self.outstanding);
+        // One without room for a full segment is at a threshold that is no larger than what it would fill then.
+        let below = self
+            .outstanding
+            .saturating_add(self.full_bytes)
+            .saturating_sub(1);
+        let window = self.regrown.unwrap_or(0).max(below);
         if self.threshold.is_some_and(|threshold| window >= threshold) {
             return Limit::CongestionAvoidance;
         }
@@ -270,6 +275,16 @@ mod tests {
         window.regrown = Some(2000);
         window.stops(8001, FULL);
         assert_eq!(window.limit(8001, FULL, false), Limit::SlowStart);
+    }
+
+    #[test]
+    fn a_window_that_the_threshold_fits_into_is_at_it_though_full_segments_do_not_fill_it() {
+        let (mut window, _) = after(&[(8, 0)]);
+        window.had_loss(1, 8001, false);
+        hear(&mut window, 8);
+        window.stops(11_501, FULL);
+        let limit = window.limit(11_501, FULL, false);
+        assert_eq!(limit, Limit::CongestionAvoidance);
     }
 
     #[test]

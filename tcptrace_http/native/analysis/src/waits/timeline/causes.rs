@@ -166,7 +166,8 @@ impl Timeline {
         let was_held_for_others = shared_window(data.sharing).is_some() && gap > service_ns(data);
         let was_held = was_held_for_others
             || route.is_at_sender && self.was_let_go(gap, data, route, acks)
-            || self.outlasts_the_link(gap, data, route, acks);
+            || self.outlasts_the_link(gap, data, route, acks)
+            || self.left_an_idle_link(gap, data, route, acks);
         !was_held
     }
 
@@ -195,6 +196,20 @@ impl Timeline {
             && gap > Pace::default().burst_max_ns(data.segments, rtt)
             && self.arrivals.is_outlasted(gap, data.bytes, data.segments)
             && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
+    }
+
+    /// Whether data came later than the link can have been busy with what came before, which is known, and just when
+    /// an ACK lets it go: on a link on which a segment takes longer than a round trip the wait is the shorter part.
+    fn left_an_idle_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let busy_ns = takes.map(|takes_ns| takes_ns.saturating_add(self.link_slack_ns()));
+        // The path's least round trip has the headers, whose size on the link is not known as closely.
+        let longer_ns = self.on_link_ns(data.bytes, 0, data.full_bytes).unwrap_or(0);
+        let after_ns = route.to_sender_ns.saturating_add(longer_ns);
+        let slack_ns = self.link_slack_ns() / 2;
+        !route.is_at_sender
+            && busy_ns.is_some_and(|busy_ns| gap > busy_ns.saturating_add(BURST_MIN_NS))
+            && acks.let_go_within(data.at.time_ns, after_ns, slack_ns)
     }
 
     /// Whether an ACK let a segment go which no algorithm of Nagle holds: the window had no room for it behind
