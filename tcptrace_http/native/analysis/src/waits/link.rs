@@ -17,6 +17,8 @@ const SLOWEST_PS: i64 = 278_000_000;
 const AGREEING_MIN: u32 = 3;
 /// What stood before the link when a burst's last segment left is this share of all that went before, at least.
 const QUEUED_SHARE: i64 = 8;
+/// The share of a full segment's time by which ACKs vary on a link that is known.
+const AGREED_JITTER_SHARE: i64 = 4;
 /// Scheduling on a host, and shorter than any delayed ACK.
 const JITTER_MIN_NS: i64 = 2_000_000;
 
@@ -154,6 +156,17 @@ impl Link {
     /// Time that packets take on it longer than one without payload: the path's least round trip has that.
     pub(super) fn of_payload(self, bytes: u32, segments: u32) -> i64 {
         self.of(bytes, segments.saturating_sub(1))
+    }
+
+    /// By how much an ACK may be later than expected before a timer delayed it: less than a segment takes, where
+    /// several bounds have agreed on that, for what is expected comes from bounds and is rather too late.
+    pub(super) fn ack_jitter_ns(self, full_bytes: u32) -> i64 {
+        let jitter_ns = self.jitter_ns(full_bytes);
+        if self.agreeing >= AGREEING_MIN {
+            (jitter_ns / AGREED_JITTER_SHARE).max(JITTER_MIN_NS)
+        } else {
+            jitter_ns
+        }
     }
 
     /// By how much an ACK may come late although nothing delays it: a packet of another flow, or scheduling.
@@ -319,6 +332,16 @@ mod tests {
         }
         link.is_busy_for(990_000);
         assert_eq!(link.if_agreed().of(946, 1), MS);
+    }
+
+    #[test]
+    fn on_a_link_on_which_bounds_agree_a_delayed_ack_shows_sooner() {
+        let mut link = Link::default();
+        link.learn(100_000_000, 1000 * MS);
+        assert_eq!(link.ack_jitter_ns(946), 100 * MS);
+        link.is_busy_for(100_000_000);
+        link.is_busy_for(100_000_000);
+        assert_eq!(link.ack_jitter_ns(946), 25 * MS);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Timeline {
             let delay = at.time_ns.saturating_sub(expected);
             let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
             let is_delayed =
-                may_be_delayed && delay > self.link.jitter_ns(self.full_bytes).max(jitter);
+                may_be_delayed && delay > self.link.ack_jitter_ns(self.full_bytes).max(jitter);
             let time_ns = if was_repaired || (is_newest && !is_delayed) {
                 at.time_ns
             } else {
