@@ -52,6 +52,7 @@ mod tests {
                 time_ns,
                 client_port,
                 is_new,
+                is_of_data: is_new,
             });
         }
         let left_with = |time_ns| pair.ack_before(time_ns, 1460).map(|ack| ack.client_port);

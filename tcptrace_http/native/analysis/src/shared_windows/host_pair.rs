@@ -131,6 +131,7 @@ impl HostPair {
         if is_new {
             connection.acked = Some(segment.ack);
         }
+        let had_data = connection.sent_ns > connection.syn_ns;
         let answered = connection.syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.to_client_ns = Some(
@@ -145,6 +146,7 @@ impl HostPair {
             time_ns,
             client_port: ports.0,
             is_new,
+            is_of_data: had_data && (is_new || segment.payload_bytes == 0),
         });
     }
 
@@ -206,6 +208,7 @@ impl HostPair {
             return self.sharing(false);
         }
         self.had_loss |= !is_new;
+        let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
         let release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
@@ -226,7 +229,7 @@ impl HostPair {
             is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
-            is_paced: left == LetGo::Pacer && is_new,
+            is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
     }

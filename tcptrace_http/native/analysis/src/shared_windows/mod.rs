@@ -14,6 +14,7 @@
 
 mod ack_before;
 mod backlog;
+mod clock;
 mod host_pair;
 mod missed;
 mod pace;
@@ -60,7 +61,7 @@ pub struct Sharing {
     pub is_let_go_by_other: bool,
     /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
     pub is_after_ack: bool,
-    /// ... or a clock of the sender, as it seems: it paces its data.
+    /// ... or, if it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,

@@ -39,7 +39,11 @@ impl Timeline {
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
-        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        let released = match acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace) {
+            // Of a connection that was seen to open all ACKs are known.
+            Released::Unknown if data.sharing.to_server_ns.is_some() => Released::ByNone,
+            released => released,
+        };
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if by_other && data.sharing.is_shared {
             return Some((window_of(data.sharing), INFERRED));
