@@ -218,6 +218,8 @@ impl HostPair {
         });
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
+        let is_busy = sent_ns >= self.queue.busy_since_ns() && self.pace.largest_ns().is_some();
+        let is_behind_others = is_busy && self.came_ns.is_some_and(|came_ns| came_ns > sent_ns);
         let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
         if let Some(before_ns) = before_ns {
             let gap_ns = time_ns.saturating_sub(before_ns);
@@ -229,6 +231,7 @@ impl HostPair {
             is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
+            is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
@@ -258,6 +261,7 @@ impl HostPair {
             is_let_go_by_other: false,
             is_after_ack: false,
             is_paced: false,
+            is_behind_others: false,
             queued_ns: 0,
             missed_elsewhere: 0,
             missed: None,

@@ -63,6 +63,8 @@ pub struct Sharing {
     pub is_after_ack: bool,
     /// ... or, if it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
+    /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
+    pub is_behind_others: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its

@@ -244,6 +244,17 @@ fn what_comes_on_an_idle_link_when_an_ack_lets_it_go_did_not_wait_for_the_link()
 }
 
 #[test]
+fn what_comes_on_a_busy_link_with_others_in_between_is_behind_them() {
+    let mut talk = two_connections();
+    talk.data(401, 1, 2);
+    talk.data(402, 2, 2);
+    assert!(talk.data(403, 1, 3).is_behind_others);
+    assert!(!talk.data(404, 1, 4).is_behind_others);
+    // The link was idle in between.
+    assert!(!talk.data(450, 2, 3).is_behind_others);
+}
+
+#[test]
 fn what_no_ack_lets_go_of_a_buffer_is_paced() {
     let mut talk = two_connections();
     talk.ack(300, 1, 1);

@@ -26,6 +26,9 @@ impl Timeline {
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
         // Who paces lets data go by a clock, in no other pace than a link would.
         let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        if is_in_flight && !is_let_go && !is_paced && !route.is_at_sender && is_in_turn(gap, data) {
+            return Some((window_of(data.sharing), INFERRED));
+        }
         if (is_in_flight && !is_let_go) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender && !is_paced {
@@ -296,6 +299,15 @@ impl Timeline {
     }
 }
 
+/// Whether the slowest link carried data of other connections, and that all the time, since the segment before. That
+/// had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two segments go,
+/// so what waits for its turn on the link waits for a window.
+fn is_in_turn(gap: i64, data: Data) -> bool {
+    let service_ns = service_ns(data);
+    let is_longer = gap > service_ns.saturating_add(service_ns / 2);
+    data.sharing.is_behind_others && is_longer && !data.opens_hole && data.recovery.is_none()
+}
+
 /// The window that connections share, if an ACK of another of them made the room for data in it.
 pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
     (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
@@ -307,5 +319,38 @@ pub(super) fn window_of(sharing: Sharing) -> Cause {
         Cause::SendLimitedCwnd
     } else {
         Cause::SendLimitedSlowStart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn behind_others(is_behind_others: bool) -> Data {
+        Data {
+            at: Moment::default(),
+            end: 1001,
+            bytes: 1000,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_pushed: false,
+            sharing: Sharing {
+                is_behind_others,
+                service_ns: Some(4 * MS),
+                ..Sharing::default()
+            },
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_others_later_than_the_link_takes_for_it_waited_for_its_turn() {
+        assert!(is_in_turn(12 * MS, behind_others(true)));
+        assert!(!is_in_turn(4 * MS, behind_others(true)));
+        assert!(!is_in_turn(12 * MS, behind_others(false)));
     }
 }
