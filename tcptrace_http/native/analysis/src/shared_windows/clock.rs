@@ -66,6 +66,7 @@ mod tests {
                 client_port: 2,
                 is_new: false,
                 is_of_data,
+                of_ns: 0,
             });
         }
         pair

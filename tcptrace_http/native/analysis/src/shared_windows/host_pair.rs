@@ -5,10 +5,12 @@ use std::collections::VecDeque;
 use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Queued};
+use super::departures::Departures;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
+use super::timers::Timers;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -28,6 +30,8 @@ pub(super) struct Connection {
     syn_ns: i64,
     syn_ack_ns: Option<i64>,
     acked: Option<SeqNumber>,
+    /// When the client acknowledged something new last.
+    pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
@@ -64,6 +68,8 @@ pub(super) struct HostPair {
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
     backlog: Backlog,
+    pub(super) departures: Departures,
+    pub(super) timers: Timers,
 }
 
 impl HostPair {
@@ -87,6 +93,8 @@ impl HostPair {
             link: Arrivals::default(),
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
+            departures: Departures::default(),
+            timers: Timers::default(),
         }
     }
 
@@ -130,8 +138,10 @@ impl HostPair {
             .is_none_or(|acked| segment.ack.is_after(acked));
         if is_new {
             connection.acked = Some(segment.ack);
+            connection.acked_ns = time_ns;
         }
         let had_data = connection.sent_ns > connection.syn_ns;
+        let of_ns = connection.data_ns;
         let answered = connection.syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.to_client_ns = Some(
@@ -147,6 +157,7 @@ impl HostPair {
             client_port: ports.0,
             is_new,
             is_of_data: had_data && (is_new || segment.payload_bytes == 0),
+            of_ns,
         });
     }
 
@@ -162,6 +173,7 @@ impl HostPair {
             syn_ns: time_ns,
             syn_ack_ns: None,
             acked: None,
+            acked_ns: time_ns,
             next: None,
             is_asked: false,
             was_pushed: false,
@@ -228,7 +240,6 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
@@ -238,9 +249,9 @@ impl HostPair {
     }
 
     /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
-    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> i64 {
+    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> Queued {
         if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
-            return 0;
+            return Queued::default();
         }
         let service_ns = self.pace.of(segment.payload_bytes);
         self.backlog
@@ -259,10 +270,10 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
-            is_after_ack: false,
             is_paced: false,
             is_behind_others: false,
             queued_ns: 0,
+            stood_ns: 0,
             missed_elsewhere: 0,
             missed: None,
         }

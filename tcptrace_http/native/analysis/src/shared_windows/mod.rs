@@ -15,11 +15,13 @@
 mod ack_before;
 mod backlog;
 mod clock;
+mod departures;
 mod host_pair;
 mod missed;
 mod pace;
 mod queue;
 mod release;
+mod timers;
 
 use std::hash::BuildHasher;
 
@@ -28,6 +30,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
+pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
 
@@ -59,14 +62,14 @@ pub struct Sharing {
     pub is_let_go: bool,
     /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
     pub is_let_go_by_other: bool,
-    /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
-    pub is_after_ack: bool,
-    /// ... or, if it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
+    /// If it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
     pub is_behind_others: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
+    /// ... or for its own connection only.
+    pub stood_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -115,10 +118,11 @@ impl SharedWindows {
             pair.sharing(false)
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
-            let queued_ns = pair.queues(packet.time_ns, segment);
+            let queued = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
-                queued_ns,
+                queued_ns: queued.behind_others_ns,
+                stood_ns: queued.all_ns,
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
                 ..sharing

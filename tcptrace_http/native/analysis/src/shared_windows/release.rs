@@ -43,6 +43,8 @@ pub(super) struct Ack {
     pub(super) is_new: bool,
     /// It is of data, as new as that may be: a duplicate one lets data go, too (RFC 5681, section 3.2).
     pub(super) is_of_data: bool,
+    /// When the newest data of its connection came.
+    pub(super) of_ns: i64,
 }
 
 /// What came from the server without a pause, on whichever connection.

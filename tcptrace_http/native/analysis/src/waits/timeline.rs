@@ -20,7 +20,7 @@ use trace_model::rows::{Cause, RecoveryKind};
 
 use self::causes::{shared_window, window_of};
 use self::held_openings::{HeldOpening, LetGo};
-use self::repairs::repair;
+use self::repairs::{is_timed, repair};
 use self::settling::service_ns;
 use super::acks::Acks;
 use super::link::{Link, LinkBurst};
@@ -198,6 +198,8 @@ impl Piece {
 struct Opening {
     time_ns: i64,
     bytes: u32,
+    /// How long it may have stood before the slowest link.
+    stood_ns: i64,
     /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
@@ -330,7 +332,7 @@ impl Timeline {
             sent.cause = shared.or(sent.cause);
         }
         for opening in &mut self.openings {
-            opening.held = opening.held.or(opening.if_shared);
+            opening.held = opening.if_shared.or(opening.held);
         }
     }
 
@@ -370,6 +372,7 @@ impl Timeline {
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
+                stood_ns: data.sharing.stood_ns,
                 held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
                 repaired: data.recovery.map(|_| repair(data.recovery)),
@@ -389,13 +392,17 @@ impl Timeline {
         if is_of_buffer {
             self.window.is_of_buffer();
         }
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        if is_timed(data.recovery) && !data.opens_hole {
+            self.window
+                .had_lost_unseen(start, data.end, data.full_bytes);
+        }
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_flight = start <= self.acked.max(1);
         self.sent = Some((data.at, data.is_full()));

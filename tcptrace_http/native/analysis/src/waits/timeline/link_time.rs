@@ -22,6 +22,11 @@ impl Timeline {
             .map_or(0, |opening| self.takes(opening.bytes, 1, self.full_bytes))
     }
 
+    /// How long the first segment of an answer, which went by at `time_ns`, may have stood before the slowest link.
+    pub(in crate::waits) fn opening_stood_ns(&self, time_ns: i64) -> i64 {
+        self.opening(time_ns).map_or(0, |opening| opening.stood_ns)
+    }
+
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
     /// known.
     pub(in crate::waits) fn takes_ns(&self, bytes: u32) -> i64 {
