@@ -33,6 +33,7 @@ use crate::hosts::HostStep;
 pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
+pub(crate) use release::is_rhythm;
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.

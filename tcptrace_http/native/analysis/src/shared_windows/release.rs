@@ -73,7 +73,7 @@ pub(super) struct Coming {
 }
 
 /// Whether two pauses are the same, but for jitter.
-pub(super) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
+pub(crate) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
     before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
 }
 

@@ -13,6 +13,8 @@ const MEASURED_TOO_LONG: i64 = 4;
 const AGREE_SHARE: i64 = 40;
 /// As many bounds show a link.
 const AGREEING_MIN: u32 = 3;
+/// What stood before the link when a burst's last segment left is this share of all that went before, at least.
+const QUEUED_SHARE: i64 = 8;
 /// Scheduling on a host, and shorter than any delayed ACK.
 const JITTER_MIN_NS: i64 = 2_000_000;
 
@@ -144,6 +146,8 @@ pub(super) struct LinkBurst {
     begun_ns: Option<i64>,
     bytes: u32,
     segments: u32,
+    /// When the last segment left that is acknowledged, and its size with headers.
+    last: (i64, i64),
     /// The first ACK of it: when, and what it acknowledged with its headers.
     first: Option<(i64, i64)>,
 }
@@ -162,8 +166,9 @@ impl LinkBurst {
         self.begun_ns < other.begun_ns
     }
 
-    /// An ACK covers this segment.
-    pub(super) fn covers(&mut self, bytes: u32, segments: u32) {
+    /// An ACK covers this segment, which left at `time_ns`.
+    pub(super) fn covers(&mut self, time_ns: i64, bytes: u32, segments: u32) {
+        self.last = (time_ns, size(bytes, segments));
         self.bytes = self.bytes.saturating_add(bytes);
         self.segments = self.segments.saturating_add(segments);
     }
@@ -196,8 +201,26 @@ impl LinkBurst {
             time_ns.saturating_sub(first_ns),
             all.saturating_sub(first_size),
         );
+        let bound = since_sent.max(between);
         // An ACK that came sooner than the path's least round trip tells of that, not of the link.
-        Some(since_sent.max(between)).filter(|bound| *bound > 0)
+        Some(bound).filter(|bound| *bound > 0 && self.kept_busy(all, since_sent))
+    }
+
+    /// How long before `time_ns` the last segment left that is acknowledged.
+    pub(super) fn waited_ns(&self, time_ns: i64) -> i64 {
+        time_ns.saturating_sub(self.last.0)
+    }
+
+    /// Whether a link on which a byte takes so long had something to send all the time: what went before the last
+    /// segment took clearly longer than until that left. Else ACKs or a clock of the sender spread the burst, and
+    /// its own ACKs tell of that.
+    fn kept_busy(&self, all: i64, byte_ps: i64) -> bool {
+        let (Some(begun_ns), (last_ns, last_size)) = (self.begun_ns, self.last) else {
+            return false;
+        };
+        let before_ns = all.saturating_sub(last_size).saturating_mul(byte_ps) / PICOSECONDS;
+        let queued_ns = before_ns.saturating_sub(last_ns.saturating_sub(begun_ns));
+        queued_ns >= before_ns / QUEUED_SHARE
     }
 }
 
@@ -270,8 +293,8 @@ mod tests {
     #[test]
     fn more_than_a_full_segment_that_left_at_once_tells_the_link() {
         let mut burst = LinkBurst::from(0);
-        burst.covers(946, 1);
-        burst.covers(500, 1);
+        burst.covers(0, 946, 1);
+        burst.covers(0, 500, 1);
         // 8 Mbit/s: the path's round trip has the headers of one of them.
         assert_eq!(burst.acknowledged(11_500_000, PATH, 946), Some(1_000_000));
     }
@@ -279,7 +302,7 @@ mod tests {
     #[test]
     fn a_single_segment_tells_nothing_for_its_ack_may_be_delayed() {
         let mut burst = LinkBurst::from(0);
-        burst.covers(946, 1);
+        burst.covers(0, 946, 1);
         assert_eq!(burst.acknowledged(40 * MS, PATH, 946), None);
         assert_eq!(burst.acknowledged(40 * MS, PATH, 536), None);
     }
@@ -287,17 +310,30 @@ mod tests {
     #[test]
     fn the_distance_of_two_acks_tells_it_where_the_path_was_measured_too_long() {
         let mut burst = LinkBurst::from(10 * MS);
-        burst.covers(946, 1);
+        burst.covers(0, 946, 1);
         assert_eq!(burst.acknowledged(12 * MS, PATH, 946), None);
-        burst.covers(946, 1);
+        burst.covers(0, 946, 1);
         assert_eq!(burst.acknowledged(13 * MS, PATH, 946), Some(1_000_000));
+    }
+
+    #[test]
+    fn what_left_further_apart_than_the_link_takes_tells_nothing_of_it() {
+        let mut burst = LinkBurst::from(0);
+        burst.covers(0, 946, 1);
+        assert_eq!(burst.acknowledged(11 * MS, PATH, 946), None);
+        burst.covers(50 * MS, 946, 1);
+        assert_eq!(burst.acknowledged(61 * MS, PATH, 946), None);
+        let mut queued = LinkBurst::from(0);
+        queued.covers(0, 946, 1);
+        queued.covers(MS / 2, 946, 1);
+        assert!(queued.acknowledged(12 * MS, PATH, 946).is_some());
     }
 
     #[test]
     fn an_ack_within_the_paths_round_trip_bounds_no_link() {
         let mut burst = LinkBurst::from(0);
-        burst.covers(946, 1);
-        burst.covers(500, 1);
+        burst.covers(0, 946, 1);
+        burst.covers(0, 500, 1);
         assert_eq!(burst.acknowledged(9 * MS, PATH, 946), None);
     }
 

@@ -162,7 +162,10 @@ impl Waits {
             }
         }
         let since_ns = partition.time_ns();
-        let is_late = answer_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
+        // What stood in a queue, an ACK before it did, too.
+        let stood_ns = self.responses.opening_stood_ns(first.time_ns);
+        let sent_ns = answer_ns.saturating_sub(stood_ns);
+        let is_late = sent_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
         let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
         lost.or(is_silent.then_some(Cause::StallTailLoss))
     }

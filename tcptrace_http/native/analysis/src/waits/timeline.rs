@@ -10,6 +10,7 @@ mod causes;
 mod copies;
 mod extents;
 mod held_openings;
+mod if_on_link;
 mod link_time;
 mod repairs;
 mod settling;
@@ -20,6 +21,7 @@ use trace_model::rows::{Cause, RecoveryKind};
 
 use self::causes::{shared_window, window_of};
 use self::held_openings::{HeldOpening, LetGo};
+use self::if_on_link::IfOnLink;
 use self::repairs::{is_timed, repair};
 use self::settling::service_ns;
 use super::acks::Acks;
@@ -55,12 +57,19 @@ pub(super) struct Data {
     pub(super) recovery: Option<RecoveryKind>,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(super) is_pushed: bool,
+    /// It is the last of its sender (FIN).
+    pub(super) has_fin: bool,
     pub(super) sharing: Sharing,
 }
 
 impl Data {
     fn is_full(&self) -> bool {
         self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
+
+    /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
+    fn is_above_nagle(&self) -> bool {
+        self.is_full() || self.has_fin
     }
 }
 
@@ -105,6 +114,7 @@ struct Pending {
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
     if_shared: Option<Cause>,
+    if_on_link: Option<IfOnLink>,
     /// It waited for something, or nothing before it is on its way.
     begins_burst: bool,
     begins_flight: bool,
@@ -164,6 +174,7 @@ struct Waited {
     since_ns: i64,
     bytes: u32,
     segments: u32,
+    if_on_link: Option<IfOnLink>,
 }
 
 impl Missed {
@@ -231,6 +242,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// How long after the one before it went by; none if it began an answer.
+    sent_gap_ns: Option<i64>,
     /// The offset of its first byte.
     sent_start: i64,
     /// Offset after the last byte that was sent.
@@ -276,6 +289,8 @@ pub(super) struct Timeline {
     held_openings: VecDeque<HeldOpening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
+    /// ... and if the slowest link is as slow as that makes it.
+    if_on_link: Option<IfOnLink>,
 }
 
 impl Timeline {
@@ -285,6 +300,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_gap_ns: None,
             sent_start: 0,
             sent_until: 0,
             has_more: false,
@@ -315,6 +331,7 @@ impl Timeline {
             let_go: None,
             held_openings: VecDeque::new(),
             if_shared: None,
+            if_on_link: None,
         }
     }
 
@@ -405,7 +422,12 @@ impl Timeline {
         }
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_flight = start <= self.acked.max(1);
+        // What a clock of its sender let go may follow all that the link still has before it.
+        let was_held =
+            cause.is_some_and(|(cause, _)| cause != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
+        let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
+        self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
         self.has_more = !data.is_pushed;
         self.full_bytes = data.full_bytes;
@@ -418,11 +440,12 @@ impl Timeline {
             segments: data.segments,
             cause,
             if_shared: self.if_shared.take(),
-            begins_burst: begins_flight || cause.is_some(),
+            if_on_link: self.if_on_link.take(),
+            begins_burst: begins_flight || was_held,
             begins_flight,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
-            gap_ns: data.at.time_ns.saturating_sub(before.time_ns),
+            gap_ns,
             ack_delay_ns,
             persists_from_ns: self.persist(data, route, acks),
             missed,

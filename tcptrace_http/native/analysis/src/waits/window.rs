@@ -25,7 +25,8 @@ pub(super) struct UsedWindow {
     /// The least that the window is if it is in slow start.
     least: i64,
     full_bytes: i64,
-    /// So many times in a row more was outstanding than ever before when the sender stopped.
+    /// So many times in a row more was outstanding than ever before when the sender stopped, and less than in slow
+    /// start.
     growths: u32,
     /// Slow start ends there (RFC 5681, equation 4), since the last loss; and what was sent until then.
     threshold: Option<i64>,
@@ -66,9 +67,11 @@ impl UsedWindow {
             // What was lost is not in flight.
             return;
         }
-        // Not as a buffer does, which leaves room for less than a segment now and then.
+        // Not as a buffer does, which leaves room for less than a segment now and then; nor as in slow start, into
+        // whatever buffer.
         let grown = self.outstanding.saturating_sub(self.largest);
-        self.growths = if grown >= self.full_bytes / 2 {
+        let had_room = self.outstanding.saturating_add(self.full_bytes) <= self.least;
+        self.growths = if grown >= self.full_bytes / 2 && had_room {
             self.growths.saturating_add(1)
         } else {
             0
@@ -121,7 +124,8 @@ impl UsedWindow {
         self.buffer = Some(self.buffer.unwrap_or(0).max(self.largest));
     }
 
-    fn is_recovering(&self) -> bool {
+    /// Not all has come yet that had been sent when something was sent again.
+    pub(super) fn is_recovering(&self) -> bool {
         self.acked < self.recovers_until
     }
 
@@ -230,6 +234,12 @@ mod tests {
             window.limit(12_001, FULL, false),
             Limit::CongestionAvoidance
         );
+    }
+
+    #[test]
+    fn what_grew_in_slow_start_and_then_by_less_has_filled_a_send_buffer() {
+        let (_, limit) = after(&[(1, 0), (3, 1), (7, 3), (15, 7), (25, 15)]);
+        assert_eq!(limit, Limit::SendBuffer);
     }
 
     #[test]

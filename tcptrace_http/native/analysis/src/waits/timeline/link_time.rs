@@ -1,6 +1,6 @@
 //! What data takes on the slowest link, learnt from how it came.
 
-use super::super::acks::{Acks, Released};
+use super::super::acks::{Acks, Released, DELAYED_ACK_MAX_NS};
 use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
@@ -30,8 +30,7 @@ impl Timeline {
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
     /// known.
     pub(in crate::waits) fn takes_ns(&self, bytes: u32) -> i64 {
-        let sure = Some(self.pace).filter(|pace| pace.is_sure() && pace.is_known());
-        let Some(pace) = sure else {
+        let Some(pace) = Some(self.pace).filter(|pace| pace.is_shown()) else {
             let takes = self.on_link_ns(bytes, 0, self.full_bytes);
             return takes.unwrap_or(0);
         };
@@ -118,6 +117,11 @@ impl Timeline {
         self.link_known().takes_ns(bytes, segments, full_bytes)
     }
 
+    /// Whether the slowest link may be a slow one, as far as is known.
+    pub(in crate::waits) fn may_learn_link(&self) -> bool {
+        self.link_known().is_open(self.full_bytes)
+    }
+
     /// As much later a segment may come that nothing held.
     pub(super) fn link_slack_ns(&self) -> i64 {
         let known = self.link_known();
@@ -150,6 +154,7 @@ impl Timeline {
         let learnt = std::mem::replace(&mut self.learnt_until, acked);
         let from = self.pending.partition_point(|sent| sent.end <= learnt);
         let covered = self.pending.range(from..);
+        let (mut was_repaired, mut newly) = (false, 0_u32);
         for sent in covered.take_while(|sent| sent.end <= acked) {
             if sent.begins_burst {
                 self.burst = LinkBurst::from(sent.at.time_ns);
@@ -161,12 +166,16 @@ impl Timeline {
             if sent.begins_flight {
                 self.flight = LinkBurst::from(sent.at.time_ns);
             }
+            was_repaired |= sent.stall.is_some();
+            newly = newly.saturating_add(sent.bytes);
             for burst in [&mut self.burst, &mut self.flight] {
-                if sent.stall.is_some() {
-                    *burst = LinkBurst::default();
-                }
-                burst.covers(sent.bytes, sent.segments);
+                burst.covers(sent.at.time_ns, sent.bytes, sent.segments);
             }
+        }
+        if was_repaired {
+            // What had come behind the loss was acknowledged when that was repaired, not when it came.
+            self.burst = LinkBurst::default();
+            self.flight = LinkBurst::default();
         }
         let least = Least {
             elapsed_ns: route.to_receiver_ns,
@@ -178,7 +187,17 @@ impl Timeline {
         }
         let bound = self.flight.acknowledged(at.time_ns, least, full_bytes);
         if let Some(bound) = bound.filter(|_| self.flight.is_longer_than(self.burst)) {
-            self.link.is_busy_for(bound);
+            // An ACK of one segment may have been delayed, and tells then of that.
+            let waited_ns = self
+                .flight
+                .waited_ns(at.time_ns.saturating_sub(route.to_receiver_ns));
+            let is_prompt = newly >= full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS)
+                || waited_ns > DELAYED_ACK_MAX_NS;
+            if is_prompt {
+                self.link.learn(bound, route.to_receiver_ns);
+            } else {
+                self.link.is_busy_for(bound);
+            }
         }
     }
 
