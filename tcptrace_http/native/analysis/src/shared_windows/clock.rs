@@ -4,7 +4,8 @@
 //! own connection, or of another that shares the window. So what goes although no ACK came since the data before it
 //! left, and did not stand before the slowest link meanwhile, was let go by a clock. It is no timer of a loss if it
 //! comes sooner than those run out: its sender spreads a window that it knows from before over a round trip until
-//! ACKs come (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1).
+//! ACKs come (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). Where an ACK let the data before go they
+//! have come: then an application filled a segment of which Nagle's algorithm had held the beginning.
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use crate::timeouts::TIMEOUT_MIN_NS;
@@ -14,8 +15,8 @@ use crate::timeouts::TIMEOUT_MIN_NS;
 const CLOSE_NS: i64 = 500_000;
 
 impl HostPair {
-    /// Whether no ACK of data had come to the server when data left, since the data of its connection left
-    /// that came at `before_ns`; the slowest link was idle in between.
+    /// Whether no ACK of data had come to the server when data left, nor when the data of its connection left
+    /// that came at `before_ns`, or since; the slowest link was idle in between.
     pub(super) fn leaves_by_clock(&self, before_ns: i64, time_ns: i64, bytes: u32) -> bool {
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
         let is_on_link = before_ns >= self.queue.busy_since_ns();
@@ -29,13 +30,10 @@ impl HostPair {
         let on_link = |bytes| self.link.takes_ns(bytes, 1, SEGMENT_BYTES).unwrap_or(0);
         let (takes_ns, headers_ns) = (on_link(bytes), on_link(0));
         let close_ns = CLOSE_NS.saturating_add(headers_ns);
-        let heard_ns = |came_ns: i64| {
-            came_ns
-                .saturating_sub(to_server_ns)
-                .saturating_add(close_ns)
-        };
-        let latest_ns = heard_ns(time_ns.saturating_sub(takes_ns.saturating_sub(headers_ns)));
-        let earliest_ns = heard_ns(before_ns);
+        let way_ns = to_server_ns.saturating_add(takes_ns.saturating_sub(headers_ns));
+        let latest_ns = time_ns.saturating_sub(way_ns).saturating_add(close_ns);
+        // The one that let the data before go as well: where ACKs do that, no clock runs.
+        let earliest_ns = before_ns.saturating_sub(way_ns).saturating_sub(close_ns);
         let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
         let heard = self.acks.range(..until).rev();
         let mut since = heard.take_while(|ack| ack.time_ns > earliest_ns);
@@ -75,8 +73,8 @@ mod tests {
     #[test]
     fn what_leaves_the_buffer_with_no_ack_is_let_go_by_a_clock() {
         assert!(pair(None).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
-        // The one let the data before go, the other is not with the server yet.
-        assert!(pair(Some((900, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        // The one was long before the data before, the other is not with the server yet.
+        assert!(pair(Some((850, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
         assert!(pair(Some((951, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
         // A request lets nothing go that lay there.
         assert!(pair(Some((940, false))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
@@ -85,6 +83,8 @@ mod tests {
     #[test]
     fn what_an_ack_of_any_connection_may_have_let_go_is_not() {
         assert!(!pair(Some((950, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        // It let the data before go.
+        assert!(!pair(Some((900, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
         assert!(!pair(Some((920, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
     }
 
