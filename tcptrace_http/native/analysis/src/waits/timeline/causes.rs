@@ -378,6 +378,7 @@ mod tests {
             opens_hole: false,
             recovery: None,
             is_pushed: false,
+            has_fin: false,
             sharing: Sharing {
                 is_behind_others,
                 service_ns: Some(4 * MS),
