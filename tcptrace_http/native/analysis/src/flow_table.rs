@@ -89,6 +89,10 @@ pub struct FlowTable {
     /// Flows at their places; a place is used again when its flow is forgotten.
     flows: Vec<Option<Box<Flow>>>,
     /// Those that are left to finish once the capture is over, last first.
+    #[expect(
+        clippy::vec_box,
+        reason = "they were boxed before, and are moved by their boxes"
+    )]
     ending: Vec<Box<Flow>>,
     hosts: Hosts,
     free_places: Vec<usize>,

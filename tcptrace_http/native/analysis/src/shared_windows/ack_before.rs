@@ -52,6 +52,7 @@ mod tests {
                 time_ns,
                 client_port,
                 is_new,
+                is_of_data: is_new,
                 of_ns: 0,
             });
         }

@@ -156,6 +156,7 @@ impl HostPair {
             connection.acked = Some(segment.ack);
             connection.acked_ns = time_ns;
         }
+        let had_data = connection.sent_ns > connection.syn_ns;
         let (of_ns, syn_ack_ns) = (connection.data_ns, connection.syn_ack_ns);
         if is_new && !is_first {
             let end_ns = time_ns.saturating_add(self.full_way_ns());
@@ -175,6 +176,7 @@ impl HostPair {
             time_ns,
             client_port: ports.0,
             is_new,
+            is_of_data: had_data && (is_new || segment.payload_bytes == 0),
             of_ns,
         });
     }
@@ -238,6 +240,7 @@ impl HostPair {
             return self.sharing(false);
         }
         self.had_loss |= !is_new;
+        let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
         let release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
@@ -247,6 +250,8 @@ impl HostPair {
         });
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
+        let is_busy = sent_ns >= self.queue.busy_since_ns() && self.pace.largest_ns().is_some();
+        let is_behind_others = is_busy && self.came_ns.is_some_and(|came_ns| came_ns > sent_ns);
         let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
         if let Some(before_ns) = before_ns {
             let gap_ns = time_ns.saturating_sub(before_ns);
@@ -257,7 +262,8 @@ impl HostPair {
             is_after_other: release == Release::Other,
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
-            is_paced: left == LetGo::Pacer && is_new,
+            is_behind_others,
+            is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -286,6 +292,7 @@ impl HostPair {
             is_let_go_by_other: false,
             is_paced: false,
             asked_byte_ps: self.asked.byte_ps(),
+            is_behind_others: false,
             queued_ns: 0,
             stood_ns: 0,
             missed_elsewhere: 0,

@@ -15,6 +15,7 @@
 mod ack_before;
 mod asked;
 mod backlog;
+mod clock;
 mod departures;
 mod host_pair;
 mod missed;
@@ -67,10 +68,12 @@ pub struct Sharing {
     pub is_let_go: bool,
     /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
     pub is_let_go_by_other: bool,
-    /// ... or a clock of the sender, as it seems: it paces its data.
+    /// If it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
+    /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
+    pub is_behind_others: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
     /// ... or for its own connection only.

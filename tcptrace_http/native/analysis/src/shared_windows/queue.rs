@@ -45,6 +45,16 @@ impl Queue {
         idle_ns > takes_ns.max(IDLE_MIN_NS)
     }
 
+    /// Since when the link has had something to send.
+    pub(super) fn busy_since_ns(&self) -> i64 {
+        self.busy_since_ns
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_idle_until(&mut self, time_ns: i64) {
+        self.busy_since_ns = time_ns;
+    }
+
     /// The link was idle until a packet came that an ACK let go, or none.
     fn resumes(&mut self, time_ns: i64, is_by_ack: bool, round_trip_ns: i64) {
         let period_ns = time_ns.saturating_sub(self.busy_since_ns);

@@ -41,6 +41,8 @@ pub(super) struct Ack {
     pub(super) client_port: u16,
     /// It acknowledged something new.
     pub(super) is_new: bool,
+    /// It is of data, as new as that may be: a duplicate one lets data go, too (RFC 5681, section 3.2).
+    pub(super) is_of_data: bool,
     /// When the newest data of its connection came.
     pub(super) of_ns: i64,
 }

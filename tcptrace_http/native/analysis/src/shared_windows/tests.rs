@@ -250,14 +250,25 @@ fn what_comes_on_an_idle_link_when_an_ack_lets_it_go_did_not_wait_for_the_link()
 }
 
 #[test]
-fn what_a_clock_lets_go_several_times_in_a_round_trip_is_paced() {
+fn what_comes_on_a_busy_link_with_others_in_between_is_behind_them() {
+    let mut talk = two_connections();
+    talk.data(401, 1, 2);
+    talk.data(402, 2, 2);
+    assert!(talk.data(403, 1, 3).is_behind_others);
+    assert!(!talk.data(404, 1, 4).is_behind_others);
+    // The link was idle in between.
+    assert!(!talk.data(450, 2, 3).is_behind_others);
+}
+
+#[test]
+fn what_no_ack_lets_go_of_a_buffer_is_paced() {
     let mut talk = two_connections();
     talk.ack(300, 1, 1);
     let paced = [(410, 2), (440, 3), (470, 4)].map(|(at, number)| {
         let sharing = talk.data(at, 1, number);
         (sharing.is_paced, sharing.is_let_go)
     });
-    assert_eq!(paced, [(false, false), (false, false), (true, false)]);
+    assert_eq!(paced, [(false, false), (true, false), (true, false)]);
 }
 
 /// The client of this number.

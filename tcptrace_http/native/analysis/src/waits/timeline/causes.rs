@@ -26,6 +26,9 @@ impl Timeline {
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
         // Who paces lets data go by a clock, in no other pace than a link would.
         let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        if is_in_flight && !is_let_go && !is_paced && !route.is_at_sender && is_in_turn(gap, data) {
+            return Some((window_of(data.sharing), INFERRED));
+        }
         if (is_in_flight && !is_let_go) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender && !is_paced {
@@ -39,7 +42,11 @@ impl Timeline {
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
-        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        let released = match acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace) {
+            // Of a connection that was seen to open all ACKs are known.
+            Released::Unknown if data.sharing.to_server_ns.is_some() => Released::ByNone,
+            released => released,
+        };
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if !by_other && released == Released::ByNone && self.is_of_clock(gap, route) {
             return Some((self.words.burst, INFERRED));
@@ -346,6 +353,15 @@ impl Timeline {
     }
 }
 
+/// Whether the slowest link carried data of other connections, and that all the time, since the segment before. That
+/// had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two segments go,
+/// so what waits for its turn on the link waits for a window.
+fn is_in_turn(gap: i64, data: Data) -> bool {
+    let service_ns = service_ns(data);
+    let is_longer = gap > service_ns.saturating_add(service_ns / 2);
+    data.sharing.is_behind_others && is_longer && !data.opens_hole && data.recovery.is_none()
+}
+
 /// The window that connections share, if an ACK of another of them made the room for data in it.
 pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
     (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
@@ -357,5 +373,39 @@ pub(super) fn window_of(sharing: Sharing) -> Cause {
         Cause::SendLimitedCwnd
     } else {
         Cause::SendLimitedSlowStart
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn behind_others(is_behind_others: bool) -> Data {
+        Data {
+            at: Moment::default(),
+            end: 1001,
+            bytes: 1000,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_pushed: false,
+            has_fin: false,
+            sharing: Sharing {
+                is_behind_others,
+                service_ns: Some(4 * MS),
+                ..Sharing::default()
+            },
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_others_later_than_the_link_takes_for_it_waited_for_its_turn() {
+        assert!(is_in_turn(12 * MS, behind_others(true)));
+        assert!(!is_in_turn(4 * MS, behind_others(true)));
+        assert!(!is_in_turn(12 * MS, behind_others(false)));
     }
 }
