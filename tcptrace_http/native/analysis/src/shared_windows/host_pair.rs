@@ -267,6 +267,7 @@ impl HostPair {
             is_paced: false,
             queued_ns: 0,
             stood_ns: 0,
+            takes_ns: 0,
             missed_elsewhere: 0,
             missed: None,
         }
