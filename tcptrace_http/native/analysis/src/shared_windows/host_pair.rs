@@ -295,6 +295,7 @@ impl HostPair {
             is_behind_others: false,
             queued_ns: 0,
             stood_ns: 0,
+            takes_ns: 0,
             missed_elsewhere: 0,
             missed: None,
             phases: self.phases,

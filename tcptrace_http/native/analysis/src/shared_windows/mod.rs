@@ -78,6 +78,8 @@ pub struct Sharing {
     pub queued_ns: i64,
     /// ... or for its own connection only.
     pub stood_ns: i64,
+    /// What that takes for it, as far as it is known.
+    pub takes_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -134,6 +136,7 @@ impl SharedWindows {
             Sharing {
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.all_ns,
+                takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
                 ..sharing

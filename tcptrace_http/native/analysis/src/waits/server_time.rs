@@ -107,7 +107,7 @@ impl Waits {
         let held = held.or(lost).unwrap_or(Cause::ServerThink);
         if held == Cause::ServerThink && !route.is_at_sender {
             // When it came to a queue nobody sees, but the link shows that it stood in one.
-            let stood_ns = self.responses.opening_stood_ns(first.time_ns);
+            let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
             let joined = Moment {
                 time_ns: written.time_ns.saturating_sub(stood_ns),
                 ..written
@@ -163,7 +163,8 @@ impl Waits {
         }
         let since_ns = partition.time_ns();
         // What stood in a queue, an ACK before it did, too.
-        let stood_ns = self.responses.opening_stood_ns(first.time_ns);
+        let from_ns = since_ns.saturating_add(route.to_sender_ns);
+        let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
         let sent_ns = answer_ns.saturating_sub(stood_ns);
         let is_late = sent_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
         let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;

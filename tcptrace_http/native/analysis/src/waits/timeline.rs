@@ -213,6 +213,8 @@ struct Opening {
     bytes: u32,
     /// How long it may have stood before the slowest link.
     stood_ns: i64,
+    /// When that began to send it.
+    begun_ns: i64,
     /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
@@ -395,6 +397,7 @@ impl Timeline {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
                 stood_ns: data.sharing.stood_ns,
+                begun_ns: data.at.time_ns.saturating_sub(data.sharing.takes_ns),
                 held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
                 repaired: data.recovery.map(|_| repair(data.recovery)),

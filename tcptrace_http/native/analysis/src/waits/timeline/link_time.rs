@@ -22,9 +22,12 @@ impl Timeline {
             .map_or(0, |opening| self.takes(opening.bytes, 1, self.full_bytes))
     }
 
-    /// How long the first segment of an answer, which went by at `time_ns`, may have stood before the slowest link.
-    pub(in crate::waits) fn opening_stood_ns(&self, time_ns: i64) -> i64 {
-        self.opening(time_ns).map_or(0, |opening| opening.stood_ns)
+    /// How long the first segment of an answer, which went by at `time_ns`, may have stood before the slowest link,
+    /// where it came no sooner than at `from_ns`: by then that must have carried something else still.
+    pub(in crate::waits) fn opening_stood_ns(&self, time_ns: i64, from_ns: i64) -> i64 {
+        let opening = self.opening(time_ns);
+        let opening = opening.filter(|opening| opening.begun_ns > from_ns);
+        opening.map_or(0, |opening| opening.stood_ns)
     }
 
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
