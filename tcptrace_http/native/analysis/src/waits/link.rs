@@ -37,6 +37,8 @@ pub(super) struct Link {
     handshake: Option<Least>,
     /// Bounds that agree on it.
     agreeing: u32,
+    /// An ACK of two full segments told of it, which no receiver delays (RFC 1122, section 4.2.3.2).
+    is_sure: bool,
     /// What a byte takes at most towards the server.
     asked_ps: Option<i64>,
     /// The segments that were acknowledged soonest, of the smallest and of the largest payload.
@@ -98,6 +100,11 @@ impl Link {
         self.asked_bound(per_byte(elapsed_ns, size(bytes, 1)));
     }
 
+    /// An ACK of so much told what a byte takes.
+    pub(super) fn was_told_by(&mut self, burst: &LinkBurst, full_bytes: u32) {
+        self.is_sure |= burst.bytes >= full_bytes.saturating_mul(2);
+    }
+
     /// A byte of the client's data took no longer than this.
     pub(super) fn asked_bound(&mut self, bound_ps: i64) {
         let sound = Some(bound_ps).filter(|bound| (1..=SLOWEST_PS).contains(bound));
@@ -105,9 +112,12 @@ impl Link {
     }
 
     /// What a byte takes: what several ACKs agree on, or the least of all bounds, for a few of those may be delayed.
+    /// How far apart the client asks may be its own time, and tells nothing by itself.
     fn least_ps(self) -> Option<i64> {
-        let asked_ps = self.asked_ps.filter(|_| self.agreeing < AGREEING_MIN);
-        self.byte_ps.into_iter().chain(asked_ps).min()
+        let is_sure = self.is_sure || self.agreeing >= AGREEING_MIN;
+        let asked_ps = self.asked_ps.filter(|_| !is_sure);
+        let told_ps = self.byte_ps?;
+        Some(asked_ps.map_or(told_ps, |bound_ps| bound_ps.min(told_ps)))
     }
 
     /// A segment that found nothing before it on its way was acknowledged after this time.
@@ -310,7 +320,7 @@ mod tests {
     fn the_first_request_bounds_a_link_of_which_only_delayed_acks_tell() {
         let mut link = Link::default();
         link.asked_after(354_000, 300);
-        assert_eq!(link.of(946, 1), MS);
+        assert_eq!(link.of(946, 1), 0);
         link.learn(160_000_000, 100 * MS);
         assert_eq!(link.of(946, 1), MS);
         for _ in 0..3 {
