@@ -404,7 +404,10 @@ impl Timeline {
             });
         }
         if data.sharing.is_shared {
-            self.phases.note(data.sharing.phases);
+            if !route.is_at_sender {
+                // Near the sender the window moves a way sooner than what it lets go comes.
+                self.phases.note(data.sharing.phases);
+            }
             self.windows_are_shared();
         }
         if !is_answer && shared_window(data.sharing).is_none() {
