@@ -34,6 +34,7 @@ impl Timeline {
                 time_ns: at.time_ns,
                 bytes: u32::try_from(bytes).unwrap_or(0),
                 stood_ns: 0,
+                begun_ns: at.time_ns,
                 held: None,
                 if_shared: None,
                 repaired: None,
