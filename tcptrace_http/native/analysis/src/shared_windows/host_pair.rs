@@ -9,6 +9,7 @@ use super::backlog::Backlog;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
+use super::room::Room;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -28,6 +29,8 @@ pub(super) struct Connection {
     syn_ns: i64,
     syn_ack_ns: Option<i64>,
     acked: Option<SeqNumber>,
+    /// Its first number.
+    first: Option<SeqNumber>,
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
@@ -64,6 +67,16 @@ pub(super) struct HostPair {
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
     backlog: Backlog,
+    pub(super) room: Room,
+}
+
+impl Connection {
+    /// What it has sent that is not acknowledged.
+    fn in_flight(&self) -> i64 {
+        let acked = self.acked.or(self.first);
+        let both = self.next.zip(acked);
+        both.map_or(0, |(next, acked)| i64::from(next.distance_from(acked)))
+    }
 }
 
 impl HostPair {
@@ -87,6 +100,7 @@ impl HostPair {
             link: Arrivals::default(),
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
+            room: Room::default(),
         }
     }
 
@@ -125,6 +139,8 @@ impl HostPair {
             return;
         }
         let is_first = connection.acked.is_none();
+        let had_acked = connection.acked.or(connection.first);
+        let newly = had_acked.map_or(0, |acked| segment.ack.distance_from(acked));
         let is_new = connection
             .acked
             .is_none_or(|acked| segment.ack.is_after(acked));
@@ -138,6 +154,7 @@ impl HostPair {
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
         }
+        let acked = self.room.acknowledges(i64::from(newly));
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
@@ -145,21 +162,30 @@ impl HostPair {
             time_ns,
             client_port: ports.0,
             is_new,
+            acked,
         });
     }
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
-        self.connections
-            .retain(|it| (it.client_port, it.server_port) != (client_port, server_port));
+        let ports = (client_port, server_port);
+        let mut gone = 0_i64;
+        self.connections.retain(|it| {
+            let stays = (it.client_port, it.server_port) != ports;
+            gone = gone.saturating_add(if stays { 0 } else { it.in_flight() });
+            stays
+        });
         if self.connections.len() >= CONNECTIONS_MAX {
-            self.connections.pop_front();
+            let oldest = self.connections.pop_front();
+            gone = gone.saturating_add(oldest.map_or(0, |it| it.in_flight()));
         }
+        self.room.acknowledges(gone);
         self.connections.push_back(Connection {
             client_port,
             server_port,
             syn_ns: time_ns,
             syn_ack_ns: None,
             acked: None,
+            first: None,
             next: None,
             is_asked: false,
             was_pushed: false,
@@ -169,7 +195,8 @@ impl HostPair {
         });
     }
 
-    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
+    /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
+    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>, queued_ns: i64) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
@@ -179,6 +206,12 @@ impl HostPair {
         let end = segment.seq.plus(segment.sequence_length());
         let is_new = connection.next.is_none_or(|next| end.is_after(next));
         let is_first = connection.next.is_none();
+        let before = connection.next.unwrap_or(segment.seq);
+        let newly = i64::from(end.distance_from(before));
+        connection.first = connection.first.or(Some(segment.seq));
+        // What is sent again may carry new data as well.
+        let is_again = before.is_after(segment.seq);
+        let is_hole = segment.seq.is_after(before);
         if is_new {
             connection.next = Some(end);
         }
@@ -201,18 +234,30 @@ impl HostPair {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
         }
-        let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
+        self.room.sends(newly);
+        let takes_ns = self.pace.of(segment.payload_bytes);
+        let was_idle = self.queue.was_idle(time_ns, takes_ns);
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if !has_payload {
             return self.sharing(false);
         }
+        // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
+        if is_again || is_hole || left == LetGo::Pacer {
+            self.room.had_loss();
+        }
+        let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
-        let release = self.fly(Coming {
+        let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             tells_nothing: begins || !is_new,
         });
+        if release == Release::None && self.is_shared {
+            // Of hosts that share a window it is not asked whether that was by chance.
+            release = self.release(time_ns, client_port, queued_ns);
+        }
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
         let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
@@ -227,6 +272,7 @@ impl HostPair {
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_paced: left == LetGo::Pacer && is_new,
+            room_until_ns,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -256,6 +302,7 @@ impl HostPair {
             is_after_ack: false,
             is_paced: false,
             queued_ns: 0,
+            room_until_ns: None,
             missed_elsewhere: 0,
             missed: None,
         }

@@ -69,6 +69,9 @@ impl HostPair {
                 None if is_silent => self.missing.account_for_timer(since_ns, time_ns),
                 None => None,
             };
+            if between.is_some() {
+                self.room.had_loss();
+            }
             let would_come_ns = between.and_then(|between| self.would_come(between, client_port));
             before = would_come_ns.map(|would_come_ns| MissedBefore {
                 would_come_ns,

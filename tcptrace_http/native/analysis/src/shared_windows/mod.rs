@@ -19,6 +19,7 @@ mod missed;
 mod pace;
 mod queue;
 mod release;
+mod room;
 
 use std::hash::BuildHasher;
 
@@ -64,6 +65,9 @@ pub struct Sharing {
     pub is_paced: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
+    /// Data of any of them that came by at this time found room in the window that they share, when nothing else let it
+    /// go: what left later may have waited for that since.
+    pub room_until_ns: Option<i64>,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -113,7 +117,7 @@ impl SharedWindows {
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued_ns = pair.queues(packet.time_ns, segment);
-            let sharing = pair.sent(packet.time_ns, segment);
+            let sharing = pair.sent(packet.time_ns, segment, queued_ns);
             Sharing {
                 queued_ns,
                 missed_elsewhere: missed.elsewhere,

@@ -39,7 +39,12 @@ impl Timeline {
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
-        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        let mut released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace);
+        if released == Released::ByNone && data.sharing.is_shared && !data.sharing.by_other {
+            // Behind other connections' data it stood in the queue of the slowest link when it had left.
+            let behind_ns = pace.saturating_add(data.sharing.queued_ns);
+            released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, behind_ns);
+        }
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if by_other && data.sharing.is_shared {
             return Some((window_of(data.sharing), INFERRED));
@@ -279,6 +284,21 @@ impl Timeline {
     /// the loss of it.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.held
+    }
+
+    /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
+    pub(super) fn room_until_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
+        let until_ns = data.sharing.room_until_ns?;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let behind_ns = takes_ns.saturating_add(data.sharing.queued_ns);
+        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, behind_ns);
+        if released != Released::ByNone {
+            // An ACK of its own may have let it go, and stands in the queue of the slowest link since.
+            return None;
+        }
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let acked = acks.acked_by(Acks::known_by(until_ns, route.to_sender_ns));
+        (data.is_full() || acked >= start).then_some(until_ns)
     }
 
     /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been lost.
