@@ -243,6 +243,7 @@ impl Flow {
         };
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
+        let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
         let sharing = self.sharing;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
@@ -268,6 +269,7 @@ impl Flow {
                 at,
                 start,
                 recovery,
+                is_told,
                 hole_start,
             };
             waits.sent_again(from_server, sent, path);

@@ -6,10 +6,12 @@ use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
 use super::backlog::Backlog;
+use super::departures::Departures;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::room::Room;
+use super::timers::Timers;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -31,6 +33,8 @@ pub(super) struct Connection {
     acked: Option<SeqNumber>,
     /// Its first number.
     first: Option<SeqNumber>,
+    /// When the client acknowledged something new last.
+    pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
@@ -68,6 +72,8 @@ pub(super) struct HostPair {
     pub(super) missing: MissingPackets,
     backlog: Backlog,
     pub(super) room: Room,
+    pub(super) departures: Departures,
+    pub(super) timers: Timers,
 }
 
 impl Connection {
@@ -101,6 +107,8 @@ impl HostPair {
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
             room: Room::default(),
+            departures: Departures::default(),
+            timers: Timers::default(),
         }
     }
 
@@ -146,7 +154,9 @@ impl HostPair {
             .is_none_or(|acked| segment.ack.is_after(acked));
         if is_new {
             connection.acked = Some(segment.ack);
+            connection.acked_ns = time_ns;
         }
+        let of_ns = connection.data_ns;
         let answered = connection.syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.to_client_ns = Some(
@@ -163,6 +173,7 @@ impl HostPair {
             client_port: ports.0,
             is_new,
             acked,
+            of_ns,
         });
     }
 
@@ -186,6 +197,7 @@ impl HostPair {
             syn_ack_ns: None,
             acked: None,
             first: None,
+            acked_ns: time_ns,
             next: None,
             is_asked: false,
             was_pushed: false,
@@ -268,7 +280,6 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_paced: left == LetGo::Pacer && is_new,
@@ -299,7 +310,6 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
-            is_after_ack: false,
             is_paced: false,
             queued_ns: 0,
             room_until_ns: None,

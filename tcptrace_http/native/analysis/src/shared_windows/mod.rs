@@ -14,12 +14,14 @@
 
 mod ack_before;
 mod backlog;
+mod departures;
 mod host_pair;
 mod missed;
 mod pace;
 mod queue;
 mod release;
 mod room;
+mod timers;
 
 use std::hash::BuildHasher;
 
@@ -28,6 +30,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
+pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
 
@@ -59,8 +62,6 @@ pub struct Sharing {
     pub is_let_go: bool,
     /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
     pub is_let_go_by_other: bool,
-    /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
-    pub is_after_ack: bool,
     /// ... or a clock of the sender, as it seems: it paces its data.
     pub is_paced: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.

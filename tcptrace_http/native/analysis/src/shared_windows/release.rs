@@ -43,6 +43,8 @@ pub(super) struct Ack {
     pub(super) is_new: bool,
     /// What had been acknowledged then of all connections.
     pub(super) acked: i64,
+    /// When the newest data of its connection came.
+    pub(super) of_ns: i64,
 }
 
 /// What came from the server without a pause, on whichever connection.

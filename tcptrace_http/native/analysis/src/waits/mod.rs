@@ -62,6 +62,8 @@ pub struct SentAgain {
     pub start: i64,
     /// What held it up until now.
     pub recovery: Option<RecoveryKind>,
+    /// Duplicate ACKs came since the last one that acknowledged something.
+    pub is_told: bool,
     /// Where the first hole that is left begins.
     pub hole_start: Option<i64>,
 }
@@ -174,6 +176,7 @@ impl Waits {
             at: sent.at,
             start: sent.start,
             recovery: sent.recovery,
+            is_told: sent.is_told,
         };
         if from_server {
             self.responses
