@@ -144,6 +144,13 @@ impl MissingPackets {
         let recent = recent.take_while(|it| it.noticed_ns > since_ns);
         u32::try_from(recent.filter(|it| it.account != Account::None).count()).unwrap_or(u32::MAX)
     }
+
+    /// Whether a packet was noticed to be missing since `since_ns` that no connection has accounted for.
+    pub fn has_unaccounted(&self, since_ns: i64) -> bool {
+        let recent = self.missing.iter().rev();
+        let mut recent = recent.take_while(|it| it.noticed_ns > since_ns);
+        recent.any(|it| it.account == Account::None)
+    }
 }
 
 #[cfg(test)]
@@ -194,6 +201,7 @@ mod tests {
         note(&mut missing, 1, 100);
         note(&mut missing, 3, 200);
         missing.account_for_hole(2, 0, 200 * MS);
+        assert!(missing.has_unaccounted(0) && !missing.has_unaccounted(100 * MS));
         assert_eq!(missing.accounted_for(100 * MS), 2);
         assert_eq!(missing.accounted_for(0), 2);
     }

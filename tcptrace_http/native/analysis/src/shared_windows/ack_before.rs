@@ -4,16 +4,20 @@ use super::host_pair::HostPair;
 use super::release::Ack;
 
 /// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter.
-const CLOSE_NS: i64 = 500_000;
+pub(super) const CLOSE_NS: i64 = 500_000;
 
 impl HostPair {
-    /// The nearest ACK of all connections that acknowledged something new and came when data of so many bytes left.
-    pub(super) fn ack_before(&self, time_ns: i64, bytes: u32) -> Option<Ack> {
+    /// When an ACK went by that came to the server as data of so many bytes left.
+    pub(super) fn left_ns(&self, time_ns: i64, bytes: u32) -> Option<i64> {
         // The path's least round trip has the headers.
         let longer_ns = self.pace.of(bytes)?.saturating_sub(self.pace.of(0)?);
-        let target_ns = time_ns
-            .saturating_sub(self.to_server_ns?)
-            .saturating_sub(longer_ns);
+        let left_ns = time_ns.saturating_sub(self.to_server_ns?);
+        Some(left_ns.saturating_sub(longer_ns))
+    }
+
+    /// The nearest ACK of all connections that acknowledged something new and came when data of so many bytes left.
+    pub(super) fn ack_before(&self, time_ns: i64, bytes: u32) -> Option<Ack> {
+        let target_ns = self.left_ns(time_ns, bytes)?;
         let off_ns = |ack: &Ack| ack.time_ns.saturating_sub(target_ns).saturating_abs();
         let from_ns = target_ns.saturating_sub(CLOSE_NS);
         let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
@@ -53,6 +57,7 @@ mod tests {
                 client_port,
                 is_new,
                 is_of_data: is_new,
+                acked: 0,
                 of_ns: 0,
             });
         }

@@ -64,6 +64,7 @@ mod tests {
                 client_port: 2,
                 is_new: false,
                 is_of_data,
+                acked: 0,
                 of_ns: 0,
             });
         }

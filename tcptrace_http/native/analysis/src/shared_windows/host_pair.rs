@@ -12,6 +12,7 @@ use super::pace::Pace;
 use super::phases::Phases;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
+use super::room::Room;
 use super::timers::Timers;
 use super::Sharing;
 use crate::arrivals::Arrivals;
@@ -32,6 +33,8 @@ pub(super) struct Connection {
     syn_ns: i64,
     syn_ack_ns: Option<i64>,
     acked: Option<SeqNumber>,
+    /// Its first number.
+    first: Option<SeqNumber>,
     /// When the client acknowledged something new last.
     pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
@@ -79,9 +82,19 @@ pub(super) struct HostPair {
     backlog: Backlog,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
+    pub(super) room: Room,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
+}
+
+impl Connection {
+    /// What it has sent that is not acknowledged.
+    fn in_flight(&self) -> i64 {
+        let acked = self.acked.or(self.first);
+        let both = self.next.zip(acked);
+        both.map_or(0, |(next, acked)| i64::from(next.distance_from(acked)))
+    }
 }
 
 impl HostPair {
@@ -106,6 +119,7 @@ impl HostPair {
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
             asked: Asked::default(),
+            room: Room::default(),
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
@@ -149,6 +163,8 @@ impl HostPair {
             return;
         }
         let is_first = connection.acked.is_none();
+        let had_acked = connection.acked.or(connection.first);
+        let newly = had_acked.map_or(0, |acked| segment.ack.distance_from(acked));
         let is_new = connection
             .acked
             .is_none_or(|acked| segment.ack.is_after(acked));
@@ -169,6 +185,7 @@ impl HostPair {
                     .map_or(back_ns, |least| least.min(back_ns)),
             );
         }
+        let acked = self.room.acknowledges(i64::from(newly));
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
@@ -177,22 +194,31 @@ impl HostPair {
             client_port: ports.0,
             is_new,
             is_of_data: had_data && (is_new || segment.payload_bytes == 0),
+            acked,
             of_ns,
         });
     }
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
-        self.connections
-            .retain(|it| (it.client_port, it.server_port) != (client_port, server_port));
+        let ports = (client_port, server_port);
+        let mut gone = 0_i64;
+        self.connections.retain(|it| {
+            let stays = (it.client_port, it.server_port) != ports;
+            gone = gone.saturating_add(if stays { 0 } else { it.in_flight() });
+            stays
+        });
         if self.connections.len() >= CONNECTIONS_MAX {
-            self.connections.pop_front();
+            let oldest = self.connections.pop_front();
+            gone = gone.saturating_add(oldest.map_or(0, |it| it.in_flight()));
         }
+        self.room.acknowledges(gone);
         self.connections.push_back(Connection {
             client_port,
             server_port,
             syn_ns: time_ns,
             syn_ack_ns: None,
             acked: None,
+            first: None,
             acked_ns: time_ns,
             next: None,
             is_asked: false,
@@ -203,7 +229,8 @@ impl HostPair {
         });
     }
 
-    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>) -> Sharing {
+    /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
+    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>, queued_ns: i64) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
@@ -213,6 +240,12 @@ impl HostPair {
         let end = segment.seq.plus(segment.sequence_length());
         let is_new = connection.next.is_none_or(|next| end.is_after(next));
         let is_first = connection.next.is_none();
+        let before = connection.next.unwrap_or(segment.seq);
+        let newly = i64::from(end.distance_from(before));
+        connection.first = connection.first.or(Some(segment.seq));
+        // What is sent again may carry new data as well.
+        let is_again = before.is_after(segment.seq);
+        let is_hole = segment.seq.is_after(before);
         if is_new {
             connection.next = Some(end);
         }
@@ -235,19 +268,31 @@ impl HostPair {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
         }
-        let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
+        self.room.sends(newly);
+        let takes_ns = self.pace.of(segment.payload_bytes);
+        let was_idle = self.queue.was_idle(time_ns, takes_ns);
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if !has_payload {
             return self.sharing(false);
         }
+        // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
+        if is_again || is_hole || left == LetGo::Pacer {
+            self.room.had_loss();
+        }
+        let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
         let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
-        let release = self.fly(Coming {
+        let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             tells_nothing: begins || !is_new,
         });
+        if release == Release::None && self.is_shared {
+            // Of hosts that share a window it is not asked whether that was by chance.
+            release = self.release(time_ns, client_port, queued_ns);
+        }
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
         let is_busy = sent_ns >= self.queue.busy_since_ns() && self.pace.largest_ns().is_some();
@@ -264,6 +309,7 @@ impl HostPair {
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
+            room_until_ns,
             ..self.sharing(release == Release::Other && is_new)
         }
     }
@@ -296,6 +342,7 @@ impl HostPair {
             queued_ns: 0,
             stood_ns: 0,
             takes_ns: 0,
+            room_until_ns: None,
             missed_elsewhere: 0,
             missed: None,
             phases: self.phases,

@@ -160,6 +160,7 @@ impl HostPair {
     /// A missing packet was sent again, which ACK let it go first: when it would have come.
     fn sends_again(&mut self, place: usize, ack: Option<Ack>, client_port: u16) -> Option<i64> {
         let missing = self.missing.account_for(place)?;
+        self.room.had_loss();
         let Some(ack) = ack else {
             // Its application, or a clock of the sender, let it go.
             return self.is_shared.then_some(missing.noticed_ns);

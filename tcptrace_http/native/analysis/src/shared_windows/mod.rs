@@ -23,6 +23,7 @@ mod pace;
 mod phases;
 mod queue;
 mod release;
+mod room;
 mod timers;
 
 use std::hash::BuildHasher;
@@ -80,6 +81,9 @@ pub struct Sharing {
     pub stood_ns: i64,
     /// What that takes for it, as far as it is known.
     pub takes_ns: i64,
+    /// Data of any of them that came by at this time found room in the window that they share, when nothing else let it
+    /// go: what left later may have waited for that since.
+    pub room_until_ns: Option<i64>,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -132,7 +136,7 @@ impl SharedWindows {
             pair.asked.said(packet.time_ns);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);
-            let sharing = pair.sent(packet.time_ns, segment);
+            let sharing = pair.sent(packet.time_ns, segment, queued.behind_others_ns);
             Sharing {
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.all_ns,

@@ -36,7 +36,7 @@ pub(super) enum LetGo {
 impl Queue {
     /// A packet came that takes so long on the link, if its rate is known: whether the link had had nothing to send
     /// before it.
-    fn was_idle(&mut self, time_ns: i64, takes_ns: Option<i64>) -> bool {
+    pub(super) fn was_idle(&mut self, time_ns: i64, takes_ns: Option<i64>) -> bool {
         let before_ns = self.came_ns.replace(time_ns);
         let (Some(takes_ns), Some(before_ns)) = (takes_ns, before_ns) else {
             return false;
@@ -71,8 +71,13 @@ impl Queue {
 
 impl HostPair {
     /// What let data of a connection go, whose data before came at `sent_ns`, if the link was idle between them.
-    pub(super) fn leaves_queue(&mut self, time_ns: i64, bytes: u32, sent_ns: i64) -> LetGo {
-        if self.queue.was_idle(time_ns, self.pace.of(bytes)) {
+    pub(super) fn leaves_queue(
+        &mut self,
+        time_ns: i64,
+        bytes: u32,
+        (sent_ns, was_idle): (i64, bool),
+    ) -> LetGo {
+        if was_idle {
             let is_by_ack = self.had_ack(time_ns, bytes);
             self.queue.resumes(time_ns, is_by_ack, self.round_trip_ns());
         }

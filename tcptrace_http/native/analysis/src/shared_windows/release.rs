@@ -43,6 +43,8 @@ pub(super) struct Ack {
     pub(super) is_new: bool,
     /// It is of data, as new as that may be: a duplicate one lets data go, too (RFC 5681, section 3.2).
     pub(super) is_of_data: bool,
+    /// What had been acknowledged then of all connections.
+    pub(super) acked: i64,
     /// When the newest data of its connection came.
     pub(super) of_ns: i64,
 }
@@ -81,7 +83,7 @@ impl HostPair {
     /// Data of the server goes by; what let it go, or the flight that it is part of.
     pub(super) fn fly(&mut self, coming: Coming) -> Release {
         let Coming { time_ns, bytes, .. } = coming;
-        let own = self.release(time_ns, coming.client_port);
+        let own = self.release(time_ns, coming.client_port, 0);
         let before = self.flight;
         let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
         let last_bytes = before.map_or(0, |it| it.last_bytes);
@@ -165,8 +167,8 @@ impl HostPair {
         self.connections.len() > 1 && self.late_ns().saturating_mul(3) < span_ns
     }
 
-    /// Whose ACK let go what goes by at `time_ns`.
-    fn release(&self, time_ns: i64, client_port: u16) -> Release {
+    /// Whose ACK let go what goes by at `time_ns`, if it stood in the queue of the slowest link for no longer than this.
+    pub(super) fn release(&self, time_ns: i64, client_port: u16, queued_ns: i64) -> Release {
         // Alone, nobody is there to share with.
         let others = self.connections.len() > 1;
         let Some(to_server_ns) = self.to_server_ns.filter(|_| others) else {
@@ -174,7 +176,9 @@ impl HostPair {
         };
         let target = time_ns.saturating_sub(to_server_ns);
         let newest = target.saturating_add(EARLY_MAX_NS);
-        let oldest = target.saturating_sub(self.late_ns());
+        let oldest = target
+            .saturating_sub(self.late_ns())
+            .saturating_sub(queued_ns);
         let mut release = Release::None;
         for ack in self
             .acks

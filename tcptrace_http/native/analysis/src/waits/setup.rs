@@ -62,6 +62,12 @@ impl Setup {
         self.asked
     }
 
+    /// Whether a SYN or a SYN-ACK was sent again.
+    #[must_use]
+    pub fn was_resent(&self) -> bool {
+        self.resent.is_some()
+    }
+
     /// Its share of a transaction that opened the connection.
     pub(super) fn give(&self, partition: &mut Partition) {
         if let Some(resent) = self.resent {

@@ -128,6 +128,8 @@ struct Pending {
     gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
     ack_delay_ns: i64,
+    /// Until when its connection had nothing to send, if it shares its window: that had room then.
+    idle_until_ns: Option<i64>,
     /// From when on the window was open, although the sender learnt it by a probe only.
     persists_from_ns: Option<i64>,
     /// When it would have come, had it not been missed; until then it waited for the window that connections share.
@@ -444,7 +446,7 @@ impl Timeline {
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
         self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
-        self.has_more = !data.is_pushed;
+        let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
         self.full_bytes = data.full_bytes;
         self.sent_until = self.sent_until.max(data.end);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
@@ -462,6 +464,9 @@ impl Timeline {
             service_ns: service_ns(data),
             gap_ns,
             ack_delay_ns,
+            idle_until_ns: self
+                .room_until_ns(data, route, acks)
+                .filter(|_| had_nothing && data.sharing.by_other),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,

@@ -42,11 +42,20 @@ impl Timeline {
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
-        let released = match acks.released(data.at.time_ns, data.end, route.to_sender_ns, pace) {
-            // Of a connection that was seen to open all ACKs are known.
-            Released::Unknown if data.sharing.to_server_ns.is_some() => Released::ByNone,
-            released => released,
+        let (left_ns, is_opened) = (data.at.time_ns, data.sharing.to_server_ns.is_some());
+        let released_in = |pace_ns| {
+            match acks.released(left_ns, data.end, route.to_sender_ns, pace_ns) {
+                // Of a connection that was seen to open all ACKs are known.
+                Released::Unknown if is_opened => Released::ByNone,
+                released => released,
+            }
         };
+        let mut released = released_in(pace);
+        if released == Released::ByNone && data.sharing.is_shared && !data.sharing.by_other {
+            // Behind other connections' data it stood in the queue of the slowest link when it had left.
+            let behind_ns = pace.saturating_add(data.sharing.queued_ns);
+            released = released_in(behind_ns);
+        }
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if !by_other && released == Released::ByNone && self.is_of_clock(gap, route) {
             return Some((self.words.burst, INFERRED));
@@ -340,6 +349,21 @@ impl Timeline {
     /// the loss of it.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.held
+    }
+
+    /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
+    pub(super) fn room_until_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
+        let until_ns = data.sharing.room_until_ns?;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let behind_ns = takes_ns.saturating_add(data.sharing.queued_ns);
+        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, behind_ns);
+        if released != Released::ByNone {
+            // An ACK of its own may have let it go, and stands in the queue of the slowest link since.
+            return None;
+        }
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let acked = acks.acked_by(Acks::known_by(until_ns, route.to_sender_ns));
+        (data.is_full() || acked >= start).then_some(until_ns)
     }
 
     /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been lost.

@@ -217,9 +217,16 @@ impl Timeline {
             };
             let border = if is_delayed { delayed } else { end };
             let delay = Cause::StallDelayedAckFirstSegment;
+            // Who had sent all that was there waited for no window that had room.
+            let idle_ns = data.idle_until_ns.filter(|ns| *ns > middle.time_ns);
+            let idle = idle_ns.map_or(middle, |ns| Moment {
+                time_ns: ns.min(border.time_ns),
+                ..end
+            });
             // Its own ACK was delayed, whoever has a part of the window.
             let pieces = [
-                (middle, border, cause, data.if_shared),
+                (middle, idle, self.words.idle, None),
+                (idle, border, cause, data.if_shared),
                 (border, end, delay, None),
             ];
             for (start, end, cause, if_shared) in pieces {
@@ -337,4 +344,67 @@ pub(super) fn service_ns(data: Data) -> i64 {
         .saturating_mul(bytes)
         .checked_div(full)
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::Words;
+    use super::*;
+    use crate::shared_windows::Sharing;
+
+    const MS: i64 = 1_000_000;
+
+    fn data(time_ms: i64, end: i64, sharing: Sharing) -> Data {
+        Data {
+            at: Moment {
+                time_ns: time_ms * MS,
+                frame: 1,
+            },
+            end,
+            bytes: 1000,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_pushed: true,
+            has_fin: false,
+            sharing,
+        }
+    }
+
+    #[test]
+    fn who_had_sent_all_waits_for_a_window_that_connections_share_once_that_is_full() {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, 100 * MS);
+        let mut timeline = Timeline::new(words, None);
+        timeline.new_data(data(100, 1001, Sharing::default()), route, &acks);
+        acks.push(110 * MS, 1001, 60_000, 100 * MS);
+        let sharing = Sharing {
+            is_shared: true,
+            by_other: true,
+            room_until_ns: Some(450 * MS),
+            ..Sharing::default()
+        };
+        timeline.new_data(data(500, 2001, sharing), route, &acks);
+        let pieces = timeline.between(100 * MS, 500 * MS);
+        let told: Vec<_> = pieces
+            .map(|piece| (piece.cause, piece.end.time_ns / MS))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Cause::ServerDataUnavailable, 450),
+                (Cause::SendLimitedSlowStart, 500)
+            ]
+        );
+    }
 }
