@@ -2,7 +2,7 @@
 
 use super::pause::ShortSegment;
 use super::DISPROOF_MARGIN_NS;
-use super::{PauseTracker, SentData};
+use super::{Path, PauseTracker, SentData};
 
 /// Short segments that are remembered. Nagle's algorithm lets one be outstanding; a sender without
 /// it makes many, but then nothing waits for them.
@@ -42,6 +42,26 @@ impl PauseTracker {
             end: data.end,
             bytes: data.bytes,
         });
+    }
+
+    /// Whether a short segment left while what its sender had sent before the newest ACK was unacknowledged. What is
+    /// written at once to an idle connection goes out with its short end (BSD looks whether it is idle before).
+    pub(super) fn note_outstanding(&mut self, data: SentData, is_short: bool, path: &Path) {
+        let left_ns = data.time_ns.saturating_sub(path.sender_rtt_ns.unwrap_or(0));
+        let latest_ns = left_ns.saturating_add(DISPROOF_MARGIN_NS);
+        let had_come = self.acks.iter().rev().find(|ack| ack.time_ns <= latest_ns);
+        let Some(acked) = had_come.map(|ack| ack.after) else {
+            return;
+        };
+        let sent_since = match self.since_ack {
+            Some((before, since)) if before == acked => since,
+            _ => data.start,
+        };
+        self.since_ack = Some((acked, sent_since));
+        let was_idle = sent_since <= acked;
+        if is_short && !data.has_fin && !was_idle {
+            self.full_disproofs = self.full_disproofs.saturating_add(1);
+        }
     }
 
     /// An ACK up to `acked` was seen at `ack_ns`. The sender got it after the rest of its way; a

@@ -1,0 +1,94 @@
+//! Whether an ACK ended a pause: told at once, or when the pace of the slowest link is known.
+
+use super::pause::{Ending, OpenPause, Pause, PeerAck, ShortSegment};
+use super::{Path, PauseTracker, SentData, UNDECIDED_ACKS_MAX};
+
+/// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once.
+const UNDECIDED_MAX: usize = 16;
+
+impl PauseTracker {
+    /// Looks at the pause between two data segments, which an ACK may have ended. Near the receiver it is told
+    /// when the pace of the link is known, at the end of the message if not before.
+    pub(super) fn consider(
+        &mut self,
+        previous: SentData,
+        data: SentData,
+        is_short: bool,
+        path: &Path,
+    ) {
+        if path.in_loss_recovery || self.was_disturbed {
+            return;
+        }
+        let shorts = &self.shorts;
+        let short_of = |ack: &PeerAck| {
+            let is_acked = |short: &&ShortSegment| short.end <= ack.after && short.end > ack.before;
+            shorts.iter().rev().find(is_acked).copied()
+        };
+        let ending = |ack: &PeerAck| Ending {
+            ack: *ack,
+            short: short_of(ack),
+        };
+        let mut pause = Pause {
+            previous,
+            data,
+            is_short,
+            path: *path,
+            spacing_ns: self.spacing_ns,
+            bound_ns: 0,
+            drained_ns: if path.is_nearer_to_sender() {
+                self.link.drained_ns()
+            } else {
+                previous.time_ns
+            },
+            queued_until_ns: self
+                .link
+                .had_drained_ns(previous.end)
+                .filter(|_| path.is_nearer_to_sender()),
+            largest_flight_bytes: self.largest_flight_bytes,
+            waits_for_all: self.waits_for_all(),
+            shorts: self.counted.shorts,
+            endings: Vec::new(),
+        };
+        let is_known = path.is_nearer_to_sender() || path.takes_ns > 0;
+        if !is_known && self.undecided.len() < UNDECIDED_MAX {
+            let last = self.acks.iter().rev().take(UNDECIDED_ACKS_MAX);
+            pause.endings = last.map(ending).collect();
+            self.undecided.push(pause);
+            return;
+        }
+        let endings = self.acks.iter().rev().map(ending);
+        if let Some(open) = pause.ended_by(endings, path.takes_ns) {
+            self.holds(open);
+        }
+    }
+
+    /// Whether its sender is known to hold what is short until all is acknowledged.
+    fn waits_for_all(&self) -> bool {
+        self.holds_behind_full > 0 && self.full_disproofs == 0
+    }
+
+    fn holds(&mut self, pause: OpenPause) {
+        let count = u32::from(pause.waited_for_all);
+        self.holds_behind_full = self.holds_behind_full.saturating_add(count);
+        self.open.push(pause);
+    }
+
+    /// Decides on the pauses for which the pace of the link was not known.
+    pub(super) fn decide(&mut self) {
+        if self.undecided.is_empty() {
+            return;
+        }
+        for mut pause in std::mem::take(&mut self.undecided) {
+            pause.waits_for_all = self.waits_for_all();
+            let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
+            let takes_ns = self.behind.of_payload(pause.data.bytes, path_ns);
+            let service_ns = self.behind.of_packet(pause.data.bytes, path_ns);
+            pause.bound_ns = service_ns;
+            let endings = pause.endings.iter().copied();
+            if let Some(open) = pause.ended_by(endings, takes_ns) {
+                self.holds(open);
+            }
+        }
+        self.open.sort_by_key(|pause| pause.released_start);
+    }
+}

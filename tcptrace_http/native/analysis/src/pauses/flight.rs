@@ -1,0 +1,116 @@
+//! What a sender had in flight when data left, as the ACKs that had come to it by then tell.
+
+use super::{Path, PauseTracker, SentData};
+use super::{DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+
+impl PauseTracker {
+    /// Whether all had been acknowledged, early enough for that to have released the data.
+    pub(super) fn may_be_released(&self, previous: SentData, data: SentData, path: &Path) -> bool {
+        let left_ns = data.time_ns.saturating_sub(path.sender_rtt_ns.unwrap_or(0));
+        let acked = self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns);
+        acked.is_some_and(|ack| ack.after >= previous.end)
+    }
+
+    /// What its sender had in flight with this segment, at least: the ACKs that had not come to it when the
+    /// segment left, which was no later than the path and the slowest link tell. A link that takes a round trip
+    /// for a segment has each acknowledged before the next one is seen.
+    pub(super) fn flight_at_sender(&self, data: SentData, path: &Path) -> u64 {
+        let took_ns = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(path.takes_ns);
+        // What comes sooner behind an ACK than path and link take was not let go by that; a link that is not known
+        // may take any time.
+        let least_ns = if path.takes_ns > 0 {
+            DISPROOF_MARGIN_NS
+        } else {
+            RELEASE_MAX_NS
+        };
+        let slack_ns = least_ns.max(took_ns / RELEASE_RTT_SHARE);
+        let left_ns = data
+            .time_ns
+            .saturating_sub(took_ns)
+            .saturating_add(slack_ns);
+        let had_come = self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns);
+        let acked = had_come
+            .map(|ack| ack.after)
+            .or_else(|| self.acks.front().map(|ack| ack.before))
+            .unwrap_or(data.start);
+        data.end.saturating_sub(acked)
+    }
+
+    /// Whether all had been acknowledged for longer than an ACK takes to release data: the sender may have thrown
+    /// its window away (RFC 5681, section 4.1).
+    pub(super) fn was_idle(&self, previous: SentData, data: SentData, path: &Path) -> bool {
+        let released_by = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(RELEASE_MAX_NS);
+        self.acks.back().is_some_and(|ack| {
+            ack.after >= previous.end && data.time_ns.saturating_sub(ack.time_ns) > released_by
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AckSeen;
+    use super::*;
+    use crate::half::Acknowledged;
+
+    const MS: i64 = 1_000_000;
+    const FULL: u32 = 1460;
+
+    /// A path of 4 ms to the sender and back, behind a link that takes so long for a full segment.
+    fn path(takes_ns: i64) -> Path {
+        Path {
+            segment_bytes: FULL,
+            sender_rtt_ns: Some(4 * MS),
+            receiver_rtt_ns: Some(0),
+            receive_window: 65_535,
+            in_loss_recovery: false,
+            takes_ns,
+            service_ns: 0,
+            queued_ns: 0,
+            sender_permits_sack: false,
+        }
+    }
+
+    /// The second of two full segments, so long after the ACK of the first one.
+    fn flight_of_second(after_ack_ns: i64, path: &Path) -> u64 {
+        let mut tracker = PauseTracker::default();
+        let ack = AckSeen {
+            frame: 1,
+            time_ns: 100 * MS,
+            acknowledged: Acknowledged {
+                before: 1,
+                after: 1 + i64::from(FULL),
+            },
+            covered_ns: 100 * MS,
+            outstanding_segments: 1,
+            outstanding_bytes: u64::from(FULL),
+        };
+        tracker.acknowledged(ack, path);
+        let second = SentData {
+            frame: 2,
+            time_ns: 100 * MS + after_ack_ns,
+            start: u64::from(FULL),
+            end: u64::from(2 * FULL),
+            bytes: FULL,
+            has_fin: false,
+        };
+        tracker.flight_at_sender(second, path)
+    }
+
+    #[test]
+    fn what_comes_sooner_behind_an_ack_than_path_and_link_take_was_in_flight_with_what_that_acknowledges(
+    ) {
+        assert_eq!(flight_of_second(8 * MS, &path(8 * MS)), u64::from(2 * FULL));
+        assert_eq!(flight_of_second(12 * MS, &path(8 * MS)), u64::from(FULL));
+    }
+
+    #[test]
+    fn on_a_link_that_is_not_known_an_ack_may_have_let_go_whatever_follows_it() {
+        assert_eq!(flight_of_second(8 * MS, &path(0)), u64::from(FULL));
+    }
+}
