@@ -4,7 +4,7 @@ use super::host_pair::HostPair;
 use super::release::Ack;
 
 /// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter.
-const CLOSE_NS: i64 = 500_000;
+pub(super) const CLOSE_NS: i64 = 500_000;
 
 impl HostPair {
     /// The nearest ACK of all connections that acknowledged something new and came when data of so many bytes left.
@@ -52,6 +52,7 @@ mod tests {
                 time_ns,
                 client_port,
                 is_new,
+                acked: 0,
             });
         }
         let left_with = |time_ns| pair.ack_before(time_ns, 1460).map(|ack| ack.client_port);

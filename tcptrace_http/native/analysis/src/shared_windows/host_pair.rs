@@ -9,6 +9,7 @@ use super::backlog::Backlog;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
+use super::window::SharedWindow;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -28,6 +29,10 @@ pub(super) struct Connection {
     syn_ns: i64,
     syn_ack_ns: Option<i64>,
     acked: Option<SeqNumber>,
+    /// Up to where the window that all use knows its data to have come, and up to where it was sent when that was
+    /// halved last.
+    counted: Option<SeqNumber>,
+    halved: Option<SeqNumber>,
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
@@ -54,9 +59,10 @@ pub(super) struct HostPair {
     pub(super) pace: Pace,
     pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
-    /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
+    /// Flights that only an ACK of another connection let go, and what flights tell for shared windows, in eighths of
+    /// a bit.
     pub(super) by_others: i64,
-    pub(super) by_chance: i64,
+    pub(super) evidence: i64,
     pub(super) is_shared: bool,
     pub(super) had_loss: bool,
     /// When data of the server came last, and what its distances tell of the slowest link.
@@ -64,6 +70,37 @@ pub(super) struct HostPair {
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
     backlog: Backlog,
+    pub(super) window: SharedWindow,
+}
+
+impl Connection {
+    /// How much more the client has acknowledged.
+    fn acknowledges(&mut self, ack: SeqNumber) -> i64 {
+        let before = self.counted.filter(|before| ack.is_after(*before));
+        let newly = before.map_or(0, |before| ack.distance_from(before));
+        if newly > 0 {
+            self.counted = Some(ack);
+        }
+        i64::from(newly)
+    }
+
+    /// How much more the server has sent, which ends at `end`.
+    fn sends(&mut self, segment: &Segment<'_>, end: SeqNumber) -> i64 {
+        let start = segment.seq.plus(u32::from(segment.has(flags::SYN)));
+        let before = *self.next.get_or_insert(start);
+        self.counted.get_or_insert(start);
+        if !end.is_after(before) {
+            return 0;
+        }
+        self.next = Some(end);
+        i64::from(end.distance_from(before))
+    }
+
+    /// Bytes that were sent and not acknowledged.
+    fn outstanding(&self) -> i64 {
+        let both = self.next.zip(self.counted);
+        both.map_or(0, |(next, counted)| i64::from(next.distance_from(counted)))
+    }
 }
 
 impl HostPair {
@@ -80,13 +117,14 @@ impl HostPair {
             queue: Queue::default(),
             flight: None,
             by_others: 0,
-            by_chance: 0,
+            evidence: 0,
             is_shared: false,
             had_loss: false,
             came_ns: None,
             link: Arrivals::default(),
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
+            window: SharedWindow::default(),
         }
     }
 
@@ -131,7 +169,9 @@ impl HostPair {
         if is_new {
             connection.acked = Some(segment.ack);
         }
+        let newly = connection.acknowledges(segment.ack);
         let answered = connection.syn_ack_ns.filter(|_| is_first);
+        let acked = self.window.acknowledged(newly);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
             self.to_client_ns = Some(
                 self.to_client_ns
@@ -145,14 +185,18 @@ impl HostPair {
             time_ns,
             client_port: ports.0,
             is_new,
+            acked,
         });
     }
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
-        self.connections
-            .retain(|it| (it.client_port, it.server_port) != (client_port, server_port));
-        if self.connections.len() >= CONNECTIONS_MAX {
-            self.connections.pop_front();
+        let again =
+            |it: &Connection| (it.client_port, it.server_port) == (client_port, server_port);
+        let over = self.connections.iter().position(again);
+        let oldest = (self.connections.len() >= CONNECTIONS_MAX).then_some(0);
+        let over = over.or(oldest).and_then(|at| self.connections.remove(at));
+        if let Some(over) = over {
+            self.window.gives_up(over.outstanding());
         }
         self.connections.push_back(Connection {
             client_port,
@@ -160,6 +204,8 @@ impl HostPair {
             syn_ns: time_ns,
             syn_ack_ns: None,
             acked: None,
+            counted: None,
+            halved: None,
             next: None,
             is_asked: false,
             was_pushed: false,
@@ -179,9 +225,11 @@ impl HostPair {
         let end = segment.seq.plus(segment.sequence_length());
         let is_new = connection.next.is_none_or(|next| end.is_after(next));
         let is_first = connection.next.is_none();
-        if is_new {
-            connection.next = Some(end);
-        }
+        let newly = connection.sends(segment, end);
+        let is_lost_anew = !is_new
+            && connection
+                .halved
+                .is_none_or(|halved| !halved.is_after(segment.seq));
         let had_syn_ack = connection.syn_ack_ns.is_some();
         let there_ns = time_ns.saturating_sub(connection.syn_ns);
         if segment.has(flags::SYN) {
@@ -203,16 +251,25 @@ impl HostPair {
         }
         let left = self.leaves_queue(time_ns, segment.payload_bytes, sent_ns);
         if !has_payload {
+            self.window.sends(newly);
             return self.sharing(false);
         }
         self.had_loss |= !is_new;
+        if is_lost_anew {
+            self.halves();
+        }
         let release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
+            had_more,
             tells_nothing: begins || !is_new,
         });
+        if is_new {
+            self.limits(time_ns, segment.payload_bytes, release, had_more && !begins);
+            self.window.sends(newly);
+        }
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
         let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
@@ -228,6 +285,14 @@ impl HostPair {
             is_let_go: left == LetGo::Ack && is_new,
             is_paced: left == LetGo::Pacer && is_new,
             ..self.sharing(release == Release::Other && is_new)
+        }
+    }
+
+    /// The window that all use was halved: another loss of what was sent until now does not halve it again.
+    fn halves(&mut self) {
+        self.window.had_loss();
+        for connection in &mut self.connections {
+            connection.halved = connection.next;
         }
     }
 
@@ -256,6 +321,7 @@ impl HostPair {
             is_after_ack: false,
             is_paced: false,
             queued_ns: 0,
+            limit: self.window.limit(),
             missed_elsewhere: 0,
             missed: None,
         }
