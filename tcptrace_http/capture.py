@@ -289,7 +289,7 @@ def batches(
             statistics=statistics,
             threads=max(1, jobs - 1),
         )
-        for _ in _fed(core, stream, ahead=jobs > 1):
+        for _ in _fed(core, stream, ahead=jobs > 1, rows=rows_in_a_batch):
             if progress is not None:
                 progress(stream)
             if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
@@ -342,14 +342,19 @@ def blocks(
                 yield block
 
 
-def _fed(core: native.Analyzer, stream: CaptureStream, *, ahead: bool = False) -> Iterator[None]:
-    """Feed a whole capture to the core, with a stop after every chunk and one when it is finished."""
+def _fed(
+    core: native.Analyzer, stream: CaptureStream, *, ahead: bool = False, rows: int | None = None
+) -> Iterator[None]:
+    """Feed a whole capture to the core, with a stop after every chunk, after every so many rows of the flows
+    that were open at its end, and one when all is finished.
+    """
     chunk_bytes = SHARED_CHUNK_BYTES if ahead else CHUNK_BYTES
     try:
         for chunk in stream.chunks(chunk_bytes=chunk_bytes, ahead=ahead):
             core.feed(chunk)
             yield
-        core.finish()
+        while not core.finish(rows):
+            yield
     except native.CaptureFault as fault:
         raise _error(stream, fault) from None
     yield

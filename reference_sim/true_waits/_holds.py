@@ -84,7 +84,11 @@ class Holds:
         """The holds from ``start`` until ``packet`` left; they follow each other without a gap."""
         pieces = list(self.connection.limits[self.side].between(start, packet.sent))
         holds: list[Hold] = []
-        for begun, ended, limit in pieces:
+        for begun, ended, recorded in pieces:
+            limit = recorded
+            if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
+                # Who paces has let go what it has when the first ACK comes; that is the window then.
+                limit = self._phase(begun)
             cause = self._cause(limit, packet, begun)
             is_window = limit in _CONGESTION or limit == "scheduler"
             may_be_elsewhere = self.connection.shares_window and (is_window or limit == "max_window")
@@ -123,8 +127,11 @@ class Holds:
         """What a pacer held; an ACK that ended its restart let ``packet`` go into the window that was left."""
         if self.side == CLIENT:
             return "request.send"
-        is_restarted = any(restart.time == packet.sent for restart in self._restarts)
-        return "stall.slow_start_restart" if is_restarted else _OF_LIMIT["pacing"]
+        return "stall.slow_start_restart" if self._ends_restart(packet) else _OF_LIMIT["pacing"]
+
+    def _ends_restart(self, packet: Packet) -> bool:
+        """Whether the window was thrown away when ``packet`` left."""
+        return any(restart.time == packet.sent for restart in self._restarts)
 
     def _of_window(self, hold: Hold, packet: Packet) -> Iterator[Hold]:
         """A hold by the congestion window; what a delayed ACK had to do with it is named after that."""

@@ -155,6 +155,8 @@ class Connection:
     writes_at_once: bool
     #: The server's connections to one host send within one window: an ACK of one lets data of another go.
     shares_window: bool
+    #: When something came to the server on this connection, or on one whose window it shares.
+    heard: set[int]
     paths: dict[str, Path]
     packets: dict[str, list[Packet]]
     limits: dict[str, Limits]
@@ -181,17 +183,18 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
     links_of_packet: dict[int, list[int]] = defaultdict(list)
     for packet, link in tables["hops"].select("packet", "link").iter_rows():
         links_of_packet[packet].append(link)
+    heard = _heard_by_pair(tables["connections"], packets)
     for row in tables["connections"].iter_rows(named=True):
         number = row["connection"]
         sent = {side: packets.get((number, side), []) for side in (CLIENT, SERVER)}
+        shares = any(_shares_window(scenario["stacks"][server["stack"]]) for server in _servers(row, scenario))
         yield Connection(
             number=number,
             mss=_mss(row, scenario, sent),
             nagle=next((scenario["stacks"][it["stack"]]["nagle"] for it in _servers(row, scenario)), "off"),
             writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
-            shares_window=any(
-                _shares_window(scenario["stacks"][server["stack"]]) for server in _servers(row, scenario)
-            ),
+            shares_window=shares,
+            heard=heard[_pair(row)] if shares else set(_arrived(sent[CLIENT])),
             paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},
             packets=sent,
             limits={side: _limits(limits.get((number, side), [])) for side in sent},
@@ -213,6 +216,24 @@ def _by_connection(table: pl.DataFrame, make: Any) -> dict[tuple[int, str], list
     for row in table.iter_rows(named=True):
         found[row["connection"], row["side"]].append(make(row))
     return found
+
+
+def _heard_by_pair(
+    connections: pl.DataFrame, packets: Mapping[tuple[int, str], list[Packet]]
+) -> dict[tuple[int, int], set[int]]:
+    """When something came from a client to a server, on whichever connection."""
+    heard: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for row in connections.iter_rows(named=True):
+        heard[_pair(row)].update(_arrived(packets.get((row["connection"], CLIENT), [])))
+    return heard
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[int, int]:
+    return row["client_node"], row["server_node"]
+
+
+def _arrived(packets: list[Packet]) -> Iterator[int]:
+    return (packet.received for packet in packets if packet.received is not None)
 
 
 def _packet(row: Mapping[str, Any]) -> Packet:

@@ -30,8 +30,8 @@ PAGES_MIB: Final = BASE_MIB + 6 * 64
 HELD_MIB: Final = BASE_MIB + 256 + 64
 #: The same, and a batch of rows with targets of 8 kB.
 LONG_ROWS_MIB: Final = HELD_MIB + 256
-#: All that flows held comes with the last batch: in the core, as Arrow, as polars' frames, and in queries.
-LAST_BATCH_MIB: Final = HELD_MIB + 7 * 256
+#: All that flows held comes out at the end, batch by batch: what was gathered of it is judged together.
+GATHERED_MIB: Final = HELD_MIB + 6 * 256
 # 131,072 flows that may be open at a kilobyte and a half each, and what every run needs.
 OPEN_FLOWS_MIB: Final = 384
 LIMIT_REACHED: Final = "limit_reached"
@@ -81,7 +81,7 @@ CASES: Final = {
     "single_bytes": Case(made.single_bytes, 30_000, 1_000_000, kinds=frozenset({"capture_gap"})),
     "waiting_on_many_flows": Case(made.waiting_on_many_flows, 60, 600, HELD_MIB, HELD_MIB, LIMIT),
     "heads_on_many_flows": Case(made.heads_on_many_flows, 300, 10_000, HELD_MIB, HELD_MIB, LIMIT),
-    "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB + 96, LAST_BATCH_MIB),
+    "pipelined_requests": Case(made.pipelined_requests, 5000, 200_000, HELD_MIB + 96, GATHERED_MIB),
     "pipelined_on_one_flow": Case(made.pipelined_on_one_flow, 20, 3000, PAGES_MIB + 64, PAGES_MIB + 64),
     "unacknowledged_on_many_flows": Case(
         made.unacknowledged_on_many_flows, 64_000, 6_400_000, PAGES_MIB, PAGES_MIB

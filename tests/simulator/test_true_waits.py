@@ -98,6 +98,22 @@ def test_an_ack_of_another_connection_ends_a_wait_only_where_a_window_is_shared(
     assert wait.ended_elsewhere == ended_elsewhere
 
 
+@pytest.mark.parametrize(("acked", "cause"), [(120, "send_limited.slow_start"), (119, "send_limited.bottleneck")])
+def test_a_pacer_holds_until_its_clock_lets_go_and_a_window_until_an_ack_does(acked, cause):
+    lines = f"""
+        S 75 pacing
+        S 75>100 1+1460 ack 101 new
+        C {acked - 25}>{acked} 101+0 ack 1461 ack
+        S 120>145 1461+1460 ack 101 new
+        S 120 application
+        C 145>170 101+0 ack 2921 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    document = scenario(one_way_ms=25.0, sharing="ensemble")
+    found = waits_of(true_waits(tables(OPENED + lines, [own]), document))
+    assert found[-1] == f"0 {cause} 45"
+
+
 NAGLE = """
     S 75>100 1+200 ack 101 new
     S 75 nagle

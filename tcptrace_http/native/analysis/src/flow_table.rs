@@ -5,6 +5,7 @@
 //! remembered. What one partition does never depends on another, so that a capture whose partitions
 //! are shared out to several threads gives the very rows that one thread gives.
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use hashbrown::HashTable;
@@ -87,6 +88,8 @@ pub struct FlowTable {
     places: HashTable<usize>,
     /// Flows at their places; a place is used again when its flow is forgotten.
     flows: Vec<Option<Box<Flow>>>,
+    /// Those that are left to finish once the capture is over, last first.
+    ending: Vec<Box<Flow>>,
     hosts: Hosts,
     free_places: Vec<usize>,
     /// Where the packet before went: packets come in trains.
@@ -111,6 +114,7 @@ impl FlowTable {
             places: HashTable::new(),
             flows: Vec::new(),
             hosts: Hosts::default(),
+            ending: Vec::new(),
             free_places: Vec::new(),
             last: None,
             partitions: (0..PARTITIONS).map(|_| Partition::default()).collect(),
@@ -193,13 +197,20 @@ impl FlowTable {
         }
     }
 
-    /// The capture is over.
-    pub fn finish(&mut self, tables: &mut Tables) {
-        let mut flows: Vec<_> = self.flows.drain(..).flatten().collect();
-        flows.sort_by_key(|flow| flow.number);
-        for mut flow in flows {
-            finish(&mut flow, tables);
+    /// The capture is over: finishes flows in order until there are `rows` in the tables. Whether all are
+    /// finished; if not, it goes on with the next call.
+    pub fn finish(&mut self, tables: &mut Tables, rows: usize) -> bool {
+        if !self.flows.is_empty() {
+            self.ending = self.flows.drain(..).flatten().collect();
+            self.ending.sort_by_key(|flow| Reverse(flow.number));
         }
+        while let Some(mut flow) = self.ending.pop() {
+            finish(&mut flow, tables);
+            if tables.rows() >= rows {
+                break;
+            }
+        }
+        self.ending.is_empty()
     }
 
     /// How many flows are remembered.

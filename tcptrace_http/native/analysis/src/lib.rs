@@ -130,9 +130,18 @@ impl Analyzer {
 
     /// All packets were given: every flow is finished, and its rows are in the tables.
     pub fn finish(&mut self) {
+        self.finish_some(usize::MAX);
+    }
+
+    /// All packets were given: flows are finished until there are `rows` in the tables. Whether all are; if
+    /// not, it is to be called again once the rows were taken.
+    pub fn finish_some(&mut self, rows: usize) -> bool {
         self.tables.anomalies.at_the_end();
-        self.flow_table.finish(&mut self.tables);
-        self.tables.finish();
+        let is_over = self.flow_table.finish(&mut self.tables, rows);
+        if is_over {
+            self.tables.finish();
+        }
+        is_over
     }
 }
 

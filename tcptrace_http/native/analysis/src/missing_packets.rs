@@ -5,18 +5,48 @@
 //! a timer has had time to send it again. A packet is missed once, so that what one connection has accounted for
 //! tells nothing of another one that was silent meanwhile.
 
-use crate::timeouts::TIMEOUT_MIN_NS;
 use std::collections::VecDeque;
 
-/// Packets that are remembered: a flight of which nothing came.
-const MISSING_MAX: usize = 256;
+use crate::shared_windows::Left;
 
+/// Packets that are remembered: a flight of which nothing came.
+const MISSING_MAX: u32 = 256;
+
+/// A packet that never came by.
 #[derive(Clone, Copy, Debug)]
-struct Missing {
+pub struct Missing {
     /// When the packets of the host before and after it came by.
-    after_ns: i64,
-    noticed_ns: i64,
-    is_accounted_for: bool,
+    pub after_ns: i64,
+    pub noticed_ns: i64,
+    /// As soon as the one before may have left, and as late as the one after.
+    pub from_ns: i64,
+    to_ns: i64,
+    /// So many more were missing there behind it.
+    pub more: u32,
+    account: Account,
+}
+
+/// Which connection has shown that a missing packet was its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Account {
+    None,
+    /// One that has a hole, so that of those missing between these times one was its own, be it this or another.
+    Hole {
+        since_ns: i64,
+        until_ns: i64,
+    },
+    /// One that has sent it again.
+    Copy,
+}
+
+impl Missing {
+    /// When it may have left.
+    pub fn left(&self) -> Left {
+        Left {
+            from_ns: self.from_ns,
+            to_ns: self.to_ns,
+        }
+    }
 }
 
 /// The missing packets of one host.
@@ -26,71 +56,92 @@ pub struct MissingPackets {
     /// How many the host's numbers have passed over so far.
     passed_over: u32,
     last_ns: i64,
+    last_from_ns: i64,
 }
 
 impl MissingPackets {
+    /// How many more are missing than before, if the host's numbers have passed over so many.
+    pub fn more_than(&self, passed_over: u32) -> u32 {
+        passed_over.saturating_sub(self.passed_over)
+    }
+
     /// The host's numbers have passed over so many packets when one came by at `time_ns`.
-    pub fn note(&mut self, passed_over: u32, time_ns: i64) {
+    pub fn note(&mut self, passed_over: u32, time_ns: i64, Left { from_ns, to_ns }: Left) {
         let before = std::mem::replace(&mut self.passed_over, passed_over);
         let after_ns = std::mem::replace(&mut self.last_ns, time_ns);
+        let after_from_ns = std::mem::replace(&mut self.last_from_ns, from_ns);
         for _ in passed_over..before {
             // One came late.
             self.missing.pop_back();
         }
-        let more = passed_over.saturating_sub(before) as usize;
-        for _ in 0..more.min(MISSING_MAX) {
-            if self.missing.len() >= MISSING_MAX {
+        let more = passed_over.saturating_sub(before);
+        for nth in 0..more.min(MISSING_MAX) {
+            if self.missing.len() >= MISSING_MAX as usize {
                 self.missing.pop_front();
             }
             self.missing.push_back(Missing {
                 after_ns,
                 noticed_ns: time_ns,
-                is_accounted_for: false,
+                from_ns: after_from_ns,
+                to_ns,
+                more: more.saturating_sub(nth).saturating_sub(1),
+                account: Account::None,
             });
         }
     }
 
-    /// A hole shows that so many of them were of its connection, since `since_ns`.
-    pub fn account_for_hole(&mut self, count: u32, since_ns: i64) {
+    /// A hole shows at `until_ns` that so many of them were of its connection, since `since_ns`.
+    pub fn account_for_hole(&mut self, count: u32, since_ns: i64, until_ns: i64) {
         let free = self.missing.iter_mut().rev();
-        let free = free.filter(|it| !it.is_accounted_for && it.noticed_ns > since_ns);
+        let free = free.filter(|it| it.account == Account::None && it.noticed_ns > since_ns);
         for it in free.take(count as usize) {
-            it.is_accounted_for = true;
+            it.account = Account::Hole { since_ns, until_ns };
         }
     }
 
-    /// Data of a connection that had been silent since `since_ns` comes at `time_ns`: a timer may have sent it again.
-    /// Between which times it was missed first.
-    pub fn account_for_timer(&mut self, since_ns: i64, time_ns: i64) -> Option<(i64, i64)> {
-        let latest_ns = time_ns.saturating_sub(TIMEOUT_MIN_NS);
-        let may_be_its = |it: &&mut Missing| {
-            !it.is_accounted_for && it.noticed_ns > since_ns && it.after_ns <= latest_ns
-        };
-        let it = self.missing.iter_mut().find(may_be_its)?;
-        it.is_accounted_for = true;
-        Some((it.after_ns.max(since_ns), it.noticed_ns.min(latest_ns)))
+    /// Those of which no connection has shown that they were its own, as far as they were noticed since `since_ns`,
+    /// the oldest first; each with its place.
+    pub fn left_over(&self, since_ns: i64) -> impl Iterator<Item = (usize, &Missing)> {
+        let recent = self.missing.partition_point(|it| it.noticed_ns <= since_ns);
+        let missing = self.missing.iter().enumerate().skip(recent);
+        missing.filter(|(_, it)| self.is_left_over(it))
     }
 
-    /// Data of a connection that had been silent since `since_ns` comes when ACKs have told of a packet that was
-    /// noticed to be missing then. Between which times it was missed first.
-    pub fn account_for_told(
-        &mut self,
-        since_ns: i64,
-        is_told: impl Fn(i64) -> bool,
-    ) -> Option<(i64, i64)> {
-        let may_be_its = |it: &&mut Missing| {
-            !it.is_accounted_for && it.noticed_ns > since_ns && is_told(it.noticed_ns)
-        };
-        let it = self.missing.iter_mut().find(may_be_its)?;
-        it.is_accounted_for = true;
-        Some((it.after_ns.max(since_ns), it.noticed_ns))
+    fn is_left_over(&self, missing: &Missing) -> bool {
+        match missing.account {
+            Account::None => true,
+            Account::Hole { since_ns, until_ns } => self.other_for(since_ns, until_ns).is_some(),
+            Account::Copy => false,
+        }
+    }
+
+    /// Another missing packet that a hole may be, which shows of its connection between these times.
+    fn other_for(&self, since_ns: i64, until_ns: i64) -> Option<usize> {
+        let from = self.missing.partition_point(|it| it.noticed_ns <= since_ns);
+        let mut others = self.missing.iter().enumerate().skip(from);
+        let other = others.find(|(_, it)| it.account == Account::None)?;
+        (other.1.noticed_ns <= until_ns).then_some(other.0)
+    }
+
+    /// The missing packet at this place was of a connection that has sent it again.
+    pub fn account_for(&mut self, place: usize) -> Option<Missing> {
+        let it = self.missing.get_mut(place)?;
+        let before = std::mem::replace(&mut it.account, Account::Copy);
+        let missing = *it;
+        if let Account::Hole { since_ns, until_ns } = before {
+            let other = self.other_for(since_ns, until_ns);
+            if let Some(other) = other.and_then(|at| self.missing.get_mut(at)) {
+                other.account = before;
+            }
+        }
+        Some(missing)
     }
 
     /// How many since `since_ns` other connections have accounted for.
     pub fn accounted_for(&self, since_ns: i64) -> u32 {
         let recent = self.missing.iter().rev();
         let recent = recent.take_while(|it| it.noticed_ns > since_ns);
-        u32::try_from(recent.filter(|it| it.is_accounted_for).count()).unwrap_or(u32::MAX)
+        u32::try_from(recent.filter(|it| it.account != Account::None).count()).unwrap_or(u32::MAX)
     }
 }
 
@@ -100,57 +151,68 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
+    fn note(missing: &mut MissingPackets, passed_over: u32, time_ms: i64) {
+        let left_ns = (time_ms - 50) * MS;
+        let left = Left {
+            from_ns: left_ns,
+            to_ns: left_ns,
+        };
+        missing.note(passed_over, time_ms * MS, left);
+    }
+
     #[test]
     fn a_packet_is_missed_by_one_connection_only() {
         let mut missing = MissingPackets::default();
-        missing.note(2, 100 * MS);
+        note(&mut missing, 2, 100);
         assert_eq!(missing.accounted_for(0), 0);
-        let missed = missing.account_for_timer(0, 1000 * MS);
-        assert_eq!(missed, Some((0, 100 * MS)));
+        let first = missing.left_over(0).next().map(|(place, _)| place);
+        missing.account_for(first.unwrap());
         assert_eq!(missing.accounted_for(0), 1);
-        assert!(missing.account_for_timer(0, 1000 * MS).is_some());
-        assert_eq!(missing.account_for_timer(0, 1000 * MS), None);
+        let (place, second) = missing.left_over(0).next().unwrap();
+        assert_eq!((second.noticed_ns, second.more), (100 * MS, 0));
+        missing.account_for(place);
+        assert!(missing.left_over(0).next().is_none());
         assert_eq!(missing.accounted_for(0), 2);
     }
 
     #[test]
-    fn what_went_missing_before_a_silence_or_too_late_for_a_timer_is_not_accounted_for_by_it() {
+    fn a_missing_packet_left_between_those_around_it() {
         let mut missing = MissingPackets::default();
-        missing.note(1, 100 * MS);
-        missing.note(1, 890 * MS);
-        missing.note(2, 900 * MS);
-        assert_eq!(missing.account_for_timer(100 * MS, 1000 * MS), None);
-        assert_eq!(missing.accounted_for(0), 0);
+        note(&mut missing, 0, 100);
+        note(&mut missing, 1, 200);
+        let (_, it) = missing.left_over(0).next().unwrap();
+        assert_eq!((it.from_ns, it.to_ns), (50 * MS, 150 * MS));
+        assert_eq!((it.after_ns, it.noticed_ns), (100 * MS, 200 * MS));
+        assert!(missing.left_over(200 * MS).next().is_none());
     }
 
     #[test]
     fn a_hole_accounts_for_the_newest_packets() {
         let mut missing = MissingPackets::default();
-        missing.note(1, 100 * MS);
-        missing.note(3, 200 * MS);
-        missing.account_for_hole(2, 0);
+        note(&mut missing, 1, 100);
+        note(&mut missing, 3, 200);
+        missing.account_for_hole(2, 0, 200 * MS);
         assert_eq!(missing.accounted_for(100 * MS), 2);
         assert_eq!(missing.accounted_for(0), 2);
     }
 
     #[test]
-    fn a_packet_of_which_acks_have_told_is_accounted_for_once() {
+    fn a_hole_leaves_to_who_sends_it_again_what_may_be_another_packet() {
         let mut missing = MissingPackets::default();
-        missing.note(1, 100 * MS);
-        missing.note(2, 200 * MS);
-        let told = |noticed_ns: i64| noticed_ns == 200 * MS;
-        assert_eq!(missing.account_for_told(300 * MS, told), None);
-        let between = missing.account_for_told(50 * MS, told);
-        assert_eq!(between, Some((100 * MS, 200 * MS)));
-        assert_eq!(missing.account_for_told(50 * MS, told), None);
+        note(&mut missing, 1, 100);
+        note(&mut missing, 2, 200);
+        missing.account_for_hole(1, 50 * MS, 250 * MS);
+        let (place, _) = missing.left_over(150 * MS).next().unwrap();
+        missing.account_for(place);
+        assert!(missing.left_over(0).next().is_none());
+        assert_eq!(missing.accounted_for(0), 2);
     }
 
     #[test]
     fn a_packet_that_comes_late_is_not_missing() {
         let mut missing = MissingPackets::default();
-        missing.note(2, 100 * MS);
-        missing.note(1, 110 * MS);
-        assert!(missing.account_for_timer(0, 1000 * MS).is_some());
-        assert_eq!(missing.account_for_timer(0, 1000 * MS), None);
+        note(&mut missing, 2, 100);
+        note(&mut missing, 1, 110);
+        assert_eq!(missing.left_over(0).count(), 1);
     }
 }

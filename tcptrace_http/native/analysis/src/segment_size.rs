@@ -31,6 +31,9 @@ pub struct SegmentSize {
     accepted: Option<u32>,
     /// Largest payload seen; it stands in where no handshake was.
     largest: u32,
+    /// The client's largest payload that does not end a write (no PSH flag): who has more to send fills its
+    /// segments, and two hosts without an MSS fill as much.
+    client_full: u32,
     /// Size at which a run of unacknowledged, equal segments showed a smaller limit on the path.
     path_limit: Option<u32>,
     previous: u32,
@@ -113,6 +116,19 @@ impl SegmentSize {
         }
     }
 
+    /// Notes a data segment of the client; `ends_write` is its PSH flag.
+    pub fn client_data(&mut self, payload_bytes: u32, ends_write: bool) {
+        if !ends_write {
+            self.client_full = self.client_full.max(payload_bytes);
+        }
+    }
+
+    /// Whether any data segment of the client did not end a write.
+    #[must_use]
+    pub fn client_had_more(&self) -> bool {
+        self.client_full > 0
+    }
+
     /// Largest payload of a packet of the server.
     #[must_use]
     pub fn largest(&self) -> u32 {
@@ -123,7 +139,7 @@ impl SegmentSize {
     #[must_use]
     pub fn full(&self) -> u32 {
         let without = if self.had_handshake {
-            self.largest.max(DEFAULT_PAYLOAD)
+            self.largest.max(self.client_full).max(DEFAULT_PAYLOAD)
         } else {
             self.largest
         };
@@ -234,6 +250,16 @@ mod tests {
         };
         assert_eq!(full_after_five(true), 1448);
         assert_eq!(full_after_five(false), 500);
+    }
+
+    #[test]
+    fn where_no_mss_was_offered_what_a_client_sends_of_more_is_a_full_segment() {
+        let mut size = SegmentSize::default();
+        size.negotiated(None, None, false);
+        size.client_data(520, true);
+        assert_eq!(size.full(), DEFAULT_PAYLOAD, "it may be all there was");
+        size.client_data(504, false);
+        assert_eq!(size.full(), 504);
     }
 
     #[test]

@@ -115,12 +115,15 @@ impl Analyzer {
             .map_err(|error| fault(&error))
     }
 
-    /// The capture is over.
-    fn finish(&mut self, py: Python<'_>) -> PyResult<()> {
+    /// The capture is over: flows are finished until there are `rows` to take (None: all of them). Whether
+    /// all are finished; if not, it is to be called again.
+    #[pyo3(signature = (rows=None))]
+    fn finish(&mut self, py: Python<'_>, rows: Option<usize>) -> PyResult<bool> {
         self.must_be_open()?;
-        self.is_finished = true;
         let shares = &mut self.shares;
-        py.detach(|| shares.finish()).map_err(|error| fault(&error))
+        let finished = py.detach(|| shares.finish(rows.unwrap_or(usize::MAX)));
+        self.is_finished = finished.as_ref().copied().unwrap_or(true);
+        finished.map_err(|error| fault(&error))
     }
 
     /// How many rows of ordinary length there are to look through; some may not be final.

@@ -65,6 +65,8 @@ struct Worker {
     /// Number in the capture of each flow of this share.
     numbers: Vec<u32>,
     keeps_rows: bool,
+    is_decoded: bool,
+    is_finished: bool,
 }
 
 impl Worker {
@@ -86,6 +88,8 @@ impl Worker {
             },
             numbers: Vec::new(),
             keeps_rows: wanted.others,
+            is_decoded: false,
+            is_finished: false,
         }
     }
 
@@ -97,12 +101,17 @@ impl Worker {
         result
     }
 
-    fn finish(&mut self) -> Result<(), CaptureError> {
-        let result = self.decoder.finish(&mut self.sink);
-        if let Some(analyzer) = self.sink.analyzer.as_mut() {
-            analyzer.finish();
+    /// Finishes flows until there are `rows`; see [`Analyzer::finish_some`].
+    fn finish(&mut self, rows: usize) -> Result<(), CaptureError> {
+        if !self.is_decoded {
+            self.is_decoded = true;
+            self.decoder.finish(&mut self.sink)?;
         }
-        result
+        if !self.is_finished {
+            let analyzer = self.sink.analyzer.as_mut();
+            self.is_finished = analyzer.is_none_or(|it| it.finish_some(rows));
+        }
+        Ok(())
     }
 
     fn take(&mut self) -> Batch {
@@ -167,12 +176,18 @@ impl Shares {
         result
     }
 
-    pub fn finish(&mut self) -> Result<(), CaptureError> {
-        let result = self.each(Worker::finish);
+    /// Finishes flows until there are `rows`. Whether all are finished; if not, it goes on with the next call.
+    pub fn finish(&mut self, rows: usize) -> Result<bool, CaptureError> {
+        let rows_of_one = rows / self.others.len().saturating_add(1);
+        let result = self.each(|worker| worker.finish(rows_of_one));
         self.number_flows();
         self.take_exchanges();
-        self.complain();
-        result
+        result?;
+        let is_over = self.first.is_finished && self.others.iter().all(|worker| worker.is_finished);
+        if is_over {
+            self.complain();
+        }
+        Ok(is_over)
     }
 
     pub fn provenance(&self) -> Provenance {

@@ -156,29 +156,11 @@ impl Flow {
         tables: &mut Tables,
     ) {
         self.is_http |= connection.is_http();
-        if self.is_http && self.waits.is_none() {
-            let at = Moment {
-                time_ns: mark.time_ns,
-                frame: mark.frame,
-            };
-            let is_request = direction == Direction::ClientToServer;
-            let mut waits = Waits::new(at, is_request);
-            let path = self.waits_path();
-            for (by_client, half, data) in [
-                (true, self.client_half(), self.server_half()),
-                (false, self.server_half(), self.client_half()),
-            ] {
-                // A SYN acknowledges nothing: its sender's window is not known by it here.
-                let has_acked = data.acked > 0 || half.last_window_bytes > 0;
-                if half.counts.packets > 0 && has_acked {
-                    let window = half.last_window_bytes;
-                    waits.acknowledged(by_client, at, data.acked, window, path);
-                }
-            }
-            if let Some(answer) = self.setup.answer() {
-                waits.shook_hands(answer, path);
-            }
-            self.waits = Some(Box::new(waits));
+        // What a request waited for shows before its head is complete.
+        if !self.is_http && !connection.has_begun_request() {
+            self.waits = None;
+        } else if self.waits.is_none() {
+            self.begin_waits(direction, mark);
         }
         let opened = Opened::of(Some(&connection));
         let both_opaque = connection.is_opaque(Direction::ClientToServer)
@@ -197,6 +179,35 @@ impl Flow {
             self.http = Some(connection);
         }
         self.collect(tables);
+    }
+
+    /// From the segment on in which the first message begins.
+    fn begin_waits(&mut self, direction: Direction, mark: Mark) {
+        let at = Moment {
+            time_ns: mark.time_ns,
+            frame: mark.frame,
+        };
+        let is_request = direction == Direction::ClientToServer;
+        let mut waits = Waits::new(at, is_request);
+        if is_request && self.segment_size.client_had_more() {
+            waits.request_goes_on();
+        }
+        let path = self.waits_path();
+        for (by_client, half, data) in [
+            (true, self.client_half(), self.server_half()),
+            (false, self.server_half(), self.client_half()),
+        ] {
+            // A SYN acknowledges nothing: its sender's window is not known by it here.
+            let has_acked = data.acked > 0 || half.last_window_bytes > 0;
+            if half.counts.packets > 0 && has_acked {
+                let window = half.last_window_bytes;
+                waits.acknowledged(by_client, at, data.acked, window, path);
+            }
+        }
+        if let Some(answer) = self.setup.answer() {
+            waits.shook_hands(answer, path);
+        }
+        self.waits = Some(Box::new(waits));
     }
 
     /// Tells the trackers of pauses which messages began in the segment just seen.

@@ -140,9 +140,9 @@ impl Flow {
                 .passed_over
                 .saturating_sub(before)
                 .saturating_sub(sharing.missed_elsewhere);
-            if sharing.is_shared && sharing.is_after_ack {
-                // An ACK let it go, and no timer.
-                sender.skipped_identifications = 0;
+            if sharing.is_shared {
+                // All connections together tell which of them what is missing was of.
+                sender.skipped_identifications = u32::from(sharing.missed.is_some());
             }
             return host_step.is_late;
         }

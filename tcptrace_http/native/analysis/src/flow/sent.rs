@@ -228,6 +228,10 @@ impl Flow {
             if segment.has(flags::SYN) {
                 self.segment_size.syn_header(segment.header_bytes);
             }
+        } else {
+            let ends_write = segment.has(flags::PSH);
+            self.segment_size
+                .client_data(segment.payload_bytes, ends_write);
         }
         // Where no MSS was offered, the first segment is the largest so far.
         let full = match self
@@ -239,6 +243,7 @@ impl Flow {
         };
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
+        let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
         let sharing = self.sharing;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
@@ -264,6 +269,7 @@ impl Flow {
                 at,
                 start,
                 recovery,
+                is_told,
                 hole_start,
             };
             waits.sent_again(from_server, sent, path);

@@ -135,6 +135,6 @@ fn what_a_flow_held_is_no_part_of_the_sum_when_it_is_over() {
     script
         .analyzer
         .flow_table
-        .finish(&mut script.analyzer.tables);
+        .finish(&mut script.analyzer.tables, usize::MAX);
     assert!(!script.analyzer.tables.held.is_over());
 }

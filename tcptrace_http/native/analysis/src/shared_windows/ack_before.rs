@@ -53,6 +53,7 @@ mod tests {
                 client_port,
                 is_new,
                 acked: 0,
+                of_ns: 0,
             });
         }
         let left_with = |time_ns| pair.ack_before(time_ns, 1460).map(|ack| ack.client_port);

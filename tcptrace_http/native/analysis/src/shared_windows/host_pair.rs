@@ -6,9 +6,11 @@ use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
 use super::backlog::Backlog;
+use super::departures::Departures;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
+use super::timers::Timers;
 use super::window::SharedWindow;
 use super::Sharing;
 use crate::arrivals::Arrivals;
@@ -33,6 +35,8 @@ pub(super) struct Connection {
     /// halved last.
     counted: Option<SeqNumber>,
     halved: Option<SeqNumber>,
+    /// When the client acknowledged something new last.
+    pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     is_asked: bool,
@@ -71,6 +75,8 @@ pub(super) struct HostPair {
     pub(super) missing: MissingPackets,
     backlog: Backlog,
     pub(super) window: SharedWindow,
+    pub(super) departures: Departures,
+    pub(super) timers: Timers,
 }
 
 impl Connection {
@@ -125,6 +131,8 @@ impl HostPair {
             missing: MissingPackets::default(),
             backlog: Backlog::default(),
             window: SharedWindow::default(),
+            departures: Departures::default(),
+            timers: Timers::default(),
         }
     }
 
@@ -168,8 +176,10 @@ impl HostPair {
             .is_none_or(|acked| segment.ack.is_after(acked));
         if is_new {
             connection.acked = Some(segment.ack);
+            connection.acked_ns = time_ns;
         }
         let newly = connection.acknowledges(segment.ack);
+        let of_ns = connection.data_ns;
         let answered = connection.syn_ack_ns.filter(|_| is_first);
         let acked = self.window.acknowledged(newly);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
@@ -186,6 +196,7 @@ impl HostPair {
             client_port: ports.0,
             is_new,
             acked,
+            of_ns,
         });
     }
 
@@ -206,6 +217,7 @@ impl HostPair {
             acked: None,
             counted: None,
             halved: None,
+            acked_ns: time_ns,
             next: None,
             is_asked: false,
             was_pushed: false,
@@ -280,7 +292,6 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_after_ack: ack_before.is_some(),
             is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_paced: left == LetGo::Pacer && is_new,
@@ -318,7 +329,6 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
-            is_after_ack: false,
             is_paced: false,
             queued_ns: 0,
             limit: self.window.limit(),

@@ -2,9 +2,11 @@
 
 use trace_model::Segment;
 
+use super::departures::{Left, CLOSE_NS};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::release::Ack;
 use crate::hosts::HostStep;
+use crate::missing_packets::Missing;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
@@ -27,6 +29,28 @@ pub struct MissedBefore {
     pub is_told: bool,
 }
 
+/// A missing packet that a timer may have sent again, and the ACK that had let it go.
+struct TimedOut {
+    place: usize,
+    ack: Option<Ack>,
+    /// The timer waited as long as others, to the millisecond.
+    is_exact: bool,
+    /// What it waited for any of the packets that it may have sent again.
+    waits_ns: Vec<i64>,
+}
+
+impl TimedOut {
+    /// Its application, or a clock of the sender, let it go.
+    fn without_ack(place: usize) -> Self {
+        TimedOut {
+            place,
+            ack: None,
+            is_exact: false,
+            waits_ns: Vec::new(),
+        }
+    }
+}
+
 impl HostPair {
     /// Takes what the numbers of the server tell when a packet of this connection comes.
     pub(super) fn misses(
@@ -35,14 +59,15 @@ impl HostPair {
         segment: &Segment<'_>,
         host_step: Option<HostStep>,
     ) -> Missed {
+        let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
+        let left = self.leaves(time_ns, segment.payload_bytes, missing);
         let Some(host_step) = host_step else {
             return Missed::default();
         };
-        self.missing.note(host_step.passed_over, time_ns);
-        let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
-        let client_port = segment.destination_port;
+        self.missing.note(host_step.passed_over, time_ns, left);
+        let ports = (segment.destination_port, segment.source_port);
         let has_payload = segment.payload_bytes > 0;
-        let connection = self.connection(client_port, segment.source_port);
+        let connection = self.connection(ports.0, ports.1);
         let Some(connection) = connection.filter(|_| has_payload) else {
             return Missed::default();
         };
@@ -50,58 +75,136 @@ impl HostPair {
         let next = connection.next;
         let ahead = next.map_or(0, |next| segment.seq.distance_from(next));
         let elsewhere = self.missing.accounted_for(since_ns);
-        let mut before = None;
-        if ahead > 0 {
-            let full_bytes = match self.pace.largest_bytes {
-                0 => SEGMENT_BYTES,
-                largest => largest,
-            };
-            let lost = ahead.unsigned_abs().div_ceil(full_bytes);
-            self.missing.account_for_hole(lost, since_ns);
-        } else if ahead == 0 {
-            let let_go = self
-                .ack_before(time_ns, segment.payload_bytes)
-                .filter(|_| self.is_shared);
-            let is_silent = time_ns.saturating_sub(since_ns) >= silent_ns;
-            let between = match let_go {
-                // What an ACK lets go no timer has sent.
-                Some(ack) => self.told_by(ack, since_ns),
-                None if is_silent => self.missing.account_for_timer(since_ns, time_ns),
-                None => None,
-            };
-            let would_come_ns = between.and_then(|between| self.would_come(between, client_port));
-            before = would_come_ns.map(|would_come_ns| MissedBefore {
-                would_come_ns,
-                is_told: let_go.is_some(),
-            });
-        }
+        let before = match ahead {
+            ..0 => None,
+            0 => self.missed_before(since_ns, time_ns, left, ports),
+            1.. => {
+                self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+                None
+            }
+        };
         Missed { elsewhere, before }
     }
 
-    /// What was missed since `since_ns` is sent again when so many ACKs of data that was sent later have come as this
-    /// is the last of: in an ensemble those of other connections are as good as duplicate ones (E-TCP, section 3).
-    fn told_by(&mut self, last: Ack, since_ns: i64) -> Option<(i64, i64)> {
-        let acks = &self.acks;
-        let told = |noticed_ns: i64| {
-            let before = |time_ns: i64| acks.partition_point(|ack| ack.time_ns < time_ns);
-            let later = acks.range(before(noticed_ns)..);
-            let later = later.take_while(|ack| ack.time_ns <= last.time_ns);
-            later.filter(|ack| ack.is_new).count() == DUPLICATE_ACKS
+    fn shows_hole(&mut self, bytes: u32, since_ns: i64, until_ns: i64) {
+        let full_bytes = match self.pace.largest_bytes {
+            0 => SEGMENT_BYTES,
+            largest => largest,
         };
-        self.missing.account_for_told(since_ns, told)
+        let lost = bytes.div_ceil(full_bytes);
+        self.missing.account_for_hole(lost, since_ns, until_ns);
     }
 
-    /// When data of this connection would have come between two times, if the ACK of another one let it go then.
-    fn would_come(&self, (after_ns, before_ns): (i64, i64), client_port: u16) -> Option<i64> {
+    /// Data comes that follows what came of its connection at `since_ns`. It may have been sent before, if a packet has
+    /// been missing since and a timer had the time to run out, or enough ACKs told of it.
+    fn missed_before(
+        &mut self,
+        since_ns: i64,
+        time_ns: i64,
+        left: Left,
+        (client_port, server_port): (u16, u16),
+    ) -> Option<MissedBefore> {
+        self.missing.left_over(since_ns).next()?;
+        let was_let_go = self.acks_when(left).next().is_some();
+        let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
+        let is_silent = time_ns.saturating_sub(since_ns) >= silent_ns;
+        let acked_ns = self.connection(client_port, server_port)?.acked_ns;
+        let timed_out = if is_silent {
+            self.timed_out(left, since_ns, acked_ns)
+        } else {
+            None
+        };
+        // What an ACK lets go no timer has sent, but by chance at the same time.
+        let timed_out = timed_out.filter(|it| !was_let_go || it.is_exact);
+        let (place, ack) = match timed_out {
+            Some(ref it) => (it.place, it.ack),
+            None => self.told_by(left, since_ns).filter(|_| self.is_shared)?,
+        };
+        if let Some(timed_out) = timed_out.as_ref() {
+            self.timers.ran_out(&timed_out.waits_ns);
+        }
+        Some(MissedBefore {
+            would_come_ns: self.sends_again(place, ack, client_port)?,
+            is_told: timed_out.is_none(),
+        })
+    }
+
+    /// A missing packet was sent again, which ACK let it go first: when it would have come.
+    fn sends_again(&mut self, place: usize, ack: Option<Ack>, client_port: u16) -> Option<i64> {
+        let missing = self.missing.account_for(place)?;
+        let Some(ack) = ack else {
+            // Its application, or a clock of the sender, let it go.
+            return self.is_shared.then_some(missing.noticed_ns);
+        };
+        // Where windows are not shared, what its own ACKs let go is known to its connection.
+        if !self.is_shared && ack.client_port == client_port {
+            return None;
+        }
         let way_ns = self
             .to_server_ns?
             .saturating_add(self.pace.largest_ns().unwrap_or(0));
-        let came = |ack: &&Ack| {
-            let came_ns = ack.time_ns.saturating_add(way_ns);
-            came_ns > after_ns && came_ns <= before_ns
+        let would_come_ns = ack.time_ns.saturating_add(way_ns);
+        Some(would_come_ns.clamp(missing.after_ns, missing.noticed_ns))
+    }
+
+    /// What was missed is sent again when so many ACKs of data that was sent later have come: in an ensemble those of
+    /// other connections are as good as duplicate ones (E-TCP, section 3).
+    fn told_by(&self, left: Left, since_ns: i64) -> Option<(usize, Option<Ack>)> {
+        let from_ns = self.acks_when(left).next()?.time_ns;
+        let to_ns = self.acks_when(left).next_back()?.time_ns;
+        let told = |missing: &Missing| {
+            let at = self
+                .acks
+                .partition_point(|ack| ack.time_ns < missing.noticed_ns);
+            let of_later = |ack: &&Ack| ack.is_new && ack.of_ns >= missing.noticed_ns;
+            let mut signs = self.acks.range(at..).filter(of_later);
+            let third = signs.nth(DUPLICATE_ACKS.saturating_sub(1));
+            third.is_some_and(|ack| (from_ns..=to_ns).contains(&ack.time_ns))
         };
-        let newest = self.acks.iter().rev().find(came)?;
-        let is_of_other = newest.client_port != client_port;
-        is_of_other.then(|| newest.time_ns.saturating_add(way_ns))
+        let mut left_over = self.missing.left_over(since_ns);
+        let (place, missing) = left_over.find(|(_, missing)| told(missing))?;
+        Some((place, self.likely_before(missing).copied()))
+    }
+
+    /// The ACK that is the likeliest to have let a missing packet go: each lets one go, the last the packet that shows
+    /// that it is missing, and there was none between, or what it let go would have come.
+    fn likely_before(&self, missing: &Missing) -> Option<&Ack> {
+        let left = missing.left();
+        let more = missing.more as usize;
+        let acks = || self.acks_when(left).rev().skip(more);
+        let shown_ns = left.to_ns.saturating_sub(CLOSE_NS);
+        let is_before = |ack: &&Ack| more > 0 || ack.time_ns < shown_ns;
+        acks().find(is_before).or_else(|| acks().next())
+    }
+
+    /// The missing packet that a timer sent again, and the ACK that had let it go: that since which as much time has
+    /// passed as before other timers, else those of the oldest. An ACK of the connection's own data starts its timer
+    /// again (RFC 6298, section 5.3), the newest at `acked_ns`.
+    fn timed_out(&self, left: Left, since_ns: i64, acked_ns: i64) -> Option<TimedOut> {
+        let latest_ns = left.to_ns.saturating_sub(TIMEOUT_MIN_NS);
+        let left_over = self.missing.left_over(since_ns);
+        let left_over = left_over.filter(|(_, missing)| missing.from_ns <= latest_ns);
+        let mut best: Option<((bool, bool), TimedOut)> = None;
+        let mut waits_ns = Vec::new();
+        for (place, missing) in left_over {
+            let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
+            let acks = self.acks_when(missing.left());
+            for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
+                let waited_ns = left.from_ns.saturating_sub(ack.time_ns.max(acked_ns));
+                waits_ns.push(waited_ns);
+                let rank = (self.timers.agree(waited_ns), likely_ns == Some(ack.time_ns));
+                if best.as_ref().is_none_or(|(most, _)| rank > *most) {
+                    let it = TimedOut {
+                        place,
+                        ack: Some(*ack),
+                        is_exact: self.timers.agree_exactly(waited_ns),
+                        waits_ns: Vec::new(),
+                    };
+                    best = Some((rank, it));
+                }
+            }
+            best.get_or_insert(((false, false), TimedOut::without_ack(place)));
+        }
+        best.map(|(_, it)| TimedOut { waits_ns, ..it })
     }
 }

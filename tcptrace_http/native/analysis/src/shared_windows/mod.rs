@@ -16,11 +16,13 @@
 
 mod ack_before;
 mod backlog;
+mod departures;
 mod host_pair;
 mod missed;
 mod pace;
 mod queue;
 mod release;
+mod timers;
 mod window;
 
 use std::hash::BuildHasher;
@@ -31,6 +33,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
 use crate::used_window::Limit;
+pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
 
@@ -62,8 +65,6 @@ pub struct Sharing {
     pub is_let_go: bool,
     /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
     pub is_let_go_by_other: bool,
-    /// It left when an ACK of any of them came, if nothing was before it on the slowest link.
-    pub is_after_ack: bool,
     /// ... or a clock of the sender, as it seems: it paces its data.
     pub is_paced: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.

@@ -49,6 +49,8 @@ pub(super) struct Ack {
     pub(super) is_new: bool,
     /// What those of all connections have acknowledged by then, in bytes.
     pub(super) acked: i64,
+    /// When the newest data of its connection came.
+    pub(super) of_ns: i64,
 }
 
 /// What came from the server without a pause, on whichever connection.

@@ -12,6 +12,8 @@ struct Talk {
     windows: SharedWindows,
     /// Which of many clients speaks.
     client: u16,
+    /// How many packets the server's numbers have passed over, if it counts.
+    passed_over: Option<u32>,
 }
 
 impl Talk {
@@ -48,7 +50,11 @@ impl Talk {
             network: Some(network),
             segment: None,
         };
-        self.windows.segment(&packet, &segment, None)
+        let host_step = self.passed_over.map(|passed_over| HostStep {
+            passed_over,
+            is_late: false,
+        });
+        self.windows.segment(&packet, &segment, host_step)
     }
 
     fn opens(&mut self, time_ms: i64, port: u16) {
@@ -327,4 +333,47 @@ fn the_pair_that_was_heard_of_least_lately_gives_way() {
     }
     talk.client = 0;
     assert_eq!(talk.data(10_000_000, 1, 3), Sharing::default());
+}
+
+/// Two connections of a server that counts; a packet is missing that an ACK let go, which went at 600 ms.
+fn one_is_missing() -> Talk {
+    let mut talk = Talk {
+        passed_over: Some(0),
+        ..Talk::default()
+    };
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.ack(400, 1, 1);
+    talk.data(501, 1, 2);
+    talk.data(502, 1, 3);
+    talk.ack(600, 1, 2);
+    talk.passed_over = Some(1);
+    talk.ack(700, 1, 3);
+    talk.data(801, 1, 4);
+    talk
+}
+
+#[test]
+fn what_a_timer_sends_again_would_have_come_when_an_ack_had_let_it_go() {
+    let mut talk = one_is_missing();
+    let missed = talk.data(1700, 2, 2).missed.unwrap();
+    assert!(!missed.is_told);
+    assert_eq!(missed.would_come_ns, 701 * MS);
+    assert_eq!(talk.data(2900, 2, 3).missed, None, "it was missed but once");
+}
+
+#[test]
+fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
+    let mut talk = one_is_missing();
+    talk.ack(1600, 1, 4);
+    assert_eq!(talk.data(1701, 2, 2).missed, None);
+}
+
+#[test]
+fn what_stood_in_the_queue_may_have_left_with_an_earlier_ack() {
+    let mut talk = one_is_missing();
+    talk.ack(1600, 1, 4);
+    talk.data(1701, 1, 5);
+    // Behind that one on the link, though no ACK came 100 ms before.
+    assert_eq!(talk.data(1702, 2, 2).missed, None);
 }

@@ -16,6 +16,8 @@ const RELEASE_RTT_SHARE: i64 = 8;
 const CLOSE_NS: i64 = 500_000;
 /// Packets of one host are captured out of their true order by less.
 const EARLY_MAX_NS: i64 = 200_000;
+/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
+pub(super) const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
 /// ACKs this close together let data go together.
 const TOGETHER_NS: i64 = 1_000_000;
 

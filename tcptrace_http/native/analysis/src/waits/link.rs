@@ -51,6 +51,15 @@ impl Link {
         self.byte_ps = Some(before_ps.min(bound_ps));
     }
 
+    /// Nothing has ended a flight whose bytes took so long each, be it that a window did: if a burst of it took as
+    /// long, the link was never idle, and is as slow.
+    pub(super) fn is_busy_for(&mut self, bound_ps: i64) {
+        let agrees = self.byte_ps.is_some_and(|byte_ps| {
+            bound_ps.saturating_sub(byte_ps).saturating_abs() <= byte_ps / AGREE_SHARE
+        });
+        self.agreeing = self.agreeing.saturating_add(u32::from(agrees));
+    }
+
     /// Whether the path's least round trip is no longer than that of a handshake, in which data had no part.
     pub(super) fn knows_way(self) -> bool {
         self.handshake.is_some()
@@ -148,6 +157,11 @@ impl LinkBurst {
         }
     }
 
+    /// Whether it began before another one that goes on.
+    pub(super) fn is_longer_than(self, other: LinkBurst) -> bool {
+        self.begun_ns < other.begun_ns
+    }
+
     /// An ACK covers this segment.
     pub(super) fn covers(&mut self, bytes: u32, segments: u32) {
         self.bytes = self.bytes.saturating_add(bytes);
@@ -230,6 +244,19 @@ mod tests {
             assert_eq!(link.if_agreed().of(946, 1), 0);
         }
         link.learn(1_000_000, 100 * MS);
+        assert_eq!(link.if_agreed().of(946, 1), MS);
+    }
+
+    #[test]
+    fn a_flight_that_took_as_long_as_a_burst_of_it_confirms_the_link_and_a_slower_one_does_not() {
+        let mut link = Link::default();
+        link.is_busy_for(1_000_000);
+        link.learn(1_000_000, 100 * MS);
+        for bound in [2_000_000, 1_010_000] {
+            link.is_busy_for(bound);
+            assert_eq!(link.if_agreed().of(946, 1), 0);
+        }
+        link.is_busy_for(990_000);
         assert_eq!(link.if_agreed().of(946, 1), MS);
     }
 

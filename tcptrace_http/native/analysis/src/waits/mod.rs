@@ -61,6 +61,8 @@ pub struct SentAgain {
     pub start: i64,
     /// What held it up until now.
     pub recovery: Option<RecoveryKind>,
+    /// Duplicate ACKs came since the last one that acknowledged something.
+    pub is_told: bool,
     /// Where the first hole that is left begins.
     pub hole_start: Option<i64>,
 }
@@ -130,6 +132,11 @@ impl Waits {
         }
     }
 
+    /// The first segment of the request was not pushed: its sender had more of it.
+    pub fn request_goes_on(&mut self) {
+        self.requests.goes_on();
+    }
+
     fn timeline(&mut self, from_server: bool) -> &mut Timeline {
         if from_server {
             &mut self.responses
@@ -168,6 +175,7 @@ impl Waits {
             at: sent.at,
             start: sent.start,
             recovery: sent.recovery,
+            is_told: sent.is_told,
         };
         if from_server {
             self.responses

@@ -2,15 +2,13 @@
 
 use trace_model::rows::{Cause, TransactionRow};
 
+use super::acks::DELAYED_ACK_MAX_NS;
 use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
 use super::timeline::{Piece, Route};
 use super::{Path, Waits};
 use crate::timeouts::TIMEOUT_MIN_NS;
 
-/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2): a request whose answer is the first word of its
-/// server after that time was answered before, and the answer was lost.
-const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
 /// What a segment carries on Ethernet.
 const FULL_SEGMENT_BYTES: u64 = 1460;
 

@@ -70,6 +70,8 @@ pub(super) struct Resent {
     pub(super) at: Moment,
     pub(super) start: i64,
     pub(super) recovery: Option<RecoveryKind>,
+    /// Duplicate ACKs came since the last one that acknowledged something.
+    pub(super) is_told: bool,
 }
 
 /// The path of the data, as the observation point has it.
@@ -103,8 +105,9 @@ struct Pending {
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
     if_shared: Option<Cause>,
-    /// Nothing before it is on its way, or it waited for something else.
+    /// It waited for something, or nothing before it is on its way.
     begins_burst: bool,
+    begins_flight: bool,
     /// The sender's connections share their window: what one waits for is no pace of the link.
     is_shared: bool,
     /// What the slowest link takes for it, as far as all connections to the host tell.
@@ -248,6 +251,8 @@ pub(super) struct Timeline {
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
     burst: LinkBurst,
+    /// All that was sent since nothing was on its way: where a link is never idle, what let each go tells no more.
+    flight: LinkBurst,
     learnt_until: i64,
     /// ACKs that came while the link was not known.
     waiting_acks: VecDeque<(Moment, i64)>,
@@ -292,6 +297,7 @@ impl Timeline {
             copies_ns: None,
             shared_way_ns: None,
             burst: LinkBurst::default(),
+            flight: LinkBurst::default(),
             learnt_until: 0,
             waiting_acks: VecDeque::new(),
             window: UsedWindow::default(),
@@ -324,8 +330,13 @@ impl Timeline {
             sent.cause = shared.or(sent.cause);
         }
         for opening in &mut self.openings {
-            opening.held = opening.held.or(opening.if_shared);
+            opening.held = opening.if_shared.or(opening.held);
         }
+    }
+
+    /// The sender of the first segment had more in its buffer.
+    pub(super) fn goes_on(&mut self) {
+        self.has_more = true;
     }
 
     /// The other direction has spoken: what comes is another message.
@@ -386,7 +397,7 @@ impl Timeline {
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
-        let begins_burst = start <= self.acked.max(1) || cause.is_some();
+        let begins_flight = start <= self.acked.max(1);
         self.sent = Some((data.at, data.is_full()));
         self.sent_start = start;
         self.has_more = !data.is_pushed;
@@ -400,7 +411,8 @@ impl Timeline {
             segments: data.segments,
             cause,
             if_shared: self.if_shared.take(),
-            begins_burst,
+            begins_burst: begins_flight || cause.is_some(),
+            begins_flight,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
             gap_ns: data.at.time_ns.saturating_sub(before.time_ns),

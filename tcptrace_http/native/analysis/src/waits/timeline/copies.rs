@@ -4,7 +4,8 @@
 //! the sender the ACK of the first copy looks like one of the second, but comes too soon for it: a packet stands on
 //! the slowest link behind all that was sent before it (RFC 3522 tells the two by timestamps; here time does).
 
-use super::{Resent, Route, Timeline};
+use super::super::acks::DELAYED_ACK_MAX_NS;
+use super::{Pending, Resent, Route, Timeline, DELAYED_ACK_SEGMENTS};
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy
 /// takes is no ACK of it (as of a SYN that was sent again, see `recoveries`).
@@ -22,11 +23,37 @@ impl Timeline {
             .pending
             .get(original)
             .map_or((self.full_bytes, 1), |sent| (sent.bytes, sent.segments));
+        let copies_ns = self
+            .copies_ns
+            .filter(|copies_ns| *copies_ns > data.at.time_ns);
+        self.copies_ns = copies_ns.or_else(|| self.originals_ns(data, route));
         let answered_ns = self.joins(data.at.time_ns, bytes, segments, route);
         self.copies_ns = Some(answered_ns);
         let elapsed_ns = answered_ns.saturating_sub(data.at.time_ns);
         let least_ns = elapsed_ns.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
         data.at.time_ns.saturating_add(least_ns)
+    }
+
+    /// When the ACK comes of all that was sent first and is on its way still, as the slowest link carries it since
+    /// what was acknowledged last. None if it is not: a link that is busy is told of by ACKs, and duplicate ones that
+    /// no copies have caused tell of a loss.
+    fn originals_ns(&self, data: Resent, route: Route) -> Option<i64> {
+        let link = self.link.if_agreed();
+        let first = self.pending.front()?;
+        let joined_ns = first.at.time_ns.saturating_add(self.least_way_ns(route));
+        let since_ns = self
+            .came
+            .map_or(joined_ns, |came| came.time_ns.max(joined_ns));
+        let silent_ns = data.at.time_ns.saturating_sub(since_ns);
+        let most_ns = link
+            .of(
+                self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS),
+                DELAYED_ACK_SEGMENTS,
+            )
+            .saturating_add(DELAYED_ACK_MAX_NS);
+        let takes_ns = |sent: &Pending| link.of(sent.bytes, sent.segments);
+        let all_ns = self.pending.iter().map(takes_ns);
+        (!data.is_told && silent_ns <= most_ns).then(|| all_ns.fold(since_ns, i64::saturating_add))
     }
 
     /// When new data comes at the soonest behind the copies that were sent before it, of which there may be none.
@@ -48,15 +75,19 @@ impl Timeline {
     /// When a packet comes that is sent at `time_ns` and stands behind the copies on the slowest link.
     fn joins(&self, time_ns: i64, bytes: u32, segments: u32, route: Route) -> i64 {
         let link = self.link.if_agreed();
-        // A handshake that stood behind other connections' data was longer than the path.
-        let way_ns = self.shared_way_ns.unwrap_or(i64::MAX);
         let alone = time_ns
-            .saturating_add(way_ns.min(self.way_ns(route)))
+            .saturating_add(self.least_way_ns(route))
             .saturating_add(link.of_payload(bytes, segments));
         self.copies_ns.map_or(alone, |before| {
             let behind = before.saturating_add(link.of(bytes, segments));
             behind.max(alone)
         })
+    }
+
+    /// A handshake that stood behind other connections' data was longer than the path.
+    fn least_way_ns(&self, route: Route) -> i64 {
+        let way_ns = self.shared_way_ns.unwrap_or(i64::MAX);
+        way_ns.min(self.way_ns(route))
     }
 
     /// An ACK that comes before that of a copy can is one of the data that was sent first: it was not lost.
@@ -65,5 +96,135 @@ impl Timeline {
         for sent in self.pending.range_mut(..covered) {
             sent.stall = sent.stall.filter(|stall| stall.answered_ns <= time_ns);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::super::partition::Moment;
+    use super::super::{Data, Words};
+    use super::*;
+    use crate::shared_windows::Sharing;
+    use trace_model::rows::{Cause, RecoveryKind};
+
+    const MS: i64 = 1_000_000;
+    const WAY_MS: i64 = 20;
+    /// What the slowest link takes for a full segment with its headers.
+    const SERVICE_MS: i64 = 200;
+    const ROUTE: Route = Route {
+        to_sender_ns: 0,
+        to_receiver_ns: WAY_MS * MS,
+        is_at_sender: true,
+    };
+
+    fn at(time_ms: i64, frame: u64) -> Moment {
+        Moment {
+            time_ns: time_ms * MS,
+            frame,
+        }
+    }
+
+    /// The sender of full segments in slow start on a slow link: each ACK lets two go, and the queue grows.
+    struct Sender {
+        timeline: Timeline,
+        acks: Acks,
+        sent: i64,
+    }
+
+    impl Sender {
+        fn sends(&mut self, time_ms: i64) {
+            self.sent += 1000;
+            let data = Data {
+                at: at(time_ms, 1),
+                end: 1 + self.sent,
+                bytes: 1000,
+                segments: 1,
+                full_bytes: 1000,
+                opens_hole: false,
+                recovery: None,
+                is_pushed: false,
+                sharing: Sharing::default(),
+            };
+            self.timeline.new_data(data, ROUTE, &self.acks);
+        }
+
+        fn is_acked(&mut self, segments: i64, time_ms: i64) {
+            let acked = 1 + 1000 * segments;
+            self.acks.push(time_ms * MS, acked, 60_000, WAY_MS * MS);
+            self.timeline.acknowledged(at(time_ms, 2), acked, ROUTE);
+        }
+
+        fn came_ms(segments: i64) -> i64 {
+            WAY_MS + SERVICE_MS * segments
+        }
+
+        /// After so many ACKs, with as many segments and one more on their way.
+        fn after(acks: i64) -> Sender {
+            let words = Words {
+                burst: Cause::SendLimitedBottleneck,
+                idle: Cause::ServerDataUnavailable,
+            };
+            let mut timeline = Timeline::new(words, None);
+            timeline.shook_hands(WAY_MS * MS, 0, ROUTE);
+            let mut sender = Sender {
+                timeline,
+                acks: Acks::default(),
+                sent: 0,
+            };
+            sender.sends(0);
+            for segments in 1..=acks {
+                sender.is_acked(segments, Sender::came_ms(segments));
+                sender.sends(Sender::came_ms(segments));
+                sender.sends(Sender::came_ms(segments));
+            }
+            sender
+        }
+
+        fn resends(&mut self, segment: i64, time_ms: i64, recovery: RecoveryKind, is_told: bool) {
+            let resent = Resent {
+                at: at(time_ms, 3),
+                start: 1 + 1000 * (segment - 1),
+                recovery: Some(recovery),
+                is_told,
+            };
+            self.timeline.resent(resent, None, ROUTE);
+        }
+
+        fn waited_for(&self, cause: Cause) -> bool {
+            let mut pieces = self.timeline.between(0, i64::MAX);
+            pieces.any(|piece| piece.cause == cause)
+        }
+    }
+
+    #[test]
+    fn what_a_timer_sends_again_behind_a_long_queue_of_what_comes_was_not_lost() {
+        let mut sender = Sender::after(8);
+        let since_ms = Sender::came_ms(8);
+        for segment in 9..=12 {
+            sender.resends(segment, since_ms + 100, RecoveryKind::TailLoss, false);
+        }
+        for segment in 9..=12 {
+            sender.is_acked(segment, Sender::came_ms(segment));
+        }
+        assert!(!sender.waited_for(Cause::StallTailLoss));
+    }
+
+    #[test]
+    fn a_queue_of_which_no_acks_come_was_lost() {
+        let mut sender = Sender::after(8);
+        let since_ms = Sender::came_ms(8);
+        sender.resends(9, since_ms + 3000, RecoveryKind::TailLoss, false);
+        sender.is_acked(9, since_ms + 3000 + WAY_MS + SERVICE_MS);
+        assert!(sender.waited_for(Cause::StallTailLoss));
+    }
+
+    #[test]
+    fn duplicate_acks_that_no_copy_has_caused_tell_of_a_loss() {
+        let mut sender = Sender::after(8);
+        let since_ms = Sender::came_ms(8);
+        sender.resends(9, since_ms + 600, RecoveryKind::FastRecovery, true);
+        sender.is_acked(17, since_ms + 600 + WAY_MS + SERVICE_MS);
+        assert!(sender.waited_for(Cause::StallFastRecovery));
     }
 }

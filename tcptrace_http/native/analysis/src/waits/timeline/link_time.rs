@@ -153,17 +153,27 @@ impl Timeline {
                     self.link.sample(elapsed, sent.bytes);
                 }
             }
-            if sent.stall.is_some() {
-                self.burst = LinkBurst::default();
+            if sent.begins_flight {
+                self.flight = LinkBurst::from(sent.at.time_ns);
             }
-            self.burst.covers(sent.bytes, sent.segments);
+            for burst in [&mut self.burst, &mut self.flight] {
+                if sent.stall.is_some() {
+                    *burst = LinkBurst::default();
+                }
+                burst.covers(sent.bytes, sent.segments);
+            }
         }
         let least = Least {
             elapsed_ns: route.to_receiver_ns,
             bytes: self.link.least_bytes(route.to_receiver_ns),
         };
-        if let Some(bound) = self.burst.acknowledged(at.time_ns, least, self.full_bytes) {
+        let full_bytes = self.full_bytes;
+        if let Some(bound) = self.burst.acknowledged(at.time_ns, least, full_bytes) {
             self.link.learn(bound, route.to_receiver_ns);
+        }
+        let bound = self.flight.acknowledged(at.time_ns, least, full_bytes);
+        if let Some(bound) = bound.filter(|_| self.flight.is_longer_than(self.burst)) {
+            self.link.is_busy_for(bound);
         }
     }
 

@@ -1,0 +1,102 @@
+//! When the server sent what comes: at the latest as long before as path and link take for it, sooner if it stood in
+//! a queue.
+//!
+//! Theory of operation. A link that has nothing else to send carries a packet at once, so that it left as long before
+//! as the path and it itself take. What comes as long after the packet before it as the link takes for it may have
+//! stood behind that: it left then, or any time since that packet did.
+
+use super::host_pair::HostPair;
+use super::release::Ack;
+
+/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter.
+pub(super) const CLOSE_NS: i64 = 500_000;
+/// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
+const SLACK_SHARE: i64 = 8;
+
+/// What was lost behind the link had its time there as well: so many packets of a flight at most.
+const LOST_MAX: u32 = 64;
+
+/// When a packet left, as the times at which ACKs went by here that reached the server then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    pub from_ns: i64,
+    pub to_ns: i64,
+}
+
+/// The newest packet of the server: when it came, and how soon it may have left.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Departures {
+    newest: Option<(i64, i64)>,
+}
+
+impl Departures {
+    /// A packet comes that left at `to_ns` if nothing was before it, and takes so long on the link; what was lost right
+    /// before it may have taken `lost_ns` there.
+    fn comes(&mut self, time_ns: i64, to_ns: i64, takes_ns: Option<i64>, lost_ns: i64) -> Left {
+        let slack_ns = takes_ns.unwrap_or(0) / SLACK_SHARE;
+        let begun_ns = time_ns.saturating_sub(takes_ns.unwrap_or(0));
+        let is_behind = |came_ns: i64| {
+            takes_ns.is_some()
+                && begun_ns.saturating_sub(lost_ns) <= came_ns.saturating_add(slack_ns)
+        };
+        let from_ns = match self.newest {
+            Some((came_ns, left_ns)) if is_behind(came_ns) => left_ns.min(to_ns),
+            _ => to_ns.saturating_sub(lost_ns),
+        };
+        self.newest = Some((time_ns, from_ns));
+        Left { from_ns, to_ns }
+    }
+}
+
+impl HostPair {
+    /// A packet of the server comes, before which so many were lost: when it left.
+    pub(super) fn leaves(&mut self, time_ns: i64, bytes: u32, lost: u32) -> Left {
+        let takes_ns = self.pace.of(bytes);
+        // The path's least round trip has the headers.
+        let longer_ns = takes_ns.zip(self.pace.of(0));
+        let longer_ns = longer_ns.map_or(0, |(takes_ns, bare_ns)| takes_ns.saturating_sub(bare_ns));
+        let way_ns = self.to_server_ns.unwrap_or(0).saturating_add(longer_ns);
+        let to_ns = time_ns.saturating_sub(way_ns);
+        let full_ns = self.pace.largest_ns().unwrap_or(0);
+        let lost_ns = full_ns.saturating_mul(i64::from(lost.min(LOST_MAX)));
+        self.departures.comes(time_ns, to_ns, takes_ns, lost_ns)
+    }
+
+    /// The ACKs of something new that came to the server when a packet left.
+    pub(super) fn acks_when(&self, left: Left) -> impl DoubleEndedIterator<Item = &Ack> {
+        let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
+        let until = self.acks.partition_point(|ack| ack.time_ns <= to_ns);
+        self.acks
+            .range(from..until.max(from))
+            .filter(|ack| ack.is_new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(from_ns: i64, to_ns: i64) -> Left {
+        Left { from_ns, to_ns }
+    }
+
+    #[test]
+    fn a_packet_behind_another_on_the_link_left_when_it_comes_or_since_that_one_left() {
+        let mut departures = Departures::default();
+        assert_eq!(departures.comes(1000, 900, Some(80), 0), left(900, 900));
+        assert_eq!(departures.comes(1080, 980, Some(80), 0), left(900, 980));
+        assert_eq!(departures.comes(1165, 1065, Some(80), 0), left(900, 1065));
+        assert_eq!(departures.comes(1300, 1200, Some(80), 0), left(1200, 1200));
+        assert_eq!(departures.comes(1301, 1201, None, 0), left(1201, 1201));
+    }
+
+    #[test]
+    fn what_was_lost_behind_the_link_stood_before_it_like_what_comes() {
+        let mut departures = Departures::default();
+        departures.comes(1000, 900, Some(80), 0);
+        assert_eq!(departures.comes(1160, 1060, Some(80), 80), left(900, 1060));
+        assert_eq!(departures.comes(1500, 1400, Some(80), 80), left(1320, 1400));
+    }
+}

@@ -1,0 +1,72 @@
+//! How long the retransmission timers of a host wait.
+//!
+//! Connections that share an estimate of the round trip have the same timer (RFC 2140, section 4). Which packet a timer
+//! has sent again is often not known, for several were missing; but of what each of them would have waited the true
+//! values agree with each other, and the others do not.
+
+use std::collections::VecDeque;
+
+/// Timers that are remembered, and of each so many values.
+const TIMERS_MAX: usize = 8;
+const WAITS_MAX: usize = 32;
+/// Timers that wait for the same time differ by less than this share of it: a round trip's variance.
+const SAME_SHARE: i64 = 32;
+/// ... and if they began with the same estimate by what a host takes to notice that one has run out.
+const EXACT_NS: i64 = 1_000_000;
+
+/// What each packet that a timer may have sent again would have waited for it, for the timers before.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    waits_ns: VecDeque<Vec<i64>>,
+}
+
+impl Timers {
+    /// Whether most of the timers before waited as long.
+    pub(super) fn agree(&self, waited_ns: i64) -> bool {
+        self.most_are_within(waited_ns, waited_ns / SAME_SHARE)
+    }
+
+    /// ... so exactly that it is no chance, and more than one of them did.
+    pub(super) fn agree_exactly(&self, waited_ns: i64) -> bool {
+        self.waits_ns.len() > 1 && self.most_are_within(waited_ns, EXACT_NS)
+    }
+
+    fn most_are_within(&self, waited_ns: i64, most_ns: i64) -> bool {
+        let is_same = |it: &i64| it.saturating_sub(waited_ns).saturating_abs() <= most_ns;
+        let agreeing = self
+            .waits_ns
+            .iter()
+            .filter(|waits| waits.iter().any(is_same));
+        agreeing.count().saturating_mul(2) > self.waits_ns.len()
+    }
+
+    /// A timer ran out that waited for one of these times.
+    pub(super) fn ran_out(&mut self, waits_ns: &[i64]) {
+        if self.waits_ns.len() >= TIMERS_MAX {
+            self.waits_ns.pop_front();
+        }
+        let waits_ns = waits_ns.iter().take(WAITS_MAX);
+        self.waits_ns.push_back(waits_ns.copied().collect());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn of_what_several_timers_may_have_waited_the_true_time_agrees() {
+        let mut timers = Timers::default();
+        assert!(!timers.agree(700 * MS));
+        timers.ran_out(&[700 * MS, 440 * MS]);
+        timers.ran_out(&[960 * MS, 702 * MS]);
+        assert!(timers.agree(699 * MS));
+        assert!(!timers.agree(960 * MS));
+        assert!(!timers.agree(1400 * MS));
+        assert!(!timers.agree_exactly(700 * MS));
+        timers.ran_out(&[700 * MS]);
+        assert!(timers.agree_exactly(700 * MS));
+    }
+}
