@@ -22,6 +22,7 @@ _OF_FLIGHTS: Final = (
     "flight_last_bytes",
     "flight_off_ack_ns",
     "flight_behind_bytes",
+    "flight_outstanding_bytes",
     "flight_start_ns",
     "flight_end_ns",
 )

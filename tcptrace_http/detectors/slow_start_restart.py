@@ -102,26 +102,28 @@ def find(
         .otherwise(pl.max_horizontal(rtt, pl.lit(IDLE_MIN_NS)))
     )
     was_idle = idle > least_timeout
-    # Nagle's algorithm holds no full segment: if an ACK let one go, the window had no room for it.
+    # Nagle's algorithm holds no full segment, nor the last one with the FIN: if an ACK let one go, the window had
+    # no room for it.
     full = pl.col("segment_bytes")
     waited_for_ack = pl.col("flight_off_ack_ns").list.get(1) <= pl.max_horizontal(
         pl.lit(OFF_ACK_MAX_NS), rtt * OFF_ACK_RTT_SHARE
     )
     ends_full = pl.col("flight_last_bytes").list.get(0) >= full
-    waited_full = waited_for_ack & (pl.col("flight_first_bytes").list.get(1) >= full)
+    has_fin = (second == 1) & _has_fin(1)
+    waited_full = waited_for_ack & ((pl.col("flight_first_bytes").list.get(1) >= full) | has_fin)
     # A full segment that waited for an ACK behind others shows the window that it did not fit into.
     # The first ACK lets it go, not the last of several. Losses make windows small as well.
     has_one_ack = first <= ACKED_AT_ONCE
     was_first_ack = has_one_ack | (pl.col("flight_behind_bytes").list.get(1) > 0)
     shows_window = waited_full & ends_full & was_first_ack & (pl.col("earlier_retransmissions") == 0)
     starts_small = (first <= earlier * first_flight_share_max) | (shows_window & (first < earlier))
-    # The last flight is what was left to send and need not have grown. Two of one segment each are
-    # the writes of an application as well, unless the flow had begun with one.
+    # The last flight is what was left to send and need not have grown. Two of one segment each are the writes of
+    # an application as well, unless the flow had begun with one, or the sender had closed with the last.
     ends_at_second = flights.list.get(2, null_on_oob=True).is_null()
     begins_as_flow = (first == pl.col("initial_window_segments")) & waited_full
     grows = (
         (second >= first * growth_min)
-        | (shows_window & (second >= first) & (first > 1))
+        | (shows_window & (second >= first) & ((first > 1) | has_fin))
         | (ends_at_second & ((first > 1) | begins_as_flow))
     )
     # One last segment the original algorithm of Nagle holds behind full ones as well, unless it is off; it waits
@@ -214,3 +216,14 @@ def find(
             remedy=pl.lit(REMEDY),
         )
     )
+
+
+def _has_fin(flight: int) -> pl.Expr:
+    """Whether a flight of one segment is its sender's last, with the FIN.
+
+    That has a number of its own (RFC 9293, section 3.4), which is outstanding besides the payload.
+    """
+    import polars as pl
+
+    payload = pl.col("flight_first_bytes").list.get(flight) + pl.col("flight_behind_bytes").list.get(flight)
+    return pl.col("flight_outstanding_bytes").list.get(flight) == payload + 1

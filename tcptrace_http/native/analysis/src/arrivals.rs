@@ -75,6 +75,14 @@ impl Arrivals {
         (of(size(full_bytes, 1)) >= SLOW_MIN_NS).then(|| of(size(bytes, segments)))
     }
 
+    /// Whether neither distances have agreed on what the link takes nor one has shown that it is no slow one.
+    #[must_use]
+    pub fn is_open(self, full_bytes: u32) -> bool {
+        let takes_ns = |byte_ps: i64| byte_ps.saturating_mul(size(full_bytes, 1)) / PICOSECONDS;
+        let may_be_slow = |byte_ps: i64| takes_ns(byte_ps) >= SLOW_MIN_NS;
+        self.agreeing < AGREEING_MIN && self.byte_ps.is_none_or(may_be_slow)
+    }
+
     /// Whether it tells more than `other`: that is not known, or is longer.
     pub fn bounds(self, other: Arrivals) -> bool {
         let known = |it: Arrivals| it.byte_ps.filter(|_| it.agreeing >= AGREEING_MIN);
@@ -160,6 +168,14 @@ mod tests {
         assert_eq!(arrivals.takes_ns(946, 1, 946), None);
         arrivals.may_agree(150 * MS, 1446, 1);
         assert_eq!(arrivals.takes_ns(946, 1, 946), Some(100 * MS));
+    }
+
+    #[test]
+    fn a_link_is_open_until_distances_agree_or_one_is_no_slow_links() {
+        assert!(Arrivals::default().is_open(946));
+        assert!(after(&[(100 * MS, 946)]).is_open(946));
+        assert!(!after(&[(100 * MS, 946), (50 * MS, 446)]).is_open(946));
+        assert!(!after(&[(MS, 946)]).is_open(946));
     }
 
     #[test]

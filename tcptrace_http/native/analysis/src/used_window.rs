@@ -39,6 +39,10 @@ pub(crate) struct UsedWindow {
     /// Slow start ends there (RFC 5681, equation 4), since the last loss; and what was sent until then.
     threshold: Option<i64>,
     recovers_until: i64,
+    /// The window since a timer ran out, if one did: a segment (RFC 5681, section 3.1), and one more with each ACK.
+    regrown: Option<i64>,
+    /// What was lost before it was seen.
+    unseen: (i64, i64),
     /// A send buffer is this large.
     buffer: Option<i64>,
 }
@@ -60,6 +64,7 @@ impl UsedWindow {
         let most = self.largest.saturating_mul(GROWTH_MAX);
         let segment = newly.min(self.full_bytes);
         self.least = self.least.max(self.least.saturating_add(segment).min(most));
+        self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
     }
 
     /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
@@ -98,10 +103,8 @@ impl UsedWindow {
         if self.buffer.is_some_and(fills) {
             return Limit::SendBuffer;
         }
-        if self
-            .threshold
-            .is_some_and(|threshold| self.outstanding >= threshold)
-        {
+        let window = self.regrown.unwrap_or(0).max(self.outstanding);
+        if self.threshold.is_some_and(|threshold| window >= threshold) {
             return Limit::CongestionAvoidance;
         }
         if needed > self.least {
@@ -146,21 +149,37 @@ impl UsedWindow {
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
         self.least = 0;
+        self.regrown = None;
     }
 
-    /// Data from `start` on was sent again when all up to `end` had been sent.
-    pub(crate) fn had_loss(&mut self, start: i64, end: i64) {
+    /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
+    pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.largest = 0;
         self.least = 0;
         if start >= self.recovers_until {
             self.recovers_until = end;
-            let flight = end.saturating_sub(start);
-            let segments = (flight / 2)
-                .checked_div(self.full_bytes)
-                .unwrap_or(0)
-                .max(2);
-            self.threshold = Some(segments.saturating_mul(self.full_bytes));
+            self.regrown = by_timer.then_some(self.full_bytes);
+            self.begins_anew_with(end.saturating_sub(start));
         }
+    }
+
+    /// Data from `start` to `end` was lost before it was seen, and sent again by a timer.
+    pub(crate) fn had_lost_unseen(&mut self, start: i64, end: i64, full_bytes: u32) {
+        self.full_bytes = i64::from(full_bytes);
+        if self.unseen.1 != start {
+            self.largest = 0;
+            self.least = 0;
+            self.regrown = Some(self.full_bytes);
+            self.unseen.0 = start;
+        }
+        self.unseen.1 = end;
+        self.begins_anew_with(end.saturating_sub(self.unseen.0));
+    }
+
+    /// Slow start ends at half of what was in flight, and not before two segments (RFC 5681, equation 4).
+    fn begins_anew_with(&mut self, flight: i64) {
+        let half = (flight / 2).checked_div(self.full_bytes).unwrap_or(0);
+        self.threshold = Some(half.max(2).saturating_mul(self.full_bytes));
     }
 }
 
@@ -221,7 +240,7 @@ mod tests {
     #[test]
     fn after_a_loss_slow_start_ends_at_half_of_what_was_in_flight() {
         let (mut window, _) = after(&[(8, 0)]);
-        window.had_loss(1, 8001);
+        window.had_loss(1, 8001, false);
         assert_eq!(window.limit(8001, FULL, false), Limit::CongestionAvoidance);
         hear(&mut window, 8);
         window.stops(10_001, FULL);
@@ -231,6 +250,36 @@ mod tests {
             window.limit(12_001, FULL, false),
             Limit::CongestionAvoidance
         );
+    }
+
+    #[test]
+    fn a_window_that_begins_anew_with_a_segment_reaches_the_least_threshold_with_the_next_ack() {
+        for is_seen in [true, false] {
+            let mut window = UsedWindow::default();
+            window.stops(1001, FULL);
+            if is_seen {
+                window.had_loss(1, 1001, true);
+            } else {
+                window.had_lost_unseen(1, 1001, FULL);
+                assert_eq!(window.limit(1001, FULL, false), Limit::SlowStart);
+            }
+            hear(&mut window, 1);
+            window.stops(2501, FULL);
+            let limit = window.limit(2501, FULL, false);
+            assert_eq!(limit, Limit::CongestionAvoidance, "{is_seen}");
+        }
+    }
+
+    #[test]
+    fn of_a_flight_that_was_lost_unseen_all_that_is_sent_again_counts() {
+        let mut window = UsedWindow::default();
+        for segment in 0..6 {
+            window.had_lost_unseen(1 + segment * 1000, 1001 + segment * 1000, FULL);
+        }
+        hear(&mut window, 6);
+        window.regrown = Some(2000);
+        window.stops(8001, FULL);
+        assert_eq!(window.limit(8001, FULL, false), Limit::SlowStart);
     }
 
     #[test]

@@ -99,6 +99,7 @@ impl Flow {
         }
         if self.is_over() {
             self.is_opaque = true;
+            self.flush_told(tables);
             self.release();
         }
     }

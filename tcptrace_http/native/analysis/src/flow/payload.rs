@@ -16,6 +16,10 @@ use crate::tables::Tables;
 use crate::transaction_row::{link_rows, transaction_row};
 use crate::waits::{Moment, Waits};
 
+/// Transactions of which is told later what they waited for, as how slow their path is shows in the next ones: what the
+/// first exchanges of a connection ask for is short.
+const UNTOLD_MAX: usize = 4;
+
 /// Where the latest messages of both directions began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Opened {
@@ -346,14 +350,24 @@ impl Flow {
         })
     }
 
-    /// Writes the transactions whose last byte is now acknowledged.
+    /// Writes the transactions whose last byte is now acknowledged, once what they waited for can be told.
     pub(super) fn flush_acknowledged(
         &mut self,
         packet: &Packet<'_>,
         ack: i64,
         tables: &mut Tables,
     ) {
-        while let Some(transaction) = self.unacknowledged.acknowledged(packet, ack) {
+        self.unacknowledged.acknowledged(packet, ack);
+        self.flush_told(tables);
+    }
+
+    /// Writes those of them that nothing more will be learnt of.
+    pub(super) fn flush_told(&mut self, tables: &mut Tables) {
+        let path = self.waits_path();
+        let is_open = |waits: &Waits| waits.may_learn_link(path);
+        let may_learn = !self.is_over() && self.waits.as_deref().is_some_and(is_open);
+        let most = if may_learn { UNTOLD_MAX } else { 0 };
+        while let Some(transaction) = self.unacknowledged.pop_acknowledged(most) {
             self.write(transaction, tables);
         }
     }

@@ -261,6 +261,7 @@ impl Flow {
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
                 is_pushed: segment.has(flags::PSH),
+                has_fin: segment.has(flags::FIN),
                 sharing,
             };
             waits.sent(from_server, sent, path);

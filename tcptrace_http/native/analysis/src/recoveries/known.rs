@@ -138,7 +138,7 @@ impl Known {
 
     /// Whether a timer may have run out before `sent`.
     pub(super) fn is_after_a_timer(&self, sent: &Sent) -> bool {
-        self.waited(sent) >= probe_after_ns(self.rtt_ns)
+        self.waited_for_answer(sent) >= probe_after_ns(self.rtt_ns)
     }
 
     /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK

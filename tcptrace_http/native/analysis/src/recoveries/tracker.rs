@@ -117,7 +117,7 @@ impl Tracker {
         }
         is_resent.then(|| {
             let told = Told {
-                waited_ns: known.waited(sent),
+                waited_ns: known.waited_for_answer(sent),
                 duplicate_acks: known.duplicate_acks,
                 has_hole: false,
                 has_sack: false,

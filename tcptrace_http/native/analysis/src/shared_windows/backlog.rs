@@ -17,6 +17,14 @@ struct Busy {
     client_port: Option<u16>,
 }
 
+/// How long a packet may have stood before the slowest link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Queued {
+    pub(super) all_ns: i64,
+    /// ... if that did not carry its own connection's packets only.
+    pub(super) behind_others_ns: i64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Backlog {
     busy: Option<Busy>,
@@ -25,10 +33,15 @@ pub(super) struct Backlog {
 impl Backlog {
     /// A packet of a connection came by that the link took so long for, as far as that is known: how long it may
     /// have stood before the link, behind what that carried for others.
-    pub(super) fn comes(&mut self, time_ns: i64, service_ns: Option<i64>, client_port: u16) -> i64 {
+    pub(super) fn comes(
+        &mut self,
+        time_ns: i64,
+        service_ns: Option<i64>,
+        client_port: u16,
+    ) -> Queued {
         let Some(service_ns) = service_ns else {
             self.busy = None;
-            return 0;
+            return Queued::default();
         };
         let begun_ns = time_ns.saturating_sub(service_ns);
         let slack_ns = service_ns / SLACK_SHARE;
@@ -44,10 +57,11 @@ impl Backlog {
             client_port: busy.client_port.filter(|_| is_alone),
             ..busy
         });
-        if is_alone {
-            return 0;
+        let all_ns = begun_ns.saturating_sub(busy.since_ns).max(0);
+        Queued {
+            all_ns,
+            behind_others_ns: if is_alone { 0 } else { all_ns },
         }
-        begun_ns.saturating_sub(busy.since_ns).max(0)
     }
 }
 
@@ -58,9 +72,13 @@ mod tests {
     #[test]
     fn packets_that_come_in_the_pace_of_the_link_may_have_stood_as_long_as_it_works() {
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.comes(100, Some(8), 1), 0);
-        assert_eq!(backlog.comes(108, Some(8), 2), 8);
-        assert_eq!(backlog.comes(112, Some(4), 1), 16);
+        let stood = |ns| Queued {
+            all_ns: ns,
+            behind_others_ns: ns,
+        };
+        assert_eq!(backlog.comes(100, Some(8), 1), stood(0));
+        assert_eq!(backlog.comes(108, Some(8), 2), stood(8));
+        assert_eq!(backlog.comes(112, Some(4), 1), stood(16));
     }
 
     #[test]
@@ -68,15 +86,19 @@ mod tests {
         let mut backlog = Backlog::default();
         backlog.comes(100, Some(8), 1);
         backlog.comes(108, Some(8), 2);
-        assert_eq!(backlog.comes(118, Some(8), 3), 0);
-        assert_eq!(backlog.comes(126, None, 2), 0);
-        assert_eq!(backlog.comes(134, Some(8), 3), 0);
+        assert_eq!(backlog.comes(118, Some(8), 3), Queued::default());
+        assert_eq!(backlog.comes(126, None, 2), Queued::default());
+        assert_eq!(backlog.comes(134, Some(8), 3), Queued::default());
     }
 
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        assert_eq!(backlog.comes(100, Some(8), 1), 0);
-        assert_eq!(backlog.comes(108, Some(8), 1), 0);
+        backlog.comes(100, Some(8), 1);
+        let behind_its_own = Queued {
+            all_ns: 8,
+            behind_others_ns: 0,
+        };
+        assert_eq!(backlog.comes(108, Some(8), 1), behind_its_own);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use trace_model::rows::ObservationPoint;
 use trace_model::{flags, IpAddress, Segment, SeqNumber};
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Queued};
 use super::departures::Departures;
 use super::pace::Pace;
 use super::queue::{LetGo, Queue};
@@ -308,9 +308,9 @@ impl HostPair {
     }
 
     /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
-    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> i64 {
+    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> Queued {
         if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
-            return 0;
+            return Queued::default();
         }
         let service_ns = self.pace.of(segment.payload_bytes);
         self.backlog
@@ -332,6 +332,7 @@ impl HostPair {
             is_paced: false,
             queued_ns: 0,
             limit: self.window.limit(),
+            stood_ns: 0,
             missed_elsewhere: 0,
             missed: None,
         }

@@ -69,6 +69,8 @@ pub struct Sharing {
     pub is_paced: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
+    /// ... or for its own connection only.
+    pub stood_ns: i64,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
@@ -119,10 +121,11 @@ impl SharedWindows {
             pair.sharing(false)
         } else {
             let missed = pair.misses(packet.time_ns, segment, host_step);
-            let queued_ns = pair.queues(packet.time_ns, segment);
+            let queued = pair.queues(packet.time_ns, segment);
             let sharing = pair.sent(packet.time_ns, segment);
             Sharing {
-                queued_ns,
+                queued_ns: queued.behind_others_ns,
+                stood_ns: queued.all_ns,
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
                 ..sharing

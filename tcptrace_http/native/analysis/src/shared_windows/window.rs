@@ -57,7 +57,7 @@ impl SharedWindow {
     /// Data was sent again that was sent after the loss before: the window was halved.
     pub(super) fn had_loss(&mut self) {
         let start = self.acked.saturating_add(1).max(self.used.recovers_until());
-        self.used.had_loss(start, self.end());
+        self.used.had_loss(start, self.end(), false);
     }
 }
 

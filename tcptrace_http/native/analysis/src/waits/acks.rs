@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 /// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
 const ACKS_MAX: usize = 2048;
+/// ... and of a few transactions that are told later.
+const ACKS_MIN: usize = 16;
 /// An ACK older than the path's round trip by more than this releases nothing any more: the longest
 /// scheduling delay seen on busy hosts.
 const AGE_SLACK_NS: i64 = 100_000_000;
@@ -67,7 +69,8 @@ impl Acks {
             .saturating_sub(rtt_ns.saturating_mul(2))
             .saturating_sub(AGE_SLACK_NS);
         // One that is too old still tells the edge before the next.
-        while self.ring.get(1).is_some_and(|next| next.time_ns < oldest)
+        while self.ring.len() > ACKS_MIN
+            && self.ring.get(1).is_some_and(|next| next.time_ns < oldest)
             || self.ring.len() >= ACKS_MAX
         {
             self.ring.pop_front();
@@ -165,6 +168,19 @@ impl Acks {
     pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
         let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
         self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
+    }
+
+    /// How much later data came by at `time_ns` than the newest ACK that could let it go makes it, on a path of
+    /// `path_ns`: that is what the slowest link takes for the data, if this ACK did.
+    pub(super) fn late_ns(&self, time_ns: i64, path_ns: i64) -> Option<i64> {
+        let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
+        let before = self.ring.partition_point(|ack| ack.time_ns <= target);
+        let newest = before.checked_sub(1).and_then(|at| self.ring.get(at))?;
+        Some(
+            time_ns
+                .saturating_sub(path_ns)
+                .saturating_sub(newest.time_ns),
+        )
     }
 
     /// The ACK in a span of time that was of all before `start` and of something new: when it went by, and of how
@@ -278,6 +294,13 @@ mod tests {
         assert_eq!(acks.of_all_before(1400, span), Some((250 * MS, 400)));
         assert_eq!(acks.of_all_before(1300, span), None);
         assert_eq!(acks.of_all_before(1400, (0, 100 * MS)), None);
+    }
+
+    #[test]
+    fn data_is_as_late_as_it_comes_after_the_path_from_the_newest_ack_that_it_can_follow() {
+        let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (140, 3000, 9000)]);
+        assert_eq!(acks.late_ns(230 * MS, 100 * MS), Some(30 * MS));
+        assert_eq!(acks.late_ns(90 * MS, 100 * MS), None);
     }
 
     #[test]

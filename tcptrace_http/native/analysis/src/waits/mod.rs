@@ -51,6 +51,8 @@ pub struct Sent {
     pub recovery: Option<RecoveryKind>,
     /// It has the PSH flag.
     pub is_pushed: bool,
+    /// It has the FIN flag.
+    pub has_fin: bool,
     pub sharing: Sharing,
 }
 
@@ -156,6 +158,7 @@ impl Waits {
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
             is_pushed: sent.is_pushed,
+            has_fin: sent.has_fin,
             sharing: sent.sharing,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
@@ -234,6 +237,12 @@ impl Waits {
                 .push(at.time_ns, acked, window, route.rtt_ns());
             self.requests.acknowledged(at, acked, path.of_requests());
         }
+    }
+
+    /// Whether it shows later only how slow the slowest link is, and so what transactions waited for that are over.
+    #[must_use]
+    pub fn may_learn_link(&self, path: Path) -> bool {
+        !path.of_responses().is_at_sender && self.responses.may_learn_link()
     }
 
     /// A response was found to begin at this offset of the stream, which counts from 0.
@@ -326,7 +335,8 @@ impl Waits {
             if let Some(paced) = self.responses.paced_until(piece) {
                 partition.until(paced.earlier(had), Cause::SendLimitedBottleneck, INFERRED);
             }
-            partition.until(piece.end.earlier(had), piece.cause, piece.confidence);
+            let cause = self.responses.cause_by_now(piece);
+            partition.until(piece.end.earlier(had), cause, piece.confidence);
         }
         partition.until(had, Cause::SendLimitedBottleneck, ASSUMED);
     }

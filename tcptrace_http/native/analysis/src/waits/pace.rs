@@ -10,6 +10,8 @@ const PACE_MAX_NS: i64 = 15_000_000;
 const STRETCH: i64 = 4;
 /// ... and by this part of the round trip: a paced sender spreads its window over it.
 const RTT_SHARE: i64 = 10;
+/// Round trips vary by less than such a part of them from one packet to the next, but for what is spread.
+const JITTER_RTT_SHARE: i64 = 50;
 /// On a slower link jitter is no larger share of what a segment takes.
 const JITTER_MAX_NS: i64 = PACE_MAX_NS * (STRETCH - 1);
 /// A segment of 1460 bytes at 28.8 kbit/s, the slowest modem that HTTP was measured over.
@@ -36,10 +38,23 @@ const STEADY_SHARE: i64 = 50;
 impl Pace {
     /// The longest gap before so many segments that is no wait.
     pub(super) fn burst_max_ns(self, segments: u32, rtt_ns: i64) -> i64 {
+        self.stretched_ns(segments).max(rtt_ns / RTT_SHARE)
+    }
+
+    fn stretched_ns(self, segments: u32) -> i64 {
         let pace = self.of(segments);
         pace.saturating_add(pace.saturating_mul(STRETCH - 1).min(JITTER_MAX_NS))
             .max(BURST_MIN_NS)
-            .max(rtt_ns / RTT_SHARE)
+    }
+
+    /// By how much the distance of packets varies that a sender does not spread.
+    pub(super) fn jitter_max_ns(rtt_ns: i64) -> i64 {
+        BURST_MIN_NS.max(rtt_ns / JITTER_RTT_SHARE)
+    }
+
+    /// Whether so many segments came so late that they did not follow in this pace.
+    pub(super) fn is_outlasted(self, gap_ns: i64, segments: u32) -> bool {
+        self.is_shown() && gap_ns > self.stretched_ns(segments)
     }
 
     /// Whether a gap may show the pace for the first time.
@@ -83,14 +98,9 @@ impl Pace {
         self.is_guess = true;
     }
 
-    /// Whether any gap has shown it.
-    pub(super) fn is_known(self) -> bool {
-        self.mean_ns > 0
-    }
-
-    /// Whether more than one gap has shown it.
-    pub(super) fn is_sure(self) -> bool {
-        !self.is_guess
+    /// Whether gaps have shown it, and not a single long one that may be the application's.
+    pub(super) fn is_shown(self) -> bool {
+        self.mean_ns > 0 && !self.is_guess
     }
 
     /// Time that so many segments take.
@@ -130,5 +140,16 @@ mod tests {
         assert_eq!(pace.burst_max_ns(1, 0), 4_800_000);
         assert_eq!(pace.burst_max_ns(1, 100_000_000), 10_000_000);
         assert_eq!(pace.of(3), 3_600_000);
+    }
+
+    #[test]
+    fn a_guess_outlasts_nothing() {
+        let mut pace = Pace::default();
+        assert!(!pace.is_outlasted(100_000_000, 1));
+        pace.guess(10_000_000);
+        assert!(!pace.is_outlasted(100_000_000, 1));
+        pace.begins_with(10_000_000);
+        assert!(pace.is_outlasted(100_000_000, 1));
+        assert!(!pace.is_outlasted(80_000_000, 4));
     }
 }

@@ -105,6 +105,16 @@ impl Waits {
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
         let held = held.or(lost).unwrap_or(Cause::ServerThink);
+        if held == Cause::ServerThink && !route.is_at_sender {
+            // When it came to a queue nobody sees, but the link shows that it stood in one.
+            let stood_ns = self.responses.opening_stood_ns(first.time_ns);
+            let joined = Moment {
+                time_ns: written.time_ns.saturating_sub(stood_ns),
+                ..written
+            };
+            partition.until(joined, held, confidence);
+            partition.until(written, Cause::NetworkQueueing, INFERRED);
+        }
         partition.until(written, held, confidence);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {

@@ -10,6 +10,7 @@ mod causes;
 mod copies;
 mod extents;
 mod held_openings;
+mod if_on_link;
 mod link_time;
 mod repairs;
 mod settling;
@@ -20,7 +21,8 @@ use trace_model::rows::{Cause, RecoveryKind};
 
 use self::causes::{shared_window, window_of};
 use self::held_openings::{HeldOpening, LetGo};
-use self::repairs::repair;
+use self::if_on_link::IfOnLink;
+use self::repairs::{is_timed, repair};
 use self::settling::service_ns;
 use super::acks::Acks;
 use super::link::{Link, LinkBurst};
@@ -55,12 +57,19 @@ pub(super) struct Data {
     pub(super) recovery: Option<RecoveryKind>,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(super) is_pushed: bool,
+    /// It is the last of its sender (FIN).
+    pub(super) has_fin: bool,
     pub(super) sharing: Sharing,
 }
 
 impl Data {
     fn is_full(&self) -> bool {
         self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
+
+    /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
+    fn is_above_nagle(&self) -> bool {
+        self.is_full() || self.has_fin
     }
 }
 
@@ -105,6 +114,7 @@ struct Pending {
     /// What it waited for; None in a burst.
     cause: Option<(Cause, f64)>,
     if_shared: Option<Cause>,
+    if_on_link: Option<IfOnLink>,
     /// It waited for something, or nothing before it is on its way.
     begins_burst: bool,
     begins_flight: bool,
@@ -164,6 +174,7 @@ struct Waited {
     since_ns: i64,
     bytes: u32,
     segments: u32,
+    if_on_link: Option<IfOnLink>,
 }
 
 impl Missed {
@@ -198,6 +209,8 @@ impl Piece {
 struct Opening {
     time_ns: i64,
     bytes: u32,
+    /// How long it may have stood before the slowest link.
+    stood_ns: i64,
     /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
     held: Option<Cause>,
     /// ... if connections share a window, which may show later.
@@ -274,6 +287,8 @@ pub(super) struct Timeline {
     held_openings: VecDeque<HeldOpening>,
     /// What the present segment waited for if connections share a window, which may show later.
     if_shared: Option<Cause>,
+    /// ... and if the slowest link is as slow as that makes it.
+    if_on_link: Option<IfOnLink>,
 }
 
 impl Timeline {
@@ -313,6 +328,7 @@ impl Timeline {
             let_go: None,
             held_openings: VecDeque::new(),
             if_shared: None,
+            if_on_link: None,
         }
     }
 
@@ -370,6 +386,7 @@ impl Timeline {
             self.openings.push_back(Opening {
                 time_ns: data.at.time_ns,
                 bytes: data.bytes,
+                stood_ns: data.sharing.stood_ns,
                 held: window.filter(|_| data.sharing.is_shared).or(repaired),
                 if_shared: window,
                 repaired: data.recovery.map(|_| repair(data.recovery)),
@@ -389,13 +406,17 @@ impl Timeline {
         if is_of_buffer {
             self.window.is_of_buffer();
         }
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        if is_timed(data.recovery) && !data.opens_hole {
+            self.window
+                .had_lost_unseen(start, data.end, data.full_bytes);
+        }
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay_ns = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_flight = start <= self.acked.max(1);
         self.sent = Some((data.at, data.is_full()));
@@ -411,6 +432,7 @@ impl Timeline {
             segments: data.segments,
             cause,
             if_shared: self.if_shared.take(),
+            if_on_link: self.if_on_link.take(),
             begins_burst: begins_flight || cause.is_some(),
             begins_flight,
             is_shared: data.sharing.is_shared,

@@ -63,13 +63,17 @@ impl Timeline {
             && may_be_link
             && !route.is_at_sender
             && self.pace.may_be_slow(gap, rtt, data.full_bytes);
-        if is_of_link && was_full && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
+        // No link is so slow on which others have come in much less, however regularly an application writes to it.
+        let is_outlasted = self.arrivals.is_outlasted(gap, data.bytes, data.segments);
+        let may_be_slow = is_of_link && was_full && (self.has_more || !is_outlasted);
+        if may_be_slow && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
             self.pace.begins_with(gap);
             self.was_pace(gap);
             return None;
         }
         if is_of_link && may_be_pace {
             self.pace.guess(gap);
+            self.if_on_link = self.if_guess_is_wrong(data, route, acks);
             return None;
         }
         let may_begin = are_full && released == Released::ByNone && !is_let_go;
@@ -84,12 +88,15 @@ impl Timeline {
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, data);
+        if told.0 == self.words.idle || told.0 == Cause::Unexplained {
+            self.if_on_link = self.if_on_link(limit, data, route, acks);
+        }
         if !by_other && released != Released::ByAck {
             return Some(told);
         }
         let shared_limit = limit_of(data.sharing);
         // Nagle's algorithm holds no full segment, nor does it wait for what comes on other connections.
-        let is_of_window = was_full || by_other || data.is_full();
+        let is_of_window = was_full || by_other || data.is_above_nagle();
         let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
         if data.sharing.is_shared {
             return Some(shared);
@@ -113,11 +120,15 @@ impl Timeline {
         if !self.has_more || told.0 != Cause::ServerDataUnavailable {
             return told;
         }
+        let is_alone = !data.sharing.is_let_go_by_other && data.sharing.queued_ns <= BURST_MIN_NS;
         let window = match limit {
             _ if data.sharing.is_shared => window_of(data.sharing),
             _ if data.sharing.by_other => phase_of(data.sharing),
             // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
             Limit::None => return told,
+            // A full buffer has room when an ACK came, and there was none when data leaves that comes now, unless it
+            // stood behind other connections' data.
+            Limit::SendBuffer if self.pace.is_shown() && is_alone => return told,
             Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
             Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
         };
@@ -129,7 +140,9 @@ impl Timeline {
         if self.is_on_link(gap, data, route) && shared_window(data.sharing).is_none() {
             return true;
         }
-        if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns()) {
+        if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns())
+            || self.was_written_later(gap, data, route)
+        {
             return false;
         }
         let was_held_for_others = shared_window(data.sharing).is_some() && gap > service_ns(data);
@@ -137,6 +150,17 @@ impl Timeline {
             || route.is_at_sender && self.was_let_go(gap, data, route, acks)
             || self.outlasts_the_link(gap, data, route, acks);
         !was_held
+    }
+
+    /// Whether data behind what was pushed comes so much later than the link takes that it was not there before: who
+    /// paces his data pushes none but the last of it, and but for that round trips vary little.
+    fn was_written_later(&self, gap: i64, data: Data, route: Route) -> bool {
+        let is_slower = || {
+            self.arrivals.is_outlasted(gap, data.bytes, data.segments)
+                || self.pace.is_outlasted(gap, data.segments)
+        };
+        let is_jitter = gap <= Pace::jitter_max_ns(route.rtt_ns());
+        !self.has_more && !route.is_at_sender && !is_jitter && is_slower()
     }
 
     /// Whether an ACK let data go after a pause that is longer than the link takes, as others have shown: in a
@@ -155,7 +179,7 @@ impl Timeline {
             && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
     }
 
-    /// Whether an ACK let a full segment go, which no algorithm of Nagle holds: the window had no room for it behind
+    /// Whether an ACK let a segment go which no algorithm of Nagle holds: the window had no room for it behind
     /// a short one (RFC 9293, 3.8.6.2.1). How closely it follows that ACK shows only where it is known how long the
     /// segment takes.
     fn had_no_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
@@ -163,7 +187,7 @@ impl Timeline {
         let after_ns = route.to_sender_ns.saturating_add(on_link);
         let is_close =
             on_link == 0 && !route.is_at_sender || acks.let_go_closely(data.at.time_ns, after_ns);
-        data.is_full() && !data.opens_hole && is_close
+        data.is_above_nagle() && !data.opens_hole && is_close
     }
 
     /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
@@ -254,7 +278,7 @@ impl Timeline {
             }
             // Data that lay in the buffer, and of which a full segment waited, waited for the window.
             (Released::ByAck, Limit::None)
-                if was_full && self.has_more && data.is_full() && !self.settles_by_ack =>
+                if was_full && self.has_more && data.is_above_nagle() && !self.settles_by_ack =>
             {
                 (Cause::SendLimitedSlowStart, INFERRED)
             }

@@ -144,6 +144,7 @@ mod tests {
                 opens_hole: false,
                 recovery: None,
                 is_pushed: false,
+                has_fin: false,
                 sharing: Sharing::default(),
             };
             self.timeline.new_data(data, ROUTE, &self.acks);

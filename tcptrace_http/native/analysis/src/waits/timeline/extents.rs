@@ -2,18 +2,43 @@
 
 use super::super::partition::Moment;
 use super::held_openings::HeldOpening;
-use super::{Extent, Opening, Pending, Piece, Timeline};
+use super::{Extent, Opening, Pending, Piece, Timeline, OPENINGS_MAX};
 
 impl Timeline {
     /// A response begins at `start`.
     pub(in crate::waits) fn opens(&mut self, start: i64) {
         self.note_held_opening(start);
+        self.note_opening(start);
         // What is asked for in advance is answered as regularly as the server works.
         let opening = self.arrivals_before.take();
         if let Some((_, _, before)) = opening.filter(|it| (it.0..it.1).contains(&start)) {
             self.arrivals = before;
         }
         self.expect(start);
+    }
+
+    /// A response that was asked for in advance begins at `start`, in the newest segment, with no word of the other
+    /// direction before it: that segment is its first all the same.
+    fn note_opening(&mut self, start: i64) {
+        let Some((at, _)) = self.sent else {
+            return;
+        };
+        let is_known = self
+            .openings
+            .back()
+            .is_some_and(|it| it.time_ns >= at.time_ns);
+        let is_newest = (self.sent_start..self.sent_until).contains(&start);
+        if is_newest && !is_known && self.openings.len() < OPENINGS_MAX {
+            let bytes = self.sent_until.saturating_sub(self.sent_start);
+            self.openings.push_back(Opening {
+                time_ns: at.time_ns,
+                bytes: u32::try_from(bytes).unwrap_or(0),
+                stood_ns: 0,
+                held: None,
+                if_shared: None,
+                repaired: None,
+            });
+        }
     }
 
     /// The response that begins at `start` ends before `end`. Of several that lie in one segment only the last one
@@ -195,6 +220,7 @@ mod tests {
             opens_hole: false,
             recovery: None,
             is_pushed: true,
+            has_fin: false,
             sharing: Sharing::default(),
         };
         timeline.new_data(data, route, &Acks::default());

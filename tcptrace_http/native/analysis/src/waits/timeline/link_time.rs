@@ -22,11 +22,15 @@ impl Timeline {
             .map_or(0, |opening| self.takes(opening.bytes, 1, self.full_bytes))
     }
 
+    /// How long the first segment of an answer, which went by at `time_ns`, may have stood before the slowest link.
+    pub(in crate::waits) fn opening_stood_ns(&self, time_ns: i64) -> i64 {
+        self.opening(time_ns).map_or(0, |opening| opening.stood_ns)
+    }
+
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
     /// known.
     pub(in crate::waits) fn takes_ns(&self, bytes: u32) -> i64 {
-        let sure = Some(self.pace).filter(|pace| pace.is_sure() && pace.is_known());
-        let Some(pace) = sure else {
+        let Some(pace) = Some(self.pace).filter(|pace| pace.is_shown()) else {
             let takes = self.on_link_ns(bytes, 0, self.full_bytes);
             return takes.unwrap_or(0);
         };
@@ -111,6 +115,11 @@ impl Timeline {
     /// What the distances of segments tell that data takes on the slowest link.
     pub(super) fn on_link_ns(&self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
         self.link_known().takes_ns(bytes, segments, full_bytes)
+    }
+
+    /// Whether the slowest link may be a slow one, as far as is known.
+    pub(in crate::waits) fn may_learn_link(&self) -> bool {
+        self.link_known().is_open(self.full_bytes)
     }
 
     /// As much later a segment may come that nothing held.

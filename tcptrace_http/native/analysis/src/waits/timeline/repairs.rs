@@ -8,7 +8,8 @@ impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
-        self.window.had_loss(data.start, self.sent_until);
+        let by_timer = is_timed(data.recovery);
+        self.window.had_loss(data.start, self.sent_until, by_timer);
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
         self.sent_start = data.start;
@@ -96,6 +97,14 @@ impl Timeline {
             }
         }
     }
+}
+
+/// Whether a timer ran out, after which the window is a single segment.
+pub(super) fn is_timed(recovery: Option<RecoveryKind>) -> bool {
+    matches!(
+        recovery,
+        Some(RecoveryKind::TailLoss | RecoveryKind::Timeout)
+    )
 }
 
 /// What data waited for that was sent again: how its sender learnt of the loss, as `recoveries` judges it.

@@ -161,6 +161,9 @@ impl Timeline {
 
     /// Time before a segment that was not lost: first the pace, then the wait.
     pub(super) fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
+        if let Some(if_on_link) = data.if_on_link.filter(|_| data.cause.is_none()) {
+            return self.guessed(data, if_on_link, start, end);
+        }
         let gap = end.time_ns.saturating_sub(start.time_ns);
         let (pace, most) = self.pace_of(data, route);
         let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
@@ -199,6 +202,7 @@ impl Timeline {
             since_ns: start.time_ns,
             bytes: data.bytes,
             segments: data.segments,
+            if_on_link: data.if_on_link,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
             let is_window = matches!(cause, Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd);
@@ -309,7 +313,8 @@ impl Timeline {
         }
         let is_burst = piece.cause == self.words.burst;
         let continued = self.pieces.back_mut().filter(|last| {
-            is_burst && last.cause == piece.cause && last.end.time_ns == piece.start.time_ns
+            let goes_on = last.cause == piece.cause && last.end.time_ns == piece.start.time_ns;
+            is_burst && goes_on && last.waited.is_none() && piece.waited.is_none()
         });
         if let Some(last) = continued {
             last.end = piece.end;
