@@ -90,9 +90,18 @@ impl Sender {
         }
     }
 
+    /// What is left of the congestion window; members of an ensemble fill theirs together.
+    fn room_left(&self) -> u64 {
+        let own = self.own_room();
+        let of_all = self
+            .grant
+            .filter(|grant| grant.paced_until.is_none() && !grant.is_of_stack);
+        of_all.map_or(own, |grant| own.min(grant.bytes))
+    }
+
     /// Whether the window is full, or not even half used: after each run of sending.
     pub(super) fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
-        let room = self.congestion_edge().saturating_sub(self.next);
+        let room = self.room_left();
         let sending = Sending {
             una: self.una,
             next: self.next,
