@@ -47,8 +47,8 @@ impl Timeline {
         });
     }
 
-    /// A response that was asked for in advance begins at `start`, in the newest segment, with no word of the other
-    /// direction before it: that segment is its first all the same.
+    /// A response that was asked for in advance begins at `start`, in the newest segment, with no word of the
+    /// other direction before it: that segment is its first all the same.
     pub(super) fn note_opening(&mut self, start: i64) {
         let Some((at, _)) = self.sent else {
             return;
@@ -78,13 +78,14 @@ impl Timeline {
         openings.find(|opening| opening.time_ns == time_ns)
     }
 
-    /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared, or
-    /// the loss of it.
+    /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared,
+    /// or the loss of it.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.held
     }
 
-    /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been lost.
+    /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been
+    /// lost.
     pub(in crate::waits) fn opening_repaired(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.repaired
     }

@@ -33,7 +33,8 @@ pub(super) struct Pending {
     pub(super) idle_until_ns: Option<i64>,
     /// From when on the window was open, although the sender learnt it by a probe only.
     pub(super) persists_from_ns: Option<i64>,
-    /// When it would have come, had it not been missed; until then it waited for the window that connections share.
+    /// When it would have come, had it not been missed; until then it waited for the window that connections
+    /// share.
     pub(super) missed: Option<Missed>,
     /// It was sent again.
     pub(super) stall: Option<Stall>,

@@ -5,9 +5,9 @@ use super::Data;
 use crate::shared_windows::Sharing;
 use trace_model::rows::Cause;
 
-/// Whether the slowest link carried data of other connections, and that all the time, since the segment before. That
-/// had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two segments go,
-/// so what waits for its turn on the link waits for a window.
+/// Whether the slowest link carried data of other connections, and that all the time, since the segment before.
+/// That had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two
+/// segments go, so what waits for its turn on the link waits for a window.
 pub(super) fn is_in_turn(gap: i64, data: Data) -> bool {
     let service_ns = service_ns(data);
     let is_longer = gap > service_ns.saturating_add(service_ns / 2);
