@@ -92,7 +92,8 @@ class Holds:
                 limit = self._phase(begun)
             cause = self._cause(limit, packet)
             is_window = limit in _CONGESTION
-            if is_window and self.connection.shares_window and not self._was_released_here(packet):
+            may_be_elsewhere = self.connection.shares_window and (is_window or limit == "max_window")
+            if may_be_elsewhere and not self._was_released_here(packet):
                 holds.append(Hold(begun, ended, cause, ended_elsewhere=True))
                 continue
             if is_window and ended == packet.sent:

@@ -62,6 +62,7 @@ mod tables;
 mod tcp_analysis;
 mod timeouts;
 mod transaction_row;
+mod used_window;
 mod waits;
 
 #[cfg(test)]

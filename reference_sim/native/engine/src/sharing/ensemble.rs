@@ -120,11 +120,17 @@ impl Ensemble {
     /// New data that whoever has the turn may send now.
     #[must_use]
     pub fn grant(&self, now: Nanoseconds) -> Grant {
-        let Some(path) = self.bounded_path() else {
+        let (Some(path), Some(bounded)) = (self.path, self.bounded_path()) else {
             return Pacing::Off.grant(0, 0, now);
         };
-        let room = path.cwnd.saturating_sub(self.flight());
-        self.pacing.grant(room, u64::from(path.mss), now)
+        let mss = u64::from(path.mss);
+        let flight = self.flight();
+        let room = |path: Path| path.cwnd.saturating_sub(flight);
+        let segments = |path: Path| room(path).checked_div(mss);
+        Grant {
+            is_of_stack: segments(bounded) < segments(path),
+            ..self.pacing.grant(room(bounded), mss, now)
+        }
     }
 
     /// The path with the window that may be used of it.

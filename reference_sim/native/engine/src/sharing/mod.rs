@@ -60,4 +60,6 @@ pub struct Grant {
     pub bytes: u64,
     /// There would be more, were it not for the pacer, which lets more go then.
     pub paced_until: Option<Nanoseconds>,
+    /// The congestion window would leave more segments than the stack's largest window does.
+    pub is_of_stack: bool,
 }

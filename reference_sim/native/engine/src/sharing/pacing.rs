@@ -51,7 +51,11 @@ impl Pacing {
             None if self.is_on() => room.min(mss),
             None => room,
         };
-        Grant { bytes, paced_until }
+        Grant {
+            bytes,
+            paced_until,
+            is_of_stack: false,
+        }
     }
 
     #[must_use]

@@ -126,6 +126,40 @@ fn members_wait_for_their_turns() {
         .any(|row| row.limit == Limit::Scheduler));
 }
 
+/// The ensemble's congestion window goes on growing when it is larger than what the stack keeps in flight: then it is
+/// no other connection's turn that a member waits for.
+#[test]
+fn a_window_that_outgrew_the_stacks_largest_holds_no_member() {
+    let truth = run(document(&json!({ "etcp": "fair" }))).truth;
+    let window = |row: &crate::truth::LimitRow| {
+        let windows = truth.windows.iter();
+        let known = windows.filter(|it| it.side == Side::Server && it.time <= row.time);
+        known.max_by_key(|it| it.time).unwrap().cwnd / 512
+    };
+    let of = |limit| {
+        truth
+            .limits
+            .iter()
+            .filter(move |it| it.side == Side::Server && it.limit == limit)
+    };
+    assert!(of(Limit::Scheduler).all(|row| window(row) <= 20));
+    assert!(of(Limit::MaxWindow).count() > 0);
+    assert!(of(Limit::MaxWindow).all(|row| window(row) > 20));
+}
+
+/// Four members in turn never fill the window alone; together they do, and a stack that lets a window grow only while
+/// it is used (RFC 2861) lets theirs grow.
+#[test]
+fn a_window_that_members_fill_together_is_used() {
+    let mut document = document(&json!({ "etcp": "fair" }));
+    document["stacks"][0]["congestion"] = json!("cubic");
+    document["stacks"][0]["max_window_segments"] = json!(1000);
+    let truth = run(document).truth;
+    let of_server = truth.windows.iter().filter(|it| it.side == Side::Server);
+    let largest = of_server.map(|it| it.cwnd).max();
+    assert!(largest > Some(120 * 512), "{largest:?}");
+}
+
 #[test]
 fn what_members_have_in_flight_never_exceeds_the_window_they_share() {
     let outcome = run(document(&json!({ "etcp": "fair" })));

@@ -14,6 +14,7 @@ use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::room::Room;
 use super::timers::Timers;
+use super::window::SharedWindow;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -35,6 +36,8 @@ pub(super) struct Connection {
     acked: Option<SeqNumber>,
     /// Its first number.
     first: Option<SeqNumber>,
+    /// Up to where it was sent when the window that all use was halved last.
+    halved: Option<SeqNumber>,
     /// When the client acknowledged something new last.
     pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
@@ -70,9 +73,10 @@ pub(super) struct HostPair {
     pub(super) pace: Pace,
     pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
-    /// Flights that only an ACK of another connection let go, and how many would by chance, in thousandths.
+    /// Flights that only an ACK of another connection let go, and what flights tell for shared windows, in eighths of
+    /// a bit.
     pub(super) by_others: i64,
-    pub(super) by_chance: i64,
+    pub(super) evidence: i64,
     pub(super) is_shared: bool,
     pub(super) had_loss: bool,
     /// When data of the server came last, and what its distances tell of the slowest link.
@@ -83,6 +87,7 @@ pub(super) struct HostPair {
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
     pub(super) room: Room,
+    pub(super) window: SharedWindow,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
@@ -111,7 +116,7 @@ impl HostPair {
             queue: Queue::default(),
             flight: None,
             by_others: 0,
-            by_chance: 0,
+            evidence: 0,
             is_shared: false,
             had_loss: false,
             came_ns: None,
@@ -120,6 +125,7 @@ impl HostPair {
             backlog: Backlog::default(),
             asked: Asked::default(),
             room: Room::default(),
+            window: SharedWindow::default(),
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
@@ -219,6 +225,7 @@ impl HostPair {
             syn_ack_ns: None,
             acked: None,
             first: None,
+            halved: None,
             acked_ns: time_ns,
             next: None,
             is_asked: false,
@@ -241,14 +248,18 @@ impl HostPair {
         let is_new = connection.next.is_none_or(|next| end.is_after(next));
         let is_first = connection.next.is_none();
         let before = connection.next.unwrap_or(segment.seq);
-        let newly = i64::from(end.distance_from(before));
         connection.first = connection.first.or(Some(segment.seq));
         // What is sent again may carry new data as well.
         let is_again = before.is_after(segment.seq);
         let is_hole = segment.seq.is_after(before);
+        let newly = i64::from(end.distance_from(before));
         if is_new {
             connection.next = Some(end);
         }
+        let is_lost_anew = !is_new
+            && connection
+                .halved
+                .is_none_or(|halved| !halved.is_after(segment.seq));
         let had_syn_ack = connection.syn_ack_ns.is_some();
         let there_ns = time_ns.saturating_sub(connection.syn_ns);
         if segment.has(flags::SYN) {
@@ -282,16 +293,29 @@ impl HostPair {
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
         let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
+        if is_lost_anew {
+            self.halves();
+        }
         let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
+            had_more,
             tells_nothing: begins || !is_new,
         });
         if release == Release::None && self.is_shared {
             // Of hosts that share a window it is not asked whether that was by chance.
             release = self.release(time_ns, client_port, queued_ns);
+        }
+        if is_new {
+            let is_in_answer = had_more && !begins;
+            self.limits(
+                time_ns,
+                (segment.payload_bytes, newly),
+                release,
+                is_in_answer,
+            );
         }
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
@@ -311,6 +335,14 @@ impl HostPair {
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             room_until_ns,
             ..self.sharing(release == Release::Other && is_new)
+        }
+    }
+
+    /// The window that all use was halved: another loss of what was sent until now does not halve it again.
+    fn halves(&mut self) {
+        self.window_halves();
+        for connection in &mut self.connections {
+            connection.halved = connection.next;
         }
     }
 
@@ -340,6 +372,7 @@ impl HostPair {
             asked_byte_ps: self.asked.byte_ps(),
             is_behind_others: false,
             queued_ns: 0,
+            limit: self.window.limit(),
             stood_ns: 0,
             takes_ns: 0,
             room_until_ns: None,

@@ -10,6 +10,8 @@
 //! Whether they share a window or not, they share the path: its slowest link is one queue that all of them feed
 //! ([`queue`]). Data waits for the link only while that is busy, whichever connection's data it sends.
 //!
+//! What limits a shared window shows in what all connections have in flight together ([`window`]).
+//!
 //! Every share of a capture sees all packets, and learns the same from them.
 
 mod ack_before;
@@ -25,6 +27,7 @@ mod queue;
 mod release;
 mod room;
 mod timers;
+mod window;
 
 use std::hash::BuildHasher;
 
@@ -33,6 +36,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
+use crate::used_window::Limit;
 pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
@@ -87,6 +91,8 @@ pub struct Sharing {
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
+    /// What the sender waited for if its connections share their window.
+    pub limit: Limit,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.

@@ -1,5 +1,6 @@
 //! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
 
+use super::ack_before::CLOSE_NS;
 use super::host_pair::HostPair;
 
 /// Two packets closer than this left together, if no link is slower.
@@ -19,8 +20,13 @@ const LOST_SHARE: i64 = 8;
 const SIGNS_MIN: i64 = 2;
 /// ... and with which what was found holds: a host keeps its stack.
 const SIGNS_SURE: i64 = 6;
-/// ... and so many times those that follow one by chance.
-const SIGNS_TO_CHANCE: i64 = 4;
+/// ... and the logarithm of how much more likely they are if windows are shared than by chance, in eighths of a bit.
+const EVIDENCE_MIN: i64 = 64;
+/// If windows are shared it is an ACK that lets data go: as close as the path has it, or a little later where what
+/// else there is on the path is in its way. So many thousandths an application had held.
+const CLOSE: i64 = 400;
+const LATE: i64 = 400;
+const BY_APPLICATION: i64 = 200;
 /// A chance is seen in no longer pause: a second one like it comes with a page.
 const PAUSE_MAX_NS: i64 = 1_000_000_000;
 /// Pauses of a rhythm differ by less than this share of them.
@@ -70,8 +76,16 @@ pub(super) struct Coming {
     pub(super) client_port: u16,
     /// How long its connection had been quiet.
     pub(super) quiet_ns: i64,
+    /// The segment before it was not pushed.
+    pub(super) had_more: bool,
     /// It begins an answer, or was sent before.
     pub(super) tells_nothing: bool,
+}
+
+/// The logarithm of a share, in eighths of a bit.
+fn eighths_of_bits(share: i64) -> i64 {
+    let share = u128::from(share.max(1).unsigned_abs());
+    i64::from(share.saturating_pow(8).ilog2())
 }
 
 /// Whether two pauses are the same, but for jitter.
@@ -102,11 +116,12 @@ impl HostPair {
                 && before.is_some_and(|it| is_rhythm(it.pause_ns, pause_ns)),
         });
         let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;
-        let is_sign = !flight.has_told && resumes && !coming.tells_nothing;
+        // Who had no more to send waited for the application, and those of two connections may work in step.
+        let is_sign = !flight.has_told && resumes && coming.had_more && !coming.tells_nothing;
         let waited_ns = goes_on.map_or(pause_ns, |_| coming.quiet_ns);
         if is_sign && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;
-            self.tells(own, coming.client_port, waited_ns);
+            self.tells(own, coming, waited_ns);
         }
         self.flight = Some(Flight {
             last_ns: time_ns,
@@ -124,23 +139,33 @@ impl HostPair {
         own
     }
 
-    /// What a flight tells of whose ACK let it go after such a pause.
-    fn tells(&mut self, release: Release, client_port: u16, pause_ns: i64) {
+    /// What a flight tells of whose ACK let it go, which begins with this after such a pause.
+    fn tells(&mut self, release: Release, coming: Coming, pause_ns: i64) {
         if release == Release::Own {
             return;
         }
-        let is_by_other = i64::from(release == Release::Other);
-        self.by_others = self.by_others.saturating_add(is_by_other);
-        let chance = self.chance(client_port, pause_ns);
-        self.by_chance = self.by_chance.saturating_add(chance);
-        let by_chance = self.by_chance.saturating_mul(SIGNS_TO_CHANCE);
-        let signs = self.by_others.saturating_mul(CERTAIN);
-        self.is_shared = signs >= by_chance.saturating_add(SIGNS_MIN * CERTAIN)
+        let is_by_other = release == Release::Other;
+        let nearest = self.ack_before(coming.time_ns, coming.bytes);
+        let is_close =
+            is_by_other && nearest.is_some_and(|ack| ack.client_port != coming.client_port);
+        let late_ns = self.late_ns().saturating_add(EARLY_MAX_NS);
+        let close_ns = CLOSE_NS.saturating_mul(2).min(late_ns);
+        let by_chance = |width_ns| self.chance(coming.client_port, pause_ns, width_ns);
+        let of_late = by_chance(late_ns);
+        let (if_shared, chance) = match (is_by_other, is_close) {
+            (true, true) => (CLOSE, by_chance(close_ns)),
+            (true, false) => (LATE, of_late.saturating_sub(by_chance(close_ns))),
+            (false, _) => (BY_APPLICATION, CERTAIN.saturating_sub(of_late)),
+        };
+        self.by_others = self.by_others.saturating_add(i64::from(is_by_other));
+        let evidence = eighths_of_bits(if_shared).saturating_sub(eighths_of_bits(chance));
+        self.evidence = self.evidence.saturating_add(evidence);
+        self.is_shared = (self.by_others >= SIGNS_MIN && self.evidence >= EVIDENCE_MIN)
             || (self.is_shared && self.by_others >= SIGNS_SURE);
     }
 
     /// Whether what comes after such a pause left together with what came before, of which some may have been lost.
-    fn is_together(&self, pause_ns: i64) -> bool {
+    pub(super) fn is_together(&self, pause_ns: i64) -> bool {
         let service_ns = self.pace.largest_ns().unwrap_or(0);
         let lost = pause_ns
             .saturating_add(service_ns / 2)
@@ -200,11 +225,10 @@ impl HostPair {
     }
 
     /// How likely an ACK of another connection is at the right time, if it has nothing to do with it: the share
-    /// of the last two round trips, or of the pause, that is close enough to one.
-    fn chance(&self, client_port: u16, pause_ns: i64) -> i64 {
+    /// of the last two round trips, or of the pause, that is as close to one.
+    fn chance(&self, client_port: u16, pause_ns: i64, width_ns: i64) -> i64 {
         let round_trips_ns = self.round_trip_ns().saturating_mul(2);
         let span_ns = round_trips_ns.max(pause_ns.min(PAUSE_MAX_NS));
-        let width_ns = self.late_ns().saturating_add(EARLY_MAX_NS);
         let Some(newest) = self.acks.back() else {
             return 0;
         };

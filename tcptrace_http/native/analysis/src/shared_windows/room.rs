@@ -30,6 +30,14 @@ pub(super) struct Room {
 }
 
 impl Room {
+    pub(super) fn sent(&self) -> i64 {
+        self.sent
+    }
+
+    pub(super) fn acked(&self) -> i64 {
+        self.acked
+    }
+
     /// The server sent so much more.
     pub(super) fn sends(&mut self, bytes: i64) {
         self.sent = self.sent.saturating_add(bytes.max(0));

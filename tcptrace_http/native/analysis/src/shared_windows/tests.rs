@@ -204,6 +204,43 @@ fn a_server_that_writes_now_and_then_meets_an_ack_of_another_connection_by_chanc
 }
 
 #[test]
+fn applications_that_write_in_step_show_no_shared_window() {
+    let mut talk = two_connections();
+    for round in 0..10_u32 {
+        let at = 300 + i64::from(round) * 1100;
+        // Each pushes what it has; the one writes a path later than the client acknowledges the other's write.
+        talk.ack(at, 2, round + 1);
+        let pushed = segment(flags::ACK | flags::PSH, 2001 + round * 1000, 101, 1000);
+        let sharing = talk.packet(at + 100, false, 1, pushed);
+        assert!(round == 0 || !sharing.is_shared, "round {round}");
+    }
+}
+
+#[test]
+fn what_all_connections_have_in_flight_together_shows_the_largest_window_of_a_stack() {
+    let mut talk = two_connections();
+    let mut sharing = Sharing::default();
+    let (mut first, mut second) = (2, 2);
+    for round in 0..8 {
+        let at = 240 + i64::from(round) * 100;
+        // Six segments each round trip, of which now the one connection has more, now the other.
+        let of_first = if round % 2 == 0 { 4 } else { 2 };
+        talk.ack(at, 1, first - 1);
+        talk.ack(at, 2, second - 1);
+        for place in 0..6 {
+            let (port, number) = if place < of_first {
+                (1, &mut first)
+            } else {
+                (2, &mut second)
+            };
+            sharing = talk.data(at + 100 + place, port, *number);
+            *number += 1;
+        }
+    }
+    assert_eq!(sharing.limit, Limit::SendBuffer);
+}
+
+#[test]
 fn what_is_sent_again_tells_of_a_loss_to_what_waits_from_then_on() {
     let mut talk = Talk::default();
     talk.opens(0, 1);

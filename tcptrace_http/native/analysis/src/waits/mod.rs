@@ -24,7 +24,6 @@ mod server_time;
 mod setup;
 mod spans;
 mod timeline;
-mod window;
 
 use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 

@@ -128,16 +128,6 @@ impl Pace {
     }
 }
 
-/// What limits a sender that waits for ACKs although the receiver's window has room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
-    /// It had sent more at once before: its congestion window is not what it waits for.
-    None,
-    SlowStart,
-    CongestionAvoidance,
-    SendBuffer,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,8 +39,8 @@ use super::acks::Acks;
 use super::link::{Link, LinkBurst};
 use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
-use super::window::UsedWindow;
 use crate::arrivals::Arrivals;
+use crate::used_window::UsedWindow;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;

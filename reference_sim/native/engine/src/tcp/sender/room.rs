@@ -1,11 +1,24 @@
 //! How much may go now, and what holds the rest back.
 
+use crate::sharing::Grant;
 use crate::stack::{IdleRestart, Nanoseconds, Stack};
 use crate::tcp::nagle::ShortSegment;
 use crate::tcp::selective::Selective;
 use crate::tcp::sender::{Recovery, Sender};
 use crate::tcp::window_usage::Sending;
 use crate::truth::Limit;
+
+impl Limit {
+    /// What holds back a member of an ensemble whose own window has room: what the others have of the ensemble's
+    /// window, or of the largest one that the stack has for all of them.
+    fn of_others(grant: Grant) -> Limit {
+        if grant.is_of_stack {
+            Limit::MaxWindow
+        } else {
+            Limit::Scheduler
+        }
+    }
+}
 
 impl Sender {
     /// What holds the sender back, once [`Sender::poll`] gives nothing.
@@ -28,14 +41,10 @@ impl Sender {
             _ => {}
         }
         let by_congestion = self.own_room();
-        let is_granted = self
-            .grant
-            .is_none_or(|grant| self.sendable(grant.bytes, stack) > 0);
         if self.sendable(by_congestion, stack) > 0 {
-            return if is_granted {
-                Limit::Nagle
-            } else {
-                Limit::Scheduler
+            return match self.grant {
+                Some(grant) if self.sendable(grant.bytes, stack) == 0 => Limit::of_others(grant),
+                _ => Limit::Nagle,
             };
         }
         let room = self.edge.saturating_sub(self.next);
@@ -81,9 +90,18 @@ impl Sender {
         }
     }
 
+    /// What is left of the congestion window; members of an ensemble fill theirs together.
+    fn room_left(&self) -> u64 {
+        let own = self.own_room();
+        let of_all = self
+            .grant
+            .filter(|grant| grant.paced_until.is_none() && !grant.is_of_stack);
+        of_all.map_or(own, |grant| own.min(grant.bytes))
+    }
+
     /// Whether the window is full, or not even half used: after each run of sending.
     pub(super) fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
-        let room = self.congestion_edge().saturating_sub(self.next);
+        let room = self.room_left();
         let sending = Sending {
             una: self.una,
             next: self.next,

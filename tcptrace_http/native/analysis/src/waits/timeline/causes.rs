@@ -1,14 +1,15 @@
 //! Why data came when it did, and not before.
 
 use super::super::acks::{Acks, Released};
-use super::super::pace::{Limit, Pace, BURST_MIN_NS};
+use super::super::pace::{Pace, BURST_MIN_NS};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
-use super::shared::{is_in_turn, shared_window, window_of};
+use super::shared::{is_in_turn, limit_of, phase_of, shared_window, window_of};
 use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS};
 use crate::shared_windows::is_rhythm;
 use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -113,11 +114,7 @@ impl Timeline {
         if !by_other && released != Released::ByAck {
             return Some(told);
         }
-        let shared_limit = if data.sharing.had_loss {
-            Limit::CongestionAvoidance
-        } else {
-            Limit::SlowStart
-        };
+        let shared_limit = limit_of(data.sharing);
         // Nagle's algorithm holds no full segment, nor does it wait for what comes on other connections.
         let is_of_window = was_full || by_other || data.is_above_nagle();
         let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
@@ -138,15 +135,15 @@ impl Timeline {
         let by_other = data.sharing.by_other && self.has_more;
         if by_other && told.0 == Cause::SendLimitedSendBuffer {
             // Only an ACK of its own makes room in a connection's buffer.
-            return (window_of(data.sharing), INFERRED);
+            return (phase_of(data.sharing), INFERRED);
         }
         if !self.has_more || told.0 != Cause::ServerDataUnavailable {
             return told;
         }
-        let is_of_others = data.sharing.is_shared || data.sharing.by_other;
         let is_alone = !data.sharing.is_let_go_by_other && data.sharing.queued_ns <= BURST_MIN_NS;
         let window = match limit {
-            _ if is_of_others => window_of(data.sharing),
+            _ if data.sharing.is_shared => window_of(data.sharing),
+            _ if data.sharing.by_other => phase_of(data.sharing),
             // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
             Limit::None => return told,
             // A full buffer has room when an ACK came, and there was none when data leaves that comes now, unless it

@@ -6,9 +6,9 @@
 //! link.
 
 use super::super::acks::{Acks, Released};
-use super::super::pace::Limit;
 use super::super::partition::{Moment, INFERRED};
 use super::{Data, Pending, Piece, Route, Timeline, Waited};
+use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
 /// Data that left when the ACK came is there no earlier or later than by this.

@@ -3,6 +3,7 @@
 use super::settling::service_ns;
 use super::Data;
 use crate::shared_windows::Sharing;
+use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
 /// Whether the slowest link carried data of other connections, and that all the time, since the segment before.
@@ -19,12 +20,30 @@ pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
     (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
 }
 
-/// The phase of the window that connections share.
+/// What of the window that connections share data waited for.
 pub(super) fn window_of(sharing: Sharing) -> Cause {
+    match limit_of(sharing) {
+        Limit::SendBuffer => Cause::SendLimitedSendBuffer,
+        Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+        Limit::SlowStart | Limit::None => Cause::SendLimitedSlowStart,
+    }
+}
+
+/// The phase of a window that may be shared.
+pub(super) fn phase_of(sharing: Sharing) -> Cause {
     if sharing.had_loss {
         Cause::SendLimitedCwnd
     } else {
         Cause::SendLimitedSlowStart
+    }
+}
+
+/// What limits the connections that share a window.
+pub(super) fn limit_of(sharing: Sharing) -> Limit {
+    match sharing.limit {
+        _ if sharing.had_loss => Limit::CongestionAvoidance,
+        Limit::SendBuffer => Limit::SendBuffer,
+        _ => Limit::SlowStart,
     }
 }
 

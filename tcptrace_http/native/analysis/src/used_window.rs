@@ -6,16 +6,25 @@
 //! ACKs since, follows the least that it is. A sender that stops with room for a segment left in it was not stopped
 //! by it: where nothing was lost, its own buffer was full of what is not acknowledged.
 
-use super::pace::Limit;
-
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
 
 /// Once a window grows into the full buffer; what grows again is a window, slower than in slow start.
 const GROWTHS_MIN: u32 = 2;
 
+/// What limits a sender that waits for ACKs although the receiver's window has room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Limit {
+    /// It had sent more at once before: its congestion window is not what it waits for.
+    #[default]
+    None,
+    SlowStart,
+    CongestionAvoidance,
+    SendBuffer,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct UsedWindow {
+pub(crate) struct UsedWindow {
     /// Up to where the sender knows that all has come, and up to when its ACKs are counted.
     acked: i64,
     heard_until_ns: i64,
@@ -41,12 +50,12 @@ pub(super) struct UsedWindow {
 
 impl UsedWindow {
     /// ACKs until `heard_until_ns` are counted.
-    pub(super) fn heard_until_ns(&self) -> i64 {
+    pub(crate) fn heard_until_ns(&self) -> i64 {
         self.heard_until_ns
     }
 
     /// The sender heard at `time_ns` that all up to `acked` has come.
-    pub(super) fn hears(&mut self, time_ns: i64, acked: i64) {
+    pub(crate) fn hears(&mut self, time_ns: i64, acked: i64) {
         self.heard_until_ns = self.heard_until_ns.max(time_ns);
         let newly = acked.saturating_sub(self.acked.max(1));
         if newly <= 0 {
@@ -60,7 +69,7 @@ impl UsedWindow {
     }
 
     /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
-    pub(super) fn stops(&mut self, end: i64, full_bytes: u32) {
+    pub(crate) fn stops(&mut self, end: i64, full_bytes: u32) {
         self.full_bytes = i64::from(full_bytes);
         self.outstanding = end.saturating_sub(self.acked.max(1));
         if self.is_recovering() {
@@ -86,7 +95,7 @@ impl UsedWindow {
     /// What the sender waits for that has sent all up to `end` and a segment of `bytes` to send, when it has heard
     /// all but what lets that go.
     /// `may_avoid` is whether it may have begun with a threshold that others had learnt (RFC 2140).
-    pub(super) fn limit(&self, end: i64, bytes: u32, may_avoid: bool) -> Limit {
+    pub(crate) fn limit(&self, end: i64, bytes: u32, may_avoid: bool) -> Limit {
         if self.is_recovering() {
             return Limit::CongestionAvoidance;
         }
@@ -124,25 +133,36 @@ impl UsedWindow {
         self.outstanding >= self.largest.max(self.buffer.unwrap_or(0)) / 2
     }
 
+    /// Whether it stopped with no less than ever before, but for a part of a segment.
+    pub(crate) fn is_full(&self) -> bool {
+        let most = self.largest.max(self.buffer.unwrap_or(0));
+        self.outstanding.saturating_add(self.full_bytes) > most
+    }
+
     /// The sender did wait for room in its send buffer.
-    pub(super) fn is_of_buffer(&mut self) {
+    pub(crate) fn is_of_buffer(&mut self) {
         self.buffer = Some(self.buffer.unwrap_or(0).max(self.largest));
     }
 
+    /// Up to where all must have come for the newest loss to be over.
+    pub(crate) fn recovers_until(&self) -> i64 {
+        self.recovers_until
+    }
+
     /// Not all has come yet that had been sent when something was sent again.
-    pub(super) fn is_recovering(&self) -> bool {
+    pub(crate) fn is_recovering(&self) -> bool {
         self.acked < self.recovers_until
     }
 
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
-    pub(super) fn was_idle(&mut self) {
+    pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
         self.least = 0;
         self.regrown = None;
     }
 
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
-    pub(super) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
+    pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.largest = 0;
         self.least = 0;
         if start >= self.recovers_until {
@@ -153,7 +173,7 @@ impl UsedWindow {
     }
 
     /// Data from `start` to `end` was lost before it was seen, and sent again by a timer.
-    pub(super) fn had_lost_unseen(&mut self, start: i64, end: i64, full_bytes: u32) {
+    pub(crate) fn had_lost_unseen(&mut self, start: i64, end: i64, full_bytes: u32) {
         self.full_bytes = i64::from(full_bytes);
         if self.unseen.1 != start {
             self.largest = 0;

@@ -1,0 +1,141 @@
+//! The window that all connections of two hosts use together.
+//!
+//! Theory of operation. An ensemble's window (RFC 2140, section 4; E-TCP) is full when what all connections have in
+//! flight fills it. So the data of all is counted as if it were of one stream, in the order in which it comes by, and
+//! so is what the ACKs of all acknowledge; from what was outstanding when the sender paused follows what limits it, as
+//! it does for a single connection ([`UsedWindow`]).
+
+use super::host_pair::HostPair;
+use super::release::Release;
+use crate::used_window::{Limit, UsedWindow};
+
+/// Data that an ACK let go comes later than the path takes by no more than this, and what it takes itself.
+const LATE_MAX_NS: i64 = 3_000_000;
+/// ... and on a long path by a share of it, for round trips vary.
+const LATE_RTT_SHARE: i64 = 8;
+/// Packets of one host are captured out of their true order by less.
+const EARLY_MAX_NS: i64 = 200_000;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SharedWindow {
+    used: UsedWindow,
+    /// When data went by last.
+    sent_ns: Option<i64>,
+    /// What the sender waited for when it had paused last.
+    limit: Limit,
+}
+
+impl SharedWindow {
+    pub(super) fn limit(&self) -> Limit {
+        self.limit
+    }
+}
+
+impl HostPair {
+    /// Data was sent again that was sent after the loss before: the window was halved.
+    pub(super) fn window_halves(&mut self) {
+        let acked = self.room.acked().saturating_add(1);
+        let start = acked.max(self.window.used.recovers_until());
+        let end = self.room.sent().saturating_add(1);
+        self.window.used.had_loss(start, end, false);
+    }
+
+    /// New data of so many bytes goes by, of which so many are new and counted as sent: what it waited for, if it was
+    /// held.
+    pub(super) fn limits(
+        &mut self,
+        time_ns: i64,
+        (bytes, newly): (u32, i64),
+        release: Release,
+        had_more: bool,
+    ) {
+        let before_ns = self.window.sent_ns.replace(time_ns);
+        let (Some(before_ns), Some(path_ns)) = (before_ns, self.to_server_ns) else {
+            return;
+        };
+        let pause_ns = time_ns.saturating_sub(before_ns);
+        if self.is_together(pause_ns) {
+            return;
+        }
+        let full_bytes = self.pace.largest_bytes.max(bytes);
+        // Offset after what was sent before, as if all of it was one stream.
+        let end = self.room.sent().saturating_sub(newly).saturating_add(1);
+        let known_by = |time_ns: i64| time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
+        self.window_hears(known_by(before_ns));
+        self.window.used.stops(end, full_bytes);
+        if pause_ns > self.round_trip_ns() {
+            // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
+            self.window.used.was_idle();
+        }
+        let late_ns = LATE_MAX_NS
+            .max(path_ns / LATE_RTT_SHARE)
+            .saturating_add(self.pace.of(bytes).unwrap_or(0));
+        self.window_hears(known_by(time_ns).saturating_sub(late_ns));
+        let limit = match self.window.used.limit(end, bytes, false) {
+            // Whoever has data fills what the others leave of it.
+            Limit::SendBuffer if !self.window.used.is_full() => Limit::None,
+            limit => limit,
+        };
+        if limit == Limit::SendBuffer && had_more && release != Release::None {
+            self.window.used.is_of_buffer();
+        }
+        self.window.limit = limit;
+    }
+
+    /// The window hears the ACKs that went by until then.
+    fn window_hears(&mut self, until_ns: i64) {
+        let heard_ns = self.window.used.heard_until_ns();
+        let from = self.acks.partition_point(|ack| ack.time_ns <= heard_ns);
+        let acks = self.acks.range(from..);
+        for ack in acks.take_while(|ack| ack.time_ns <= until_ns) {
+            self.window
+                .used
+                .hears(ack.time_ns, ack.acked.saturating_add(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::IpAddress;
+
+    const FULL: u32 = 1000;
+
+    /// What limits a sender that has so many segments in flight, on whichever connections, each time that it pauses.
+    fn limit_after(flights: &[i64]) -> Limit {
+        let mut window = UsedWindow::default();
+        let mut limit = Limit::None;
+        let (mut sent, mut acked) = (0, 0);
+        for (now_ns, flight) in (1_i64..).zip(flights) {
+            window.stops(sent + 1, FULL);
+            limit = window.limit(sent + 1, FULL, false);
+            for _ in 0..(sent - acked) / 1000 {
+                acked += 1000;
+                window.hears(now_ns * 1000 + acked, acked + 1);
+            }
+            sent += flight * 1000;
+        }
+        limit
+    }
+
+    #[test]
+    fn a_window_of_all_that_grows_is_in_slow_start_and_one_that_stays_full_is_a_largest_one() {
+        assert_eq!(limit_after(&[2, 4, 8, 16]), Limit::SlowStart);
+        assert_eq!(limit_after(&[2, 4, 8, 8, 8]), Limit::SendBuffer);
+    }
+
+    #[test]
+    fn a_loss_halves_the_window_of_all() {
+        let address = IpAddress {
+            is_v6: false,
+            octets: [0; 16],
+        };
+        let mut pair = HostPair::new(address, address);
+        pair.room.sends(8000);
+        pair.window.used.stops(8001, FULL);
+        pair.window_halves();
+        let limit = pair.window.used.limit(8001, FULL, false);
+        assert_eq!(limit, Limit::CongestionAvoidance);
+    }
+}
