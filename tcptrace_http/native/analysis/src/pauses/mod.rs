@@ -117,8 +117,8 @@ pub struct PauseTracker {
     link: Bottleneck,
     /// The newest ACK that the sender had, and where what it sent since begins.
     since_ack: Option<(u64, u64)>,
-    /// Times that the sender sent a short segment behind full ones that were unacknowledged, which the algorithm as
-    /// RFC 896 has it does not let go.
+    /// Times that the sender sent a short segment behind full ones that were unacknowledged, which the algorithm
+    /// as RFC 896 has it does not let go.
     full_disproofs: u32,
     /// Times that the sender held a short segment for the ACK of full ones, though its window had room.
     holds_behind_full: u32,

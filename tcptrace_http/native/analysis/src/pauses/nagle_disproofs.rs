@@ -44,8 +44,8 @@ impl PauseTracker {
         });
     }
 
-    /// Whether a short segment left while what its sender had sent before the newest ACK was unacknowledged. What is
-    /// written at once to an idle connection goes out with its short end (BSD looks whether it is idle before).
+    /// Whether a short segment left while what its sender had sent before the newest ACK was unacknowledged. What
+    /// is written at once to an idle connection goes out with its short end (BSD looks whether it is idle before).
     pub(super) fn note_outstanding(&mut self, data: SentData, is_short: bool, path: &Path) {
         let left_ns = data.time_ns.saturating_sub(path.sender_rtt_ns.unwrap_or(0));
         let latest_ns = left_ns.saturating_add(DISPROOF_MARGIN_NS);

@@ -33,7 +33,8 @@ pub(super) struct Pause {
     /// As far as it was known before the last ACK.
     pub(super) queued_until_ns: Option<i64>,
     pub(super) largest_flight_bytes: u64,
-    /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full ones.
+    /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full
+    /// ones.
     pub(super) waits_for_all: bool,
     pub(super) shorts: u32,
     /// The last ACKs before its end, newest first, while it is undecided.

@@ -1,8 +1,8 @@
 //! How close the client's data comes at the server: no closer than the slowest link takes for it.
 //!
 //! Theory of operation. Packets that the client sends at once come one by one as that link lets them, on whichever
-//! connections. What the client sends when it hears of the server comes a round trip after that instead, which tells
-//! of no link.
+//! connections. What the client sends when it hears of the server comes a round trip after that instead, which
+//! tells of no link.
 
 use crate::serialization::Serialization;
 

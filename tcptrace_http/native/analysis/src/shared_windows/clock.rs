@@ -1,17 +1,18 @@
 //! Data that no ACK let go: a clock of its sender did.
 //!
-//! Theory of operation. What lies in a sender's buffer waits for a window, and goes when an ACK makes room: one of its
-//! own connection, or of another that shares the window. So what goes although no ACK came since the data before it
-//! left, and did not stand before the slowest link meanwhile, was let go by a clock. It is no timer of a loss if it
-//! comes sooner than those run out: its sender spreads a window that it knows from before over a round trip until
-//! ACKs come (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). Where an ACK let the data before go they
-//! have come: then an application filled a segment of which Nagle's algorithm had held the beginning.
+//! Theory of operation. What lies in a sender's buffer waits for a window, and goes when an ACK makes room: one of
+//! its own connection, or of another that shares the window. So what goes although no ACK came since the data
+//! before it left, and did not stand before the slowest link meanwhile, was let go by a clock. It is no timer of a
+//! loss if it comes sooner than those run out: its sender spreads a window that it knows from before over a round
+//! trip until ACKs come (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). Where an ACK let the data
+//! before go they have come: then an application filled a segment of which Nagle's algorithm had held the
+//! beginning.
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use crate::timeouts::TIMEOUT_MIN_NS;
 
-/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter; on a
-/// slow link the options of a SYN, which measured the path, and framing take a part of what headers do.
+/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter;
+/// on a slow link the options of a SYN, which measured the path, and framing take a part of what headers do.
 const CLOSE_NS: i64 = 500_000;
 
 impl HostPair {

@@ -1,9 +1,9 @@
-//! When the server sent what comes: at the latest as long before as path and link take for it, sooner if it stood in
-//! a queue.
+//! When the server sent what comes: at the latest as long before as path and link take for it, sooner if it stood
+//! in a queue.
 //!
-//! Theory of operation. A link that has nothing else to send carries a packet at once, so that it left as long before
-//! as the path and it itself take. What comes as long after the packet before it as the link takes for it may have
-//! stood behind that: it left then, or any time since that packet did.
+//! Theory of operation. A link that has nothing else to send carries a packet at once, so that it left as long
+//! before as the path and it itself take. What comes as long after the packet before it as the link takes for it
+//! may have stood behind that: it left then, or any time since that packet did.
 
 use super::host_pair::HostPair;
 use super::release::Ack;
@@ -32,8 +32,8 @@ pub(super) struct Departures {
 }
 
 impl Departures {
-    /// A packet comes that left at `to_ns` if nothing was before it, and takes so long on the link; what was lost right
-    /// before it may have taken `lost_ns` there.
+    /// A packet comes that left at `to_ns` if nothing was before it, and takes so long on the link; what was lost
+    /// right before it may have taken `lost_ns` there.
     fn comes(&mut self, time_ns: i64, to_ns: i64, takes_ns: Option<i64>, lost_ns: i64) -> Left {
         let slack_ns = takes_ns.unwrap_or(0) / SLACK_SHARE;
         let begun_ns = time_ns.saturating_sub(takes_ns.unwrap_or(0));

@@ -1,9 +1,10 @@
 //! The phases of the window that connections share: when it was in slow start after a loss.
 //!
-//! Theory of operation. A timer that runs out leaves a window of one segment, and a threshold of half of what was in
-//! flight, at least two segments (RFC 5681, section 3.1). Of a flight of which so much was lost that nothing but a
-//! timer noticed that is little, so that the next ACK of something new ends the slow start; with it all connections
-//! that share the window leave it (E-TCP, section 3). Duplicate ACKs leave the window at its threshold.
+//! Theory of operation. A timer that runs out leaves a window of one segment, and a threshold of half of what was
+//! in flight, at least two segments (RFC 5681, section 3.1). Of a flight of which so much was lost that nothing
+//! but a timer noticed that is little, so that the next ACK of something new ends the slow start; with it all
+//! connections that share the window leave it (E-TCP, section 3). Duplicate ACKs leave the window at its
+//! threshold.
 
 /// Of what lies so far back that others have come since nothing is asked any more.
 pub const SPANS_MAX: usize = 6;

@@ -2,10 +2,10 @@
 //!
 //! Theory of operation. Of all connections together it is known what was in flight when data left: what had been
 //! sent before, less what ACKs had acknowledged that were with the server by then. The most that ever was, since
-//! anything was lost, is the least that the window is, for it grows until the next loss. Whenever less than that was
-//! in flight, by a segment at least, data that was there would have left: a server that was silent then had none. So
-//! a connection that had sent all of its data waited for the application up to the last such moment, and for the
-//! window after it, though an ACK of another connection let its data go.
+//! anything was lost, is the least that the window is, for it grows until the next loss. Whenever less than that
+//! was in flight, by a segment at least, data that was there would have left: a server that was silent then had
+//! none. So a connection that had sent all of its data waited for the application up to the last such moment, and
+//! for the window after it, though an ACK of another connection let its data go.
 
 use super::ack_before::CLOSE_NS;
 use super::host_pair::HostPair;
@@ -43,7 +43,8 @@ impl Room {
         self.sent = self.sent.saturating_add(bytes.max(0));
     }
 
-    /// The client acknowledged so much more, or a connection is gone that had as much in flight. Of how much in all.
+    /// The client acknowledged so much more, or a connection is gone that had as much in flight. Of how much in
+    /// all.
     pub(super) fn acknowledges(&mut self, bytes: i64) -> i64 {
         self.acked = self.acked.saturating_add(bytes.max(0));
         self.acked
@@ -80,8 +81,8 @@ impl Room {
 }
 
 impl HostPair {
-    /// Data of the server comes by, of which so much is new and counted already; it found the slowest link idle, or
-    /// left behind other data: up to when data of any connection that left found room.
+    /// Data of the server comes by, of which so much is new and counted already; it found the slowest link idle,
+    /// or left behind other data: up to when data of any connection that left found room.
     pub(super) fn room_until_ns(
         &mut self,
         time_ns: i64,

@@ -1,8 +1,8 @@
 //! How long the retransmission timers of a host wait.
 //!
-//! Connections that share an estimate of the round trip have the same timer (RFC 2140, section 4). Which packet a timer
-//! has sent again is often not known, for several were missing; but of what each of them would have waited the true
-//! values agree with each other, and the others do not.
+//! Connections that share an estimate of the round trip have the same timer (RFC 2140, section 4). Which packet a
+//! timer has sent again is often not known, for several were missing; but of what each of them would have waited
+//! the true values agree with each other, and the others do not.
 
 use std::collections::VecDeque;
 

@@ -6,8 +6,8 @@ use super::partition::{Moment, Partition};
 use super::Waits;
 
 impl Waits {
-    /// Gives the time up to `moment` to what held a response; of a window to the phase that it was in, if connections
-    /// share it and data was lost.
+    /// Gives the time up to `moment` to what held a response; of a window to the phase that it was in, if
+    /// connections share it and data was lost.
     pub(super) fn give_held(
         &self,
         moment: Moment,

@@ -8,29 +8,38 @@
 
 mod causes;
 mod copies;
+mod data;
 mod extents;
 mod held_openings;
 mod if_on_link;
 mod link_time;
+mod opening;
+mod pending;
 mod phases;
+mod piece;
 mod repairs;
 mod settling;
+mod shared;
 
 use std::collections::VecDeque;
 
-use trace_model::rows::{Cause, RecoveryKind};
+use trace_model::rows::Cause;
 
-use self::causes::{shared_window, window_of};
+pub(super) use self::data::{Data, Resent, Route};
 use self::held_openings::{HeldOpening, LetGo};
 use self::if_on_link::IfOnLink;
-use self::repairs::{is_timed, repair};
+use self::opening::Opening;
+use self::pending::{Missed, Pending, Stall};
+pub(super) use self::piece::Piece;
+use self::piece::Waited;
+use self::repairs::is_timed;
 use self::settling::service_ns;
+use self::shared::shared_window;
 use super::acks::Acks;
 use super::link::{Link, LinkBurst};
 use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
 use crate::arrivals::Arrivals;
-use crate::shared_windows::Sharing;
 use crate::used_window::UsedWindow;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
@@ -39,190 +48,12 @@ const PENDING_MAX: usize = 1 << 14;
 const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
-/// Answers whose transactions are not over: as many as requests wait for theirs.
-const OPENINGS_MAX: usize = 1 << 11;
-
-/// A segment with payload.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Data {
-    pub(super) at: Moment,
-    /// Offset after its last byte.
-    pub(super) end: i64,
-    pub(super) bytes: u32,
-    /// Segments it was on the wire.
-    pub(super) segments: u32,
-    /// Payload of a full one.
-    pub(super) full_bytes: u32,
-    /// Bytes before it were passed over.
-    pub(super) opens_hole: bool,
-    pub(super) recovery: Option<RecoveryKind>,
-    /// It was pushed (PSH): its sender had no more to send then.
-    pub(super) is_pushed: bool,
-    /// It is the last of its sender (FIN).
-    pub(super) has_fin: bool,
-    pub(super) sharing: Sharing,
-}
-
-impl Data {
-    fn is_full(&self) -> bool {
-        self.full_bytes > 0 && self.bytes >= self.full_bytes
-    }
-
-    /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
-    fn is_above_nagle(&self) -> bool {
-        self.is_full() || self.has_fin
-    }
-}
-
-/// Payload that was sent before, or fills a hole.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Resent {
-    pub(super) at: Moment,
-    pub(super) start: i64,
-    pub(super) end: i64,
-    pub(super) recovery: Option<RecoveryKind>,
-    /// Duplicate ACKs came since the last one that acknowledged something.
-    pub(super) is_told: bool,
-}
-
-/// The path of the data, as the observation point has it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Route {
-    pub(super) to_sender_ns: i64,
-    pub(super) to_receiver_ns: i64,
-    /// The capture was taken at the sender: ACKs tell when data came.
-    pub(super) is_at_sender: bool,
-}
-
-impl Route {
-    pub(super) fn rtt_ns(self) -> i64 {
-        self.to_sender_ns.saturating_add(self.to_receiver_ns)
-    }
-}
 
 /// Words for the causes that differ by direction.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Words {
     pub(super) burst: Cause,
     pub(super) idle: Cause,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    at: Moment,
-    end: i64,
-    bytes: u32,
-    segments: u32,
-    /// What it waited for; None in a burst.
-    cause: Option<(Cause, f64)>,
-    if_shared: Option<Cause>,
-    if_on_link: Option<IfOnLink>,
-    /// It waited for something, or nothing before it is on its way.
-    begins_burst: bool,
-    begins_flight: bool,
-    /// The sender's connections share their window: what one waits for is no pace of the link.
-    is_shared: bool,
-    /// What the slowest link takes for it, as far as all connections to the host tell.
-    service_ns: i64,
-    /// How long after the segment before it went by.
-    gap_ns: i64,
-    /// How long of that the ACK of the segment before was delayed, which was alone in the window.
-    ack_delay_ns: i64,
-    /// Until when its connection had nothing to send, if it shares its window: that had room then.
-    idle_until_ns: Option<i64>,
-    /// From when on the window was open, although the sender learnt it by a probe only.
-    persists_from_ns: Option<i64>,
-    /// When it would have come, had it not been missed; until then it waited for the window that connections share.
-    missed: Option<Missed>,
-    /// It was sent again.
-    stall: Option<Stall>,
-    /// When it comes at the soonest behind copies of what was sent before it, which the link carries as well.
-    behind_copies_ns: i64,
-}
-
-/// What was sent again, as it seemed lost.
-#[derive(Clone, Copy, Debug)]
-struct Stall {
-    /// How the loss was noticed.
-    cause: Cause,
-    /// The frame in which it was sent again.
-    frame: u64,
-    /// An ACK of this copy comes no sooner, near the sender.
-    answered_ns: i64,
-}
-
-/// Data that was missed and came when a timer had sent it again.
-#[derive(Clone, Copy, Debug)]
-struct Missed {
-    would_come_ns: i64,
-    window: Cause,
-    repair: Cause,
-}
-
-/// An interval between two segments.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
-    pub(super) start: Moment,
-    pub(super) end: Moment,
-    pub(super) cause: Cause,
-    pub(super) confidence: f64,
-    /// What it is if connections turn out to share a window.
-    if_shared: Option<Cause>,
-    /// The wait before this segment; none where something else tells how long it was.
-    waited: Option<Waited>,
-}
-
-/// A segment and when its receiver had the one before.
-#[derive(Clone, Copy, Debug)]
-struct Waited {
-    since_ns: i64,
-    bytes: u32,
-    segments: u32,
-    if_on_link: Option<IfOnLink>,
-}
-
-impl Missed {
-    /// Near the receiver, where what is missed never comes by.
-    fn of(data: Data, route: Route) -> Option<Missed> {
-        let before = data.sharing.missed.filter(|_| !route.is_at_sender)?;
-        let timer = data.recovery.or(Some(RecoveryKind::TailLoss));
-        let recovery = if before.is_told { None } else { timer };
-        Some(Missed {
-            would_come_ns: before.would_come_ns,
-            window: window_of(data.sharing),
-            repair: repair(recovery),
-        })
-    }
-}
-
-impl Piece {
-    /// Whether data was on its way again: that cannot be the application's time.
-    pub(super) fn is_repair(&self) -> bool {
-        matches!(
-            self.cause,
-            Cause::StallRetransmissionTimeout
-                | Cause::StallTailLoss
-                | Cause::StallFastRecovery
-                | Cause::NetworkReordering
-        )
-    }
-}
-
-/// The first segment of an answer.
-#[derive(Clone, Copy, Debug)]
-struct Opening {
-    time_ns: i64,
-    bytes: u32,
-    /// How long it may have stood before the slowest link.
-    stood_ns: i64,
-    /// When that began to send it.
-    begun_ns: i64,
-    /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
-    held: Option<Cause>,
-    /// ... if connections share a window, which may show later.
-    if_shared: Option<Cause>,
-    /// It was lost itself before, and how its sender noticed.
-    repaired: Option<Cause>,
 }
 
 /// Where a response lies, and when its first and last byte came.
@@ -389,21 +220,8 @@ impl Timeline {
         }
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
-        if is_answer && self.openings.len() < OPENINGS_MAX {
-            let was_held = data.sharing.by_other || missed.is_some();
-            let window = Some(window_of(data.sharing)).filter(|_| was_held);
-            // Nothing before it tells when the wait for what had been lost began.
-            let lost = data.recovery.filter(|_| self.sent.is_none());
-            let repaired = lost.map(|kind| repair(Some(kind)));
-            self.openings.push_back(Opening {
-                time_ns: data.at.time_ns,
-                bytes: data.bytes,
-                stood_ns: data.sharing.stood_ns,
-                begun_ns: data.at.time_ns.saturating_sub(data.sharing.takes_ns),
-                held: window.filter(|_| data.sharing.is_shared).or(repaired),
-                if_shared: window,
-                repaired: data.recovery.map(|_| repair(data.recovery)),
-            });
+        if is_answer {
+            self.begins_answer(data, missed.is_some());
         }
         if data.sharing.is_shared {
             if !route.is_at_sender {

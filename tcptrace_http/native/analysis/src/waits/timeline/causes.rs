@@ -5,8 +5,9 @@ use super::super::pace::{Pace, BURST_MIN_NS};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
-use super::{Data, Opening, Route, Timeline, DELAYED_ACK_MIN_NS};
-use crate::shared_windows::{is_rhythm, Sharing};
+use super::shared::{is_in_turn, limit_of, phase_of, shared_window, window_of};
+use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS};
+use crate::shared_windows::is_rhythm;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
@@ -342,12 +343,6 @@ impl Timeline {
         }
     }
 
-    /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared, or
-    /// the loss of it.
-    pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
-        self.opening(time_ns)?.held
-    }
-
     /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
     pub(super) fn room_until_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
         let until_ns = data.sharing.room_until_ns?;
@@ -361,90 +356,5 @@ impl Timeline {
         let start = data.end.saturating_sub(i64::from(data.bytes));
         let acked = acks.acked_by(Acks::known_by(until_ns, route.to_sender_ns));
         (data.is_full() || acked >= start).then_some(until_ns)
-    }
-
-    /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been lost.
-    pub(in crate::waits) fn opening_repaired(&self, time_ns: i64) -> Option<Cause> {
-        self.opening(time_ns)?.repaired
-    }
-
-    pub(super) fn opening(&self, time_ns: i64) -> Option<&Opening> {
-        let mut openings = self.openings.iter();
-        openings.find(|opening| opening.time_ns == time_ns)
-    }
-}
-
-/// Whether the slowest link carried data of other connections, and that all the time, since the segment before. That
-/// had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two segments go,
-/// so what waits for its turn on the link waits for a window.
-fn is_in_turn(gap: i64, data: Data) -> bool {
-    let service_ns = service_ns(data);
-    let is_longer = gap > service_ns.saturating_add(service_ns / 2);
-    data.sharing.is_behind_others && is_longer && !data.opens_hole && data.recovery.is_none()
-}
-
-/// The window that connections share, if an ACK of another of them made the room for data in it.
-pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
-    (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
-}
-
-/// What of the window that connections share data waited for.
-pub(super) fn window_of(sharing: Sharing) -> Cause {
-    match limit_of(sharing) {
-        Limit::SendBuffer => Cause::SendLimitedSendBuffer,
-        Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
-        Limit::SlowStart | Limit::None => Cause::SendLimitedSlowStart,
-    }
-}
-
-/// The phase of a window that may be shared.
-fn phase_of(sharing: Sharing) -> Cause {
-    if sharing.had_loss {
-        Cause::SendLimitedCwnd
-    } else {
-        Cause::SendLimitedSlowStart
-    }
-}
-
-/// What limits the connections that share a window.
-fn limit_of(sharing: Sharing) -> Limit {
-    match sharing.limit {
-        _ if sharing.had_loss => Limit::CongestionAvoidance,
-        Limit::SendBuffer => Limit::SendBuffer,
-        _ => Limit::SlowStart,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::super::partition::Moment;
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-
-    fn behind_others(is_behind_others: bool) -> Data {
-        Data {
-            at: Moment::default(),
-            end: 1001,
-            bytes: 1000,
-            segments: 1,
-            full_bytes: 1000,
-            opens_hole: false,
-            recovery: None,
-            is_pushed: false,
-            has_fin: false,
-            sharing: Sharing {
-                is_behind_others,
-                service_ns: Some(4 * MS),
-                ..Sharing::default()
-            },
-        }
-    }
-
-    #[test]
-    fn what_comes_behind_others_later_than_the_link_takes_for_it_waited_for_its_turn() {
-        assert!(is_in_turn(12 * MS, behind_others(true)));
-        assert!(!is_in_turn(4 * MS, behind_others(true)));
-        assert!(!is_in_turn(12 * MS, behind_others(false)));
     }
 }

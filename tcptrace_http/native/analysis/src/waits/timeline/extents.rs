@@ -2,7 +2,7 @@
 
 use super::super::partition::Moment;
 use super::held_openings::HeldOpening;
-use super::{Extent, Opening, Pending, Piece, Timeline, OPENINGS_MAX};
+use super::{Extent, Opening, Pending, Piece, Timeline};
 
 impl Timeline {
     /// A response begins at `start`.
@@ -15,31 +15,6 @@ impl Timeline {
             self.arrivals = before;
         }
         self.expect(start);
-    }
-
-    /// A response that was asked for in advance begins at `start`, in the newest segment, with no word of the other
-    /// direction before it: that segment is its first all the same.
-    fn note_opening(&mut self, start: i64) {
-        let Some((at, _)) = self.sent else {
-            return;
-        };
-        let is_known = self
-            .openings
-            .back()
-            .is_some_and(|it| it.time_ns >= at.time_ns);
-        let is_newest = (self.sent_start..self.sent_until).contains(&start);
-        if is_newest && !is_known && self.openings.len() < OPENINGS_MAX {
-            let bytes = self.sent_until.saturating_sub(self.sent_start);
-            self.openings.push_back(Opening {
-                time_ns: at.time_ns,
-                bytes: u32::try_from(bytes).unwrap_or(0),
-                stood_ns: 0,
-                begun_ns: at.time_ns,
-                held: None,
-                if_shared: None,
-                repaired: None,
-            });
-        }
     }
 
     /// The response that begins at `start` ends before `end`. Of several that lie in one segment only the last one

@@ -1,8 +1,9 @@
 //! Data that an ACK let go, as shows when it is known how slow the slowest link is.
 //!
-//! Data comes by the path's least round trip after the ACK that lets it go, and by what the slowest link takes for it.
-//! How long that is the first segments of a connection do not tell: on a slow link they come so late that they seem to
-//! have waited for their application. So it is remembered how late they came, until others have shown the link.
+//! Data comes by the path's least round trip after the ACK that lets it go, and by what the slowest link takes for
+//! it. How long that is the first segments of a connection do not tell: on a slow link they come so late that they
+//! seem to have waited for their application. So it is remembered how late they came, until others have shown the
+//! link.
 
 use super::super::acks::{Acks, Released};
 use super::super::partition::{Moment, INFERRED};

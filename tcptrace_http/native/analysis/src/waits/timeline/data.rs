@@ -1,0 +1,63 @@
+//! Data as it goes by, and its path: what a timeline is told.
+
+use super::super::partition::Moment;
+use crate::shared_windows::Sharing;
+use trace_model::rows::RecoveryKind;
+
+/// A segment with payload.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waits) struct Data {
+    pub(in crate::waits) at: Moment,
+    /// Offset after its last byte.
+    pub(in crate::waits) end: i64,
+    pub(in crate::waits) bytes: u32,
+    /// Segments it was on the wire.
+    pub(in crate::waits) segments: u32,
+    /// Payload of a full one.
+    pub(in crate::waits) full_bytes: u32,
+    /// Bytes before it were passed over.
+    pub(in crate::waits) opens_hole: bool,
+    pub(in crate::waits) recovery: Option<RecoveryKind>,
+    /// It was pushed (PSH): its sender had no more to send then.
+    pub(in crate::waits) is_pushed: bool,
+    /// It is the last of its sender (FIN).
+    pub(in crate::waits) has_fin: bool,
+    pub(in crate::waits) sharing: Sharing,
+}
+
+impl Data {
+    pub(super) fn is_full(&self) -> bool {
+        self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
+
+    /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
+    pub(super) fn is_above_nagle(&self) -> bool {
+        self.is_full() || self.has_fin
+    }
+}
+
+/// Payload that was sent before, or fills a hole.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waits) struct Resent {
+    pub(in crate::waits) at: Moment,
+    pub(in crate::waits) start: i64,
+    pub(in crate::waits) end: i64,
+    pub(in crate::waits) recovery: Option<RecoveryKind>,
+    /// Duplicate ACKs came since the last one that acknowledged something.
+    pub(in crate::waits) is_told: bool,
+}
+
+/// The path of the data, as the observation point has it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::waits) struct Route {
+    pub(in crate::waits) to_sender_ns: i64,
+    pub(in crate::waits) to_receiver_ns: i64,
+    /// The capture was taken at the sender: ACKs tell when data came.
+    pub(in crate::waits) is_at_sender: bool,
+}
+
+impl Route {
+    pub(in crate::waits) fn rtt_ns(self) -> i64 {
+        self.to_sender_ns.saturating_add(self.to_receiver_ns)
+    }
+}

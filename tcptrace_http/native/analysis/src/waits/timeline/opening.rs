@@ -1,0 +1,92 @@
+//! The first segments of answers: when each was begun, and what had held it.
+
+use super::repairs::repair;
+use super::shared::window_of;
+use super::{Data, Timeline};
+use trace_model::rows::Cause;
+
+/// Answers whose transactions are not over: as many as requests wait for theirs.
+const OPENINGS_MAX: usize = 1 << 11;
+
+/// The first segment of an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opening {
+    pub(super) time_ns: i64,
+    pub(super) bytes: u32,
+    /// How long it may have stood before the slowest link.
+    pub(super) stood_ns: i64,
+    /// When that began to send it.
+    pub(super) begun_ns: i64,
+    /// The window that it waited for, if another connection's ACK made the room; or it was lost, and sent again.
+    pub(super) held: Option<Cause>,
+    /// ... if connections share a window, which may show later.
+    pub(super) if_shared: Option<Cause>,
+    /// It was lost itself before, and how its sender noticed.
+    pub(super) repaired: Option<Cause>,
+}
+
+impl Timeline {
+    /// An answer begins with this segment, if there is room to remember it.
+    pub(super) fn begins_answer(&mut self, data: Data, is_missed: bool) {
+        if self.openings.len() >= OPENINGS_MAX {
+            return;
+        }
+        let was_held = data.sharing.by_other || is_missed;
+        let window = Some(window_of(data.sharing)).filter(|_| was_held);
+        // Nothing before it tells when the wait for what had been lost began.
+        let lost = data.recovery.filter(|_| self.sent.is_none());
+        let repaired = lost.map(|kind| repair(Some(kind)));
+        self.openings.push_back(Opening {
+            time_ns: data.at.time_ns,
+            bytes: data.bytes,
+            stood_ns: data.sharing.stood_ns,
+            begun_ns: data.at.time_ns.saturating_sub(data.sharing.takes_ns),
+            held: window.filter(|_| data.sharing.is_shared).or(repaired),
+            if_shared: window,
+            repaired: data.recovery.map(|_| repair(data.recovery)),
+        });
+    }
+
+    /// A response that was asked for in advance begins at `start`, in the newest segment, with no word of the
+    /// other direction before it: that segment is its first all the same.
+    pub(super) fn note_opening(&mut self, start: i64) {
+        let Some((at, _)) = self.sent else {
+            return;
+        };
+        let is_known = self
+            .openings
+            .back()
+            .is_some_and(|it| it.time_ns >= at.time_ns);
+        let is_newest = (self.sent_start..self.sent_until).contains(&start);
+        if is_newest && !is_known && self.openings.len() < OPENINGS_MAX {
+            let bytes = self.sent_until.saturating_sub(self.sent_start);
+            self.openings.push_back(Opening {
+                time_ns: at.time_ns,
+                bytes: u32::try_from(bytes).unwrap_or(0),
+                stood_ns: 0,
+                begun_ns: at.time_ns,
+                held: None,
+                if_shared: None,
+                repaired: None,
+            });
+        }
+    }
+
+    /// The answer whose first segment went by at `time_ns`.
+    pub(super) fn opening(&self, time_ns: i64) -> Option<&Opening> {
+        let mut openings = self.openings.iter();
+        openings.find(|opening| opening.time_ns == time_ns)
+    }
+
+    /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared,
+    /// or the loss of it.
+    pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
+        self.opening(time_ns)?.held
+    }
+
+    /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been
+    /// lost.
+    pub(in crate::waits) fn opening_repaired(&self, time_ns: i64) -> Option<Cause> {
+        self.opening(time_ns)?.repaired
+    }
+}

@@ -1,0 +1,76 @@
+//! Data that waits to be settled, and what is known of it until then.
+
+use super::super::partition::Moment;
+use super::if_on_link::IfOnLink;
+use super::repairs::repair;
+use super::shared::window_of;
+use super::{Data, Route};
+use trace_model::rows::{Cause, RecoveryKind};
+
+/// A segment of which it is not told yet when its receiver had it in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) at: Moment,
+    pub(super) end: i64,
+    pub(super) bytes: u32,
+    pub(super) segments: u32,
+    /// What it waited for; None in a burst.
+    pub(super) cause: Option<(Cause, f64)>,
+    pub(super) if_shared: Option<Cause>,
+    pub(super) if_on_link: Option<IfOnLink>,
+    /// It waited for something, or nothing before it is on its way.
+    pub(super) begins_burst: bool,
+    pub(super) begins_flight: bool,
+    /// The sender's connections share their window: what one waits for is no pace of the link.
+    pub(super) is_shared: bool,
+    /// What the slowest link takes for it, as far as all connections to the host tell.
+    pub(super) service_ns: i64,
+    /// How long after the segment before it went by.
+    pub(super) gap_ns: i64,
+    /// How long of that the ACK of the segment before was delayed, which was alone in the window.
+    pub(super) ack_delay_ns: i64,
+    /// Until when its connection had nothing to send, if it shares its window: that had room then.
+    pub(super) idle_until_ns: Option<i64>,
+    /// From when on the window was open, although the sender learnt it by a probe only.
+    pub(super) persists_from_ns: Option<i64>,
+    /// When it would have come, had it not been missed; until then it waited for the window that connections
+    /// share.
+    pub(super) missed: Option<Missed>,
+    /// It was sent again.
+    pub(super) stall: Option<Stall>,
+    /// When it comes at the soonest behind copies of what was sent before it, which the link carries as well.
+    pub(super) behind_copies_ns: i64,
+}
+
+/// What was sent again, as it seemed lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stall {
+    /// How the loss was noticed.
+    pub(super) cause: Cause,
+    /// The frame in which it was sent again.
+    pub(super) frame: u64,
+    /// An ACK of this copy comes no sooner, near the sender.
+    pub(super) answered_ns: i64,
+}
+
+/// Data that was missed and came when a timer had sent it again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missed {
+    pub(super) would_come_ns: i64,
+    pub(super) window: Cause,
+    pub(super) repair: Cause,
+}
+
+impl Missed {
+    /// Near the receiver, where what is missed never comes by.
+    pub(super) fn of(data: Data, route: Route) -> Option<Missed> {
+        let before = data.sharing.missed.filter(|_| !route.is_at_sender)?;
+        let timer = data.recovery.or(Some(RecoveryKind::TailLoss));
+        let recovery = if before.is_told { None } else { timer };
+        Some(Missed {
+            would_come_ns: before.would_come_ns,
+            window: window_of(data.sharing),
+            repair: repair(recovery),
+        })
+    }
+}

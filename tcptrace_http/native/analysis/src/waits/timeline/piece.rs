@@ -1,0 +1,40 @@
+//! The time between two settled segments, and the cause that it is given to.
+
+use super::super::partition::Moment;
+use super::if_on_link::IfOnLink;
+use trace_model::rows::Cause;
+
+/// An interval between two segments.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waits) struct Piece {
+    pub(in crate::waits) start: Moment,
+    pub(in crate::waits) end: Moment,
+    pub(in crate::waits) cause: Cause,
+    pub(in crate::waits) confidence: f64,
+    /// What it is if connections turn out to share a window.
+    pub(super) if_shared: Option<Cause>,
+    /// The wait before this segment; none where something else tells how long it was.
+    pub(super) waited: Option<Waited>,
+}
+
+impl Piece {
+    /// Whether data was on its way again: that cannot be the application's time.
+    pub(in crate::waits) fn is_repair(&self) -> bool {
+        matches!(
+            self.cause,
+            Cause::StallRetransmissionTimeout
+                | Cause::StallTailLoss
+                | Cause::StallFastRecovery
+                | Cause::NetworkReordering
+        )
+    }
+}
+
+/// A segment and when its receiver had the one before.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waited {
+    pub(super) since_ns: i64,
+    pub(super) bytes: u32,
+    pub(super) segments: u32,
+    pub(super) if_on_link: Option<IfOnLink>,
+}

@@ -1,0 +1,82 @@
+//! Waits for what connections share: their window, and the slowest link.
+
+use super::settling::service_ns;
+use super::Data;
+use crate::shared_windows::Sharing;
+use crate::used_window::Limit;
+use trace_model::rows::Cause;
+
+/// Whether the slowest link carried data of other connections, and that all the time, since the segment before.
+/// That had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two
+/// segments go, so what waits for its turn on the link waits for a window.
+pub(super) fn is_in_turn(gap: i64, data: Data) -> bool {
+    let service_ns = service_ns(data);
+    let is_longer = gap > service_ns.saturating_add(service_ns / 2);
+    data.sharing.is_behind_others && is_longer && !data.opens_hole && data.recovery.is_none()
+}
+
+/// The window that connections share, if an ACK of another of them made the room for data in it.
+pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
+    (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
+}
+
+/// What of the window that connections share data waited for.
+pub(super) fn window_of(sharing: Sharing) -> Cause {
+    match limit_of(sharing) {
+        Limit::SendBuffer => Cause::SendLimitedSendBuffer,
+        Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+        Limit::SlowStart | Limit::None => Cause::SendLimitedSlowStart,
+    }
+}
+
+/// The phase of a window that may be shared.
+pub(super) fn phase_of(sharing: Sharing) -> Cause {
+    if sharing.had_loss {
+        Cause::SendLimitedCwnd
+    } else {
+        Cause::SendLimitedSlowStart
+    }
+}
+
+/// What limits the connections that share a window.
+pub(super) fn limit_of(sharing: Sharing) -> Limit {
+    match sharing.limit {
+        _ if sharing.had_loss => Limit::CongestionAvoidance,
+        Limit::SendBuffer => Limit::SendBuffer,
+        _ => Limit::SlowStart,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn behind_others(is_behind_others: bool) -> Data {
+        Data {
+            at: Moment::default(),
+            end: 1001,
+            bytes: 1000,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_pushed: false,
+            has_fin: false,
+            sharing: Sharing {
+                is_behind_others,
+                service_ns: Some(4 * MS),
+                ..Sharing::default()
+            },
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_others_later_than_the_link_takes_for_it_waited_for_its_turn() {
+        assert!(is_in_turn(12 * MS, behind_others(true)));
+        assert!(!is_in_turn(4 * MS, behind_others(true)));
+        assert!(!is_in_turn(12 * MS, behind_others(false)));
+    }
+}
