@@ -38,6 +38,7 @@ mod held;
 mod holes;
 mod hosts;
 pub mod http;
+mod jitter;
 mod long_waits;
 mod missing_packets;
 mod numbered;

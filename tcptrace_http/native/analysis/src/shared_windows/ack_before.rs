@@ -2,9 +2,7 @@
 
 use super::host_pair::HostPair;
 use super::release::Ack;
-
-/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter.
-pub(super) const CLOSE_NS: i64 = 500_000;
+use crate::jitter::CLOSE_NS;
 
 impl HostPair {
     /// When an ACK went by that came to the server as data of so many bytes left.

@@ -9,11 +9,8 @@
 //! beginning.
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
-
-/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter;
-/// on a slow link the options of a SYN, which measured the path, and framing take a part of what headers do.
-const CLOSE_NS: i64 = 500_000;
 
 impl HostPair {
     /// Whether no ACK of data had come to the server when data left, nor when the data of its connection left
@@ -30,6 +27,7 @@ impl HostPair {
         // What several distances have not agreed on bounds the link's time from above only.
         let on_link = |bytes| self.link.takes_ns(bytes, 1, SEGMENT_BYTES).unwrap_or(0);
         let (takes_ns, headers_ns) = (on_link(bytes), on_link(0));
+        // Options of the SYN, which measured the path, and framing take a part of what headers do.
         let close_ns = CLOSE_NS.saturating_add(headers_ns);
         let way_ns = to_server_ns.saturating_add(takes_ns.saturating_sub(headers_ns));
         let latest_ns = time_ns.saturating_sub(way_ns).saturating_add(close_ns);

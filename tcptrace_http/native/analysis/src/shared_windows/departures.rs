@@ -7,9 +7,8 @@
 
 use super::host_pair::HostPair;
 use super::release::Ack;
+use crate::jitter::CLOSE_NS;
 
-/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, but for jitter.
-pub(super) const CLOSE_NS: i64 = 500_000;
 /// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
 const SLACK_SHARE: i64 = 8;
 

@@ -2,10 +2,11 @@
 
 use trace_model::{flags, Segment};
 
-use super::departures::{Left, CLOSE_NS};
+use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::release::Ack;
 use crate::hosts::HostStep;
+use crate::jitter::CLOSE_NS;
 use crate::missing_packets::Missing;
 use crate::timeouts::TIMEOUT_MIN_NS;
 

@@ -2,11 +2,10 @@
 
 use super::host_pair::HostPair;
 use super::release::is_rhythm;
+use crate::jitter::CLOSE_NS;
 
 /// Scheduling on a host, and a packet of somebody else, make a shorter pause.
 const IDLE_MIN_NS: i64 = 500_000;
-/// Data follows the ACK that lets it go by the path, what it takes itself and no more than this, if the link was idle.
-const CLOSE_NS: i64 = 500_000;
 
 /// When the link was busy, as the packets show that come from it: it sends whatever waits without a pause, in the
 /// order in which it came (a work-conserving queue).

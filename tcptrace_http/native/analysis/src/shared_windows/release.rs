@@ -1,7 +1,7 @@
 //! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
 
-use super::ack_before::CLOSE_NS;
 use super::host_pair::HostPair;
+use crate::jitter::CLOSE_NS;
 
 /// Two packets closer than this left together, if no link is slower.
 const TOGETHER_NS: i64 = 2_000_000;

@@ -7,9 +7,9 @@
 //! none. So a connection that had sent all of its data waited for the application up to the last such moment, and
 //! for the window after it, though an ACK of another connection let its data go.
 
-use super::ack_before::CLOSE_NS;
 use super::host_pair::HostPair;
 use super::release::Ack;
+use crate::jitter::CLOSE_NS;
 
 /// ACKs so close to each other come together.
 const TOGETHER_NS: i64 = 1_000_000;

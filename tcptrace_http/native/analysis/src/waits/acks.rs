@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::jitter::CLOSE_NS;
+
 /// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
 const ACKS_MAX: usize = 2048;
 /// ... and of a few transactions that are told later.
@@ -14,8 +16,6 @@ const AGE_SLACK_NS: i64 = 100_000_000;
 const RELEASE_MAX_NS: i64 = 3_000_000;
 /// ... and on a long path by a share of it, for round trips vary.
 const RELEASE_RTT_SHARE: i64 = 8;
-/// ... and this much is no chance any more.
-const CLOSE_NS: i64 = 500_000;
 /// Packets of one host are captured out of their true order by less.
 const EARLY_MAX_NS: i64 = 200_000;
 /// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).

@@ -9,10 +9,9 @@ use super::super::acks::Acks;
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::Moment;
 use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
+use crate::jitter::CLOSE_NS;
 use trace_model::rows::Cause;
 
-/// Data that follows the ACK that let it go as closely does so by no chance.
-const CLOSE_NS: i64 = 500_000;
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const HELD_MAX: usize = 1 << 11;
 

@@ -8,11 +8,9 @@
 use super::super::acks::{Acks, Released};
 use super::super::partition::{Moment, INFERRED};
 use super::{Data, Pending, Piece, Route, Timeline, Waited};
+use crate::jitter::CLOSE_NS;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
-
-/// Data that left when the ACK came is there no earlier or later than by this.
-const CLOSE_NS: i64 = 500_000;
 
 /// What a segment waited for, if the slowest link takes so long for it.
 #[derive(Clone, Copy, Debug)]
