@@ -2,16 +2,18 @@
 
 use super::settling::service_ns;
 use super::Data;
+use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Sharing;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
 /// Whether the slowest link carried data of other connections, and that all the time, since the segment before.
 /// That had left before nearly always, for what leaves at once stands side by side: each ACK lets one or two
-/// segments go, so what waits for its turn on the link waits for a window.
+/// segments go, so what waits for its turn on the link waits for a window. Where turns take less than times of a
+/// capture tell they are the link's.
 pub(super) fn is_in_turn(gap: i64, data: Data) -> bool {
     let service_ns = service_ns(data);
-    let is_longer = gap > service_ns.saturating_add(service_ns / 2);
+    let is_longer = gap > service_ns.saturating_add(CLOSE_NS.max(service_ns / 2));
     data.sharing.is_behind_others && is_longer && !data.opens_hole && data.recovery.is_none()
 }
 
