@@ -3,3 +3,9 @@
 /// Data follows the ACK that lets it go by the path, what it takes itself and no more than this: hosts schedule and
 /// paths vary by less, and what comes as close does so by no chance.
 pub const CLOSE_NS: i64 = 500_000;
+/// ... and at most by this: on a busy host it is up to 5 ms, but then a coincidence is as likely.
+pub const RELEASE_MAX_NS: i64 = 3_000_000;
+/// ... and on a long path by a share of it, for round trips vary.
+pub const RELEASE_RTT_SHARE: i64 = 8;
+/// Packets of one host are captured out of their true order by less.
+pub const EARLY_MAX_NS: i64 = 200_000;

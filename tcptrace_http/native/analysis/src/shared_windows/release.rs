@@ -1,12 +1,10 @@
 //! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
 
 use super::host_pair::HostPair;
-use crate::jitter::CLOSE_NS;
+use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
 
 /// Two packets closer than this left together, if no link is slower.
 const TOGETHER_NS: i64 = 2_000_000;
-/// Packets of one host are captured out of their true order by less.
-const EARLY_MAX_NS: i64 = 200_000;
 /// ... and follow the ACK that lets them go by the path and this much.
 const LATE_MAX_NS: i64 = 1_000_000;
 /// The path's time varies by this share of it.

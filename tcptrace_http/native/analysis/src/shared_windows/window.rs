@@ -7,14 +7,8 @@
 
 use super::host_pair::HostPair;
 use super::release::Release;
+use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::used_window::{Limit, UsedWindow};
-
-/// Data that an ACK let go comes later than the path takes by no more than this, and what it takes itself.
-const LATE_MAX_NS: i64 = 3_000_000;
-/// ... and on a long path by a share of it, for round trips vary.
-const LATE_RTT_SHARE: i64 = 8;
-/// Packets of one host are captured out of their true order by less.
-const EARLY_MAX_NS: i64 = 200_000;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SharedWindow {
@@ -67,8 +61,8 @@ impl HostPair {
             // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
             self.window.used.was_idle();
         }
-        let late_ns = LATE_MAX_NS
-            .max(path_ns / LATE_RTT_SHARE)
+        let late_ns = RELEASE_MAX_NS
+            .max(path_ns / RELEASE_RTT_SHARE)
             .saturating_add(self.pace.of(bytes).unwrap_or(0));
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
         let limit = match self.window.used.limit(end, bytes, false) {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::jitter::CLOSE_NS;
+use crate::jitter::{CLOSE_NS, EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 
 /// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
 const ACKS_MAX: usize = 2048;
@@ -11,13 +11,6 @@ const ACKS_MIN: usize = 16;
 /// An ACK older than the path's round trip by more than this releases nothing any more: the longest
 /// scheduling delay seen on busy hosts.
 const AGE_SLACK_NS: i64 = 100_000_000;
-/// Data follows the ACK that lets it go by the path and this much: on a busy host up to 5 ms, but then
-/// a coincidence is as likely.
-const RELEASE_MAX_NS: i64 = 3_000_000;
-/// ... and on a long path by a share of it, for round trips vary.
-const RELEASE_RTT_SHARE: i64 = 8;
-/// Packets of one host are captured out of their true order by less.
-const EARLY_MAX_NS: i64 = 200_000;
 /// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
 pub(super) const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
 /// ACKs this close together let data go together.
