@@ -110,7 +110,7 @@ impl HostPair {
             release: own,
             pause_ns,
             // A rhythm is one of a pacer, or of the ACKs that follow it.
-            has_told: pause_ns < self.round_trip_ns()
+            has_told: pause_ns.saturating_mul(2) <= self.round_trip_ns()
                 && before.is_some_and(|it| is_rhythm(it.pause_ns, pause_ns)),
         });
         let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;
