@@ -3,6 +3,8 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod phases;
+
 const MS: i64 = 1_000_000;
 const SERVER: [u8; 4] = [10, 0, 0, 2];
 
