@@ -249,6 +249,7 @@ impl Flow {
         let hole_start = self.half(side).holes.first_start();
         let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
         let sharing = self.sharing;
+        let missing_before = self.half(side).missing_before;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
             return;
@@ -264,6 +265,8 @@ impl Flow {
                 full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
+                is_told_by_host: self.host_step.is_some() && class.gap_before_bytes == 0,
+                missing_before,
                 is_pushed: segment.has(flags::PSH),
                 has_fin: segment.has(flags::FIN),
                 sharing,

@@ -17,6 +17,7 @@ use super::timers::Timers;
 use super::window::SharedWindow;
 use super::Sharing;
 use crate::arrivals::Arrivals;
+use crate::jitter::CLOSE_NS;
 use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
 
@@ -24,6 +25,8 @@ use crate::observation::observation_point;
 const ACKS_MAX: usize = 256;
 /// Connections of a pair that are followed: more than any browser opens to one host.
 const CONNECTIONS_MAX: usize = 64;
+/// So many connections are as long in opening as another one on no path of which the round trips vary.
+const EQUAL_WAYS_MIN: u32 = 2;
 /// Payload of a segment on Ethernet: a larger one was put together by a network card.
 pub(super) const SEGMENT_BYTES: u32 = 1460;
 
@@ -47,6 +50,8 @@ pub(super) struct Connection {
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
     pub(super) data_ns: i64,
+    /// When data came first behind what is missing of it.
+    pub(super) hole_ns: Option<i64>,
     sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     had_loss: bool,
@@ -70,6 +75,8 @@ pub(super) struct HostPair {
     /// The way to the server and back, and to the client and back, from here.
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
+    /// Connections that were as long in opening as the quickest one.
+    equal_ways: u32,
     pub(super) pace: Pace,
     pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
@@ -83,6 +90,11 @@ pub(super) struct HostPair {
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
+    /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
+    /// by another way, and its numbers tell of no losses.
+    pub(super) goes_elsewhere: bool,
+    /// Data of the server has shown a loss by itself.
+    pub(super) had_hole: bool,
     backlog: Backlog,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
@@ -90,6 +102,8 @@ pub(super) struct HostPair {
     pub(super) window: SharedWindow,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
+    /// How long the server's timer waited last, as a hole shows that it filled.
+    pub(super) timer_ns: Option<i64>,
     pub(super) phases: Phases,
 }
 
@@ -112,6 +126,7 @@ impl HostPair {
             acks: VecDeque::new(),
             to_server_ns: None,
             to_client_ns: None,
+            equal_ways: 0,
             pace: Pace::default(),
             queue: Queue::default(),
             flight: None,
@@ -122,12 +137,15 @@ impl HostPair {
             came_ns: None,
             link: Arrivals::default(),
             missing: MissingPackets::default(),
+            goes_elsewhere: false,
+            had_hole: false,
             backlog: Backlog::default(),
             asked: Asked::default(),
             room: Room::default(),
             window: SharedWindow::default(),
             departures: Departures::default(),
             timers: Timers::default(),
+            timer_ns: None,
             phases: Phases::default(),
         }
     }
@@ -231,6 +249,7 @@ impl HostPair {
             is_asked: false,
             was_pushed: false,
             data_ns: time_ns,
+            hole_ns: None,
             sent_ns: time_ns,
             had_loss: self.had_loss,
         });
@@ -278,6 +297,14 @@ impl HostPair {
         if segment.has(flags::SYN) && !had_syn_ack {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
+            let is_close = there_ns.saturating_sub(least).saturating_abs() <= CLOSE_NS;
+            self.equal_ways = if is_close {
+                self.equal_ways.saturating_add(1)
+            } else if there_ns < least {
+                0
+            } else {
+                self.equal_ways
+            };
         }
         self.room.sends(newly);
         let takes_ns = self.pace.of(segment.payload_bytes);
@@ -377,6 +404,9 @@ impl HostPair {
             takes_ns: 0,
             room_until_ns: None,
             missed_elsewhere: 0,
+            goes_elsewhere: self.goes_elsewhere,
+            timer_ns: self.timer_ns,
+            is_path_steady: self.equal_ways >= EQUAL_WAYS_MIN,
             missed: None,
             phases: self.phases,
         }

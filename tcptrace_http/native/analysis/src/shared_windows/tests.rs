@@ -3,6 +3,7 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod numbers;
 mod phases;
 
 const MS: i64 = 1_000_000;

@@ -165,11 +165,15 @@ impl Timeline {
     /// Whether data behind what was pushed comes so much later than the link takes that it was not there before: who
     /// paces his data pushes none but the last of it, and but for that round trips vary little.
     fn was_written_later(&self, gap: i64, data: Data, route: Route) -> bool {
+        // What the link takes for it the distances to others' data have shown.
+        let least_ns = BURST_MIN_NS.saturating_add(service_ns(data).saturating_mul(2));
+        let is_steady = data.sharing.is_path_steady && gap > least_ns;
         let is_slower = || {
             self.arrivals.is_outlasted(gap, data.bytes, data.segments)
                 || self.pace.is_outlasted(gap, data.segments)
+                || is_steady && data.sharing.service_ns.is_some()
         };
-        let is_jitter = gap <= Pace::jitter_max_ns(route.rtt_ns());
+        let is_jitter = !is_steady && gap <= Pace::jitter_max_ns(route.rtt_ns());
         !self.has_more && !route.is_at_sender && !is_jitter && is_slower()
     }
 
