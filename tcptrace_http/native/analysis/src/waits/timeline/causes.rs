@@ -41,6 +41,10 @@ impl Timeline {
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
             self.limit_at(data, route, acks);
+            if data.sharing.by_other && data.sharing.missed.is_none() {
+                // Its host has missed a packet, but of which connection is not known.
+                self.if_shared = Some(window_of(data.sharing));
+            }
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
