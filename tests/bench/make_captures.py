@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Recording", "default_folder", "make_captures", "need_programs"]
+__all__ = ["Recording", "default_folder", "make_captures", "need_programs", "record"]
 
 _SERVER: Final = "10.77.0.1"
 _CLIENT: Final = "10.77.0.2"
@@ -93,12 +93,12 @@ def need_programs() -> None:
 def make_captures(folder: Path) -> list[Recording]:
     """All recordings, made now or before."""
     folder.mkdir(parents=True, exist_ok=True)
-    keep_alive = _kept(folder, "keep_alive") or _record(
+    keep_alive = _kept(folder, "keep_alive") or record(
         folder, "keep_alive", ["-k", "-n", "1150", "-c", "10"], "large"
     )
     # -r: a connection that is reset must not end the run.
-    short = _kept(folder, "short") or _record(folder, "short", ["-r", "-n", "20000", "-c", "20"], "small")
-    tenth = _kept(folder, "keep_alive_tenth") or _record(
+    short = _kept(folder, "short") or record(folder, "short", ["-r", "-n", "20000", "-c", "20"], "small")
+    tenth = _kept(folder, "keep_alive_tenth") or record(
         folder, "keep_alive_tenth", ["-k", "-n", "115", "-c", "10"], "large"
     )
     return [keep_alive, short, *_with_tenfold(folder, tenth), *_with_tenfold(folder, short)[1:]]
@@ -113,7 +113,7 @@ def _kept(folder: Path, name: str) -> Recording | None:
     return recording if path.exists() and path.stat().st_size == recording.bytes else None
 
 
-def _record(folder: Path, name: str, load: list[str], body: str) -> Recording:
+def record(folder: Path, name: str, load: list[str], body: str) -> Recording:
     """Run ``ab`` with the load against nginx while tcpdump listens at the client."""
     if os.geteuid() != 0:
         raise SystemExit("making the captures needs root: network namespaces and tcpdump")

@@ -181,6 +181,12 @@ impl Segment<'_> {
         self.flags & bits == bits
     }
 
+    /// The number of its first payload byte: the SYN comes before it.
+    #[must_use]
+    pub fn payload_seq(&self) -> SeqNumber {
+        self.seq.plus(u32::from(self.has(flags::SYN)))
+    }
+
     /// Sequence space used: payload, plus one each for SYN and FIN (RFC 9293, section 3.4).
     #[must_use]
     pub fn sequence_length(&self) -> u32 {

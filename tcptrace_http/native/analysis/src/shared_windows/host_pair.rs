@@ -256,7 +256,7 @@ impl HostPair {
         let before = connection.next.unwrap_or(segment.seq);
         connection.first = connection.first.or(Some(segment.seq));
         // What is sent again may carry new data as well.
-        let is_again = before.is_after(segment.seq);
+        let is_again = before.is_after(segment.payload_seq());
         let is_hole = segment.seq.is_after(before);
         let newly = i64::from(end.distance_from(before));
         if is_new {

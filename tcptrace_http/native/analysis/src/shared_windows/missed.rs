@@ -82,7 +82,7 @@ impl HostPair {
         let next = connection.next;
         // Data before which no SYN-ACK came by shows that this was missed.
         let opens = i32::from(!segment.has(flags::SYN));
-        let ahead = next.map_or(opens, |next| segment.seq.distance_from(next));
+        let ahead = next.map_or(opens, |next| segment.payload_seq().distance_from(next));
         let elsewhere = self.missing.accounted_for(since_ns);
         let before = match ahead {
             ..0 => {

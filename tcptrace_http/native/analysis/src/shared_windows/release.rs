@@ -109,8 +109,9 @@ impl HostPair {
             last_bytes: bytes,
             release: own,
             pause_ns,
-            // A rhythm is one of a pacer, or of the ACKs that follow it.
-            has_told: pause_ns < self.round_trip_ns()
+            // A rhythm is one of a pacer, or of the ACKs that follow it, if several fit into a round trip; flights
+            // of a window follow each other by nearly a whole one.
+            has_told: pause_ns.saturating_mul(2) <= self.round_trip_ns()
                 && before.is_some_and(|it| is_rhythm(it.pause_ns, pause_ns)),
         });
         let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;

@@ -3,6 +3,8 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod phases;
+
 const MS: i64 = 1_000_000;
 const SERVER: [u8; 4] = [10, 0, 0, 2];
 
@@ -264,6 +266,18 @@ fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
         talk.ack(at - 100, 2, number);
         assert!(!talk.data(at, 1, number).is_shared);
     }
+}
+
+#[test]
+fn flights_that_follow_each_other_by_a_round_trip_are_in_no_pacers_rhythm() {
+    let mut talk = two_connections();
+    let mut sharing = Sharing::default();
+    for round in 0..6_u32 {
+        let at = 300 + i64::from(round) * 100;
+        talk.ack(at, 1, round + 1);
+        sharing = talk.data(at + 100, 2, round + 2);
+    }
+    assert!(sharing.is_shared);
 }
 
 /// Two connections whose segments take 1 ms each on the link.

@@ -40,11 +40,12 @@ pub(super) fn phase_of(sharing: Sharing) -> Cause {
     }
 }
 
-/// What limits the connections that share a window.
+/// What limits the connections that share a window. One that is used up to the same size again and again after a
+/// loss stands at the largest that the stack has for all of them (Eggert 1999, section 4): it does not grow.
 pub(super) fn limit_of(sharing: Sharing) -> Limit {
     match sharing.limit {
-        _ if sharing.had_loss => Limit::CongestionAvoidance,
         Limit::SendBuffer => Limit::SendBuffer,
+        _ if sharing.had_loss => Limit::CongestionAvoidance,
         _ => Limit::SlowStart,
     }
 }
@@ -73,6 +74,19 @@ mod tests {
                 ..Sharing::default()
             },
         }
+    }
+
+    #[test]
+    fn a_largest_window_limits_after_a_loss_as_well() {
+        let after_loss = |limit| Sharing {
+            had_loss: true,
+            limit,
+            ..Sharing::default()
+        };
+        let buffer = limit_of(after_loss(Limit::SendBuffer));
+        assert_eq!(buffer, Limit::SendBuffer);
+        let window = limit_of(after_loss(Limit::SlowStart));
+        assert_eq!(window, Limit::CongestionAvoidance);
     }
 
     #[test]

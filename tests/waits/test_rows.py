@@ -1,0 +1,24 @@
+"""How many rows the waits of a capture take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tcptrace_http import analyze
+from tests.bench.make_captures import record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Between the 48 rows that a response of 1 MB over a shared link of 600 Mb/s takes when its segments' turns are
+# told together (most of them ends of flights) and the 650 when each is told alone.
+_ROWS_OF_A_MEGABYTE: Final = 150
+
+
+@pytest.mark.slow
+def test_ten_connections_on_a_fast_link_do_not_tell_a_wait_for_each_segment(tmp_path: Path) -> None:
+    recording = record(tmp_path, "ten", ["-k", "-n", "115", "-c", "10"], "large")
+    analysis = analyze(recording.path)
+    assert len(analysis.waits) < _ROWS_OF_A_MEGABYTE * len(analysis.transactions)
