@@ -74,15 +74,26 @@ impl HostPair {
         self.missing.note(host_step.passed_over, time_ns, left);
         let ports = (segment.destination_port, segment.source_port);
         let has_payload = segment.payload_bytes > 0;
-        let connection = self.connection(ports.0, ports.1);
-        let Some(connection) = connection.filter(|_| has_payload) else {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
             return Missed::default();
         };
-        let since_ns = std::mem::replace(&mut connection.data_ns, time_ns);
+        let since_ns = connection.data_ns;
         let next = connection.next;
+        if has_payload {
+            connection.data_ns = time_ns;
+        } else if segment.has(flags::SYN) || segment.has(flags::RST) {
+            return Missed::default();
+        }
         // Data before which no SYN-ACK came by shows that this was missed.
         let opens = i32::from(!segment.has(flags::SYN));
         let ahead = next.map_or(opens, |next| segment.payload_seq().distance_from(next));
+        if !has_payload {
+            // A FIN, or an ACK, has the number of what follows the data before it (RFC 9293, section 3.10.7.4).
+            if ahead > 0 {
+                self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+            }
+            return Missed::default();
+        }
         let elsewhere = self.missing.accounted_for(since_ns);
         let before = match ahead {
             ..0 => {
