@@ -8,6 +8,7 @@ use trace_model::{flags, IpAddress, Segment, SeqNumber};
 use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::departures::Departures;
+use super::ledger::Ledger;
 use super::pace::Pace;
 use super::phases::Phases;
 use super::queue::{LetGo, Queue};
@@ -91,6 +92,7 @@ pub(super) struct HostPair {
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
+    pub(super) ledger: Ledger,
 }
 
 impl Connection {
@@ -129,6 +131,7 @@ impl HostPair {
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -295,7 +298,13 @@ impl HostPair {
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if is_again || is_hole || left == LetGo::Pacer {
             self.room.had_loss();
+            self.ledger.had_loss();
         }
+        let let_go_by = if is_new {
+            self.let_go_by(had_more && !begins, was_idle)
+        } else {
+            None
+        };
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
         let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
@@ -335,7 +344,10 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
+            is_let_go_by_other: let_go_by
+                .filter(|_| self.is_shared)
+                .or(ack_before)
+                .is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
@@ -365,6 +377,7 @@ impl HostPair {
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
         Sharing {
             is_shared: self.is_shared,
+            may_be_shared: self.is_shared || self.evidence > 0,
             by_other,
             is_after_other: by_other,
             had_loss: self.had_loss,

@@ -20,6 +20,7 @@ mod backlog;
 mod clock;
 mod departures;
 mod host_pair;
+mod ledger;
 mod missed;
 mod pace;
 mod phases;
@@ -55,6 +56,8 @@ const WAYS: usize = 8;
 pub struct Sharing {
     /// The sender's connections to this host share their window.
     pub is_shared: bool,
+    /// More than chance would have it speaks for that, if not enough to be sure.
+    pub may_be_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
     /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
