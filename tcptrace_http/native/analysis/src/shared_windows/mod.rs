@@ -93,6 +93,8 @@ pub struct Sharing {
     pub missed_elsewhere: u32,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
+    /// How much any connection of the sender has in flight at most, as others have shown.
+    pub buffer: Option<i64>,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
