@@ -15,7 +15,7 @@ use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::room::Room;
 use super::timers::Timers;
-use super::window::SharedWindow;
+use super::window::{Leaving, SharedWindow};
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -324,13 +324,13 @@ impl HostPair {
             release = self.release(time_ns, client_port, queued_ns);
         }
         if is_new {
-            let is_in_answer = had_more && !begins;
-            self.limits(
-                time_ns,
-                (segment.payload_bytes, newly),
+            let leaving = Leaving {
                 release,
-                is_in_answer,
-            );
+                had_more: had_more && !begins,
+                is_paced: left == LetGo::Pacer || is_by_clock,
+                client_port,
+            };
+            self.limits(time_ns, (segment.payload_bytes, newly), leaving);
         }
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
@@ -392,6 +392,7 @@ impl HostPair {
             is_behind_others: false,
             queued_ns: 0,
             limit: self.window.limit(),
+            buffer: self.window.of_one(),
             stood_ns: 0,
             takes_ns: 0,
             room_until_ns: None,

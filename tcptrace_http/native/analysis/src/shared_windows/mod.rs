@@ -98,6 +98,8 @@ pub struct Sharing {
     pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
+    /// How much any connection of the sender has in flight at most, as others have shown.
+    pub buffer: Option<i64>,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.

@@ -293,6 +293,7 @@ impl Timeline {
         if let Some((before, _)) = self.sent {
             self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
         }
+        self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
