@@ -9,6 +9,7 @@ use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::departures::Departures;
 use super::pace::Pace;
+use super::pacer::Pacer;
 use super::phases::Phases;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
@@ -91,6 +92,7 @@ pub(super) struct HostPair {
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
+    pub(super) pacer: Pacer,
 }
 
 impl Connection {
@@ -129,6 +131,7 @@ impl HostPair {
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
+            pacer: Pacer::default(),
         }
     }
 
@@ -292,7 +295,11 @@ impl HostPair {
         }
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
-        let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
+        let is_in_answer = had_more && !begins;
+        let is_by_clock = is_new && self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
+        if is_by_clock && is_in_answer {
+            self.pacer.shows();
+        }
         if is_lost_anew {
             self.halves();
         }
@@ -309,7 +316,6 @@ impl HostPair {
             release = self.release(time_ns, client_port, queued_ns);
         }
         if is_new {
-            let is_in_answer = had_more && !begins;
             self.limits(
                 time_ns,
                 (segment.payload_bytes, newly),
@@ -317,7 +323,7 @@ impl HostPair {
                 is_in_answer,
             );
         }
-        let is_of_link = had_more && !begins && is_new;
+        let is_of_link = is_in_answer && is_new;
         let was_held = release != Release::None;
         let is_busy = sent_ns >= self.queue.busy_since_ns() && self.pace.largest_ns().is_some();
         let is_behind_others = is_busy && self.came_ns.is_some_and(|came_ns| came_ns > sent_ns);
@@ -333,6 +339,7 @@ impl HostPair {
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
+            is_of_pacer: is_by_clock && self.pacer.is_shown(),
             room_until_ns,
             ..self.sharing(release == Release::Other && is_new)
         }
@@ -369,6 +376,7 @@ impl HostPair {
             is_let_go: false,
             is_let_go_by_other: false,
             is_paced: false,
+            is_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),
             is_behind_others: false,
             queued_ns: 0,
