@@ -186,7 +186,8 @@ impl HostPair {
         }
         let had_data = connection.sent_ns > connection.syn_ns;
         let (of_ns, syn_ack_ns) = (connection.data_ns, connection.syn_ack_ns);
-        if is_new && !is_first {
+        // That of a SYN opens no window (RFC 5681, section 3.1).
+        if is_new && newly > i32::from(is_first) {
             let end_ns = time_ns.saturating_add(self.full_way_ns());
             self.phases.acknowledged(end_ns);
         }
