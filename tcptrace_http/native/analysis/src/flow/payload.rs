@@ -320,14 +320,7 @@ impl Flow {
         let Waiting {
             mut row, response, ..
         } = transaction;
-        let mut path = self.waits_path();
-        // A SYN-ACK may have waited for its data, or for the timer of a delayed ACK, or stood in a queue: of all
-        // connections between two hosts the quickest tells the path. (An answer to one of several SYNs is not known
-        // to be that to the last.)
-        if !self.setup.was_resent() {
-            let least_ns = self.sharing.to_server_ns.unwrap_or(i64::MAX);
-            path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
-        }
+        let path = self.quickest_path();
         let waits = self.waits.get_or_insert_with(|| {
             let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
             let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);

@@ -8,13 +8,14 @@ use trace_model::{flags, IpAddress, Segment, SeqNumber};
 use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::departures::Departures;
+use super::ledger::Ledger;
 use super::pace::Pace;
 use super::phases::Phases;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::room::Room;
 use super::timers::Timers;
-use super::window::SharedWindow;
+use super::window::{Leaving, SharedWindow};
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -91,6 +92,7 @@ pub(super) struct HostPair {
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
+    pub(super) ledger: Ledger,
 }
 
 impl Connection {
@@ -129,6 +131,7 @@ impl HostPair {
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
+            ledger: Ledger::default(),
         }
     }
 
@@ -237,7 +240,13 @@ impl HostPair {
     }
 
     /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
-    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>, queued_ns: i64) -> Sharing {
+    /// It may have been sent before, and been missed.
+    pub(super) fn sent(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        (queued_ns, is_missed): (i64, bool),
+    ) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
@@ -289,7 +298,13 @@ impl HostPair {
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if is_again || is_hole || left == LetGo::Pacer {
             self.room.had_loss();
+            self.ledger.had_loss();
         }
+        let let_go_by = if is_new {
+            self.let_go_by(had_more && !begins, was_idle)
+        } else {
+            None
+        };
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
         let is_by_clock = self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
@@ -302,20 +317,20 @@ impl HostPair {
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             had_more,
-            tells_nothing: begins || !is_new,
+            tells_nothing: begins || !is_new || is_missed,
         });
         if release == Release::None && self.is_shared {
             // Of hosts that share a window it is not asked whether that was by chance.
             release = self.release(time_ns, client_port, queued_ns);
         }
         if is_new {
-            let is_in_answer = had_more && !begins;
-            self.limits(
-                time_ns,
-                (segment.payload_bytes, newly),
+            let leaving = Leaving {
                 release,
-                is_in_answer,
-            );
+                had_more: had_more && !begins,
+                is_paced: left == LetGo::Pacer || is_by_clock,
+                client_port,
+            };
+            self.limits(time_ns, (segment.payload_bytes, newly), leaving);
         }
         let is_of_link = had_more && !begins && is_new;
         let was_held = release != Release::None;
@@ -329,7 +344,10 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
+            is_let_go_by_other: let_go_by
+                .filter(|_| self.is_shared)
+                .or(ack_before)
+                .is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
@@ -359,6 +377,7 @@ impl HostPair {
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
         Sharing {
             is_shared: self.is_shared,
+            may_be_shared: self.is_shared || self.evidence > 0,
             by_other,
             is_after_other: by_other,
             had_loss: self.had_loss,
@@ -373,10 +392,12 @@ impl HostPair {
             is_behind_others: false,
             queued_ns: 0,
             limit: self.window.limit(),
+            buffer: self.window.of_one(),
             stood_ns: 0,
             takes_ns: 0,
             room_until_ns: None,
             missed_elsewhere: 0,
+            unheard_ns: None,
             missed: None,
             phases: self.phases,
         }

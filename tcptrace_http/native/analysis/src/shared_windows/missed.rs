@@ -19,6 +19,8 @@ pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
     pub(super) before: Option<MissedBefore>,
+    /// How long its sender had heard nothing when it sent data again.
+    pub(super) unheard_ns: Option<i64>,
 }
 
 /// Data that comes was sent before, and that was missed.
@@ -62,21 +64,36 @@ impl HostPair {
     ) -> Missed {
         let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
+        let unheard_ns = self.unheard_ns(left, segment);
         let Some(host_step) = host_step else {
-            return Missed::default();
+            return Missed {
+                unheard_ns,
+                ..Missed::default()
+            };
         };
         self.missing.note(host_step.passed_over, time_ns, left);
         let ports = (segment.destination_port, segment.source_port);
         let has_payload = segment.payload_bytes > 0;
-        let connection = self.connection(ports.0, ports.1);
-        let Some(connection) = connection.filter(|_| has_payload) else {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
             return Missed::default();
         };
-        let since_ns = std::mem::replace(&mut connection.data_ns, time_ns);
+        let since_ns = connection.data_ns;
         let next = connection.next;
+        if has_payload {
+            connection.data_ns = time_ns;
+        } else if segment.has(flags::SYN) || segment.has(flags::RST) {
+            return Missed::default();
+        }
         // Data before which no SYN-ACK came by shows that this was missed.
         let opens = i32::from(!segment.has(flags::SYN));
         let ahead = next.map_or(opens, |next| segment.payload_seq().distance_from(next));
+        if !has_payload {
+            // A FIN, or an ACK, has the number of what follows the data before it (RFC 9293, section 3.10.7.4).
+            if ahead > 0 {
+                self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+            }
+            return Missed::default();
+        }
         let elsewhere = self.missing.accounted_for(since_ns);
         let before = match ahead {
             ..0 => {
@@ -90,7 +107,11 @@ impl HostPair {
                 None
             }
         };
-        Missed { elsewhere, before }
+        Missed {
+            elsewhere,
+            before,
+            unheard_ns,
+        }
     }
 
     /// Something was sent again: a timer that ran out leaves the window in slow start, and ACKs that told of the loss at

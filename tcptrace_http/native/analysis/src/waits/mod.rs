@@ -311,7 +311,7 @@ impl Waits {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
-            let asked = Asked::of(row, spans.opens_connection);
+            let asked = Asked::of(row, &spans);
             self.note_answer(asked, &spans, path);
             let asked_ns = spans.request.map(|(_, last)| last.time_ns);
             let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {

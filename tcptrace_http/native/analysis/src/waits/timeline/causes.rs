@@ -42,6 +42,10 @@ impl Timeline {
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
             self.limit_at(data, route, acks);
+            if data.sharing.by_other && data.sharing.missed.is_none() {
+                // Its host has missed a packet, but of which connection is not known.
+                self.if_shared = Some(window_of(data.sharing));
+            }
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
@@ -289,6 +293,7 @@ impl Timeline {
         if let Some((before, _)) = self.sent {
             self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
         }
+        self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
