@@ -44,7 +44,7 @@ impl PauseTracker {
                 .link
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
-            largest_flight_bytes: self.largest_flight_bytes,
+            largest_flight_bytes: self.largest_flight_bytes.max(path.window_bytes),
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),

@@ -240,7 +240,13 @@ impl HostPair {
     }
 
     /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
-    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>, queued_ns: i64) -> Sharing {
+    /// It may have been sent before, and been missed.
+    pub(super) fn sent(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        (queued_ns, is_missed): (i64, bool),
+    ) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
@@ -305,7 +311,7 @@ impl HostPair {
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             had_more,
-            tells_nothing: begins || !is_new,
+            tells_nothing: begins || !is_new || is_missed,
         });
         if release == Release::None && self.is_shared {
             // Of hosts that share a window it is not asked whether that was by chance.
@@ -382,6 +388,7 @@ impl HostPair {
             takes_ns: 0,
             room_until_ns: None,
             missed_elsewhere: 0,
+            unheard_ns: None,
             missed: None,
             phases: self.phases,
         }

@@ -19,6 +19,8 @@ pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
     pub(super) before: Option<MissedBefore>,
+    /// How long its sender had heard nothing when it sent data again.
+    pub(super) unheard_ns: Option<i64>,
 }
 
 /// Data that comes was sent before, and that was missed.
@@ -62,8 +64,12 @@ impl HostPair {
     ) -> Missed {
         let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
+        let unheard_ns = self.unheard_ns(left, segment);
         let Some(host_step) = host_step else {
-            return Missed::default();
+            return Missed {
+                unheard_ns,
+                ..Missed::default()
+            };
         };
         self.missing.note(host_step.passed_over, time_ns, left);
         let ports = (segment.destination_port, segment.source_port);
@@ -90,7 +96,11 @@ impl HostPair {
                 None
             }
         };
-        Missed { elsewhere, before }
+        Missed {
+            elsewhere,
+            before,
+            unheard_ns,
+        }
     }
 
     /// Something was sent again: a timer that ran out leaves the window in slow start, and ACKs that told of the loss at

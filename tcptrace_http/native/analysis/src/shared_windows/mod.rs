@@ -96,6 +96,8 @@ pub struct Sharing {
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
+    /// How long its sender had heard nothing, at the least, when it sent this again.
+    pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
     /// The segment may have been sent before and missed.
@@ -149,7 +151,9 @@ impl SharedWindows {
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);
-            let sharing = pair.sent(packet.time_ns, segment, queued.behind_others_ns);
+            let is_missed = missed.before.is_some();
+            let behind = (queued.behind_others_ns, is_missed);
+            let sharing = pair.sent(packet.time_ns, segment, behind);
             Sharing {
                 due_ns,
                 queued_ns: queued.behind_others_ns,
@@ -157,6 +161,7 @@ impl SharedWindows {
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
+                unheard_ns: missed.unheard_ns,
                 ..sharing
             }
         }

@@ -402,3 +402,18 @@ fn what_stood_in_the_queue_may_have_left_with_an_earlier_ack() {
     // Behind that one on the link, though no ACK came 100 ms before.
     assert_eq!(talk.data(1702, 2, 2).missed, None);
 }
+
+#[test]
+fn what_a_timer_may_have_sent_again_is_no_sign_against_a_shared_window() {
+    let mut talk = one_is_missing();
+    talk.data(1700, 2, 2);
+    let evidence = |talk: &Talk| {
+        let pairs = talk.windows.pairs.iter().flatten();
+        pairs.map(|pair| pair.evidence).sum::<i64>()
+    };
+    let before = evidence(&talk);
+    // No ACK let it go, and no packet is missing.
+    talk.data(2900, 2, 3);
+    assert_eq!(before, 0);
+    assert!(evidence(&talk) < before);
+}

@@ -214,6 +214,12 @@ impl Waits {
         self.responses.is_on_link_ns(bytes)
     }
 
+    /// The least that the window of the responses was when the newest segment was let go.
+    #[must_use]
+    pub fn response_window_bytes(&self) -> u64 {
+        self.responses.least_window_bytes()
+    }
+
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
     pub fn shook_hands(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
         self.responses
@@ -299,7 +305,7 @@ impl Waits {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
-            let asked = Asked::of(row, spans.opens_connection);
+            let asked = Asked::of(row, &spans);
             self.note_answer(asked, &spans, path);
             let asked_ns = spans.request.map(|(_, last)| last.time_ns);
             let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {

@@ -46,6 +46,8 @@ use crate::used_window::UsedWindow;
 const PENDING_MAX: usize = 1 << 14;
 /// An ACK later than this was delayed: 10 ms is the least in use.
 const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
+/// Options of TCP take no more of a segment.
+const OPTIONS_BYTES_MAX: u32 = 40;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 
@@ -79,6 +81,8 @@ pub(super) struct Timeline {
     /// When the receiver had the data before.
     came: Option<Moment>,
     sent: Option<(Moment, bool)>,
+    /// Its payload.
+    sent_bytes: u32,
     /// How long after the one before it went by; none if it began an answer.
     sent_gap_ns: Option<i64>,
     /// The offset of its first byte.
@@ -139,6 +143,7 @@ impl Timeline {
             words,
             came: begun,
             sent: begun.map(|begun| (begun, true)),
+            sent_bytes: u32::MAX,
             sent_gap_ns: None,
             sent_start: 0,
             sent_until: 0,
@@ -262,6 +267,7 @@ impl Timeline {
         let was_held =
             cause.is_some_and(|(cause, _)| cause != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
+        self.sent_bytes = data.bytes;
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
         self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
