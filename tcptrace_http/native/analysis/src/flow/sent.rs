@@ -222,7 +222,7 @@ impl Flow {
         start: i64,
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
-        let path = self.waits_path();
+        let path = self.path_of_data();
         if side != self.client {
             self.segment_size.header(segment.header_bytes);
             if segment.has(flags::SYN) {

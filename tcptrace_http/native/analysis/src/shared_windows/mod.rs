@@ -20,8 +20,10 @@ mod backlog;
 mod clock;
 mod departures;
 mod host_pair;
+mod ledger;
 mod missed;
 mod pace;
+mod pacer;
 mod phases;
 mod queue;
 mod release;
@@ -56,6 +58,8 @@ const WAYS: usize = 8;
 pub struct Sharing {
     /// The sender's connections to this host share their window.
     pub is_shared: bool,
+    /// More than chance would have it speaks for that, if not enough to be sure.
+    pub may_be_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
     /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
@@ -76,6 +80,8 @@ pub struct Sharing {
     pub is_let_go_by_other: bool,
     /// If it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
+    /// ... wherever it lay: the sender is known to pace.
+    pub is_of_pacer: bool,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
     /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.
@@ -100,6 +106,8 @@ pub struct Sharing {
     pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
+    /// How much any connection of the sender has in flight at most, as others have shown.
+    pub buffer: Option<i64>,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
