@@ -236,6 +236,7 @@ impl Timeline {
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
+        self.link.is_told(route.byte_ps);
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
         if is_answer {
@@ -309,12 +310,9 @@ impl Timeline {
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,
-            behind_copies_ns: self.behind_copies_ns(
-                data.at.time_ns,
-                data.bytes,
-                data.segments,
-                route,
-            ),
+            due_ns: self
+                .behind_copies_ns(data.at.time_ns, data.bytes, data.segments, route)
+                .max(data.sharing.due_ns.unwrap_or(i64::MIN)),
         };
         self.probed_ns = None;
         if self.pending.is_empty() && !self.settles_by_ack && !self.has_hole {

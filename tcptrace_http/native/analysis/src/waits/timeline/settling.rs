@@ -30,6 +30,7 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
+        self.link.is_told(route.byte_ps);
         self.learn_link(at, acked, route);
         self.hear_of_needless_copies(at.time_ns, acked);
         self.hear_of_tails(acked);
@@ -80,7 +81,7 @@ impl Timeline {
             .way_ns(route)
             .saturating_add(self.link.of_payload(data.bytes, data.segments));
         let arrived = data.at.time_ns.saturating_add(way);
-        let arrived = arrived.max(data.behind_copies_ns);
+        let arrived = arrived.max(data.due_ns);
         self.came.map_or(arrived, |came| {
             let behind = came
                 .time_ns
