@@ -40,8 +40,9 @@ pub(super) struct Pending {
     pub(super) missed: Option<Missed>,
     /// It was sent again.
     pub(super) stall: Option<Stall>,
-    /// When it comes at the soonest behind copies of what was sent before it, which the link carries as well.
-    pub(super) behind_copies_ns: i64,
+    /// When it comes at the soonest, near the sender: behind copies of what was sent before it, and what other
+    /// connections have sent, which the link carries as well.
+    pub(super) due_ns: i64,
 }
 
 /// What was sent again, as it seemed lost.

@@ -12,6 +12,7 @@ impl Timeline {
         self.window.had_loss(data.start, self.sent_until, by_timer);
         let cause = repair(data.recovery);
         let before = self.sent.replace((data.at, true));
+        self.sent_bytes = u32::MAX;
         self.sent_start = data.start;
         let answered_ns = self.copied(data, route);
         if data.start < self.acked {
@@ -169,6 +170,7 @@ mod tests {
         to_sender_ns: 100 * MS,
         to_receiver_ns: 0,
         is_at_sender: false,
+        byte_ps: None,
     };
 
     fn at(time_ms: i64) -> Moment {
@@ -230,7 +232,7 @@ mod tests {
             has_fin: true,
             ..plain(100)
         };
-        timeline.new_data(fin, ROUTE, &Acks::default());
+        timeline.new_data(fin, None, ROUTE, &Acks::default());
         timeline.resent(resent(1600, 1, 1001), None, ROUTE);
         let stall = (Cause::StallRetransmissionTimeout, 100, 1600);
         assert_eq!(told(&timeline), [stall]);
@@ -244,7 +246,7 @@ mod tests {
             bytes: 512,
             ..plain(100)
         };
-        timeline.new_data(short, ROUTE, &Acks::default());
+        timeline.new_data(short, None, ROUTE, &Acks::default());
         timeline.acknowledged(at(300), 513, ROUTE);
         timeline.resent(resent(300, 1, 1001), None, ROUTE);
         let window = (Cause::SendLimitedSlowStart, 100, 300);
@@ -257,7 +259,7 @@ mod tests {
         let mut timeline = timeline();
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
-        timeline.new_data(plain(100), ROUTE, &acks);
+        timeline.new_data(plain(100), None, ROUTE, &acks);
         acks.push(100 * MS, 1001, 60_000, 100 * MS);
         for (time_ms, cause) in [
             (1700, Cause::ServerDataUnavailable),
@@ -283,7 +285,7 @@ mod tests {
         };
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 10 * MS);
-        timeline.new_data(plain(100), route, &acks);
+        timeline.new_data(plain(100), None, route, &acks);
         acks.push(100 * MS, 1001, 60_000, 10 * MS);
         let sharing = Sharing {
             timer_ns: Some(200 * MS),
@@ -297,7 +299,7 @@ mod tests {
             sharing,
             ..plain(1600)
         };
-        timeline.new_data(lost, route, &acks);
+        timeline.new_data(lost, None, route, &acks);
         timeline
     }
 
@@ -323,14 +325,14 @@ mod tests {
         let mut timeline = timeline();
         let mut acks = Acks::default();
         acks.push(0, 1, 1500, 100 * MS);
-        timeline.new_data(plain(100), ROUTE, &acks);
+        timeline.new_data(plain(100), None, ROUTE, &acks);
         acks.push(110 * MS, 1001, 500, 100 * MS);
         let rest = Data {
             end: 1501,
             bytes: 500,
             ..plain(600)
         };
-        timeline.new_data(rest, ROUTE, &acks);
+        timeline.new_data(rest, None, ROUTE, &acks);
         let last = told(&timeline).pop();
         assert_eq!(last, Some((Cause::SendLimitedReceiveWindow, 100, 600)));
     }

@@ -30,6 +30,7 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
+        self.link.is_told(route.byte_ps);
         self.learn_link(at, acked, route);
         self.hear_of_needless_copies(at.time_ns, acked);
         self.hear_of_tails(acked);
@@ -80,7 +81,7 @@ impl Timeline {
             .way_ns(route)
             .saturating_add(self.link.of_payload(data.bytes, data.segments));
         let arrived = data.at.time_ns.saturating_add(way);
-        let arrived = arrived.max(data.behind_copies_ns);
+        let arrived = arrived.max(data.due_ns);
         self.came.map_or(arrived, |came| {
             let behind = came
                 .time_ns
@@ -389,7 +390,7 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
         let mut timeline = Timeline::new(words, None);
-        timeline.new_data(data(100, 1001, Sharing::default()), route, &acks);
+        timeline.new_data(data(100, 1001, Sharing::default()), None, route, &acks);
         acks.push(110 * MS, 1001, 60_000, 100 * MS);
         let sharing = Sharing {
             is_shared: true,
@@ -397,7 +398,7 @@ mod tests {
             room_until_ns: Some(450 * MS),
             ..Sharing::default()
         };
-        timeline.new_data(data(500, 2001, sharing), route, &acks);
+        timeline.new_data(data(500, 2001, sharing), None, route, &acks);
         let pieces = timeline.between(100 * MS, 500 * MS);
         let told: Vec<_> = pieces
             .map(|piece| (piece.cause, piece.end.time_ns / MS))
