@@ -337,3 +337,64 @@ impl Timeline {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+    use crate::shared_windows::Sharing;
+
+    const MS: i64 = 1_000_000;
+
+    /// A write of half a segment, on a path of half a second.
+    fn written(time_ms: i64, end: i64, is_path_steady: bool) -> Data {
+        Data {
+            at: Moment {
+                time_ns: time_ms * MS,
+                frame: 1,
+            },
+            end,
+            bytes: 500,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_told_by_host: false,
+            missing_before: 0,
+            is_pushed: true,
+            has_fin: false,
+            sharing: Sharing {
+                is_path_steady,
+                service_ns: Some(MS),
+                ..Sharing::default()
+            },
+        }
+    }
+
+    #[test]
+    fn on_a_path_that_is_steady_what_was_pushed_before_was_written_later_though_the_path_is_long() {
+        let route = Route {
+            to_sender_ns: 500 * MS,
+            ..Route::default()
+        };
+        for (is_path_steady, cause) in [
+            (true, Cause::ServerDataUnavailable),
+            (false, Cause::SendLimitedBottleneck),
+        ] {
+            let words = Words {
+                burst: Cause::SendLimitedBottleneck,
+                idle: Cause::ServerDataUnavailable,
+            };
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 500 * MS);
+            let mut timeline = Timeline::new(words, None);
+            for (time_ms, end) in [(1000, 501), (1050, 1001)] {
+                let data = written(time_ms, end, is_path_steady);
+                timeline.new_data(data, None, route, &acks);
+            }
+            let told = timeline.between(1000 * MS, 1050 * MS).last();
+            assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
+    }
+}
