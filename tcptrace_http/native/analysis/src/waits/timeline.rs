@@ -12,6 +12,7 @@ mod data;
 mod extents;
 mod held_openings;
 mod if_on_link;
+mod in_buffer;
 mod lateness;
 mod link_time;
 mod opening;
@@ -19,6 +20,7 @@ mod pending;
 mod phases;
 mod piece;
 mod repairs;
+mod room;
 mod settling;
 mod shared;
 
@@ -304,9 +306,7 @@ impl Timeline {
             service_ns: service_ns(data),
             gap_ns,
             ack_delay_ns,
-            idle_until_ns: self
-                .room_until_ns(data, route, acks)
-                .filter(|_| had_nothing && data.sharing.by_other),
+            waited_first: self.waited_first(cause, had_nothing, (data, route), acks),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,

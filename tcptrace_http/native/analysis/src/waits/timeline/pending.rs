@@ -29,8 +29,8 @@ pub(super) struct Pending {
     pub(super) gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
     pub(super) ack_delay_ns: i64,
-    /// Until when its connection had nothing to send, if it shares its window: that had room then.
-    pub(super) idle_until_ns: Option<i64>,
+    /// What it waited for first, and until when.
+    pub(super) waited_first: Option<(Cause, i64)>,
     /// From when on the window was open, although the sender learnt it by a probe only.
     pub(super) persists_from_ns: Option<i64>,
     /// When it would have come, had it not been missed; until then it waited for the window that connections

@@ -218,16 +218,16 @@ impl Timeline {
             };
             let border = if is_delayed { delayed } else { end };
             let delay = Cause::StallDelayedAckFirstSegment;
-            // Who had sent all that was there waited for no window that had room.
-            let idle_ns = data.idle_until_ns.filter(|ns| *ns > middle.time_ns);
-            let idle = idle_ns.map_or(middle, |ns| Moment {
+            let first = data.waited_first.filter(|(_, ns)| *ns > middle.time_ns);
+            let first_cause = first.map_or(cause, |(cause, _)| cause);
+            let first = first.map_or(middle, |(_, ns)| Moment {
                 time_ns: ns.min(border.time_ns),
                 ..end
             });
             // Its own ACK was delayed, whoever has a part of the window.
             let pieces = [
-                (middle, idle, self.words.idle, None),
-                (idle, border, cause, data.if_shared),
+                (middle, first, first_cause, None),
+                (first, border, cause, data.if_shared),
                 (border, end, delay, None),
             ];
             for (start, end, cause, if_shared) in pieces {
