@@ -346,6 +346,21 @@ fn what_no_ack_lets_go_of_a_buffer_is_paced() {
     assert_eq!(paced, [(false, false), (true, false), (true, false)]);
 }
 
+#[test]
+fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let mut after_pushed = |at: i64, number: u32| {
+        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
+        talk.packet(at, false, 1, pushed);
+        let next = talk.data(at + 40, 1, number + 1);
+        talk.data(at + 70, 1, number + 2);
+        (next.is_paced, next.is_of_pacer)
+    };
+    assert_eq!(after_pushed(410, 2), (true, false));
+    assert_eq!(after_pushed(530, 5), (true, true));
+}
+
 /// The client of this number.
 fn client(number: u16) -> IpAddress {
     let [high, low] = number.to_be_bytes();
