@@ -63,6 +63,7 @@ impl Flow {
             covered_ns,
             outstanding_segments,
             outstanding_bytes,
+            bytes: packet.segment.as_ref().map_or(0, |it| it.payload_bytes),
         };
         if !acknowledges_server {
             let path = self.request_path();

@@ -90,6 +90,7 @@ mod tests {
             covered_ns: 100 * MS,
             outstanding_segments: 1,
             outstanding_bytes: u64::from(FULL),
+            bytes: 0,
         };
         tracker.acknowledged(ack, path);
         let second = SentData {

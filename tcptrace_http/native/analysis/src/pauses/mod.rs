@@ -138,6 +138,8 @@ pub struct AckSeen {
     pub covered_ns: i64,
     pub outstanding_segments: u32,
     pub outstanding_bytes: u64,
+    /// What its packet carried itself.
+    pub bytes: u32,
 }
 
 impl PauseTracker {
@@ -209,6 +211,7 @@ impl PauseTracker {
             covered_ns: ack.covered_ns,
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
+            bytes: ack.bytes,
             opens_connection: ack.acknowledged.before < 1 && after > 0,
         });
     }

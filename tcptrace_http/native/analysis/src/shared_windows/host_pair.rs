@@ -405,7 +405,7 @@ impl HostPair {
 
     /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
     pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> Queued {
-        if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
+        if self.is_at_server() {
             return Queued::default();
         }
         let service_ns = self.pace.of(segment.payload_bytes).zip(self.pace.of(0));
@@ -452,9 +452,8 @@ impl HostPair {
     /// link, so none of it comes closer than that takes; where an ACK may have let it go (`was_held`), a longer
     /// distance is not the link's. A server's burst leaves in another pace.
     fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
-        let place = observation_point(self.to_server_ns, self.to_client_ns);
         let round_trip_ns = self.round_trip_ns();
-        if place == ObservationPoint::Server || (was_held && gap_ns >= round_trip_ns) {
+        if self.is_at_server() || (was_held && gap_ns >= round_trip_ns) {
             return;
         }
         let segments = bytes.div_ceil(SEGMENT_BYTES);
@@ -465,6 +464,10 @@ impl HostPair {
     pub(super) fn full_way_ns(&self) -> i64 {
         let way_ns = self.to_server_ns.unwrap_or(0);
         way_ns.saturating_add(self.pace.largest_ns().unwrap_or(0))
+    }
+
+    pub(super) fn is_at_server(&self) -> bool {
+        observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server
     }
 
     pub(super) fn round_trip_ns(&self) -> i64 {

@@ -99,8 +99,10 @@ impl HostPair {
         let before = self.flight;
         let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
         let last_bytes = before.map_or(0, |it| it.last_bytes);
+        // There is no link between the server and who looks next to it: what leaves at once comes at once.
+        let on_link_ns = if self.is_at_server() { 0 } else { pause_ns };
         if last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
-            self.pace.follows(pause_ns, bytes);
+            self.pace.follows(on_link_ns, bytes);
         }
         let goes_on = before.filter(|_| self.is_together(pause_ns));
         let mut flight = goes_on.unwrap_or(Flight {

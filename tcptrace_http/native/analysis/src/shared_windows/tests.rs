@@ -3,6 +3,7 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod at_server;
 mod missed;
 mod numbers;
 mod phases;
