@@ -196,6 +196,10 @@ impl Flow {
         if is_request && self.segment_size.client_had_more() {
             waits.request_goes_on();
         }
+        if is_request {
+            let bytes = self.client_half().next.saturating_sub(1);
+            waits.had_asked(at, u32::try_from(bytes).unwrap_or(0));
+        }
         let path = self.waits_path();
         for (by_client, half, data) in [
             (true, self.client_half(), self.server_half()),
@@ -272,11 +276,15 @@ impl Flow {
         let request = framed(&transaction.request, Direction::ClientToServer);
         let response = framed(&transaction.response, Direction::ServerToClient);
         if let Some((request, pauses)) = request.zip(self.request_pauses.as_mut()) {
-            pauses.message_ends(request, &mut tables.pauses, &mut tables.segmentation);
+            pauses.message_ends(request, None, &mut tables.pauses, &mut tables.segmentation);
         }
         if let Some(response) = response {
-            self.pauses
-                .message_ends(response, &mut tables.pauses, &mut tables.segmentation);
+            self.pauses.message_ends(
+                response,
+                self.waits.as_deref(),
+                &mut tables.pauses,
+                &mut tables.segmentation,
+            );
             if let Some(waits) = self.waits.as_mut() {
                 waits.response_ends(response.start, response.end);
             }

@@ -1,5 +1,6 @@
 //! What made a sender send something again, by how long it had heard nothing and what it had heard.
 
+use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
 
@@ -48,6 +49,13 @@ impl Told {
         self.had_hole || self.duplicate_acks > 0
     }
 
+    /// Whether an ACK of another connection let it go, with which its own shares all of congestion control: by it the
+    /// sender counts the last of those that tell of a loss (E-TCP, section 3). By chance a timer runs out then.
+    fn is_told_by_other(&self) -> bool {
+        let at_once = self.unheard_ns.is_some_and(|ns| ns <= CLOSE_NS);
+        self.is_after_other && at_once && self.anything()
+    }
+
     /// Whether too few ACKs have told of the loss for the sender to send it again for their sake.
     fn is_untold(&self) -> bool {
         self.duplicate_acks < DUPLICATE_ACKS && !self.has_sack && !self.is_after_other
@@ -76,6 +84,9 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
     // The timer sends the first unacknowledged segment again, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
+    if told.is_told_by_other() {
+        return RecoveryKind::FastRecovery;
+    }
     if told.waited_ns >= TIMED_OUT_MIN_NS || told.is_timed(known) {
         return if is_last_of_several && !told.anything() {
             RecoveryKind::TailLossProbe
@@ -182,6 +193,18 @@ mod tests {
         };
         assert_eq!(behind_a_hole(unheard(1)), RecoveryKind::FastRecovery);
         assert_eq!(behind_a_hole(unheard(40)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn what_the_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
+        let after_other = |unheard_ns: i64| Told {
+            waited_ns: 600 * MS,
+            is_after_other: true,
+            unheard_ns: Some(unheard_ns),
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(after_other(0)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(after_other(MS)), RecoveryKind::Timeout);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod host_pair;
 mod ledger;
 mod missed;
 mod pace;
+mod pacer;
 mod phases;
 mod queue;
 mod release;
@@ -78,6 +79,8 @@ pub struct Sharing {
     pub is_let_go_by_other: bool,
     /// If it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
+    /// ... wherever it lay: the sender is known to pace.
+    pub is_of_pacer: bool,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
@@ -98,6 +101,8 @@ pub struct Sharing {
     pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
+    /// How much any connection of the sender has in flight at most, as others have shown.
+    pub buffer: Option<i64>,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.

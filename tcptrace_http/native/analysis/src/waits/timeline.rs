@@ -12,6 +12,7 @@ mod data;
 mod extents;
 mod held_openings;
 mod if_on_link;
+mod lateness;
 mod link_time;
 mod opening;
 mod pending;
@@ -28,6 +29,8 @@ use trace_model::rows::Cause;
 pub(super) use self::data::{Data, Resent, Route};
 use self::held_openings::{HeldOpening, LetGo};
 use self::if_on_link::IfOnLink;
+use self::lateness::Lateness;
+pub(super) use self::lateness::Question;
 use self::opening::Opening;
 use self::pending::{Missed, Pending, Stall};
 pub(super) use self::piece::Piece;
@@ -98,6 +101,7 @@ pub(super) struct Timeline {
     /// Near the receiver; and what was known of it before a segment with these offsets.
     arrivals: Arrivals,
     arrivals_before: Option<(i64, i64, Arrivals)>,
+    lateness: Lateness,
     /// What all connections between the two hosts tell, near the receiver.
     shared_arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
@@ -154,6 +158,7 @@ impl Timeline {
             pace: Pace::default(),
             arrivals: Arrivals::default(),
             arrivals_before: None,
+            lateness: Lateness::default(),
             shared_arrivals: Arrivals::default(),
             link: Link::default(),
             copies_ns: None,
@@ -219,7 +224,13 @@ impl Timeline {
     }
 
     /// New data was seen.
-    pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
+    pub(super) fn new_data(
+        &mut self,
+        data: Data,
+        question: Option<Question>,
+        route: Route,
+        acks: &Acks,
+    ) {
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
@@ -234,6 +245,10 @@ impl Timeline {
                 self.phases.note(data.sharing.phases);
             }
             self.windows_are_shared();
+        }
+        let question = question.filter(|_| is_answer);
+        if is_answer == question.is_some() {
+            self.learn_lateness(data, question, route, acks);
         }
         if !is_answer && shared_window(data.sharing).is_none() {
             self.learn_arrivals(data, route, acks);

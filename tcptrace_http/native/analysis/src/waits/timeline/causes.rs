@@ -28,7 +28,8 @@ impl Timeline {
         let is_in_flight = self.is_in_burst(gap, data, route, acks);
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
         // Who paces lets data go by a clock, in no other pace than a link would.
-        let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        let is_paced = (data.sharing.is_paced && self.has_more) || data.sharing.is_of_pacer;
+        let is_paced = is_paced && !route.is_at_sender;
         if is_in_flight && !is_let_go && !is_paced && !route.is_at_sender && is_in_turn(gap, data) {
             return Some((window_of(data.sharing), INFERRED));
         }
@@ -293,6 +294,7 @@ impl Timeline {
         if let Some((before, _)) = self.sent {
             self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
         }
+        self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
