@@ -27,3 +27,10 @@ def test_an_ack_that_another_connections_handshake_delayed_is_looked_for_a_quick
 def test_what_another_connections_ack_let_go_nagles_algorithm_did_not_hold() -> None:
     _, comparison = compared_run(1, 822, at="client")
     assert not comparison.confusion[CWND, NAGLE]
+
+
+def test_a_window_that_another_connections_ack_opened_behind_a_queue_is_no_slow_server() -> None:
+    # What it let go stood before the slowest link, so that the ACK is not the nearest one.
+    _, comparison = compared_run(77, 798, at="client")
+    told_as_it_was = comparison.confusion[CWND, CWND]
+    assert told_as_it_was > 50 * comparison.confusion[CWND, "server.think"]
