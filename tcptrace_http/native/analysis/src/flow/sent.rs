@@ -327,6 +327,7 @@ impl Flow {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
             queued_ns: self.sharing.queued_ns,
+            is_let_go_by_other: self.sharing.is_shared && self.sharing.is_let_go_by_other,
             window_bytes: waits
                 .filter(|_| !self.sharing.had_loss)
                 .map_or(0, Waits::response_window_bytes),
@@ -388,7 +389,7 @@ impl Flow {
         let (client, server) = (self.client_half(), self.server_half());
         Path {
             segment_bytes: self.segment_size.full(),
-            sender_rtt_ns: client.path_rtt_ns,
+            sender_rtt_ns: self.path_of_data().to_server_ns,
             receiver_rtt_ns: server.path_rtt_ns,
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
@@ -397,6 +398,7 @@ impl Flow {
             service_ns: 0,
             window_bytes: 0,
             sender_permits_sack: server.sack_permitted,
+            is_let_go_by_other: false,
         }
     }
 
@@ -414,6 +416,7 @@ impl Flow {
             service_ns: 0,
             window_bytes: 0,
             sender_permits_sack: client.sack_permitted,
+            is_let_go_by_other: false,
         }
     }
 }

@@ -74,6 +74,7 @@ mod tests {
             queued_ns: 0,
             window_bytes: 0,
             sender_permits_sack: false,
+            is_let_go_by_other: false,
         }
     }
 

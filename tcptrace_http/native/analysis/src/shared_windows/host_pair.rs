@@ -361,6 +361,9 @@ impl HostPair {
             // Of hosts that share a window it is not asked whether that was by chance.
             release = self.release(time_ns, client_port, queued_ns);
         }
+        // What the window had room for is known best of what lay in the server's buffer.
+        let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
+        release = known.map_or(release, |ack| ack.lets_go(client_port));
         if is_new {
             let leaving = Leaving {
                 release,

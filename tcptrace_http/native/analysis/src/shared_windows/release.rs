@@ -53,6 +53,17 @@ pub(super) struct Ack {
     pub(super) of_ns: i64,
 }
 
+impl Ack {
+    /// Whose ACK it is to data of a connection that it let go.
+    pub(super) fn lets_go(&self, client_port: u16) -> Release {
+        if self.client_port == client_port {
+            Release::Own
+        } else {
+            Release::Other
+        }
+    }
+}
+
 /// What came from the server without a pause, on whichever connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {

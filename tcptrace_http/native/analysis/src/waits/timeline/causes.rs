@@ -242,8 +242,11 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
-        let by_other =
-            data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
+        let by_other = if data.sharing.is_shared {
+            data.sharing.is_let_go_by_other
+        } else {
+            data.sharing.by_other
+        };
         let alone = alone.filter(|_| !by_other);
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
