@@ -52,7 +52,7 @@ const PENDING_MAX: usize = 1 << 14;
 /// An ACK later than this was delayed: 10 ms is the least in use.
 const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 /// Options of TCP take no more of a segment.
-const OPTIONS_BYTES_MAX: u32 = 40;
+const OPTIONS_BYTES: u32 = 40;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
 

@@ -6,7 +6,7 @@ use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
 use super::shared::{is_in_turn, limit_of, shared_window, window_of};
-use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES_MAX};
+use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES};
 use crate::shared_windows::is_rhythm;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
@@ -141,7 +141,7 @@ impl Timeline {
     /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,
     /// though it had been the largest until then.
     fn was_full(&self, full_bytes: u32) -> bool {
-        let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES_MAX) >= full_bytes;
+        let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES) >= full_bytes;
         self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
     }
 
