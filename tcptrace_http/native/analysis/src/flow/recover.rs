@@ -143,10 +143,13 @@ impl Flow {
                 .passed_over
                 .saturating_sub(before)
                 .saturating_sub(sharing.missed_elsewhere);
-            if sharing.is_shared {
-                // All connections together tell which of them what is missing was of.
-                sender.skipped_identifications = u32::from(sharing.missed.is_some());
-            }
+            let is_again = u32::from(sharing.is_again);
+            // All connections together tell which of them what is missing was of.
+            sender.skipped_identifications = if sharing.is_shared {
+                is_again
+            } else {
+                sender.skipped_identifications.max(is_again)
+            };
             return host_step.is_late;
         }
         sender.skipped_identifications = sender.own_skipped_identifications;

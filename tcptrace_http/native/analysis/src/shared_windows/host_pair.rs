@@ -47,6 +47,8 @@ pub(super) struct Connection {
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
     pub(super) data_ns: i64,
+    /// ... and of that when the one came which was beyond all before.
+    pub(super) newest_ns: i64,
     sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     had_loss: bool,
@@ -231,6 +233,7 @@ impl HostPair {
             is_asked: false,
             was_pushed: false,
             data_ns: time_ns,
+            newest_ns: time_ns,
             sent_ns: time_ns,
             had_loss: self.had_loss,
         });
@@ -384,6 +387,7 @@ impl HostPair {
             room_until_ns: None,
             missed_elsewhere: 0,
             unheard_ns: None,
+            is_again: false,
             missed: None,
             phases: self.phases,
         }
