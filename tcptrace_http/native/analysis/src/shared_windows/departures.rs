@@ -33,6 +33,11 @@ pub(super) struct Departures {
 }
 
 impl Departures {
+    /// When the newest packet left.
+    pub(super) fn newest(&self) -> Option<Left> {
+        self.newest.map(|(_, left)| left)
+    }
+
     /// A packet comes that left at `to_ns` if nothing was before it, and takes so long on the link; what was lost
     /// right before it may have taken `lost_ns` there.
     fn comes(&mut self, time_ns: i64, to_ns: i64, takes_ns: Option<i64>, lost_ns: i64) -> Left {

@@ -132,9 +132,14 @@ impl HostPair {
     /// Something was sent again: a timer that ran out leaves the window in slow start, and ACKs that told of the loss at
     /// its threshold.
     fn lost(&mut self, left: Left, is_by_timer: bool) {
+        self.had_loss = true;
+        self.closes(left, is_by_timer);
+    }
+
+    /// If the window is shared, whoever lost something it is smaller for all of them.
+    fn closes(&mut self, left: Left, is_by_timer: bool) {
         let way_ns = self.full_way_ns();
         let time_ns = left.likely_ns.saturating_add(way_ns);
-        self.had_loss = true;
         if is_by_timer {
             let next = self.acks_after(left).next();
             let end_ns = next.map(|ack| ack.time_ns.saturating_add(way_ns));
@@ -180,12 +185,19 @@ impl HostPair {
         let timed_out = timed_out.filter(|it| !was_let_go || it.is_exact);
         let (place, ack) = match timed_out {
             Some(ref it) => (it.place, it.ack),
-            None => self.told_by(left, since_ns).filter(|_| self.is_shared)?,
+            None => self.told_by(left, since_ns)?,
         };
+        let is_told = timed_out.is_none();
+        if !self.is_shared {
+            // Whether they share a window shows later.
+            self.closes(left, !is_told);
+            if is_told {
+                return None;
+            }
+        }
         if let Some(timed_out) = timed_out.as_ref() {
             self.timers.ran_out(&timed_out.waits_ns);
         }
-        let is_told = timed_out.is_none();
         let Some(would_come_ns) = self.sends_again(place, ack, client_port) else {
             return Some(Again(None));
         };

@@ -244,6 +244,29 @@ fn what_all_connections_have_in_flight_together_shows_the_largest_window_of_a_st
 }
 
 #[test]
+fn a_connection_that_is_alone_shows_how_large_the_buffer_of_each_is() {
+    let buffer_after = |is_alone: bool| {
+        let mut talk = two_connections();
+        let (mut sent, mut sharing) = (2, Sharing::default());
+        talk.ack(300, 2, 1);
+        for round in 0..8 {
+            let at = 400 + i64::from(round) * 100;
+            talk.ack(at, 1, sent - 1);
+            for place in 0..6 {
+                sharing = talk.data(at + 100 + place, 1, sent);
+                sent += 1;
+            }
+            if !is_alone {
+                talk.data(at + 107, 2, round + 2);
+            }
+        }
+        sharing.buffer
+    };
+    assert_eq!(buffer_after(true), Some(6000));
+    assert_eq!(buffer_after(false), None);
+}
+
+#[test]
 fn what_is_sent_again_tells_of_a_loss_to_what_waits_from_then_on() {
     let mut talk = Talk::default();
     talk.opens(0, 1);
@@ -321,6 +344,21 @@ fn what_no_ack_lets_go_of_a_buffer_is_paced() {
         (sharing.is_paced, sharing.is_let_go)
     });
     assert_eq!(paced, [(false, false), (true, false), (true, false)]);
+}
+
+#[test]
+fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let mut after_pushed = |at: i64, number: u32| {
+        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
+        talk.packet(at, false, 1, pushed);
+        let next = talk.data(at + 40, 1, number + 1);
+        talk.data(at + 70, 1, number + 2);
+        (next.is_paced, next.is_of_pacer)
+    };
+    assert_eq!(after_pushed(410, 2), (true, false));
+    assert_eq!(after_pushed(530, 5), (true, true));
 }
 
 /// The client of this number.

@@ -12,12 +12,15 @@ mod data;
 mod extents;
 mod held_openings;
 mod if_on_link;
+mod in_buffer;
+mod lateness;
 mod link_time;
 mod opening;
 mod pending;
 mod phases;
 mod piece;
 mod repairs;
+mod room;
 mod settling;
 mod shared;
 
@@ -28,6 +31,8 @@ use trace_model::rows::Cause;
 pub(super) use self::data::{Data, Resent, Route};
 use self::held_openings::{HeldOpening, LetGo};
 use self::if_on_link::IfOnLink;
+use self::lateness::Lateness;
+pub(super) use self::lateness::Question;
 use self::opening::Opening;
 use self::pending::{Missed, Pending, Stall};
 pub(super) use self::piece::Piece;
@@ -98,6 +103,7 @@ pub(super) struct Timeline {
     /// Near the receiver; and what was known of it before a segment with these offsets.
     arrivals: Arrivals,
     arrivals_before: Option<(i64, i64, Arrivals)>,
+    lateness: Lateness,
     /// What all connections between the two hosts tell, near the receiver.
     shared_arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
@@ -154,6 +160,7 @@ impl Timeline {
             pace: Pace::default(),
             arrivals: Arrivals::default(),
             arrivals_before: None,
+            lateness: Lateness::default(),
             shared_arrivals: Arrivals::default(),
             link: Link::default(),
             copies_ns: None,
@@ -219,10 +226,17 @@ impl Timeline {
     }
 
     /// New data was seen.
-    pub(super) fn new_data(&mut self, data: Data, route: Route, acks: &Acks) {
+    pub(super) fn new_data(
+        &mut self,
+        data: Data,
+        question: Option<Question>,
+        route: Route,
+        acks: &Acks,
+    ) {
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
+        self.link.is_told(route.byte_ps);
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
         if is_answer {
@@ -234,6 +248,10 @@ impl Timeline {
                 self.phases.note(data.sharing.phases);
             }
             self.windows_are_shared();
+        }
+        let question = question.filter(|_| is_answer);
+        if is_answer == question.is_some() {
+            self.learn_lateness(data, question, route, acks);
         }
         if !is_answer && shared_window(data.sharing).is_none() {
             self.learn_arrivals(data, route, acks);
@@ -288,18 +306,13 @@ impl Timeline {
             service_ns: service_ns(data),
             gap_ns,
             ack_delay_ns,
-            idle_until_ns: self
-                .room_until_ns(data, route, acks)
-                .filter(|_| had_nothing && data.sharing.by_other),
+            waited_first: self.waited_first(cause, had_nothing, (data, route), acks),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,
-            behind_copies_ns: self.behind_copies_ns(
-                data.at.time_ns,
-                data.bytes,
-                data.segments,
-                route,
-            ),
+            due_ns: self
+                .behind_copies_ns(data.at.time_ns, data.bytes, data.segments, route)
+                .max(data.sharing.due_ns.unwrap_or(i64::MIN)),
         };
         self.probed_ns = None;
         if self.pending.is_empty() && !self.settles_by_ack && !self.has_hole {

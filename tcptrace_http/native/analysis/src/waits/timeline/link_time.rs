@@ -69,6 +69,7 @@ impl Timeline {
             self.arrivals_before =
                 (arrivals != self.arrivals).then_some((start, data.end, self.arrivals));
             self.arrivals = arrivals;
+            self.confirms_lateness();
         }
     }
 
