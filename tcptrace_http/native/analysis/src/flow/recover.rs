@@ -144,12 +144,15 @@ impl Flow {
                 .passed_over
                 .saturating_sub(before)
                 .saturating_sub(sharing.missed_elsewhere);
-            if sharing.goes_elsewhere && from_server {
-                sender.skipped_identifications = 0;
+            let is_again = u32::from(sharing.is_again);
+            // All connections together tell which of them what is missing was of.
+            sender.skipped_identifications = if sharing.goes_elsewhere && from_server {
+                0
             } else if sharing.is_shared {
-                // All connections together tell which of them what is missing was of.
-                sender.skipped_identifications = u32::from(sharing.missed.is_some());
-            }
+                is_again
+            } else {
+                sender.skipped_identifications.max(is_again)
+            };
             return host_step.is_late;
         }
         sender.skipped_identifications = sender.own_skipped_identifications;

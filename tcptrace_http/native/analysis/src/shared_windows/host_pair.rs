@@ -53,6 +53,8 @@ pub(super) struct Connection {
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
     pub(super) data_ns: i64,
+    /// ... and of that when the one came which was beyond all before.
+    pub(super) newest_ns: i64,
     /// When data came first behind what is missing of it.
     pub(super) hole_ns: Option<i64>,
     sent_ns: i64,
@@ -259,6 +261,7 @@ impl HostPair {
             is_asked: false,
             was_pushed: false,
             data_ns: time_ns,
+            newest_ns: time_ns,
             hole_ns: None,
             sent_ns: time_ns,
             had_loss: self.had_loss,
@@ -446,6 +449,7 @@ impl HostPair {
             timer_ns: self.timer_ns,
             is_path_steady: self.equal_ways >= EQUAL_WAYS_MIN,
             unheard_ns: None,
+            is_again: false,
             missed: None,
             phases: self.phases,
         }

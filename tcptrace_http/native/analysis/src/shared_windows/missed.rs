@@ -22,6 +22,8 @@ pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
     pub(super) before: Option<MissedBefore>,
+    /// Data that comes may have been sent before and missed, whichever ACK had let it go.
+    pub(super) is_again: bool,
     /// How long its sender had heard nothing when it sent data again.
     pub(super) unheard_ns: Option<i64>,
 }
@@ -34,6 +36,10 @@ pub struct MissedBefore {
     /// ACKs of other connections told of the loss, and no timer.
     pub is_told: bool,
 }
+
+/// Data that comes was sent before and missed; when it would have come is not asked here where its own ACK had let it
+/// go and windows are not shared.
+struct Again(Option<MissedBefore>);
 
 /// A missing packet that a timer may have sent again, and the ACK that had let it go.
 struct TimedOut {
@@ -105,6 +111,7 @@ impl HostPair {
         }
         self.had_hole |= ahead != 0;
         let elsewhere = self.missing.accounted_for(since_ns);
+        let mut is_again = false;
         let before = match ahead {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left);
@@ -112,15 +119,23 @@ impl HostPair {
                 self.fills_hole(time_ns, ports, is_by_timer);
                 None
             }
-            0 => self.missed_before(since_ns, time_ns, left, ports),
+            0 => {
+                let again = self.missed_before(since_ns, time_ns, left, ports);
+                is_again = again.is_some();
+                again.and_then(|Again(before)| before)
+            }
             1.. => {
                 self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
                 None
             }
         };
+        if let Some(connection) = self.connection(ports.0, ports.1).filter(|_| ahead >= 0) {
+            connection.newest_ns = time_ns;
+        }
         Missed {
             elsewhere,
             before,
+            is_again,
             unheard_ns,
         }
     }
@@ -176,11 +191,14 @@ impl HostPair {
         time_ns: i64,
         left: Left,
         (client_port, server_port): (u16, u16),
-    ) -> Option<MissedBefore> {
+    ) -> Option<Again> {
+        // Copies of what came before it may have come since.
+        let silent_since_ns = since_ns;
+        let since_ns = self.connection(client_port, server_port)?.newest_ns;
         self.missing.left_over(since_ns).next()?;
         let was_let_go = self.acks_when(left).next().is_some();
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
-        let is_silent = time_ns.saturating_sub(since_ns) >= silent_ns;
+        let is_silent = time_ns.saturating_sub(silent_since_ns) >= silent_ns;
         let connection = self.connection(client_port, server_port)?;
         let (acked_ns, had_more) = (connection.acked_ns, connection.had_more());
         let timed_out = if is_silent {
@@ -205,15 +223,17 @@ impl HostPair {
         if let Some(timed_out) = timed_out.as_ref() {
             self.timers.ran_out(&timed_out.waits_ns);
         }
-        let would_come_ns = self.sends_again(place, ack, client_port)?;
+        let Some(would_come_ns) = self.sends_again(place, ack, client_port) else {
+            return Some(Again(None));
+        };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
             self.lost(left, !is_told);
         }
-        Some(MissedBefore {
+        Some(Again(Some(MissedBefore {
             would_come_ns,
             is_told,
-        })
+        })))
     }
 
     /// A missing packet was sent again, which ACK let it go first: when it would have come.

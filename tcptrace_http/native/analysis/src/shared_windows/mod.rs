@@ -114,7 +114,9 @@ pub struct Sharing {
     pub limit: Limit,
     /// How much any connection of the sender has in flight at most, as others have shown.
     pub buffer: Option<i64>,
-    /// The segment may have been sent before and missed.
+    /// The segment may have been sent before and missed, whichever ACK had let it go.
+    pub is_again: bool,
+    /// ... and is not known to its connection alone.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
     pub phases: Phases,
@@ -165,8 +167,7 @@ impl SharedWindows {
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);
-            let is_missed = missed.before.is_some();
-            let behind = (queued.behind_others_ns, is_missed);
+            let behind = (queued.behind_others_ns, missed.is_again);
             let sharing = pair.sent(packet.time_ns, segment, behind);
             Sharing {
                 due_ns,
@@ -175,6 +176,7 @@ impl SharedWindows {
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
+                is_again: missed.is_again,
                 unheard_ns: missed.unheard_ns,
                 ..sharing
             }

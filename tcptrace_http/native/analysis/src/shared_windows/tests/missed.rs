@@ -73,3 +73,32 @@ fn a_fin_whose_number_is_beyond_what_came_shows_whose_the_missing_packet_was() {
         "of the other nobody has shown whose it was"
     );
 }
+
+#[test]
+fn what_an_ack_of_its_own_had_let_go_was_sent_before_too() {
+    let mut talk = Talk {
+        passed_over: Some(0),
+        ..Talk::default()
+    };
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.ack(400, 1, 1);
+    talk.data(501, 1, 2);
+    talk.ack(600, 1, 2);
+    talk.data(650, 2, 2);
+    talk.passed_over = Some(1);
+    talk.data(801, 2, 3);
+    let sharing = talk.data(1700, 1, 3);
+    assert!(sharing.is_again);
+    assert_eq!(
+        sharing.missed, None,
+        "its connection knows when it would have come"
+    );
+}
+
+#[test]
+fn copies_of_what_came_before_it_tell_not_that_a_packet_came() {
+    let mut talk = one_is_missing();
+    talk.data(900, 2, 1);
+    assert!(talk.data(2000, 2, 2).is_again);
+}
