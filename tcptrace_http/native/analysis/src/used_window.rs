@@ -48,6 +48,8 @@ pub(crate) struct UsedWindow {
     buffer: Option<i64>,
     /// A clock of the sender has let data go since it was idle.
     is_paced: bool,
+    /// The least that the window is if it avoids congestion, since it may have been reset.
+    avoiding: i64,
 }
 
 impl UsedWindow {
@@ -68,6 +70,13 @@ impl UsedWindow {
         let segment = newly.min(self.full_bytes);
         self.least = self.least.max(self.least.saturating_add(segment).min(most));
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
+        if self.fills(self.avoiding) && !self.is_recovering() {
+            // RFC 5681, equation 3; only of a window that was used up, else it need not grow.
+            let grown = self.full_bytes.saturating_mul(self.full_bytes);
+            let grown = grown.checked_div(self.avoiding).unwrap_or(0);
+            let grown = self.avoiding.saturating_add(grown).min(most);
+            self.avoiding = self.avoiding.max(grown);
+        }
     }
 
     /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
@@ -89,6 +98,7 @@ impl UsedWindow {
         };
         self.largest = self.largest.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
+        self.avoiding = self.avoiding.max(self.outstanding);
         // One that is full may show less than it holds, by what does not fill a segment.
         self.buffer = self
             .buffer
@@ -109,17 +119,10 @@ impl UsedWindow {
         if self.is_paced && needed > self.least {
             return Limit::SlowStart;
         }
-        let fills = |most: i64| self.outstanding.saturating_add(self.full_bytes) > most;
-        if self.buffer.is_some_and(fills) {
+        if self.buffer.is_some_and(|buffer| self.fills(buffer)) {
             return Limit::SendBuffer;
         }
-        // One without room for a full segment is at a threshold that is no larger than what it would fill then.
-        let below = self
-            .outstanding
-            .saturating_add(self.full_bytes)
-            .saturating_sub(1);
-        let window = self.regrown.unwrap_or(0).max(below);
-        if self.threshold.is_some_and(|threshold| window >= threshold) {
+        if self.is_at_threshold() {
             return Limit::CongestionAvoidance;
         }
         if needed > self.least {
@@ -134,6 +137,30 @@ impl UsedWindow {
         }
     }
 
+    /// Whether slow start after the last loss is over.
+    fn is_at_threshold(&self) -> bool {
+        // One without room for a full segment is at a threshold that is no larger than what it would fill then.
+        let below = self
+            .outstanding
+            .saturating_add(self.full_bytes)
+            .saturating_sub(1);
+        let window = self.regrown.unwrap_or(0).max(below);
+        self.threshold.is_some_and(|threshold| window >= threshold)
+    }
+
+    /// Whether a window that has avoided congestion since it was lowered has room for a segment of `bytes` behind all
+    /// up to `end`, by the ACKs that came while it was used up: something else held that.
+    pub(crate) fn outgrew(&self, end: i64, bytes: u32) -> bool {
+        let outstanding = end.saturating_sub(self.acked.max(1));
+        let has_room = outstanding.saturating_add(i64::from(bytes)) <= self.avoiding;
+        has_room && !self.is_recovering() && self.is_at_threshold()
+    }
+
+    /// Whether no full segment is left of so much.
+    fn fills(&self, most: i64) -> bool {
+        self.outstanding.saturating_add(self.full_bytes) > most
+    }
+
     /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and
     /// what does not fill a segment stays behind.
     fn fills_half(&self) -> bool {
@@ -142,8 +169,7 @@ impl UsedWindow {
 
     /// Whether it stopped with no less than ever before, but for a part of a segment.
     pub(crate) fn is_full(&self) -> bool {
-        let most = self.largest.max(self.buffer.unwrap_or(0));
-        self.outstanding.saturating_add(self.full_bytes) > most
+        self.fills(self.largest.max(self.buffer.unwrap_or(0)))
     }
 
     /// How large its send buffer is, if it has waited for that.
@@ -182,6 +208,7 @@ impl UsedWindow {
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
         self.least = 0;
+        self.avoiding = 0;
         self.regrown = None;
         self.is_paced = false;
     }
@@ -190,6 +217,7 @@ impl UsedWindow {
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.largest = 0;
         self.least = 0;
+        self.avoiding = 0;
         self.is_paced = false;
         if start >= self.recovers_until {
             self.recovers_until = end;
@@ -204,6 +232,7 @@ impl UsedWindow {
         if self.unseen.1 != start {
             self.largest = 0;
             self.least = 0;
+            self.avoiding = 0;
             self.regrown = Some(self.full_bytes);
             self.unseen.0 = start;
         }
@@ -312,6 +341,23 @@ mod tests {
             window.limit(12_001, FULL, false),
             Limit::CongestionAvoidance
         );
+    }
+
+    #[test]
+    fn a_window_that_avoids_congestion_grows_by_a_segment_in_a_round_trip_unless_a_buffer_holds_it()
+    {
+        let (mut window, _) = after(&[(8, 0)]);
+        window.had_loss(1, 8001, false);
+        hear(&mut window, 8);
+        window.stops(12_001, FULL);
+        assert!(!window.outgrew(12_001, FULL));
+        hear(&mut window, 12);
+        window.stops(16_001, FULL);
+        assert!(!window.outgrew(16_001, FULL), "four ACKs add less than one");
+        hear(&mut window, 16);
+        window.stops(20_001, FULL);
+        assert!(window.outgrew(20_001, FULL));
+        assert!(!after(&[(4, 0), (8, 4), (12, 8)]).0.outgrew(12_001, FULL));
     }
 
     #[test]
