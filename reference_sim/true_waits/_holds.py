@@ -29,6 +29,8 @@ _OF_LIMIT: Final = {
 }
 _APPLICATION: Final = {CLIENT: "client.think", SERVER: "server.data_unavailable"}
 _CONGESTION: Final = ("slow_start", "congestion_avoidance")
+#: Limits that a loss brings: what the window was until then it is no more.
+_LOSSES: Final = ("fast_recovery", "timeout")
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
 #: Segments' bytes that a receiver acknowledges at once (RFC 1122, 4.2.3.2).
 _ACKED_AT_ONCE: Final = 2
@@ -85,9 +87,13 @@ class Holds:
     def before(self, packet: Packet, start: int) -> list[Hold]:
         """The holds from ``start`` until ``packet`` left; they follow each other without a gap."""
         holds: list[Hold] = []
-        for begun, ended, recorded in self._limits(start, packet.sent):
+        limits = list(self._limits(start, packet.sent))
+        for (begun, ended, recorded), later in itertools.zip_longest(limits, limits[1:]):
             limit = recorded
-            if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
+            if limit == "pacing" and later is not None and later[2] not in _LOSSES:
+                # What a pacer did not let go would have waited without it, too: for what came then.
+                limit = later[2]
+            elif limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
                 # Who paces has let go what it has when the first ACK comes; that is the window then.
                 limit = self._phase(begun)
             cause = self._cause(limit, packet)

@@ -116,6 +116,28 @@ def test_a_pacer_holds_until_its_clock_lets_go_and_a_window_until_an_ack_does(ac
     assert found[-1] == f"0 {cause} 45"
 
 
+@pytest.mark.parametrize(
+    ("later", "found"),
+    [
+        ("slow_start", ["0 send_limited.slow_start 45"]),
+        ("fast_recovery", ["0 send_limited.bottleneck 20", "0 send_limited.cwnd 25"]),
+    ],
+)
+def test_what_a_pacer_did_not_let_go_waited_for_the_window_unless_a_loss_took_that(later, found):
+    lines = f"""
+        S 75 pacing
+        S 75>100 1+1460 ack 101 new
+        S 95 {later}
+        C 95>120 101+0 ack 1461 ack
+        S 120>145 1461+1460 ack 101 new
+        S 120 application
+        C 145>170 101+0 ack 2921 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    document = scenario(one_way_ms=25.0, sharing="ensemble")
+    assert waits_of(true_waits(tables(OPENED + lines, [own]), document))[2:] == found
+
+
 NAGLE = """
     S 75>100 1+200 ack 101 new
     S 75 nagle

@@ -161,6 +161,14 @@ impl UsedWindow {
         self.outstanding.saturating_add(self.full_bytes) > most
     }
 
+    /// The least that the window is, as it grows in slow start with each ACK; 0 once something was lost, for then it
+    /// need not.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        let may_avoid = self.is_recovering() || self.threshold.is_some();
+        let least = if may_avoid { 0 } else { self.least };
+        u64::try_from(least).unwrap_or(0)
+    }
+
     /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and
     /// what does not fill a segment stays behind.
     fn fills_half(&self) -> bool {
@@ -410,6 +418,14 @@ mod tests {
     fn a_window_that_grows_by_less_than_in_slow_start_is_no_send_buffer() {
         let (_, limit) = after(&[(4, 0), (8, 4), (13, 8), (19, 13), (26, 19)]);
         assert_eq!(limit, Limit::None);
+    }
+
+    #[test]
+    fn the_least_that_a_window_is_grows_by_a_segment_with_each_ack_and_is_not_known_after_a_loss() {
+        let (mut window, _) = after(&[(2, 0), (3, 2)]);
+        assert_eq!(window.least_bytes(), 4000);
+        window.had_loss(2001, 3001, false);
+        assert_eq!(window.least_bytes(), 0);
     }
 
     #[test]

@@ -316,6 +316,7 @@ impl Hosts {
                 return sent;
             }
         }
+        note_limits(ensemble, &turns, now, ends);
         None
     }
 
@@ -400,6 +401,17 @@ enum Need {
     Turn,
     /// No data is let go.
     Nothing,
+}
+
+/// What holds each member now that none of them sends more: one may have sent the last of its data when another was
+/// driven, and an end that was asked for a bare ACK was granted no data.
+fn note_limits(ensemble: &Ensemble, members: &[End], now: Nanoseconds, ends: &mut impl Ends) {
+    for end in members {
+        if let Some(tcp) = ends.tcp(*end) {
+            tcp.grant(ensemble.grant(now));
+            tcp.note_limit();
+        }
+    }
 }
 
 fn send_of(

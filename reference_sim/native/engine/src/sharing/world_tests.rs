@@ -126,6 +126,22 @@ fn members_wait_for_their_turns() {
         .any(|row| row.limit == Limit::Scheduler));
 }
 
+/// Most of them send the last of their data when another one's ACK comes: they have none from then on.
+#[test]
+fn a_member_that_has_sent_all_waits_for_its_application_from_then_on() {
+    let truth = run(document(&json!({ "etcp": "fair" }))).truth;
+    let of_server = truth.packets.iter().filter(|it| it.side == Side::Server);
+    let data: Vec<_> = of_server.filter(|it| it.payload > 0).collect();
+    for connection in data.iter().map(|it| it.connection) {
+        let own = data.iter().filter(|it| it.connection == connection);
+        let last = own.map(|it| it.sent).max().unwrap();
+        let limits = truth.limits.iter();
+        let of_it = limits.filter(|it| it.connection == connection && it.side == Side::Server);
+        let holds = of_it.filter(|it| it.time <= last).last();
+        assert_eq!(holds.map(|it| it.limit), Some(Limit::Application));
+    }
+}
+
 /// The ensemble's congestion window goes on growing when it is larger than what the stack keeps in flight: then it is
 /// no other connection's turn that a member waits for.
 #[test]

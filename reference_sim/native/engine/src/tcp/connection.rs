@@ -339,10 +339,17 @@ impl Connection {
             let reason = stretch.reason;
             return Some((self.data_segment(stretch, now), reason));
         }
-        self.limit = self.sender.limit(&self.stack);
+        self.note_limit();
         match self.receiver.due {
             Due::Now(reason) => Some((self.bare_ack(now), reason)),
             _ => None,
+        }
+    }
+
+    /// What holds the sender back now that nothing (more) goes.
+    pub fn note_limit(&mut self) {
+        if self.state == State::Established {
+            self.limit = self.sender.limit(&self.stack);
         }
     }
 

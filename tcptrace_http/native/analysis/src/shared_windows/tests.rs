@@ -3,6 +3,7 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod missed;
 mod phases;
 
 const MS: i64 = 1_000_000;
@@ -345,6 +346,21 @@ fn what_no_ack_lets_go_of_a_buffer_is_paced() {
     assert_eq!(paced, [(false, false), (true, false), (true, false)]);
 }
 
+#[test]
+fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let mut after_pushed = |at: i64, number: u32| {
+        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
+        talk.packet(at, false, 1, pushed);
+        let next = talk.data(at + 40, 1, number + 1);
+        talk.data(at + 70, 1, number + 2);
+        (next.is_paced, next.is_of_pacer)
+    };
+    assert_eq!(after_pushed(410, 2), (true, false));
+    assert_eq!(after_pushed(530, 5), (true, true));
+}
+
 /// The client of this number.
 fn client(number: u16) -> IpAddress {
     let [high, low] = number.to_be_bytes();
@@ -381,47 +397,4 @@ fn the_pair_that_was_heard_of_least_lately_gives_way() {
     }
     talk.client = 0;
     assert_eq!(talk.data(10_000_000, 1, 3), Sharing::default());
-}
-
-/// Two connections of a server that counts; a packet is missing that an ACK let go, which went at 600 ms.
-fn one_is_missing() -> Talk {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
-    talk.opens(0, 1);
-    talk.opens(30, 2);
-    talk.ack(400, 1, 1);
-    talk.data(501, 1, 2);
-    talk.data(502, 1, 3);
-    talk.ack(600, 1, 2);
-    talk.passed_over = Some(1);
-    talk.ack(700, 1, 3);
-    talk.data(801, 1, 4);
-    talk
-}
-
-#[test]
-fn what_a_timer_sends_again_would_have_come_when_an_ack_had_let_it_go() {
-    let mut talk = one_is_missing();
-    let missed = talk.data(1700, 2, 2).missed.unwrap();
-    assert!(!missed.is_told);
-    assert_eq!(missed.would_come_ns, 701 * MS);
-    assert_eq!(talk.data(2900, 2, 3).missed, None, "it was missed but once");
-}
-
-#[test]
-fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
-    let mut talk = one_is_missing();
-    talk.ack(1600, 1, 4);
-    assert_eq!(talk.data(1701, 2, 2).missed, None);
-}
-
-#[test]
-fn what_stood_in_the_queue_may_have_left_with_an_earlier_ack() {
-    let mut talk = one_is_missing();
-    talk.ack(1600, 1, 4);
-    talk.data(1701, 1, 5);
-    // Behind that one on the link, though no ACK came 100 ms before.
-    assert_eq!(talk.data(1702, 2, 2).missed, None);
 }

@@ -163,10 +163,10 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
-    /// Whether an ACK came after the one time and before the other.
-    pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
-        let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
-        self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
+    /// Whether an ACK of more than a SYN came after the one time and before the other.
+    pub(super) fn tell_of_data(&self, after_ns: i64, before_ns: i64) -> bool {
+        let mut since = self.between(after_ns, before_ns.saturating_sub(1));
+        since.any(|ack| ack.acked > 1)
     }
 
     /// How much later data came by at `time_ns` than the newest ACK that could let it go makes it, on a path of
@@ -300,6 +300,14 @@ mod tests {
         let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (140, 3000, 9000)]);
         assert_eq!(acks.late_ns(230 * MS, 100 * MS), Some(30 * MS));
         assert_eq!(acks.late_ns(90 * MS, 100 * MS), None);
+    }
+
+    #[test]
+    fn an_ack_of_a_syn_alone_tells_nothing_of_data() {
+        let acks = acks(&[(100, 1, 9000), (150, 85, 9000)]);
+        assert!(!acks.tell_of_data(0, 150 * MS));
+        assert!(acks.tell_of_data(0, 151 * MS));
+        assert!(!acks.tell_of_data(150 * MS, 400 * MS));
     }
 
     #[test]

@@ -100,9 +100,10 @@ impl Link {
         self.asked_bound(per_byte(elapsed_ns, size(bytes, 1)));
     }
 
-    /// An ACK of so much told what a byte takes.
-    pub(super) fn was_told_by(&mut self, burst: &LinkBurst, full_bytes: u32) {
-        self.is_sure |= burst.bytes >= full_bytes.saturating_mul(2);
+    /// An ACK of so much that was new told what a byte takes: a receiver that had acknowledged a part of the burst
+    /// before, with a request, may have delayed the ACK of the rest.
+    pub(super) fn was_told_by(&mut self, newly: u32, full_bytes: u32) {
+        self.is_sure |= newly >= full_bytes.saturating_mul(2);
     }
 
     /// A byte of the client's data took no longer than this.

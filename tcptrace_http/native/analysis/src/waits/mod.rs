@@ -35,7 +35,7 @@ use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use server_time::{Answer, Asked};
 pub use setup::Setup;
 use spans::Spans;
-use timeline::{Data, Resent, Route, Timeline, Words};
+use timeline::{Data, Question, Resent, Route, Timeline, Words};
 
 /// A segment with payload, of either direction.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +112,8 @@ pub struct Waits {
     previous_end: Option<Moment>,
     /// Who sent data last.
     server_spoke: bool,
+    /// What the client has sent since.
+    question: Option<Question>,
 }
 
 impl Waits {
@@ -133,12 +135,18 @@ impl Waits {
             server_acks: Acks::default(),
             previous_end: None,
             server_spoke: !is_request,
+            question: None,
         }
     }
 
     /// The first segment of the request was not pushed: its sender had more of it.
     pub fn request_goes_on(&mut self) {
         self.requests.goes_on();
+    }
+
+    /// Of the first request so much had been sent when it was found to be one.
+    pub fn had_asked(&mut self, at: Moment, bytes: u32) {
+        self.question = Some(Question::of(None, at.time_ns, bytes));
     }
 
     fn timeline(&mut self, from_server: bool) -> &mut Timeline {
@@ -167,11 +175,13 @@ impl Waits {
             self.timeline(from_server).begins();
         }
         if from_server {
+            let question = self.question.take();
             self.responses
-                .new_data(data, path.of_responses(), &self.client_acks);
+                .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
+            self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
-                .new_data(data, path.of_requests(), &self.server_acks);
+                .new_data(data, None, path.of_requests(), &self.server_acks);
         }
     }
 
@@ -208,6 +218,12 @@ impl Waits {
     #[must_use]
     pub fn response_is_on_link_ns(&self, bytes: u32) -> i64 {
         self.responses.is_on_link_ns(bytes)
+    }
+
+    /// The least that the window of the responses was when the newest segment was let go.
+    #[must_use]
+    pub fn response_window_bytes(&self) -> u64 {
+        self.responses.least_window_bytes()
     }
 
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
@@ -295,7 +311,7 @@ impl Waits {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
-            let asked = Asked::of(row, spans.opens_connection);
+            let asked = Asked::of(row, &spans);
             self.note_answer(asked, &spans, path);
             let asked_ns = spans.request.map(|(_, last)| last.time_ns);
             let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {

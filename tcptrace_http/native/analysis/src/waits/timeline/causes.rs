@@ -6,7 +6,7 @@ use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
 use super::shared::{is_in_turn, limit_of, phase_of, shared_window, window_of};
-use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS};
+use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES_MAX};
 use crate::shared_windows::is_rhythm;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
@@ -20,14 +20,16 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) -> Option<(Cause, f64)> {
-        let (sent, was_full) = self.sent?;
+        let (sent, _) = self.sent?;
+        let was_full = self.was_full(data.full_bytes);
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
         let is_in_flight = self.is_in_burst(gap, data, route, acks);
         let is_let_go = data.sharing.is_let_go && !route.is_at_sender;
         // Who paces lets data go by a clock, in no other pace than a link would.
-        let is_paced = data.sharing.is_paced && self.has_more && !route.is_at_sender;
+        let is_paced = (data.sharing.is_paced && self.has_more) || data.sharing.is_of_pacer;
+        let is_paced = is_paced && !route.is_at_sender;
         if is_in_flight && !is_let_go && !is_paced && !route.is_at_sender && is_in_turn(gap, data) {
             return Some((window_of(data.sharing), INFERRED));
         }
@@ -41,6 +43,10 @@ impl Timeline {
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
             self.limit_at(data, route, acks);
+            if data.sharing.by_other && data.sharing.missed.is_none() {
+                // Its host has missed a packet, but of which connection is not known.
+                self.if_shared = Some(window_of(data.sharing));
+            }
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
@@ -127,6 +133,13 @@ impl Timeline {
             return Some((self.words.burst, ASSUMED));
         }
         Some(told)
+    }
+
+    /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,
+    /// though it had been the largest until then.
+    fn was_full(&self, full_bytes: u32) -> bool {
+        let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES_MAX) >= full_bytes;
+        self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
     }
 
     /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
@@ -247,7 +260,7 @@ impl Timeline {
 
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
-        let alone = self.sent.filter(|(_, was_full)| *was_full);
+        let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
         let by_other =
             data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
         let alone = alone.filter(|_| !by_other);
@@ -284,7 +297,8 @@ impl Timeline {
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, pace_ns);
+        let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
+        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, behind_ns);
         self.window_hears(acks, until_ns);
         let bytes = data.bytes.min(data.full_bytes);
         let limit = self.window.limit(end, bytes, data.sharing.had_loss);
@@ -303,6 +317,11 @@ impl Timeline {
             return Limit::None;
         }
         limit
+    }
+
+    /// The least that the window was when the newest segment was let go.
+    pub(in crate::waits) fn least_window_bytes(&self) -> u64 {
+        self.window.least_bytes()
     }
 
     fn window_hears(&mut self, acks: &Acks, until_ns: i64) {

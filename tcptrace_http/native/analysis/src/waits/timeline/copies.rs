@@ -147,7 +147,7 @@ mod tests {
                 has_fin: false,
                 sharing: Sharing::default(),
             };
-            self.timeline.new_data(data, ROUTE, &self.acks);
+            self.timeline.new_data(data, None, ROUTE, &self.acks);
         }
 
         fn is_acked(&mut self, segments: i64, time_ms: i64) {

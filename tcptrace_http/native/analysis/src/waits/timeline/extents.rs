@@ -201,7 +201,7 @@ mod tests {
             has_fin: false,
             sharing: Sharing::default(),
         };
-        timeline.new_data(data, route, &Acks::default());
+        timeline.new_data(data, None, route, &Acks::default());
         timeline.opens(401);
         for (start, end) in [(1, 201), (201, 401), (401, 601)] {
             timeline.closes(start, end);

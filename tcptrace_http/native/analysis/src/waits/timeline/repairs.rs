@@ -12,6 +12,7 @@ impl Timeline {
         self.window.had_loss(data.start, self.sent_until, by_timer);
         let cause = repair(data.recovery);
         self.sent = Some((data.at, true));
+        self.sent_bytes = u32::MAX;
         self.sent_start = data.start;
         let answered_ns = self.copied(data, route);
         if data.start < self.acked {

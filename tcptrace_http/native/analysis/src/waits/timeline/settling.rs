@@ -386,7 +386,7 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
         let mut timeline = Timeline::new(words, None);
-        timeline.new_data(data(100, 1001, Sharing::default()), route, &acks);
+        timeline.new_data(data(100, 1001, Sharing::default()), None, route, &acks);
         acks.push(110 * MS, 1001, 60_000, 100 * MS);
         let sharing = Sharing {
             is_shared: true,
@@ -394,7 +394,7 @@ mod tests {
             room_until_ns: Some(450 * MS),
             ..Sharing::default()
         };
-        timeline.new_data(data(500, 2001, sharing), route, &acks);
+        timeline.new_data(data(500, 2001, sharing), None, route, &acks);
         let pieces = timeline.between(100 * MS, 500 * MS);
         let told: Vec<_> = pieces
             .map(|piece| (piece.cause, piece.end.time_ns / MS))

@@ -52,7 +52,9 @@ pub(super) fn limit_of(sharing: Sharing) -> Limit {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::acks::Acks;
     use super::super::super::partition::Moment;
+    use super::super::{Route, Timeline, Words};
     use super::*;
 
     const MS: i64 = 1_000_000;
@@ -94,5 +96,46 @@ mod tests {
         assert!(is_in_turn(12 * MS, behind_others(true)));
         assert!(!is_in_turn(4 * MS, behind_others(true)));
         assert!(!is_in_turn(12 * MS, behind_others(false)));
+    }
+
+    #[test]
+    fn what_a_host_that_paces_lets_go_by_its_clock_waited_for_no_application() {
+        for (is_of_pacer, cause) in [
+            (true, Cause::SendLimitedBottleneck),
+            (false, Cause::ServerDataUnavailable),
+        ] {
+            let words = Words {
+                burst: Cause::SendLimitedBottleneck,
+                idle: Cause::ServerDataUnavailable,
+            };
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 100 * MS);
+            let mut timeline = Timeline::new(words, None);
+            let route = Route {
+                to_sender_ns: 100 * MS,
+                ..Route::default()
+            };
+            for (time_ms, end) in [(100, 1001), (150, 2001)] {
+                let at = Moment {
+                    time_ns: time_ms * MS,
+                    frame: 1,
+                };
+                let sharing = Sharing {
+                    is_of_pacer: is_of_pacer && end > 1001,
+                    to_server_ns: Some(100 * MS),
+                    ..Sharing::default()
+                };
+                let data = Data {
+                    at,
+                    end,
+                    is_pushed: true,
+                    sharing,
+                    ..behind_others(false)
+                };
+                timeline.new_data(data, route, &acks);
+            }
+            let told = timeline.between(100 * MS, 150 * MS).last();
+            assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
     }
 }
