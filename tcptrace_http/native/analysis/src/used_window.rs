@@ -48,6 +48,8 @@ pub(crate) struct UsedWindow {
     buffer: Option<i64>,
     /// A clock of the sender has let data go since it was idle.
     is_paced: bool,
+    /// The least that the window is if it avoids congestion, since it may have been reset.
+    avoiding: i64,
 }
 
 impl UsedWindow {
@@ -68,6 +70,13 @@ impl UsedWindow {
         let segment = newly.min(self.full_bytes);
         self.least = self.least.max(self.least.saturating_add(segment).min(most));
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
+        if self.fills(self.avoiding) && !self.is_recovering() {
+            // RFC 5681, equation 3; only of a window that was used up, else it need not grow.
+            let grown = self.full_bytes.saturating_mul(self.full_bytes);
+            let grown = grown.checked_div(self.avoiding).unwrap_or(0);
+            let grown = self.avoiding.saturating_add(grown).min(most);
+            self.avoiding = self.avoiding.max(grown);
+        }
     }
 
     /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
@@ -89,6 +98,7 @@ impl UsedWindow {
         };
         self.largest = self.largest.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
+        self.avoiding = self.avoiding.max(self.outstanding);
         // One that is full may show less than it holds, by what does not fill a segment.
         self.buffer = self
             .buffer
@@ -109,17 +119,10 @@ impl UsedWindow {
         if self.is_paced && needed > self.least {
             return Limit::SlowStart;
         }
-        let fills = |most: i64| self.outstanding.saturating_add(self.full_bytes) > most;
-        if self.buffer.is_some_and(fills) {
+        if self.buffer.is_some_and(|buffer| self.fills(buffer)) {
             return Limit::SendBuffer;
         }
-        // One without room for a full segment is at a threshold that is no larger than what it would fill then.
-        let below = self
-            .outstanding
-            .saturating_add(self.full_bytes)
-            .saturating_sub(1);
-        let window = self.regrown.unwrap_or(0).max(below);
-        if self.threshold.is_some_and(|threshold| window >= threshold) {
+        if self.is_at_threshold() {
             return Limit::CongestionAvoidance;
         }
         if needed > self.least {
@@ -132,6 +135,30 @@ impl UsedWindow {
         } else {
             Limit::None
         }
+    }
+
+    /// Whether slow start after the last loss is over.
+    fn is_at_threshold(&self) -> bool {
+        // One without room for a full segment is at a threshold that is no larger than what it would fill then.
+        let below = self
+            .outstanding
+            .saturating_add(self.full_bytes)
+            .saturating_sub(1);
+        let window = self.regrown.unwrap_or(0).max(below);
+        self.threshold.is_some_and(|threshold| window >= threshold)
+    }
+
+    /// Whether a window that has avoided congestion since it was lowered has room for a segment of `bytes` behind all
+    /// up to `end`, by the ACKs that came while it was used up: something else held that.
+    pub(crate) fn outgrew(&self, end: i64, bytes: u32) -> bool {
+        let outstanding = end.saturating_sub(self.acked.max(1));
+        let has_room = outstanding.saturating_add(i64::from(bytes)) <= self.avoiding;
+        has_room && !self.is_recovering() && self.is_at_threshold()
+    }
+
+    /// Whether no full segment is left of so much.
+    fn fills(&self, most: i64) -> bool {
+        self.outstanding.saturating_add(self.full_bytes) > most
     }
 
     /// The least that the window is, as it grows in slow start with each ACK; 0 once something was lost, for then it
@@ -150,8 +177,7 @@ impl UsedWindow {
 
     /// Whether it stopped with no less than ever before, but for a part of a segment.
     pub(crate) fn is_full(&self) -> bool {
-        let most = self.largest.max(self.buffer.unwrap_or(0));
-        self.outstanding.saturating_add(self.full_bytes) > most
+        self.fills(self.largest.max(self.buffer.unwrap_or(0)))
     }
 
     /// How large its send buffer is, if it has waited for that.
@@ -190,6 +216,7 @@ impl UsedWindow {
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;
         self.least = 0;
+        self.avoiding = 0;
         self.regrown = None;
         self.is_paced = false;
     }
@@ -198,6 +225,7 @@ impl UsedWindow {
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.largest = 0;
         self.least = 0;
+        self.avoiding = 0;
         self.is_paced = false;
         if start >= self.recovers_until {
             self.recovers_until = end;
@@ -212,6 +240,7 @@ impl UsedWindow {
         if self.unseen.1 != start {
             self.largest = 0;
             self.least = 0;
+            self.avoiding = 0;
             self.regrown = Some(self.full_bytes);
             self.unseen.0 = start;
         }
@@ -227,164 +256,4 @@ impl UsedWindow {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FULL: u32 = 1000;
-
-    /// A sender stops again and again, each time with so many full segments sent, when it has heard of so many by
-    /// ACKs of one each; then it waits for an ACK to send another.
-    fn after(stops: &[(i64, i64)]) -> (UsedWindow, Limit) {
-        let mut window = UsedWindow::default();
-        let mut limit = Limit::None;
-        for (sent, acked) in stops {
-            hear(&mut window, *acked);
-            window.stops(1 + sent * 1000, FULL);
-            limit = window.limit(1 + sent * 1000, FULL, false);
-        }
-        (window, limit)
-    }
-
-    fn hear(window: &mut UsedWindow, acked: i64) {
-        for segment in 1..=acked {
-            window.hears(segment, 1 + segment * 1000);
-        }
-    }
-
-    #[test]
-    fn two_segments_for_each_ack_of_one_are_slow_start() {
-        let (_, limit) = after(&[(2, 0), (4, 1), (6, 2), (8, 3), (10, 4)]);
-        assert_eq!(limit, Limit::SlowStart);
-    }
-
-    #[test]
-    fn flights_that_do_not_grow_while_acks_come_are_those_of_a_send_buffer() {
-        assert_eq!(after(&[(4, 0)]).1, Limit::SlowStart);
-        let (mut window, limit) = after(&[(4, 0), (8, 4), (12, 8)]);
-        assert_eq!(limit, Limit::SendBuffer);
-        window.is_of_buffer();
-        window.was_idle();
-        hear(&mut window, 12);
-        window.stops(16_001, FULL);
-        let limit = window.limit(16_001, FULL, false);
-        assert_eq!(limit, Limit::SendBuffer, "it is still that large");
-    }
-
-    #[test]
-    fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
-        let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
-        window.is_of_buffer();
-        window.was_idle();
-        hear(&mut window, 12);
-        window.stops(16_300, FULL);
-        assert_eq!(window.limit(16_300, FULL, false), Limit::SendBuffer);
-        window.stops(17_400, FULL);
-        assert_eq!(window.buffer(), None);
-    }
-
-    #[test]
-    fn a_window_that_a_clock_spread_grows_from_what_that_let_go() {
-        let limit_after = |is_paced: bool| {
-            let mut window = UsedWindow::default();
-            window.has_buffer_of(Some(4000));
-            if is_paced {
-                window.is_paced();
-            }
-            window.stops(4001, FULL);
-            window.limit(4001, FULL, false)
-        };
-        assert_eq!(limit_after(true), Limit::SlowStart);
-        assert_eq!(limit_after(false), Limit::SendBuffer);
-    }
-
-    #[test]
-    fn a_window_that_was_larger_before_limits_nothing() {
-        assert_eq!(after(&[(8, 0), (9, 8)]).1, Limit::None);
-        let (mut window, _) = after(&[(8, 0)]);
-        window.was_idle();
-        hear(&mut window, 8);
-        window.stops(9001, FULL);
-        assert_eq!(window.limit(9001, FULL, false), Limit::SlowStart);
-    }
-
-    #[test]
-    fn after_a_loss_slow_start_ends_at_half_of_what_was_in_flight() {
-        let (mut window, _) = after(&[(8, 0)]);
-        window.had_loss(1, 8001, false);
-        assert_eq!(window.limit(8001, FULL, false), Limit::CongestionAvoidance);
-        hear(&mut window, 8);
-        window.stops(10_001, FULL);
-        assert_eq!(window.limit(10_001, FULL, false), Limit::SlowStart);
-        window.stops(12_001, FULL);
-        assert_eq!(
-            window.limit(12_001, FULL, false),
-            Limit::CongestionAvoidance
-        );
-    }
-
-    #[test]
-    fn what_grew_in_slow_start_and_then_by_less_has_filled_a_send_buffer() {
-        let (_, limit) = after(&[(1, 0), (3, 1), (7, 3), (15, 7), (25, 15)]);
-        assert_eq!(limit, Limit::SendBuffer);
-    }
-
-    #[test]
-    fn a_window_that_begins_anew_with_a_segment_reaches_the_least_threshold_with_the_next_ack() {
-        for is_seen in [true, false] {
-            let mut window = UsedWindow::default();
-            window.stops(1001, FULL);
-            if is_seen {
-                window.had_loss(1, 1001, true);
-            } else {
-                window.had_lost_unseen(1, 1001, FULL);
-                assert_eq!(window.limit(1001, FULL, false), Limit::SlowStart);
-            }
-            hear(&mut window, 1);
-            window.stops(2501, FULL);
-            let limit = window.limit(2501, FULL, false);
-            assert_eq!(limit, Limit::CongestionAvoidance, "{is_seen}");
-        }
-    }
-
-    #[test]
-    fn of_a_flight_that_was_lost_unseen_all_that_is_sent_again_counts() {
-        let mut window = UsedWindow::default();
-        for segment in 0..6 {
-            window.had_lost_unseen(1 + segment * 1000, 1001 + segment * 1000, FULL);
-        }
-        hear(&mut window, 6);
-        window.regrown = Some(2000);
-        window.stops(8001, FULL);
-        assert_eq!(window.limit(8001, FULL, false), Limit::SlowStart);
-    }
-
-    #[test]
-    fn a_window_that_the_threshold_fits_into_is_at_it_though_full_segments_do_not_fill_it() {
-        let (mut window, _) = after(&[(8, 0)]);
-        window.had_loss(1, 8001, false);
-        hear(&mut window, 8);
-        window.stops(11_501, FULL);
-        let limit = window.limit(11_501, FULL, false);
-        assert_eq!(limit, Limit::CongestionAvoidance);
-    }
-
-    #[test]
-    fn a_window_that_grows_by_less_than_in_slow_start_is_no_send_buffer() {
-        let (_, limit) = after(&[(4, 0), (8, 4), (13, 8), (19, 13), (26, 19)]);
-        assert_eq!(limit, Limit::None);
-    }
-
-    #[test]
-    fn the_least_that_a_window_is_grows_by_a_segment_with_each_ack_and_is_not_known_after_a_loss() {
-        let (mut window, _) = after(&[(2, 0), (3, 2)]);
-        assert_eq!(window.least_bytes(), 4000);
-        window.had_loss(2001, 3001, false);
-        assert_eq!(window.least_bytes(), 0);
-    }
-
-    #[test]
-    fn a_window_that_begins_with_the_threshold_of_others_avoids_congestion() {
-        let (window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
-        assert_eq!(window.limit(12_001, FULL, true), Limit::CongestionAvoidance);
-    }
-}
+mod tests;

@@ -286,6 +286,15 @@ impl Timeline {
         self.window_hears(acks, until_ns);
         let bytes = data.bytes.min(data.full_bytes);
         let limit = self.window.limit(end, bytes, data.sharing.had_loss);
+        let limit = match limit {
+            // What others in flight leave of a window that is shared is no window of its own.
+            Limit::CongestionAvoidance
+                if !data.sharing.is_shared && self.window.outgrew(end, bytes) =>
+            {
+                Limit::SendBuffer
+            }
+            limit => limit,
+        };
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
         if limit == Limit::SendBuffer && !data.is_full() && acked >= end {
             // What is short and waited until all was acknowledged was held by Nagle's algorithm.

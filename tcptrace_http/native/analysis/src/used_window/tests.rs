@@ -1,0 +1,175 @@
+use super::*;
+
+const FULL: u32 = 1000;
+
+/// A sender stops again and again, each time with so many full segments sent, when it has heard of so many by
+/// ACKs of one each; then it waits for an ACK to send another.
+fn after(stops: &[(i64, i64)]) -> (UsedWindow, Limit) {
+    let mut window = UsedWindow::default();
+    let mut limit = Limit::None;
+    for (sent, acked) in stops {
+        hear(&mut window, *acked);
+        window.stops(1 + sent * 1000, FULL);
+        limit = window.limit(1 + sent * 1000, FULL, false);
+    }
+    (window, limit)
+}
+
+fn hear(window: &mut UsedWindow, acked: i64) {
+    for segment in 1..=acked {
+        window.hears(segment, 1 + segment * 1000);
+    }
+}
+
+#[test]
+fn two_segments_for_each_ack_of_one_are_slow_start() {
+    let (_, limit) = after(&[(2, 0), (4, 1), (6, 2), (8, 3), (10, 4)]);
+    assert_eq!(limit, Limit::SlowStart);
+}
+
+#[test]
+fn flights_that_do_not_grow_while_acks_come_are_those_of_a_send_buffer() {
+    assert_eq!(after(&[(4, 0)]).1, Limit::SlowStart);
+    let (mut window, limit) = after(&[(4, 0), (8, 4), (12, 8)]);
+    assert_eq!(limit, Limit::SendBuffer);
+    window.is_of_buffer();
+    window.was_idle();
+    hear(&mut window, 12);
+    window.stops(16_001, FULL);
+    let limit = window.limit(16_001, FULL, false);
+    assert_eq!(limit, Limit::SendBuffer, "it is still that large");
+}
+
+#[test]
+fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
+    let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+    window.is_of_buffer();
+    window.was_idle();
+    hear(&mut window, 12);
+    window.stops(16_300, FULL);
+    assert_eq!(window.limit(16_300, FULL, false), Limit::SendBuffer);
+    window.stops(17_400, FULL);
+    assert_eq!(window.buffer(), None);
+}
+
+#[test]
+fn a_window_that_a_clock_spread_grows_from_what_that_let_go() {
+    let limit_after = |is_paced: bool| {
+        let mut window = UsedWindow::default();
+        window.has_buffer_of(Some(4000));
+        if is_paced {
+            window.is_paced();
+        }
+        window.stops(4001, FULL);
+        window.limit(4001, FULL, false)
+    };
+    assert_eq!(limit_after(true), Limit::SlowStart);
+    assert_eq!(limit_after(false), Limit::SendBuffer);
+}
+
+#[test]
+fn a_window_that_was_larger_before_limits_nothing() {
+    assert_eq!(after(&[(8, 0), (9, 8)]).1, Limit::None);
+    let (mut window, _) = after(&[(8, 0)]);
+    window.was_idle();
+    hear(&mut window, 8);
+    window.stops(9001, FULL);
+    assert_eq!(window.limit(9001, FULL, false), Limit::SlowStart);
+}
+
+#[test]
+fn after_a_loss_slow_start_ends_at_half_of_what_was_in_flight() {
+    let (mut window, _) = after(&[(8, 0)]);
+    window.had_loss(1, 8001, false);
+    assert_eq!(window.limit(8001, FULL, false), Limit::CongestionAvoidance);
+    hear(&mut window, 8);
+    window.stops(10_001, FULL);
+    assert_eq!(window.limit(10_001, FULL, false), Limit::SlowStart);
+    window.stops(12_001, FULL);
+    assert_eq!(
+        window.limit(12_001, FULL, false),
+        Limit::CongestionAvoidance
+    );
+}
+
+#[test]
+fn a_window_that_avoids_congestion_grows_by_a_segment_in_a_round_trip_unless_a_buffer_holds_it() {
+    let (mut window, _) = after(&[(8, 0)]);
+    window.had_loss(1, 8001, false);
+    hear(&mut window, 8);
+    window.stops(12_001, FULL);
+    assert!(!window.outgrew(12_001, FULL));
+    hear(&mut window, 12);
+    window.stops(16_001, FULL);
+    assert!(!window.outgrew(16_001, FULL), "four ACKs add less than one");
+    hear(&mut window, 16);
+    window.stops(20_001, FULL);
+    assert!(window.outgrew(20_001, FULL));
+    assert!(!after(&[(4, 0), (8, 4), (12, 8)]).0.outgrew(12_001, FULL));
+}
+
+#[test]
+fn what_grew_in_slow_start_and_then_by_less_has_filled_a_send_buffer() {
+    let (_, limit) = after(&[(1, 0), (3, 1), (7, 3), (15, 7), (25, 15)]);
+    assert_eq!(limit, Limit::SendBuffer);
+}
+
+#[test]
+fn a_window_that_begins_anew_with_a_segment_reaches_the_least_threshold_with_the_next_ack() {
+    for is_seen in [true, false] {
+        let mut window = UsedWindow::default();
+        window.stops(1001, FULL);
+        if is_seen {
+            window.had_loss(1, 1001, true);
+        } else {
+            window.had_lost_unseen(1, 1001, FULL);
+            assert_eq!(window.limit(1001, FULL, false), Limit::SlowStart);
+        }
+        hear(&mut window, 1);
+        window.stops(2501, FULL);
+        let limit = window.limit(2501, FULL, false);
+        assert_eq!(limit, Limit::CongestionAvoidance, "{is_seen}");
+    }
+}
+
+#[test]
+fn of_a_flight_that_was_lost_unseen_all_that_is_sent_again_counts() {
+    let mut window = UsedWindow::default();
+    for segment in 0..6 {
+        window.had_lost_unseen(1 + segment * 1000, 1001 + segment * 1000, FULL);
+    }
+    hear(&mut window, 6);
+    window.regrown = Some(2000);
+    window.stops(8001, FULL);
+    assert_eq!(window.limit(8001, FULL, false), Limit::SlowStart);
+}
+
+#[test]
+fn a_window_that_the_threshold_fits_into_is_at_it_though_full_segments_do_not_fill_it() {
+    let (mut window, _) = after(&[(8, 0)]);
+    window.had_loss(1, 8001, false);
+    hear(&mut window, 8);
+    window.stops(11_501, FULL);
+    let limit = window.limit(11_501, FULL, false);
+    assert_eq!(limit, Limit::CongestionAvoidance);
+}
+
+#[test]
+fn a_window_that_grows_by_less_than_in_slow_start_is_no_send_buffer() {
+    let (_, limit) = after(&[(4, 0), (8, 4), (13, 8), (19, 13), (26, 19)]);
+    assert_eq!(limit, Limit::None);
+}
+
+#[test]
+fn the_least_that_a_window_is_grows_by_a_segment_with_each_ack_and_is_not_known_after_a_loss() {
+    let (mut window, _) = after(&[(2, 0), (3, 2)]);
+    assert_eq!(window.least_bytes(), 4000);
+    window.had_loss(2001, 3001, false);
+    assert_eq!(window.least_bytes(), 0);
+}
+
+#[test]
+fn a_window_that_begins_with_the_threshold_of_others_avoids_congestion() {
+    let (window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+    assert_eq!(window.limit(12_001, FULL, true), Limit::CongestionAvoidance);
+}
