@@ -28,6 +28,7 @@ mod phases;
 mod queue;
 mod release;
 mod room;
+mod threshold;
 mod timers;
 mod window;
 

@@ -132,7 +132,7 @@ mod tests {
                     sharing,
                     ..behind_others(false)
                 };
-                timeline.new_data(data, route, &acks);
+                timeline.new_data(data, None, route, &acks);
             }
             let told = timeline.between(100 * MS, 150 * MS).last();
             assert_eq!(told.map(|piece| piece.cause), Some(cause));
