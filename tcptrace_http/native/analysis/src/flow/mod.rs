@@ -401,6 +401,7 @@ impl Flow {
         waits::Path {
             to_server_ns: self.client_half().path_rtt_ns,
             to_client_ns,
+            sent_byte_ps: self.sharing.sent_byte_ps,
             is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
         }
     }

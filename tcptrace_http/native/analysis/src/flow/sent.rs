@@ -203,8 +203,12 @@ impl Flow {
             sender.mark_ambiguous();
             sender.next = sender.next.max(end);
         }
-        if segment.payload_bytes > 0 {
+        // What ends the stream behind data that is missing tells of that as data does.
+        let shows_hole = is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
+        if segment.payload_bytes > 0 || shows_hole {
             self.note_waits(side, packet, segment, start, (class, recovery));
+        }
+        if segment.payload_bytes > 0 {
             if from_server {
                 self.server_data(packet, segment, start, class);
             } else if !self.is_opaque {

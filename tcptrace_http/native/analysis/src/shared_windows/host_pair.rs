@@ -15,6 +15,7 @@ use super::phases::Phases;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::room::Room;
+use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
 use super::timers::Timers;
 use super::window::{Leaving, SharedWindow};
@@ -90,6 +91,7 @@ pub(super) struct HostPair {
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
     pub(super) room: Room,
+    pub(super) sent_queue: SentQueue,
     pub(super) window: SharedWindow,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
@@ -137,6 +139,7 @@ impl HostPair {
             backlog: Backlog::default(),
             asked: Asked::default(),
             room: Room::default(),
+            sent_queue: SentQueue::default(),
             window: SharedWindow::default(),
             departures: Departures::default(),
             timers: Timers::default(),
@@ -411,6 +414,8 @@ impl HostPair {
             is_paced: false,
             is_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),
+            sent_byte_ps: self.sent_queue.byte_ps(),
+            due_ns: None,
             is_behind_others: false,
             queued_ns: 0,
             limit: self.window.limit(),

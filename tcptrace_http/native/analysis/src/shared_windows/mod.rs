@@ -28,6 +28,7 @@ mod phases;
 mod queue;
 mod release;
 mod room;
+mod sent_queue;
 mod threshold;
 mod timers;
 mod window;
@@ -84,6 +85,10 @@ pub struct Sharing {
     pub is_of_pacer: bool,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
+    /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.
+    pub sent_byte_ps: Option<i64>,
+    /// When the ACK of the segment is due that nothing delays, behind all that the server has sent; at the server.
+    pub due_ns: Option<i64>,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
     pub is_behind_others: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
@@ -148,15 +153,18 @@ impl SharedWindows {
         let from_client = pair.client == network.source;
         if from_client {
             pair.heard(packet.time_ns, segment);
+            pair.queue_hears(packet.time_ns, segment);
             pair.sharing(false)
         } else {
             pair.asked.said(packet.time_ns);
+            let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);
             let is_missed = missed.before.is_some();
             let behind = (queued.behind_others_ns, is_missed);
             let sharing = pair.sent(packet.time_ns, segment, behind);
             Sharing {
+                due_ns,
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.all_ns,
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),

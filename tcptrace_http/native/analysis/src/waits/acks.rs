@@ -13,6 +13,9 @@ const ACKS_MIN: usize = 16;
 const AGE_SLACK_NS: i64 = 100_000_000;
 /// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
 pub(super) const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
+/// A receiver tells of room when that is two segments (RFC 1122, section 4.2.3.3), and acknowledges at least each
+/// second one: a window that opens by more than what comes has been read in.
+const OPENED_BY_READING_MIN: i64 = 3;
 /// ACKs this close together let data go together.
 const TOGETHER_NS: i64 = 1_000_000;
 
@@ -46,7 +49,8 @@ pub(super) enum Released {
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     ring: VecDeque<Ack>,
-    /// When a window of zero was opened last.
+    /// When the window was closed last, and when a window of zero was opened.
+    closed_ns: Option<i64>,
     opened_ns: Option<i64>,
 }
 
@@ -55,6 +59,8 @@ impl Acks {
         let was_closed = self.ring.back().is_some_and(|last| last.window == 0);
         if was_closed && window > 0 {
             self.opened_ns = Some(time_ns);
+        } else if !was_closed && window == 0 {
+            self.closed_ns = Some(time_ns);
         }
         let edge = acked.saturating_add(i64::from(window));
         let edge = self.ring.back().map_or(edge, |last| last.edge.max(edge));
@@ -110,11 +116,32 @@ impl Acks {
         let had_no_room = end > known.edge;
         match (had_no_room, follows) {
             (true, _) if known.window == 0 => Released::ByOpenedWindow,
-            (true, true) if ack.acked == known.acked => Released::ByReading,
+            (true, true) if self.tells_of_reading(*ack, *known) => Released::ByReading,
             (true, _) => Released::ByWindow,
             (false, true) => Released::ByAck,
             (false, false) => Released::ByNone,
         }
+    }
+
+    /// Whether an ACK opens the window, behind the one that was known before, because the receiver has read. One that
+    /// had not read for a while, so that the window did not move as data came, tells at once when it has (RFC 1122,
+    /// section 4.2.3.3), and acknowledges with that what it has not yet.
+    fn tells_of_reading(&self, ack: Ack, known: Ack) -> bool {
+        let newly = ack.acked.saturating_sub(known.acked);
+        let at = self.ring.partition_point(|it| it.acked < known.acked);
+        let before = at.checked_sub(1).and_then(|at| self.ring.get(at));
+        let stood_still = before.is_some_and(|before| before.edge == known.edge);
+        let opened = ack.edge.saturating_sub(known.edge);
+        newly == 0 || (stood_still && opened >= newly.saturating_mul(OPENED_BY_READING_MIN))
+    }
+
+    /// The furthest offset that the sender may send, as far as it is told by ACKs that go by here until `time_ns`.
+    pub(super) fn edge_by(&self, time_ns: i64) -> Option<i64> {
+        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        before
+            .checked_sub(1)
+            .and_then(|at| self.ring.get(at))
+            .map(|ack| ack.edge)
     }
 
     /// What had been acknowledged by `time_ns`, ACK by ACK since `from_ns`.
@@ -220,6 +247,11 @@ impl Acks {
         (time_ns.saturating_sub(first.time_ns) > path_ns / 2).then_some(0)
     }
 
+    /// When the window was closed last.
+    pub(super) fn closed_ns(&self) -> Option<i64> {
+        self.closed_ns
+    }
+
     /// When a window of zero was opened last.
     pub(super) fn opened_ns(&self) -> Option<i64> {
         self.opened_ns
@@ -264,6 +296,16 @@ mod tests {
             closed.released(101 * MS, 6000, MS, 0),
             Released::ByOpenedWindow
         );
+    }
+
+    #[test]
+    fn a_window_that_stood_still_and_opens_by_more_than_is_acknowledged_was_closed_by_what_was_not_read(
+    ) {
+        let read = acks(&[(0, 1000, 4000), (50, 2000, 3000), (100, 3000, 8000)]);
+        assert_eq!(read.released(101 * MS, 6000, MS, 0), Released::ByReading);
+        assert_eq!(read.edge_by(60 * MS), Some(5000));
+        let moves = acks(&[(0, 1000, 4000), (50, 2000, 3500), (100, 3000, 8000)]);
+        assert_eq!(moves.released(101 * MS, 6000, MS, 0), Released::ByWindow);
     }
 
     #[test]

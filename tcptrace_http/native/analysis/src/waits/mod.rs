@@ -76,6 +76,8 @@ pub struct SentAgain {
 pub struct Path {
     pub to_server_ns: Option<i64>,
     pub to_client_ns: Option<i64>,
+    /// Picoseconds that a byte of a response takes on the slowest link, if ACKs have agreed on that.
+    pub sent_byte_ps: Option<i64>,
     /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
     pub is_undecided: bool,
 }
@@ -87,6 +89,7 @@ impl Path {
             to_sender_ns: self.to_server_ns.unwrap_or(0),
             to_receiver_ns: self.to_client_ns.unwrap_or(0),
             is_at_sender: place == ObservationPoint::Server || self.is_undecided,
+            byte_ps: self.sent_byte_ps,
         }
     }
 
@@ -96,6 +99,7 @@ impl Path {
             to_sender_ns: self.to_client_ns.unwrap_or(0),
             to_receiver_ns: self.to_server_ns.unwrap_or(0),
             is_at_sender: false,
+            byte_ps: None,
         }
     }
 }

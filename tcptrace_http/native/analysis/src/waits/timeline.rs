@@ -12,6 +12,7 @@ mod data;
 mod extents;
 mod held_openings;
 mod if_on_link;
+mod in_buffer;
 mod lateness;
 mod link_time;
 mod opening;
@@ -19,6 +20,7 @@ mod pending;
 mod phases;
 mod piece;
 mod repairs;
+mod room;
 mod settling;
 mod shared;
 
@@ -234,6 +236,7 @@ impl Timeline {
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
+        self.link.is_told(route.byte_ps);
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
         if is_answer {
@@ -303,18 +306,13 @@ impl Timeline {
             service_ns: service_ns(data),
             gap_ns,
             ack_delay_ns,
-            idle_until_ns: self
-                .room_until_ns(data, route, acks)
-                .filter(|_| had_nothing && data.sharing.by_other),
+            waited_first: self.waited_first(cause, had_nothing, (data, route), acks),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,
-            behind_copies_ns: self.behind_copies_ns(
-                data.at.time_ns,
-                data.bytes,
-                data.segments,
-                route,
-            ),
+            due_ns: self
+                .behind_copies_ns(data.at.time_ns, data.bytes, data.segments, route)
+                .max(data.sharing.due_ns.unwrap_or(i64::MIN)),
         };
         self.probed_ns = None;
         if self.pending.is_empty() && !self.settles_by_ack && !self.has_hole {

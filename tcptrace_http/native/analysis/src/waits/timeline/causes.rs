@@ -5,7 +5,7 @@ use super::super::pace::{Pace, BURST_MIN_NS};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
-use super::shared::{is_in_turn, limit_of, phase_of, shared_window, window_of};
+use super::shared::{is_in_turn, limit_of, shared_window, window_of};
 use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES_MAX};
 use crate::shared_windows::is_rhythm;
 use crate::timeouts::TIMEOUT_MIN_NS;
@@ -64,6 +64,9 @@ impl Timeline {
             let behind_ns = pace.saturating_add(data.sharing.queued_ns);
             released = released_in(behind_ns);
         }
+        if released == Released::ByNone && self.fills_window(data, route, acks) {
+            return Some((Cause::SendLimitedReceiveWindow, INFERRED));
+        }
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if !by_other && released == Released::ByNone && self.is_of_clock(gap, route) {
             return Some((self.words.burst, INFERRED));
@@ -113,7 +116,7 @@ impl Timeline {
         }
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
-        let told = self.in_buffer(told, limit, data);
+        let told = self.in_buffer(told, limit, (data, route), acks);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }
@@ -140,32 +143,6 @@ impl Timeline {
     fn was_full(&self, full_bytes: u32) -> bool {
         let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES_MAX) >= full_bytes;
         self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
-    }
-
-    /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
-    /// ACK that made the room, or it was another connection's.
-    fn in_buffer(&self, told: (Cause, f64), limit: Limit, data: Data) -> (Cause, f64) {
-        let by_other = data.sharing.by_other && self.has_more;
-        if by_other && told.0 == Cause::SendLimitedSendBuffer {
-            // Only an ACK of its own makes room in a connection's buffer.
-            return (phase_of(data.sharing), INFERRED);
-        }
-        if !self.has_more || told.0 != Cause::ServerDataUnavailable {
-            return told;
-        }
-        let is_alone = !data.sharing.is_let_go_by_other && data.sharing.queued_ns <= BURST_MIN_NS;
-        let window = match limit {
-            _ if data.sharing.is_shared => window_of(data.sharing),
-            _ if data.sharing.by_other => phase_of(data.sharing),
-            // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
-            Limit::None => return told,
-            // A full buffer has room when an ACK came, and there was none when data leaves that comes now, unless it
-            // stood behind other connections' data.
-            Limit::SendBuffer if self.pace.is_shown() && is_alone => return told,
-            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
-            Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
-        };
-        (window, INFERRED)
     }
 
     /// Whether a clock of the sender let data go that had lain in its buffer, and that no ACK let go: it spreads a
@@ -321,13 +298,6 @@ impl Timeline {
         }
     }
 
-    /// From when on data could have gone, if the window was opened before the sender's last probe.
-    pub(super) fn persist(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
-        let (opened_ns, probed_ns) = (acks.opened_ns()?, self.probed_ns?);
-        let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
-        (allowed_ns <= probed_ns && probed_ns < data.at.time_ns).then_some(allowed_ns)
-    }
-
     pub(super) fn cause_of(
         &self,
         released: Released,
@@ -361,20 +331,5 @@ impl Timeline {
             // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
             (Released::ByAck, _) => (Cause::Unexplained, ASSUMED),
         }
-    }
-
-    /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
-    pub(super) fn room_until_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
-        let until_ns = data.sharing.room_until_ns?;
-        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let behind_ns = takes_ns.saturating_add(data.sharing.queued_ns);
-        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, behind_ns);
-        if released != Released::ByNone {
-            // An ACK of its own may have let it go, and stands in the queue of the slowest link since.
-            return None;
-        }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
-        let acked = acks.acked_by(Acks::known_by(until_ns, route.to_sender_ns));
-        (data.is_full() || acked >= start).then_some(until_ns)
     }
 }

@@ -116,6 +116,7 @@ mod tests {
         to_sender_ns: 0,
         to_receiver_ns: WAY_MS * MS,
         is_at_sender: true,
+        byte_ps: None,
     };
 
     fn at(time_ms: i64, frame: u64) -> Moment {

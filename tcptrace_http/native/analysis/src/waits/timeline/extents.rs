@@ -183,6 +183,7 @@ mod tests {
             to_sender_ns: 0,
             to_receiver_ns: 50 * MS,
             is_at_sender: true,
+            byte_ps: None,
         };
         let words = Words {
             burst: Cause::SendLimitedBottleneck,
