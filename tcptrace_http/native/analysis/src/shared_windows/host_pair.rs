@@ -16,6 +16,7 @@ use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release};
 use super::room::Room;
 use super::sent_queue::SentQueue;
+use super::threshold::Threshold;
 use super::timers::Timers;
 use super::window::{Leaving, SharedWindow};
 use super::Sharing;
@@ -113,9 +114,16 @@ pub(super) struct HostPair {
     pub(super) phases: Phases,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
+    pub(super) threshold: Threshold,
 }
 
 impl Connection {
+    /// Whether a segment that is sent again was sent after the window was halved last.
+    fn is_of_new_flight(&self, segment: &Segment<'_>) -> bool {
+        self.halved
+            .is_none_or(|halved| !halved.is_after(segment.seq))
+    }
+
     /// What it has sent that is not acknowledged.
     fn in_flight(&self) -> i64 {
         let acked = self.acked.or(self.first);
@@ -158,6 +166,7 @@ impl HostPair {
             phases: Phases::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
+            threshold: Threshold::default(),
         }
     }
 
@@ -177,6 +186,12 @@ impl HostPair {
             .iter_mut()
             .rev()
             .find(|it| it.client_port == client_port && it.server_port == server_port)
+    }
+
+    /// Whether a segment that is sent again was sent after the window was halved last.
+    pub(super) fn is_of_new_flight(&mut self, ports: (u16, u16), segment: &Segment<'_>) -> bool {
+        let connection = self.connection(ports.0, ports.1);
+        connection.is_some_and(|it| it.is_of_new_flight(segment))
     }
 
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
@@ -294,10 +309,7 @@ impl HostPair {
         if is_new {
             connection.next = Some(end);
         }
-        let is_lost_anew = !is_new
-            && connection
-                .halved
-                .is_none_or(|halved| !halved.is_after(segment.seq));
+        let is_lost_anew = !is_new && connection.is_of_new_flight(segment);
         let had_syn_ack = connection.syn_ack_ns.is_some();
         let there_ns = time_ns.saturating_sub(connection.syn_ns);
         if segment.has(flags::SYN) {

@@ -114,8 +114,9 @@ impl HostPair {
         let mut is_again = false;
         let before = match ahead {
             ..0 => {
-                let is_by_timer = !self.had_any_ack(left);
-                self.lost(left, is_by_timer);
+                let is_by_timer = !self.had_any_ack(left) && self.may_have_timed_out(ports, left);
+                let is_new = self.is_of_new_flight(ports, segment);
+                self.lost((left, time_ns), is_new, is_by_timer);
                 self.fills_hole(time_ns, ports, is_by_timer);
                 None
             }
@@ -140,24 +141,19 @@ impl HostPair {
         }
     }
 
-    /// Something was sent again: a timer that ran out leaves the window in slow start, and ACKs that told of the loss at
-    /// its threshold.
-    fn lost(&mut self, left: Left, is_by_timer: bool) {
-        self.had_loss = true;
-        self.closes(left, is_by_timer);
+    /// Whether a timer had the time to run out: an ACK of something new starts it (RFC 6298, section 5.3), and it takes
+    /// no less than a round trip.
+    fn may_have_timed_out(&mut self, ports: (u16, u16), left: Left) -> bool {
+        let least_ns = TIMEOUT_MIN_NS.max(self.round_trip_ns());
+        let connection = self.connection(ports.0, ports.1);
+        connection.is_some_and(|it| left.to_ns.saturating_sub(it.acked_ns) >= least_ns)
     }
 
-    /// If the window is shared, whoever lost something it is smaller for all of them.
-    fn closes(&mut self, left: Left, is_by_timer: bool) {
-        let way_ns = self.full_way_ns();
-        let time_ns = left.likely_ns.saturating_add(way_ns);
-        if is_by_timer {
-            let next = self.acks_after(left).next();
-            let end_ns = next.map(|ack| ack.time_ns.saturating_add(way_ns));
-            self.phases.timed_out(time_ns, end_ns);
-        } else {
-            self.phases.had_loss(time_ns);
-        }
+    /// Something was sent again that was first sent after the loss before, or not: a timer that ran out leaves the window
+    /// in slow start, and ACKs that told of the loss at its threshold.
+    fn lost(&mut self, again: (Left, i64), is_new: bool, is_by_timer: bool) {
+        self.had_loss = true;
+        self.closes(again, is_new, is_by_timer);
     }
 
     /// Data comes that was missing before: if a timer sent it again, that tells how long it waits. An ACK of what was
@@ -213,9 +209,10 @@ impl HostPair {
             None => self.told_by(left, since_ns)?,
         };
         let is_told = timed_out.is_none();
+        let is_new = self.is_of_later_flight(place, since_ns);
         if !self.is_shared {
             // Whether they share a window shows later.
-            self.closes(left, !is_told);
+            self.closes((left, time_ns), is_new, !is_told);
             if is_told {
                 return None;
             }
@@ -228,7 +225,7 @@ impl HostPair {
         };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
-            self.lost(left, !is_told);
+            self.lost((left, time_ns), is_new, !is_told);
         }
         Some(Again(Some(MissedBefore {
             would_come_ns,

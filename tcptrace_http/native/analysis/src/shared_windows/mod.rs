@@ -29,6 +29,7 @@ mod queue;
 mod release;
 mod room;
 mod sent_queue;
+mod threshold;
 mod timers;
 mod window;
 

@@ -1,10 +1,9 @@
 //! The phases of the window that connections share: when it was in slow start after a loss.
 //!
 //! Theory of operation. A timer that runs out leaves a window of one segment, and a threshold of half of what was
-//! in flight, at least two segments (RFC 5681, section 3.1). Of a flight of which so much was lost that nothing
-//! but a timer noticed that is little, so that the next ACK of something new ends the slow start; with it all
-//! connections that share the window leave it (E-TCP, section 3). Duplicate ACKs leave the window at its
-//! threshold.
+//! in flight, at least two segments (RFC 5681, section 3.1). Each ACK of something new opens the window by a segment;
+//! with the one that reaches the threshold all connections that share the window leave slow start (E-TCP, section 3).
+//! Duplicate ACKs leave the window at its threshold.
 
 /// Of what lies so far back that others have come since nothing is asked any more.
 pub const SPANS_MAX: usize = 6;
@@ -21,6 +20,8 @@ pub struct SlowStart {
 pub struct Phases {
     first_loss_ns: Option<i64>,
     spans: [Option<SlowStart>; SPANS_MAX],
+    /// ACKs that the newest still takes to reach its threshold, if that has no end yet.
+    acks_left: u32,
 }
 
 impl Phases {
@@ -34,19 +35,16 @@ impl Phases {
         self.first_loss_ns
     }
 
-    /// A timer ran out, and when the first ACK after it opened the window again, if one has.
-    pub fn timed_out(&mut self, start_ns: i64, end_ns: Option<i64>) {
+    /// A timer ran out, and how many ACKs of something new take the window to its threshold since.
+    pub fn timed_out(&mut self, start_ns: i64, acks: u32) {
         self.had_loss(start_ns);
-        let goes_on = self.newest().is_some_and(|newest| newest.end_ns > start_ns);
-        if !goes_on {
-            self.spans.rotate_left(1);
-            self.spans[SPANS_MAX - 1] = Some(SlowStart {
-                start_ns,
-                end_ns: i64::MAX,
-            });
-        }
-        if let Some(end_ns) = end_ns {
-            self.acknowledged(end_ns);
+        match self.newest() {
+            Some(newest) if newest.end_ns == i64::MAX => self.acks_left = acks,
+            Some(newest) if newest.end_ns > start_ns => {}
+            _ => {
+                self.push(start_ns, i64::MAX);
+                self.acks_left = acks;
+            }
         }
     }
 
@@ -54,8 +52,16 @@ impl Phases {
     pub fn acknowledged(&mut self, end_ns: i64) {
         let newest = self.spans.last_mut().and_then(Option::as_mut);
         if let Some(newest) = newest.filter(|it| it.end_ns == i64::MAX && it.start_ns < end_ns) {
-            newest.end_ns = end_ns;
+            self.acks_left = self.acks_left.saturating_sub(1);
+            if self.acks_left == 0 {
+                newest.end_ns = end_ns;
+            }
         }
+    }
+
+    fn push(&mut self, start_ns: i64, end_ns: i64) {
+        self.spans.rotate_left(1);
+        self.spans[SPANS_MAX - 1] = Some(SlowStart { start_ns, end_ns });
     }
 
     fn newest(&self) -> Option<SlowStart> {
@@ -78,23 +84,27 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ack_after_a_timer_ends_the_slow_start_of_all() {
+    fn a_timers_slow_start_of_all_lasts_until_acks_have_opened_the_window_to_the_threshold() {
         let mut slow_starts = Phases::default();
         slow_starts.acknowledged(50);
-        slow_starts.timed_out(100, None);
-        slow_starts.timed_out(110, None);
+        slow_starts.timed_out(100, 1);
+        slow_starts.timed_out(110, 1);
         slow_starts.acknowledged(90);
         slow_starts.acknowledged(150);
         slow_starts.acknowledged(170);
-        slow_starts.timed_out(200, Some(210));
-        assert_eq!(spans(slow_starts), [(100, 150), (200, 210)]);
+        slow_starts.timed_out(200, 2);
+        slow_starts.acknowledged(210);
+        slow_starts.acknowledged(220);
+        slow_starts.acknowledged(230);
+        assert_eq!(spans(slow_starts), [(100, 150), (200, 220)]);
     }
 
     #[test]
     fn of_many_the_latest_are_remembered() {
         let mut slow_starts = Phases::default();
         for start_ns in 0..SPANS_MAX as i64 + 2 {
-            slow_starts.timed_out(start_ns * 10, Some(start_ns * 10 + 5));
+            slow_starts.timed_out(start_ns * 10, 1);
+            slow_starts.acknowledged(start_ns * 10 + 5);
         }
         let starts: Vec<i64> = slow_starts.iter().map(|it| it.start_ns).collect();
         assert_eq!((starts.len(), starts[0]), (SPANS_MAX, 20));

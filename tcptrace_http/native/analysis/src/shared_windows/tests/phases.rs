@@ -49,3 +49,38 @@ fn what_was_lost_unseen_closes_a_window_that_turns_out_to_be_shared() {
     assert!(sharing.phases.first_loss_ns().is_some());
     assert!(!talk.data(1300, 2, 3).had_loss);
 }
+
+#[test]
+fn what_is_sent_again_sooner_than_a_timer_runs_out_begins_no_slow_start() {
+    for (again_ms, slow_starts) in [(430, 0), (1430, 1)] {
+        let mut talk = Talk {
+            passed_over: Some(0),
+            ..Talk::default()
+        };
+        talk.opens(0, 1);
+        talk.ack(280, 1, 0);
+        let sharing = talk.data(again_ms, 1, 1);
+        assert!(sharing.phases.first_loss_ns().is_some());
+        assert_eq!(sharing.phases.iter().count(), slow_starts);
+    }
+}
+
+#[test]
+fn a_timers_slow_start_takes_an_ack_for_each_segment_of_half_the_flight() {
+    let mut talk = Talk {
+        passed_over: Some(0),
+        ..Talk::default()
+    };
+    talk.opens(0, 1);
+    for number in 2..7 {
+        talk.data(200 + i64::from(number), 1, number);
+    }
+    // Six segments are in flight.
+    talk.ack(280, 1, 0);
+    talk.data(2000, 1, 1);
+    let is_over = |sharing: Sharing| sharing.phases.iter().all(|it| it.end_ns < i64::MAX);
+    talk.ack(2001, 1, 1);
+    assert!(!is_over(talk.data(2110, 1, 7)));
+    talk.ack(2111, 1, 2);
+    assert!(is_over(talk.data(2220, 1, 8)));
+}

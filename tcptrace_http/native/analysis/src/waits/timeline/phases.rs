@@ -75,12 +75,14 @@ mod tests {
     fn a_slow_start_of_which_the_end_was_not_told_is_forgotten() {
         let mut known = Known::default();
         let mut latest = Phases::default();
-        latest.timed_out(0, Some(5));
-        latest.timed_out(10, None);
+        latest.timed_out(0, 1);
+        latest.acknowledged(5);
+        latest.timed_out(10, 1);
         known.note(latest);
         latest.acknowledged(15);
         for start_ns in (20..).step_by(10).take(SPANS_MAX) {
-            latest.timed_out(start_ns, Some(start_ns + 5));
+            latest.timed_out(start_ns, 1);
+            latest.acknowledged(start_ns + 5);
         }
         known.note(latest);
         let starts: Vec<i64> = known.spans.iter().map(|it| it.start_ns).collect();
