@@ -395,6 +395,7 @@ mod tests {
         let sharing = Sharing {
             is_shared: true,
             by_other: true,
+            is_let_go_by_other: true,
             room_until_ns: Some(450 * MS),
             ..Sharing::default()
         };
