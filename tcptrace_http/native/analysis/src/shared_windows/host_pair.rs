@@ -303,6 +303,7 @@ impl HostPair {
         if is_lost_anew {
             self.halves();
         }
+        let is_in_rhythm = begins && self.is_shared && left == LetGo::Pacer;
         let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
@@ -339,7 +340,7 @@ impl HostPair {
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
-            is_of_pacer: is_by_clock && self.pacer.is_shown(),
+            is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,
             ..self.sharing(release == Release::Other && is_new)
         }
