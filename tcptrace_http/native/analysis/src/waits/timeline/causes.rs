@@ -85,7 +85,7 @@ impl Timeline {
             && !route.is_at_sender
             && self.pace.may_be_slow(gap, rtt, data.full_bytes);
         // No link is so slow on which others have come in much less, however regularly an application writes to it.
-        let is_outlasted = self.arrivals.is_outlasted(gap, data.bytes, data.segments);
+        let is_outlasted = self.is_outlasted(gap, data);
         let may_be_slow = is_of_link && was_full && (self.has_more || !is_outlasted);
         if may_be_slow && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
             self.pace.begins_with(gap);
@@ -189,10 +189,8 @@ impl Timeline {
     /// Whether data behind what was pushed comes so much later than the link takes that it was not there before: who
     /// paces his data pushes none but the last of it, and but for that round trips vary little.
     fn was_written_later(&self, gap: i64, data: Data, route: Route) -> bool {
-        let is_slower = || {
-            self.arrivals.is_outlasted(gap, data.bytes, data.segments)
-                || self.pace.is_outlasted(gap, data.segments)
-        };
+        let is_slower =
+            || self.is_outlasted(gap, data) || self.pace.is_outlasted(gap, data.segments);
         let is_jitter = gap <= Pace::jitter_max_ns(route.rtt_ns());
         !self.has_more && !route.is_at_sender && !is_jitter && is_slower()
     }
