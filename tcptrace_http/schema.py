@@ -622,7 +622,10 @@ _PAUSES: Final = Table(
         (
             "largest_flight_bytes",
             "u64",
-            "Most bytes in flight before the pause, since it sent again or was idle",
+            (
+                "Most bytes in flight before the pause, since it sent again or was idle; or what its window has"
+                " grown to since, by the ACKs that came"
+            ),
         ),
         ("server_path_rtt", "duration?", "As in flows, known at that time"),
         ("client_path_rtt", "duration?", "As in flows, known at that time"),

@@ -203,7 +203,8 @@ def _had_room() -> pl.Expr:
     import polars as pl
 
     in_flight = pl.col("outstanding_bytes").cast(pl.Int64) + pl.col("released_bytes").cast(pl.Int64)
-    return pl.col("ack_covers_all") & (in_flight <= pl.col("largest_flight_bytes").cast(pl.Int64))
+    window = pl.min_horizontal("largest_flight_bytes", "receive_window").cast(pl.Int64)
+    return pl.col("ack_covers_all") & (in_flight <= window)
 
 
 def _fills_unknown_window() -> pl.Expr:

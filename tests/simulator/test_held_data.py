@@ -33,3 +33,34 @@ def test_what_a_short_segment_takes_on_a_slow_link_was_not_lost() -> None:
     assert comparison.right[name] >= 5
     wrong = [it for it in comparison.verdicts if it.detector == name and not it.is_missed]
     assert not [it for it in wrong if it.lost_ns < 10_000_000]
+
+
+def test_where_no_mss_was_offered_a_larger_segment_shows_that_the_first_one_was_short() -> None:
+    _, comparison = compared_run(1, 1920, at="client")
+    name = "short-initial-segment"
+    assert comparison.right[name] >= 2
+    assert not [it for it in comparison.verdicts if it.detector == name]
+
+
+def test_a_window_that_acks_have_opened_since_did_not_hold_a_short_segment() -> None:
+    # No larger flight was ever seen, for the server had no more to send.
+    _, comparison = compared_run(1, 1572, at="client")
+    assert not comparison.confusion["stall.nagle_hold", "unexplained"]
+    assert comparison.right["nagle-hold"] + comparison.right["odd-short-final-segment"] >= 4
+
+
+def test_acks_that_came_while_data_stood_behind_others_have_not_opened_the_window_before_it_left() -> None:
+    _, comparison = compared_run(1, 552, at="client")
+    assert not comparison.confusion["stall.delayed_ack_first_segment", "stall.nagle_delayed_ack"]
+
+
+def test_data_that_the_receivers_window_had_no_room_for_was_not_held_by_nagles_algorithm() -> None:
+    _, comparison = compared_run(1, 1827, at="client")
+    assert not comparison.confusion["send_limited.receive_window", "stall.nagle_hold"]
+
+
+def test_the_first_segments_of_a_connection_show_a_slow_link_if_they_are_late_in_proportion_to_their_bytes() -> None:
+    # One response of two segments, at 0.8 Mb/s: its head answers at once, and its body is let go by a delayed ACK.
+    _, comparison = compared_run(1, 277, at="client")
+    assert comparison.right["short-initial-segment"] >= 1
+    assert not comparison.confusion["stall.nagle_delayed_ack", "server.data_unavailable"]

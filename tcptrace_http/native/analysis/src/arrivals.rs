@@ -62,6 +62,39 @@ impl Arrivals {
         }
     }
 
+    /// Picoseconds that a byte took that came so late with so many others, and with the headers of so many packets
+    /// more; none if no link takes that long, or if they are too few to tell.
+    #[must_use]
+    pub fn late_ps(self, late_ns: i64, bytes: i64, headers: i64) -> Option<i64> {
+        let headers = headers.saturating_mul(i64::from(HEADER_BYTES));
+        let late_ps = per_byte(late_ns, bytes.saturating_add(headers));
+        let is_told = bytes >= i64::from(PAYLOAD_MIN) && (1..=SLOWEST_PS).contains(&late_ps);
+        is_told.then_some(late_ps)
+    }
+
+    /// Two that came one by one may agree on what a byte takes, where distances do not tell yet.
+    pub fn agree_on(&mut self, one_ps: i64, other_ps: i64) {
+        let is_bound = |byte_ps: i64| one_ps <= byte_ps;
+        if self.agreeing < AGREEING_MIN
+            && are_equal(one_ps, other_ps)
+            && self.byte_ps.is_none_or(is_bound)
+        {
+            // The handshake's packets are larger than others without payload: both may seem a little quicker.
+            self.byte_ps = Some(one_ps.max(other_ps));
+            self.agreeing = AGREEING_MIN;
+        }
+    }
+
+    /// Data that came so late may agree with a single distance.
+    pub fn agrees_with(&mut self, late_ps: i64) {
+        if self
+            .byte_ps
+            .is_some_and(|byte_ps| are_equal(byte_ps, late_ps))
+        {
+            self.agreeing = self.agreeing.max(AGREEING_MIN);
+        }
+    }
+
     fn begin_with(&mut self, sample_ps: i64) {
         self.byte_ps = Some(sample_ps);
         self.agreeing = 1;
@@ -103,6 +136,10 @@ impl Arrivals {
         let header = i64::from(HEADER_BYTES);
         self.byte_ps.unwrap_or(0).saturating_mul(header) / PICOSECONDS
     }
+}
+
+fn are_equal(one_ps: i64, other_ps: i64) -> bool {
+    one_ps.saturating_sub(other_ps).saturating_abs() <= one_ps / AGREE_SHARE
 }
 
 fn size(bytes: u32, segments: u32) -> i64 {
@@ -168,6 +205,25 @@ mod tests {
         assert_eq!(arrivals.takes_ns(946, 1, 946), None);
         arrivals.may_agree(150 * MS, 1446, 1);
         assert_eq!(arrivals.takes_ns(946, 1, 946), Some(100 * MS));
+    }
+
+    #[test]
+    fn two_that_came_late_in_proportion_to_their_bytes_show_the_link_where_no_distance_did() {
+        let mut arrivals = after(&[(100 * MS, 946)]);
+        let late = |ms, bytes, headers| arrivals.late_ps(ms * MS, bytes, headers).unwrap_or(0);
+        let (answer, let_go) = (late(4, 746, 1), late(5, 1000, 0));
+        arrivals.agree_on(let_go, answer);
+        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(5 * MS));
+        assert_eq!(arrivals.late_ps(5 * MS, 100, 0), None, "too few bytes");
+    }
+
+    #[test]
+    fn a_single_distance_is_the_links_if_what_an_ack_let_go_was_as_late() {
+        let mut arrivals = after(&[(10 * MS, 946)]);
+        arrivals.agrees_with(5_000_000);
+        assert_eq!(arrivals.takes_ns(946, 1, 946), None);
+        arrivals.agrees_with(10_100_000);
+        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(10 * MS));
     }
 
     #[test]

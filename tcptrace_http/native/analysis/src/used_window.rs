@@ -46,6 +46,8 @@ pub(crate) struct UsedWindow {
     unseen: (i64, i64),
     /// A send buffer is this large.
     buffer: Option<i64>,
+    /// A clock of the sender has let data go since it was idle.
+    is_paced: bool,
 }
 
 impl UsedWindow {
@@ -87,9 +89,11 @@ impl UsedWindow {
         };
         self.largest = self.largest.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
-        if self.buffer.is_some_and(|buffer| self.outstanding > buffer) {
-            self.buffer = None;
-        }
+        // One that is full may show less than it holds, by what does not fill a segment.
+        self.buffer = self
+            .buffer
+            .filter(|buffer| self.outstanding < buffer.saturating_add(self.full_bytes))
+            .map(|buffer| buffer.max(self.outstanding));
     }
 
     /// What the sender waits for that has sent all up to `end` and a segment of `bytes` to send, when it has heard
@@ -102,6 +106,9 @@ impl UsedWindow {
         let needed = end
             .saturating_sub(self.acked.max(1))
             .saturating_add(i64::from(bytes));
+        if self.is_paced && needed > self.least {
+            return Limit::SlowStart;
+        }
         let fills = |most: i64| self.outstanding.saturating_add(self.full_bytes) > most;
         if self.buffer.is_some_and(fills) {
             return Limit::SendBuffer;
@@ -127,6 +134,14 @@ impl UsedWindow {
         }
     }
 
+    /// The least that the window is, as it grows in slow start with each ACK; 0 once something was lost, for then it
+    /// need not.
+    pub(crate) fn least_bytes(&self) -> u64 {
+        let may_avoid = self.is_recovering() || self.threshold.is_some();
+        let least = if may_avoid { 0 } else { self.least };
+        u64::try_from(least).unwrap_or(0)
+    }
+
     /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and
     /// what does not fill a segment stays behind.
     fn fills_half(&self) -> bool {
@@ -139,9 +154,26 @@ impl UsedWindow {
         self.outstanding.saturating_add(self.full_bytes) > most
     }
 
+    /// How large its send buffer is, if it has waited for that.
+    pub(crate) fn buffer(&self) -> Option<i64> {
+        self.buffer
+    }
+
+    /// Other connections of its host have shown how large a send buffer is.
+    pub(crate) fn has_buffer_of(&mut self, buffer: Option<i64>) {
+        self.buffer = self.buffer.or(buffer);
+    }
+
     /// The sender did wait for room in its send buffer.
     pub(crate) fn is_of_buffer(&mut self) {
         self.buffer = Some(self.buffer.unwrap_or(0).max(self.largest));
+    }
+
+    /// A clock of the sender lets data go. Who paces a window that is known from before has it until the first ACK,
+    /// which leaves of it what the pacer had let go: it grows from that again, however large it had been
+    /// (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1).
+    pub(crate) fn is_paced(&mut self) {
+        self.is_paced = true;
     }
 
     /// Up to where all must have come for the newest loss to be over.
@@ -159,12 +191,14 @@ impl UsedWindow {
         self.largest = 0;
         self.least = 0;
         self.regrown = None;
+        self.is_paced = false;
     }
 
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.largest = 0;
         self.least = 0;
+        self.is_paced = false;
         if start >= self.recovers_until {
             self.recovers_until = end;
             self.regrown = by_timer.then_some(self.full_bytes);
@@ -234,6 +268,33 @@ mod tests {
         window.stops(16_001, FULL);
         let limit = window.limit(16_001, FULL, false);
         assert_eq!(limit, Limit::SendBuffer, "it is still that large");
+    }
+
+    #[test]
+    fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
+        let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+        window.is_of_buffer();
+        window.was_idle();
+        hear(&mut window, 12);
+        window.stops(16_300, FULL);
+        assert_eq!(window.limit(16_300, FULL, false), Limit::SendBuffer);
+        window.stops(17_400, FULL);
+        assert_eq!(window.buffer(), None);
+    }
+
+    #[test]
+    fn a_window_that_a_clock_spread_grows_from_what_that_let_go() {
+        let limit_after = |is_paced: bool| {
+            let mut window = UsedWindow::default();
+            window.has_buffer_of(Some(4000));
+            if is_paced {
+                window.is_paced();
+            }
+            window.stops(4001, FULL);
+            window.limit(4001, FULL, false)
+        };
+        assert_eq!(limit_after(true), Limit::SlowStart);
+        assert_eq!(limit_after(false), Limit::SendBuffer);
     }
 
     #[test]
@@ -311,6 +372,14 @@ mod tests {
     fn a_window_that_grows_by_less_than_in_slow_start_is_no_send_buffer() {
         let (_, limit) = after(&[(4, 0), (8, 4), (13, 8), (19, 13), (26, 19)]);
         assert_eq!(limit, Limit::None);
+    }
+
+    #[test]
+    fn the_least_that_a_window_is_grows_by_a_segment_with_each_ack_and_is_not_known_after_a_loss() {
+        let (mut window, _) = after(&[(2, 0), (3, 2)]);
+        assert_eq!(window.least_bytes(), 4000);
+        window.had_loss(2001, 3001, false);
+        assert_eq!(window.least_bytes(), 0);
     }
 
     #[test]

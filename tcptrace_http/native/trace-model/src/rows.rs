@@ -4863,7 +4863,7 @@ pub struct PauseRow {
     pub receive_window: u64,
     /// Its sender offered SACK on its SYN.
     pub sender_permits_sack: bool,
-    /// Most bytes in flight before the pause, since it sent again or was idle.
+    /// Most bytes in flight before the pause, since it sent again or was idle; or what its window has grown to since, by the ACKs that came.
     pub largest_flight_bytes: u64,
     /// As in flows, known at that time.
     pub server_path_rtt: Option<i64>,

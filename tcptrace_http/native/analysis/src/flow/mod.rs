@@ -401,7 +401,31 @@ impl Flow {
         waits::Path {
             to_server_ns: self.client_half().path_rtt_ns,
             to_client_ns,
+            sent_byte_ps: self.sharing.sent_byte_ps,
             is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
+        }
+    }
+
+    /// ... of a transaction: a SYN-ACK may have waited for its data, or for the timer of a delayed ACK, or stood in a
+    /// queue, so of all connections between two hosts the quickest tells the path. (An answer to one of several SYNs is
+    /// not known to be that to the last.)
+    fn quickest_path(&self) -> waits::Path {
+        let mut path = self.waits_path();
+        if !self.setup.was_resent() {
+            let least_ns = self.sharing.to_server_ns.unwrap_or(i64::MAX);
+            path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
+        }
+        path
+    }
+
+    /// ... of data as it comes: what an ACK of any connection lets go follows that by the quickest path. Behind others'
+    /// data it is later than that by a part of what the slowest link takes for them, as its own connection's first
+    /// round trip may have been.
+    fn path_of_data(&self) -> waits::Path {
+        if self.sharing.may_be_shared || self.sharing.queued_ns == 0 {
+            self.quickest_path()
+        } else {
+            self.waits_path()
         }
     }
 

@@ -196,6 +196,10 @@ impl Flow {
         if is_request && self.segment_size.client_had_more() {
             waits.request_goes_on();
         }
+        if is_request {
+            let bytes = self.client_half().next.saturating_sub(1);
+            waits.had_asked(at, u32::try_from(bytes).unwrap_or(0));
+        }
         let path = self.waits_path();
         for (by_client, half, data) in [
             (true, self.client_half(), self.server_half()),
@@ -272,11 +276,15 @@ impl Flow {
         let request = framed(&transaction.request, Direction::ClientToServer);
         let response = framed(&transaction.response, Direction::ServerToClient);
         if let Some((request, pauses)) = request.zip(self.request_pauses.as_mut()) {
-            pauses.message_ends(request, &mut tables.pauses, &mut tables.segmentation);
+            pauses.message_ends(request, None, &mut tables.pauses, &mut tables.segmentation);
         }
         if let Some(response) = response {
-            self.pauses
-                .message_ends(response, &mut tables.pauses, &mut tables.segmentation);
+            self.pauses.message_ends(
+                response,
+                self.waits.as_deref(),
+                &mut tables.pauses,
+                &mut tables.segmentation,
+            );
             if let Some(waits) = self.waits.as_mut() {
                 waits.response_ends(response.start, response.end);
             }
@@ -312,14 +320,7 @@ impl Flow {
         let Waiting {
             mut row, response, ..
         } = transaction;
-        let mut path = self.waits_path();
-        // A SYN-ACK may have waited for its data, or for the timer of a delayed ACK, or stood in a queue: of all
-        // connections between two hosts the quickest tells the path. (An answer to one of several SYNs is not known
-        // to be that to the last.)
-        if !self.setup.was_resent() {
-            let least_ns = self.sharing.to_server_ns.unwrap_or(i64::MAX);
-            path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
-        }
+        let path = self.quickest_path();
         let waits = self.waits.get_or_insert_with(|| {
             let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
             let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);

@@ -204,6 +204,7 @@ impl Flow {
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
             is_after_other: self.sharing.is_after_other,
+            unheard_ns: self.sharing.unheard_ns.filter(|_| side != self.client),
         }
     }
 

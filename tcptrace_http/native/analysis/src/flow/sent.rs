@@ -12,7 +12,7 @@ use crate::observation::PATH_MIN_NS;
 use crate::pauses::{AckSeen, Path, SentData};
 use crate::recoveries::RecoveryKind;
 use crate::tables::Tables;
-use crate::waits::{Sent, SentAgain};
+use crate::waits::{Sent, SentAgain, Waits};
 
 /// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
 const OUTSTANDING_MAX: usize = 1 << 14;
@@ -203,8 +203,12 @@ impl Flow {
             sender.mark_ambiguous();
             sender.next = sender.next.max(end);
         }
-        if segment.payload_bytes > 0 {
+        // What ends the stream behind data that is missing tells of that as data does.
+        let shows_hole = is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
+        if segment.payload_bytes > 0 || shows_hole {
             self.note_waits(side, packet, segment, start, (class, recovery));
+        }
+        if segment.payload_bytes > 0 {
             if from_server {
                 self.server_data(packet, segment, start, class);
             } else if !self.is_opaque {
@@ -222,7 +226,7 @@ impl Flow {
         start: i64,
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
-        let path = self.waits_path();
+        let path = self.path_of_data();
         if side != self.client {
             self.segment_size.header(segment.header_bytes);
             if segment.has(flags::SYN) {
@@ -319,6 +323,9 @@ impl Flow {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
             queued_ns: self.sharing.queued_ns,
+            window_bytes: waits
+                .filter(|_| !self.sharing.had_loss)
+                .map_or(0, Waits::response_window_bytes),
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
@@ -384,6 +391,7 @@ impl Flow {
             takes_ns: 0,
             queued_ns: 0,
             service_ns: 0,
+            window_bytes: 0,
             sender_permits_sack: server.sack_permitted,
         }
     }
@@ -400,6 +408,7 @@ impl Flow {
             takes_ns: 0,
             queued_ns: 0,
             service_ns: 0,
+            window_bytes: 0,
             sender_permits_sack: client.sack_permitted,
         }
     }

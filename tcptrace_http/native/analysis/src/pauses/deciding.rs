@@ -2,6 +2,7 @@
 
 use super::pause::{Ending, OpenPause, Pause, PeerAck, ShortSegment};
 use super::{Path, PauseTracker, SentData, UNDECIDED_ACKS_MAX};
+use crate::waits::Waits;
 
 /// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once.
 const UNDECIDED_MAX: usize = 16;
@@ -44,7 +45,7 @@ impl PauseTracker {
                 .link
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
-            largest_flight_bytes: self.largest_flight_bytes,
+            largest_flight_bytes: self.largest_flight_bytes.max(path.window_bytes),
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),
@@ -74,16 +75,22 @@ impl PauseTracker {
     }
 
     /// Decides on the pauses for which the pace of the link was not known.
-    pub(super) fn decide(&mut self) {
+    pub(super) fn decide(&mut self, waits: Option<&Waits>) {
         if self.undecided.is_empty() {
             return;
         }
         for mut pause in std::mem::take(&mut self.undecided) {
             pause.waits_for_all = self.waits_for_all();
             let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
-            let takes_ns = self.behind.of_payload(pause.data.bytes, path_ns);
-            let service_ns = self.behind.of_packet(pause.data.bytes, path_ns);
-            pause.bound_ns = service_ns;
+            let bytes = pause.data.bytes;
+            let known = |takes: fn(&Waits, u32) -> i64| {
+                let takes_ns = waits.map_or(0, |it| takes(it, bytes));
+                (takes_ns > 0).then_some(takes_ns)
+            };
+            let takes_ns = known(Waits::response_takes_ns)
+                .unwrap_or_else(|| self.behind.of_payload(bytes, path_ns));
+            pause.bound_ns = known(Waits::response_is_on_link_ns)
+                .unwrap_or_else(|| self.behind.of_packet(bytes, path_ns));
             let endings = pause.endings.iter().copied();
             if let Some(open) = pause.ended_by(endings, takes_ns) {
                 self.holds(open);

@@ -72,6 +72,7 @@ mod tests {
             takes_ns,
             service_ns: 0,
             queued_ns: 0,
+            window_bytes: 0,
             sender_permits_sack: false,
         }
     }
@@ -100,6 +101,28 @@ mod tests {
             has_fin: false,
         };
         tracker.flight_at_sender(second, path)
+    }
+
+    #[test]
+    fn the_largest_segment_so_far_is_short_once_a_larger_one_comes() {
+        let mut tracker = PauseTracker::default();
+        let segment = |frame, start: u64, bytes: u32| SentData {
+            frame,
+            time_ns: i64::try_from(frame).unwrap_or(0) * 100 * MS,
+            start,
+            end: start + u64::from(bytes),
+            bytes,
+            has_fin: false,
+        };
+        let known = |segment_bytes| Path {
+            segment_bytes,
+            ..path(0)
+        };
+        tracker.sent(segment(1, 0, 1024), &known(1024), 1024);
+        assert!(tracker.shorts.is_empty());
+        tracker.sent(segment(2, 1024, FULL), &known(FULL), u64::from(FULL));
+        let short = tracker.shorts.back().map(|short| short.bytes);
+        assert_eq!(short, Some(1024));
     }
 
     #[test]

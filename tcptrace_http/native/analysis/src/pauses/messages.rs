@@ -7,6 +7,7 @@ use super::{Path, PauseTracker, SentData};
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
 use crate::segmentation::{Lull, Segmented};
+use crate::waits::Waits;
 
 /// Responses that were opened and are not complete: as many as requests wait for theirs, and the
 /// interim responses of one of them.
@@ -30,15 +31,17 @@ impl PauseTracker {
         });
     }
 
-    /// A message is complete: its pauses become rows.
+    /// A message is complete: its pauses become rows. Of a response `waits` tell what the slowest link takes, if that
+    /// is known by now.
     pub fn message_ends(
         &mut self,
         message: FinishedMessage,
+        waits: Option<&Waits>,
         rows: &mut Bounded<PausesTable>,
         segmented: &mut Bounded<SegmentationTable>,
     ) {
         let FinishedMessage { start, end, .. } = message;
-        self.decide();
+        self.decide(waits);
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
             if first.message_start > start {

@@ -75,6 +75,8 @@ pub struct Path {
     pub service_ns: i64,
     /// How long it may have stood before that link, behind what other connections were sent.
     pub queued_ns: i64,
+    /// The least that the sender's window is by the ACKs that it had; 0 if that is not known.
+    pub window_bytes: u64,
     /// The sender of the data offered SACK on its SYN.
     pub sender_permits_sack: bool,
 }
@@ -221,6 +223,7 @@ impl PauseTracker {
     /// New data was sent.
     pub fn sent(&mut self, data: SentData, path: &Path, flight_bytes: u64) {
         let is_short = path.is_short(data.bytes);
+        self.note_grown_segments(path.segment_bytes);
         self.segment_bytes = path.segment_bytes;
         self.counted.add(data.bytes, path.segment_bytes, is_short);
         if let Some(previous) = self.previous {

@@ -33,6 +33,10 @@ impl PauseTracker {
                 self.judge(ack_ns, data.time_ns, sender_rtt_ns);
             }
         }
+        self.remember_short(data);
+    }
+
+    fn remember_short(&mut self, data: SentData) {
         if self.shorts.len() >= SHORT_SEGMENTS_MAX {
             self.shorts.pop_front();
         }
@@ -42,6 +46,15 @@ impl PauseTracker {
             end: data.end,
             bytes: data.bytes,
         });
+    }
+
+    /// Where no MSS was offered the largest segment so far is a full one: what seemed full is short once a larger one
+    /// comes.
+    pub(super) fn note_grown_segments(&mut self, segment_bytes: u32) {
+        let was_full = |bytes: u32| bytes == self.segment_bytes && bytes < segment_bytes;
+        if let Some(previous) = self.previous.filter(|it| was_full(it.bytes) && !it.has_fin) {
+            self.remember_short(previous);
+        }
     }
 
     /// Whether a short segment left while what its sender had sent before the newest ACK was unacknowledged. What

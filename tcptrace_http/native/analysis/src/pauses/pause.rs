@@ -203,7 +203,7 @@ impl Pause {
         let waited_for_all = self.is_short
             && short.is_none()
             && ack_covers_all
-            && in_flight <= self.largest_flight_bytes;
+            && in_flight <= self.largest_flight_bytes.min(path.receive_window);
         let is_behind_full = waited_for_all && !may_be_delayed;
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
         let is_alone = ack.outstanding_segments == 1;

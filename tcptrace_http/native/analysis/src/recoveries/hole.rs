@@ -38,6 +38,12 @@ impl Hole {
         (step != 0).then_some(step < 0)
     }
 
+    /// Whether what shows the hole had come when `sent` left: half of the path's round trip before it comes.
+    pub(super) fn was_there_when_left(&self, sent: &Sent, known: &Known) -> bool {
+        let way_ns = known.sender_path_ns.unwrap_or(0) / 2;
+        self.time_ns < sent.time_ns.saturating_sub(way_ns)
+    }
+
     /// Whether `sent` was overtaken, and not sent again.
     pub(super) fn is_overtaken_by(&self, sent: &Sent, known: &Known) -> bool {
         self.sent_before(sent).unwrap_or_else(|| {
@@ -47,5 +53,44 @@ impl Hole {
             });
             elapsed < limit
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn half_a_round_trip_before_something_comes_it_was_sent() {
+        let hole = Hole {
+            start: 1,
+            end: 1001,
+            frame: 1,
+            time_ns: 500 * MS,
+            timestamp: None,
+            identification: 0,
+            probe: None,
+        };
+        let known = Known {
+            original: None,
+            next: 2001,
+            acked: 1,
+            last_data: None,
+            asked_ns: None,
+            asked_before_copies_ns: None,
+            heard_before_ns: 0,
+            duplicate_acks: 0,
+            rtt_ns: Some(100 * MS),
+            sender_path_ns: Some(100 * MS),
+            segment_bytes: 1000,
+        };
+        let copy = |time_ms: i64| Sent {
+            time_ns: time_ms * MS,
+            ..Sent::default()
+        };
+        assert!(hole.was_there_when_left(&copy(551), &known));
+        assert!(!hole.was_there_when_left(&copy(549), &known));
     }
 }

@@ -1,5 +1,6 @@
 //! What made a sender send something again, by how long it had heard nothing and what it had heard.
 
+use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
 
@@ -28,15 +29,31 @@ pub struct Told {
     pub duplicate_acks: u32,
     /// Something behind it has arrived.
     pub has_hole: bool,
+    /// ... before it was sent again.
+    pub had_hole: bool,
     /// SACKs have told of that, to which each is a sign of the loss by itself.
     pub has_sack: bool,
     /// It left when an ACK of another connection came, with which its own may share all of congestion control.
     pub is_after_other: bool,
+    /// How long it had heard nothing, at the least, as far as it is known when it sent that.
+    pub unheard_ns: Option<i64>,
 }
 
 impl Told {
     fn anything(&self) -> bool {
         self.has_hole || self.duplicate_acks > 0
+    }
+
+    /// Whether ACKs told of the loss, or were on their way to do so.
+    fn in_time(&self) -> bool {
+        self.had_hole || self.duplicate_acks > 0
+    }
+
+    /// Whether an ACK of another connection let it go, with which its own shares all of congestion control: by it the
+    /// sender counts the last of those that tell of a loss (E-TCP, section 3). By chance a timer runs out then.
+    fn is_told_by_other(&self) -> bool {
+        let at_once = self.unheard_ns.is_some_and(|ns| ns <= CLOSE_NS);
+        self.is_after_other && at_once && self.anything()
     }
 
     /// Whether too few ACKs have told of the loss for the sender to send it again for their sake.
@@ -54,7 +71,10 @@ impl Told {
             _ => AT_ONCE_MAX_NS,
         };
         let shows_timer = is_near || self.is_untold();
-        shows_timer && self.anything() && self.waited_ns > least_ns.max(AT_ONCE_MAX_NS)
+        // Who is told of a loss sends again at once when the ACK comes that tells.
+        let is_silent = self.unheard_ns.is_some_and(|ns| ns > AT_ONCE_MAX_NS);
+        let has_waited = self.waited_ns > least_ns.max(AT_ONCE_MAX_NS) || is_silent;
+        shows_timer && self.anything() && has_waited
     }
 }
 
@@ -64,10 +84,13 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
     // The timer sends the first unacknowledged segment again, a probe the last one.
     let is_last_of_several =
         known.original.is_some() && sent.end >= known.next && sent.start > known.acked;
+    if told.is_told_by_other() {
+        return RecoveryKind::FastRecovery;
+    }
     if told.waited_ns >= TIMED_OUT_MIN_NS || told.is_timed(known) {
         return if is_last_of_several && !told.anything() {
             RecoveryKind::TailLossProbe
-        } else if told.anything() {
+        } else if told.in_time() {
             RecoveryKind::Timeout
         } else {
             RecoveryKind::TailLoss
@@ -123,8 +146,10 @@ mod tests {
         waited_ns: 150 * MS,
         duplicate_acks: 1,
         has_hole: true,
+        had_hole: true,
         has_sack: false,
         is_after_other: false,
+        unheard_ns: None,
     };
 
     #[test]
@@ -154,5 +179,42 @@ mod tests {
         ] {
             assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");
         }
+    }
+
+    #[test]
+    fn who_had_heard_nothing_when_it_sent_again_was_told_by_its_timer() {
+        let soon = Told {
+            waited_ns: 5 * MS,
+            ..ONE_DUPLICATE
+        };
+        let unheard = |ms: i64| Told {
+            unheard_ns: Some(ms * MS),
+            ..soon
+        };
+        assert_eq!(behind_a_hole(unheard(1)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(unheard(40)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn what_the_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
+        let after_other = |unheard_ns: i64| Told {
+            waited_ns: 600 * MS,
+            is_after_other: true,
+            unheard_ns: Some(unheard_ns),
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(after_other(0)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(after_other(MS)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn what_comes_behind_a_loss_when_its_timer_has_run_out_told_nobody_of_it() {
+        let too_late = Told {
+            waited_ns: 400 * MS,
+            duplicate_acks: 0,
+            had_hole: false,
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(too_late), RecoveryKind::TailLoss);
     }
 }

@@ -57,6 +57,9 @@ pub struct Sent {
     pub is_late: bool,
     /// An ACK of another connection between these hosts came right before it left, and none of its own.
     pub is_after_other: bool,
+    /// How long its sender had heard nothing, at the least, when this left that is sent again; from all ACKs that went
+    /// by before it can have left, and the time that it may have stood in a queue.
+    pub unheard_ns: Option<i64>,
 }
 
 /// What is known of the two directions at that time.
@@ -225,6 +228,7 @@ mod tests {
             };
             let sent = Sent {
                 is_after_other: false,
+                unheard_ns: None,
                 frame: 1,
                 time_ns: waited_ms * 1_000_000,
                 start: 1,

@@ -120,8 +120,10 @@ impl Tracker {
                 waited_ns: known.waited_for_answer(sent),
                 duplicate_acks: known.duplicate_acks,
                 has_hole: false,
+                had_hole: false,
                 has_sack: false,
                 is_after_other: sent.is_after_other,
+                unheard_ns: None,
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
@@ -155,8 +157,11 @@ impl Tracker {
             waited_ns: known.waited(sent),
             duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
             has_hole: hole.is_some() || self.sacked > sent.start,
+            had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
+                || self.sacked > sent.start,
             has_sack: self.sacked > sent.start,
             is_after_other: sent.is_after_other,
+            unheard_ns: sent.unheard_ns,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
         match (kind(sent, known, &told), told_by_probe) {

@@ -5,6 +5,8 @@
 //! before as the path and it itself take. What comes as long after the packet before it as the link takes for it
 //! may have stood behind that: it left then, or any time since that packet did.
 
+use trace_model::Segment;
+
 use super::host_pair::HostPair;
 use super::release::Ack;
 use crate::jitter::CLOSE_NS;
@@ -31,6 +33,11 @@ pub(super) struct Departures {
 }
 
 impl Departures {
+    /// When the newest packet left.
+    pub(super) fn newest(&self) -> Option<Left> {
+        self.newest.map(|(_, left)| left)
+    }
+
     /// A packet comes that left at `to_ns` if nothing was before it, and takes so long on the link; what was lost
     /// right before it may have taken `lost_ns` there.
     fn comes(&mut self, time_ns: i64, to_ns: i64, takes_ns: Option<i64>, lost_ns: i64) -> Left {
@@ -80,6 +87,21 @@ impl HostPair {
         self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
     }
 
+    /// How long the server had heard nothing, at the least, when it sent data again: of the connection, or of any if
+    /// they share their window. None where nothing is sent again, or it is not known how long that takes on the link.
+    pub(super) fn unheard_ns(&mut self, left: Left, segment: &Segment<'_>) -> Option<i64> {
+        self.pace.largest_ns()?;
+        let connection = self.connection(segment.destination_port, segment.source_port)?;
+        let is_again = connection.next?.is_after(segment.seq);
+        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let is_heard = |ack: &&Ack| {
+            let is_of_it = self.is_shared || ack.client_port == segment.destination_port;
+            is_of_it && ack.time_ns <= to_ns
+        };
+        let heard = self.acks.iter().rev().filter(|_| is_again).find(is_heard);
+        heard.map(|ack| left.from_ns.saturating_sub(ack.time_ns))
+    }
+
     /// The ACKs of something new that came to the server after a packet had left.
     pub(super) fn acks_after(&self, left: Left) -> impl Iterator<Item = &Ack> {
         let after_ns = left.likely_ns.saturating_add(CLOSE_NS);
@@ -102,6 +124,7 @@ impl HostPair {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use trace_model::{flags, SeqNumber, TcpOptions};
 
     fn left(from_ns: i64, to_ns: i64) -> Left {
         Left {
@@ -129,5 +152,62 @@ mod tests {
         assert_eq!((behind.from_ns, behind.likely_ns), (900, 1060));
         let alone = departures.comes(1500, 1400, Some(80), 80);
         assert_eq!((alone.from_ns, alone.likely_ns), (1320, 1400));
+    }
+
+    #[test]
+    fn what_is_sent_again_tells_how_long_nothing_was_heard_of_whoever_shares_the_window() {
+        let address = trace_model::IpAddress::v4([10, 0, 0, 2]);
+        let mut pair = HostPair::new(address, address);
+        pair.heard(0, &segment(true, flags::SYN, 0, 0));
+        pair.sent(
+            100,
+            &segment(false, flags::SYN | flags::ACK, 0, 0),
+            (0, false),
+        );
+        pair.sent(200, &segment(false, flags::ACK, 1, 1000), (0, false));
+        for (time_ns, client_port) in [(210_000_000, 1), (250_000_000, 2)] {
+            pair.acks.push_back(Ack {
+                time_ns,
+                client_port,
+                is_new: true,
+                is_of_data: true,
+                acked: 0,
+                of_ns: 0,
+            });
+        }
+        let (copy, new) = (
+            segment(false, flags::ACK, 1, 1000),
+            segment(false, flags::ACK, 1001, 1000),
+        );
+        let then = left(300_000_000, 300_000_000);
+        assert_eq!(
+            pair.unheard_ns(then, &copy),
+            None,
+            "the link's pace is not known"
+        );
+        pair.pace.follows(1_200_000, 1000);
+        assert_eq!(pair.unheard_ns(then, &copy), Some(90_000_000));
+        assert_eq!(pair.unheard_ns(then, &new), None);
+        pair.is_shared = true;
+        assert_eq!(pair.unheard_ns(then, &copy), Some(50_000_000));
+    }
+
+    fn segment(from_client: bool, flags: u16, seq: u32, payload_bytes: u32) -> Segment<'static> {
+        let (source_port, destination_port) = if from_client { (1, 80) } else { (80, 1) };
+        Segment {
+            source_port,
+            destination_port,
+            seq: SeqNumber(seq),
+            ack: SeqNumber(0),
+            flags,
+            window: 65_535,
+            checksum: 0,
+            urgent_pointer: 0,
+            options: TcpOptions::default(),
+            header_bytes: 20,
+            payload_bytes,
+            payload_offset: 54,
+            payload: &[],
+        }
     }
 }

@@ -8,14 +8,16 @@ use trace_model::{flags, IpAddress, Segment, SeqNumber};
 use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::departures::Departures;
+use super::ledger::Ledger;
 use super::pace::Pace;
 use super::pacer::Pacer;
 use super::phases::Phases;
 use super::queue::{LetGo, Queue};
 use super::release::{Ack, Coming, Flight, Release, TOGETHER_NS};
 use super::room::Room;
+use super::sent_queue::SentQueue;
 use super::timers::Timers;
-use super::window::SharedWindow;
+use super::window::{Leaving, SharedWindow};
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::missing_packets::MissingPackets;
@@ -88,10 +90,12 @@ pub(super) struct HostPair {
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
     pub(super) room: Room,
+    pub(super) sent_queue: SentQueue,
     pub(super) window: SharedWindow,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
     pub(super) phases: Phases,
+    pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
 }
 
@@ -127,10 +131,12 @@ impl HostPair {
             backlog: Backlog::default(),
             asked: Asked::default(),
             room: Room::default(),
+            sent_queue: SentQueue::default(),
             window: SharedWindow::default(),
             departures: Departures::default(),
             timers: Timers::default(),
             phases: Phases::default(),
+            ledger: Ledger::default(),
             pacer: Pacer::default(),
         }
     }
@@ -183,7 +189,8 @@ impl HostPair {
         }
         let had_data = connection.sent_ns > connection.syn_ns;
         let (of_ns, syn_ack_ns) = (connection.data_ns, connection.syn_ack_ns);
-        if is_new && !is_first {
+        // That of a SYN opens no window (RFC 5681, section 3.1).
+        if is_new && newly > i32::from(is_first) {
             let end_ns = time_ns.saturating_add(self.full_way_ns());
             self.phases.acknowledged(end_ns);
         }
@@ -240,7 +247,13 @@ impl HostPair {
     }
 
     /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
-    pub(super) fn sent(&mut self, time_ns: i64, segment: &Segment<'_>, queued_ns: i64) -> Sharing {
+    /// It may have been sent before, and been missed.
+    pub(super) fn sent(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        (queued_ns, is_missed): (i64, bool),
+    ) -> Sharing {
         let client_port = segment.destination_port;
         let had_loss = self.had_loss;
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
@@ -292,10 +305,16 @@ impl HostPair {
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if is_again || is_hole || left == LetGo::Pacer {
             self.room.had_loss();
+            self.ledger.had_loss();
         }
+        let is_in_answer = had_more && !begins;
+        let let_go_by = if is_new {
+            self.let_go_by(is_in_answer, was_idle)
+        } else {
+            None
+        };
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
-        let is_in_answer = had_more && !begins;
         let is_by_clock = is_new && self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
         if is_by_clock && is_in_answer {
             self.pacer.shows();
@@ -310,19 +329,20 @@ impl HostPair {
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             had_more,
-            tells_nothing: begins || !is_new,
+            tells_nothing: begins || !is_new || is_missed,
         });
         if release == Release::None && self.is_shared {
             // Of hosts that share a window it is not asked whether that was by chance.
             release = self.release(time_ns, client_port, queued_ns);
         }
         if is_new {
-            self.limits(
-                time_ns,
-                (segment.payload_bytes, newly),
+            let leaving = Leaving {
                 release,
-                is_in_answer,
-            );
+                had_more: is_in_answer,
+                is_paced: left == LetGo::Pacer || is_by_clock,
+                client_port,
+            };
+            self.limits(time_ns, (segment.payload_bytes, newly), leaving);
         }
         let is_of_link = is_in_answer && is_new;
         let was_held = release != Release::None;
@@ -338,7 +358,10 @@ impl HostPair {
         Sharing {
             had_loss: had_loss_then,
             is_after_other: release == Release::Other,
-            is_let_go_by_other: ack_before.is_some_and(|ack| ack.client_port != client_port),
+            is_let_go_by_other: let_go_by
+                .filter(|_| self.is_shared)
+                .or(ack_before)
+                .is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
@@ -369,6 +392,7 @@ impl HostPair {
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
         Sharing {
             is_shared: self.is_shared,
+            may_be_shared: self.is_shared || self.evidence > 0,
             by_other,
             is_after_other: by_other,
             had_loss: self.had_loss,
@@ -381,13 +405,17 @@ impl HostPair {
             is_paced: false,
             is_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),
+            sent_byte_ps: self.sent_queue.byte_ps(),
+            due_ns: None,
             is_behind_others: false,
             queued_ns: 0,
             limit: self.window.limit(),
+            buffer: self.window.of_one(),
             stood_ns: 0,
             takes_ns: 0,
             room_until_ns: None,
             missed_elsewhere: 0,
+            unheard_ns: None,
             missed: None,
             phases: self.phases,
         }

@@ -19,6 +19,8 @@ pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
     pub(super) before: Option<MissedBefore>,
+    /// How long its sender had heard nothing when it sent data again.
+    pub(super) unheard_ns: Option<i64>,
 }
 
 /// Data that comes was sent before, and that was missed.
@@ -62,21 +64,36 @@ impl HostPair {
     ) -> Missed {
         let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
+        let unheard_ns = self.unheard_ns(left, segment);
         let Some(host_step) = host_step else {
-            return Missed::default();
+            return Missed {
+                unheard_ns,
+                ..Missed::default()
+            };
         };
         self.missing.note(host_step.passed_over, time_ns, left);
         let ports = (segment.destination_port, segment.source_port);
         let has_payload = segment.payload_bytes > 0;
-        let connection = self.connection(ports.0, ports.1);
-        let Some(connection) = connection.filter(|_| has_payload) else {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
             return Missed::default();
         };
-        let since_ns = std::mem::replace(&mut connection.data_ns, time_ns);
+        let since_ns = connection.data_ns;
         let next = connection.next;
+        if has_payload {
+            connection.data_ns = time_ns;
+        } else if segment.has(flags::SYN) || segment.has(flags::RST) {
+            return Missed::default();
+        }
         // Data before which no SYN-ACK came by shows that this was missed.
         let opens = i32::from(!segment.has(flags::SYN));
         let ahead = next.map_or(opens, |next| segment.payload_seq().distance_from(next));
+        if !has_payload {
+            // A FIN, or an ACK, has the number of what follows the data before it (RFC 9293, section 3.10.7.4).
+            if ahead > 0 {
+                self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+            }
+            return Missed::default();
+        }
         let elsewhere = self.missing.accounted_for(since_ns);
         let before = match ahead {
             ..0 => {
@@ -90,15 +107,24 @@ impl HostPair {
                 None
             }
         };
-        Missed { elsewhere, before }
+        Missed {
+            elsewhere,
+            before,
+            unheard_ns,
+        }
     }
 
     /// Something was sent again: a timer that ran out leaves the window in slow start, and ACKs that told of the loss at
     /// its threshold.
     fn lost(&mut self, left: Left, is_by_timer: bool) {
+        self.had_loss = true;
+        self.closes(left, is_by_timer);
+    }
+
+    /// If the window is shared, whoever lost something it is smaller for all of them.
+    fn closes(&mut self, left: Left, is_by_timer: bool) {
         let way_ns = self.full_way_ns();
         let time_ns = left.likely_ns.saturating_add(way_ns);
-        self.had_loss = true;
         if is_by_timer {
             let next = self.acks_after(left).next();
             let end_ns = next.map(|ack| ack.time_ns.saturating_add(way_ns));
@@ -141,13 +167,20 @@ impl HostPair {
         let timed_out = timed_out.filter(|it| !was_let_go || it.is_exact);
         let (place, ack) = match timed_out {
             Some(ref it) => (it.place, it.ack),
-            None => self.told_by(left, since_ns).filter(|_| self.is_shared)?,
+            None => self.told_by(left, since_ns)?,
         };
+        let is_told = timed_out.is_none();
+        if !self.is_shared {
+            // Whether they share a window shows later.
+            self.closes(left, !is_told);
+            if is_told {
+                return None;
+            }
+        }
         if let Some(timed_out) = timed_out.as_ref() {
             self.timers.ran_out(&timed_out.waits_ns);
         }
         let would_come_ns = self.sends_again(place, ack, client_port)?;
-        let is_told = timed_out.is_none();
         // Else its application may not have had it before.
         if self.is_shared || had_more {
             self.lost(left, !is_told);

@@ -20,6 +20,7 @@ mod backlog;
 mod clock;
 mod departures;
 mod host_pair;
+mod ledger;
 mod missed;
 mod pace;
 mod pacer;
@@ -27,6 +28,7 @@ mod phases;
 mod queue;
 mod release;
 mod room;
+mod sent_queue;
 mod timers;
 mod window;
 
@@ -56,6 +58,8 @@ const WAYS: usize = 8;
 pub struct Sharing {
     /// The sender's connections to this host share their window.
     pub is_shared: bool,
+    /// More than chance would have it speaks for that, if not enough to be sure.
+    pub may_be_shared: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
     /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
@@ -80,6 +84,10 @@ pub struct Sharing {
     pub is_of_pacer: bool,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
+    /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.
+    pub sent_byte_ps: Option<i64>,
+    /// When the ACK of the segment is due that nothing delays, behind all that the server has sent; at the server.
+    pub due_ns: Option<i64>,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
     pub is_behind_others: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
@@ -94,8 +102,12 @@ pub struct Sharing {
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
+    /// How long its sender had heard nothing, at the least, when it sent this again.
+    pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
+    /// How much any connection of the sender has in flight at most, as others have shown.
+    pub buffer: Option<i64>,
     /// The segment may have been sent before and missed.
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
@@ -140,18 +152,24 @@ impl SharedWindows {
         let from_client = pair.client == network.source;
         if from_client {
             pair.heard(packet.time_ns, segment);
+            pair.queue_hears(packet.time_ns, segment);
             pair.sharing(false)
         } else {
             pair.asked.said(packet.time_ns);
+            let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);
-            let sharing = pair.sent(packet.time_ns, segment, queued.behind_others_ns);
+            let is_missed = missed.before.is_some();
+            let behind = (queued.behind_others_ns, is_missed);
+            let sharing = pair.sent(packet.time_ns, segment, behind);
             Sharing {
+                due_ns,
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.all_ns,
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
+                unheard_ns: missed.unheard_ns,
                 ..sharing
             }
         }

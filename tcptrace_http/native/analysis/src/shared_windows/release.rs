@@ -76,7 +76,7 @@ pub(super) struct Coming {
     pub(super) quiet_ns: i64,
     /// The segment before it was not pushed.
     pub(super) had_more: bool,
-    /// It begins an answer, or was sent before.
+    /// It begins an answer, or was sent before, maybe by a timer that no ACK has anything to do with.
     pub(super) tells_nothing: bool,
 }
 

@@ -3,6 +3,7 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod missed;
 mod phases;
 
 const MS: i64 = 1_000_000;
@@ -243,6 +244,29 @@ fn what_all_connections_have_in_flight_together_shows_the_largest_window_of_a_st
 }
 
 #[test]
+fn a_connection_that_is_alone_shows_how_large_the_buffer_of_each_is() {
+    let buffer_after = |is_alone: bool| {
+        let mut talk = two_connections();
+        let (mut sent, mut sharing) = (2, Sharing::default());
+        talk.ack(300, 2, 1);
+        for round in 0..8 {
+            let at = 400 + i64::from(round) * 100;
+            talk.ack(at, 1, sent - 1);
+            for place in 0..6 {
+                sharing = talk.data(at + 100 + place, 1, sent);
+                sent += 1;
+            }
+            if !is_alone {
+                talk.data(at + 107, 2, round + 2);
+            }
+        }
+        sharing.buffer
+    };
+    assert_eq!(buffer_after(true), Some(6000));
+    assert_eq!(buffer_after(false), None);
+}
+
+#[test]
 fn what_is_sent_again_tells_of_a_loss_to_what_waits_from_then_on() {
     let mut talk = Talk::default();
     talk.opens(0, 1);
@@ -386,47 +410,4 @@ fn the_pair_that_was_heard_of_least_lately_gives_way() {
     }
     talk.client = 0;
     assert_eq!(talk.data(10_000_000, 1, 3), Sharing::default());
-}
-
-/// Two connections of a server that counts; a packet is missing that an ACK let go, which went at 600 ms.
-fn one_is_missing() -> Talk {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
-    talk.opens(0, 1);
-    talk.opens(30, 2);
-    talk.ack(400, 1, 1);
-    talk.data(501, 1, 2);
-    talk.data(502, 1, 3);
-    talk.ack(600, 1, 2);
-    talk.passed_over = Some(1);
-    talk.ack(700, 1, 3);
-    talk.data(801, 1, 4);
-    talk
-}
-
-#[test]
-fn what_a_timer_sends_again_would_have_come_when_an_ack_had_let_it_go() {
-    let mut talk = one_is_missing();
-    let missed = talk.data(1700, 2, 2).missed.unwrap();
-    assert!(!missed.is_told);
-    assert_eq!(missed.would_come_ns, 701 * MS);
-    assert_eq!(talk.data(2900, 2, 3).missed, None, "it was missed but once");
-}
-
-#[test]
-fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
-    let mut talk = one_is_missing();
-    talk.ack(1600, 1, 4);
-    assert_eq!(talk.data(1701, 2, 2).missed, None);
-}
-
-#[test]
-fn what_stood_in_the_queue_may_have_left_with_an_earlier_ack() {
-    let mut talk = one_is_missing();
-    talk.ack(1600, 1, 4);
-    talk.data(1701, 1, 5);
-    // Behind that one on the link, though no ACK came 100 ms before.
-    assert_eq!(talk.data(1702, 2, 2).missed, None);
 }

@@ -12,7 +12,7 @@ const WAITS_MAX: usize = 32;
 /// Timers that wait for the same time differ by less than this share of it: a round trip's variance.
 const SAME_SHARE: i64 = 32;
 /// ... and if they began with the same estimate by what a host takes to notice that one has run out.
-const EXACT_NS: i64 = 1_000_000;
+const EXACT_NS: i64 = 200_000;
 
 /// What each packet that a timer may have sent again would have waited for it, for the timers before.
 #[derive(Debug, Default)]

@@ -17,12 +17,33 @@ pub(super) struct SharedWindow {
     sent_ns: Option<i64>,
     /// What the sender waited for when it had paused last.
     limit: Limit,
+    /// The only connection that has sent data since the window was idle.
+    only: Option<u16>,
+    /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
+    of_one: Option<i64>,
 }
 
 impl SharedWindow {
     pub(super) fn limit(&self) -> Limit {
         self.limit
     }
+
+    /// What any connection of the server has in flight at most, as far as that is known: a host keeps its stack.
+    pub(super) fn of_one(&self) -> Option<i64> {
+        self.of_one
+    }
+}
+
+/// How data of a connection left that comes after a pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    pub(super) release: Release,
+    /// Its connection had more to send than had come.
+    pub(super) had_more: bool,
+    /// A clock of the sender let it go.
+    pub(super) is_paced: bool,
+    /// Its connection.
+    pub(super) client_port: u16,
 }
 
 impl HostPair {
@@ -36,18 +57,15 @@ impl HostPair {
 
     /// New data of so many bytes goes by, of which so many are new and counted as sent: what it waited for, if it was
     /// held.
-    pub(super) fn limits(
-        &mut self,
-        time_ns: i64,
-        (bytes, newly): (u32, i64),
-        release: Release,
-        had_more: bool,
-    ) {
+    pub(super) fn limits(&mut self, time_ns: i64, (bytes, newly): (u32, i64), leaving: Leaving) {
         let before_ns = self.window.sent_ns.replace(time_ns);
         let (Some(before_ns), Some(path_ns)) = (before_ns, self.to_server_ns) else {
             return;
         };
         let pause_ns = time_ns.saturating_sub(before_ns);
+        let was_idle = pause_ns > self.round_trip_ns();
+        let only = Some(leaving.client_port);
+        self.window.only = only.filter(|_| was_idle || self.window.only == only);
         if self.is_together(pause_ns) {
             return;
         }
@@ -57,9 +75,12 @@ impl HostPair {
         let known_by = |time_ns: i64| time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
         self.window_hears(known_by(before_ns));
         self.window.used.stops(end, full_bytes);
-        if pause_ns > self.round_trip_ns() {
+        if was_idle {
             // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
             self.window.used.was_idle();
+        }
+        if leaving.is_paced {
+            self.window.used.is_paced();
         }
         let late_ns = RELEASE_MAX_NS
             .max(path_ns / RELEASE_RTT_SHARE)
@@ -70,8 +91,11 @@ impl HostPair {
             Limit::SendBuffer if !self.window.used.is_full() => Limit::None,
             limit => limit,
         };
-        if limit == Limit::SendBuffer && had_more && release != Release::None {
+        if limit == Limit::SendBuffer && leaving.had_more && leaving.release != Release::None {
             self.window.used.is_of_buffer();
+            if self.window.only.is_some() {
+                self.window.of_one = self.window.used.buffer();
+            }
         }
         self.window.limit = limit;
     }

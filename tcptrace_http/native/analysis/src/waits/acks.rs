@@ -13,6 +13,9 @@ const ACKS_MIN: usize = 16;
 const AGE_SLACK_NS: i64 = 100_000_000;
 /// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
 pub(super) const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
+/// A receiver tells of room when that is two segments (RFC 1122, section 4.2.3.3), and acknowledges at least each
+/// second one: a window that opens by more than what comes has been read in.
+const OPENED_BY_READING_MIN: i64 = 3;
 /// ACKs this close together let data go together.
 const TOGETHER_NS: i64 = 1_000_000;
 
@@ -46,7 +49,8 @@ pub(super) enum Released {
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     ring: VecDeque<Ack>,
-    /// When a window of zero was opened last.
+    /// When the window was closed last, and when a window of zero was opened.
+    closed_ns: Option<i64>,
     opened_ns: Option<i64>,
 }
 
@@ -55,6 +59,8 @@ impl Acks {
         let was_closed = self.ring.back().is_some_and(|last| last.window == 0);
         if was_closed && window > 0 {
             self.opened_ns = Some(time_ns);
+        } else if !was_closed && window == 0 {
+            self.closed_ns = Some(time_ns);
         }
         let edge = acked.saturating_add(i64::from(window));
         let edge = self.ring.back().map_or(edge, |last| last.edge.max(edge));
@@ -110,11 +116,32 @@ impl Acks {
         let had_no_room = end > known.edge;
         match (had_no_room, follows) {
             (true, _) if known.window == 0 => Released::ByOpenedWindow,
-            (true, true) if ack.acked == known.acked => Released::ByReading,
+            (true, true) if self.tells_of_reading(*ack, *known) => Released::ByReading,
             (true, _) => Released::ByWindow,
             (false, true) => Released::ByAck,
             (false, false) => Released::ByNone,
         }
+    }
+
+    /// Whether an ACK opens the window, behind the one that was known before, because the receiver has read. One that
+    /// had not read for a while, so that the window did not move as data came, tells at once when it has (RFC 1122,
+    /// section 4.2.3.3), and acknowledges with that what it has not yet.
+    fn tells_of_reading(&self, ack: Ack, known: Ack) -> bool {
+        let newly = ack.acked.saturating_sub(known.acked);
+        let at = self.ring.partition_point(|it| it.acked < known.acked);
+        let before = at.checked_sub(1).and_then(|at| self.ring.get(at));
+        let stood_still = before.is_some_and(|before| before.edge == known.edge);
+        let opened = ack.edge.saturating_sub(known.edge);
+        newly == 0 || (stood_still && opened >= newly.saturating_mul(OPENED_BY_READING_MIN))
+    }
+
+    /// The furthest offset that the sender may send, as far as it is told by ACKs that go by here until `time_ns`.
+    pub(super) fn edge_by(&self, time_ns: i64) -> Option<i64> {
+        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        before
+            .checked_sub(1)
+            .and_then(|at| self.ring.get(at))
+            .map(|ack| ack.edge)
     }
 
     /// What had been acknowledged by `time_ns`, ACK by ACK since `from_ns`.
@@ -163,10 +190,10 @@ impl Acks {
             .is_some_and(|ack| close.contains(&ack.time_ns))
     }
 
-    /// Whether an ACK came after the one time and before the other.
-    pub(super) fn came_between(&self, after_ns: i64, before_ns: i64) -> bool {
-        let at = self.ring.partition_point(|ack| ack.time_ns <= after_ns);
-        self.ring.get(at).is_some_and(|ack| ack.time_ns < before_ns)
+    /// Whether an ACK of more than a SYN came after the one time and before the other.
+    pub(super) fn tell_of_data(&self, after_ns: i64, before_ns: i64) -> bool {
+        let mut since = self.between(after_ns, before_ns.saturating_sub(1));
+        since.any(|ack| ack.acked > 1)
     }
 
     /// How much later data came by at `time_ns` than the newest ACK that could let it go makes it, on a path of
@@ -220,6 +247,11 @@ impl Acks {
         (time_ns.saturating_sub(first.time_ns) > path_ns / 2).then_some(0)
     }
 
+    /// When the window was closed last.
+    pub(super) fn closed_ns(&self) -> Option<i64> {
+        self.closed_ns
+    }
+
     /// When a window of zero was opened last.
     pub(super) fn opened_ns(&self) -> Option<i64> {
         self.opened_ns
@@ -267,6 +299,16 @@ mod tests {
     }
 
     #[test]
+    fn a_window_that_stood_still_and_opens_by_more_than_is_acknowledged_was_closed_by_what_was_not_read(
+    ) {
+        let read = acks(&[(0, 1000, 4000), (50, 2000, 3000), (100, 3000, 8000)]);
+        assert_eq!(read.released(101 * MS, 6000, MS, 0), Released::ByReading);
+        assert_eq!(read.edge_by(60 * MS), Some(5000));
+        let moves = acks(&[(0, 1000, 4000), (50, 2000, 3500), (100, 3000, 8000)]);
+        assert_eq!(moves.released(101 * MS, 6000, MS, 0), Released::ByWindow);
+    }
+
+    #[test]
     fn the_delay_of_an_ack_is_known_of_a_segment_that_was_alone() {
         let acks = acks(&[(0, 1000, 9000), (250, 2000, 9000), (300, 4000, 9000)]);
         let next = (400 * MS, 100 * MS);
@@ -300,6 +342,14 @@ mod tests {
         let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (140, 3000, 9000)]);
         assert_eq!(acks.late_ns(230 * MS, 100 * MS), Some(30 * MS));
         assert_eq!(acks.late_ns(90 * MS, 100 * MS), None);
+    }
+
+    #[test]
+    fn an_ack_of_a_syn_alone_tells_nothing_of_data() {
+        let acks = acks(&[(100, 1, 9000), (150, 85, 9000)]);
+        assert!(!acks.tell_of_data(0, 150 * MS));
+        assert!(acks.tell_of_data(0, 151 * MS));
+        assert!(!acks.tell_of_data(150 * MS, 400 * MS));
     }
 
     #[test]

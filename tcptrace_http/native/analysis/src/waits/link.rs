@@ -6,6 +6,8 @@
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;
+/// ... and of IP and TCP alone, where the link has none: of a small packet that is a large part.
+const HEADER_MIN_BYTES: i64 = 40;
 const PICOSECONDS: i64 = 1_000;
 /// A handshake with a full segment in it takes a path no longer than so many times as one without.
 const MEASURED_TOO_LONG: i64 = 4;
@@ -33,6 +35,8 @@ pub(super) struct Least {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
     byte_ps: Option<i64>,
+    /// As all connections between the two hosts tell it.
+    told_ps: Option<i64>,
     /// The handshake and what its last packet brought of the request: that took its time on the link, too.
     handshake: Option<Least>,
     /// Bounds that agree on it.
@@ -79,14 +83,23 @@ impl Link {
     /// packets take no time.
     pub(super) fn if_agreed(self) -> Link {
         Link {
-            byte_ps: self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN),
+            byte_ps: self.byte_ps.filter(|_| self.has_agreed()),
             asked_ps: None,
             ..self
         }
     }
 
     pub(super) fn is_known(self) -> bool {
-        self.byte_ps.is_some()
+        self.byte_ps.or(self.told_ps).is_some()
+    }
+
+    /// The ACKs of all connections between the two hosts have agreed on what a byte takes, or not yet.
+    pub(super) fn is_told(&mut self, byte_ps: Option<i64>) {
+        self.told_ps = byte_ps;
+    }
+
+    fn has_agreed(self) -> bool {
+        self.told_ps.is_some() || self.agreeing >= AGREEING_MIN
     }
 
     /// The answer to the SYN-ACK came after this time, and brought so many bytes.
@@ -97,12 +110,14 @@ impl Link {
     /// The client's first data came so long after its ACK of the SYN-ACK, which was bare: it took no longer than that
     /// on the slowest link, and that link is taken to be no slower in the other direction.
     pub(super) fn asked_after(&mut self, elapsed_ns: i64, bytes: u32) {
-        self.asked_bound(per_byte(elapsed_ns, size(bytes, 1)));
+        let bytes = i64::from(bytes).saturating_add(HEADER_MIN_BYTES);
+        self.asked_bound(per_byte(elapsed_ns, bytes));
     }
 
-    /// An ACK of so much told what a byte takes.
-    pub(super) fn was_told_by(&mut self, burst: &LinkBurst, full_bytes: u32) {
-        self.is_sure |= burst.bytes >= full_bytes.saturating_mul(2);
+    /// An ACK of so much that was new told what a byte takes: a receiver that had acknowledged a part of the burst
+    /// before, with a request, may have delayed the ACK of the rest.
+    pub(super) fn was_told_by(&mut self, newly: u32, full_bytes: u32) {
+        self.is_sure |= newly >= full_bytes.saturating_mul(2);
     }
 
     /// A byte of the client's data took no longer than this.
@@ -114,7 +129,10 @@ impl Link {
     /// What a byte takes: what several ACKs agree on, or the least of all bounds, for a few of those may be delayed.
     /// How far apart the client asks may be its own time, and tells nothing by itself.
     fn least_ps(self) -> Option<i64> {
-        let is_sure = self.is_sure || self.agreeing >= AGREEING_MIN;
+        if self.told_ps.is_some() {
+            return self.told_ps;
+        }
+        let is_sure = self.is_sure || self.has_agreed();
         let asked_ps = self.asked_ps.filter(|_| !is_sure);
         let told_ps = self.byte_ps?;
         Some(asked_ps.map_or(told_ps, |bound_ps| bound_ps.min(told_ps)))
@@ -172,7 +190,7 @@ impl Link {
     /// several bounds have agreed on that, for what is expected comes from bounds and is rather too late.
     pub(super) fn ack_jitter_ns(self, full_bytes: u32) -> i64 {
         let jitter_ns = self.jitter_ns(full_bytes);
-        if self.agreeing >= AGREEING_MIN {
+        if self.has_agreed() {
             (jitter_ns / AGREED_JITTER_SHARE).max(JITTER_MIN_NS)
         } else {
             jitter_ns
@@ -319,7 +337,7 @@ mod tests {
     #[test]
     fn the_first_request_bounds_a_link_of_which_only_delayed_acks_tell() {
         let mut link = Link::default();
-        link.asked_after(354_000, 300);
+        link.asked_after(340_000, 300);
         assert_eq!(link.of(946, 1), 0);
         link.learn(160_000_000, 100 * MS);
         assert_eq!(link.of(946, 1), MS);

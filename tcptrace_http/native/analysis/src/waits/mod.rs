@@ -35,7 +35,7 @@ use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use server_time::{Answer, Asked};
 pub use setup::Setup;
 use spans::Spans;
-use timeline::{Data, Resent, Route, Timeline, Words};
+use timeline::{Data, Question, Resent, Route, Timeline, Words};
 
 /// A segment with payload, of either direction.
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +76,8 @@ pub struct SentAgain {
 pub struct Path {
     pub to_server_ns: Option<i64>,
     pub to_client_ns: Option<i64>,
+    /// Picoseconds that a byte of a response takes on the slowest link, if ACKs have agreed on that.
+    pub sent_byte_ps: Option<i64>,
     /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
     pub is_undecided: bool,
 }
@@ -87,6 +89,7 @@ impl Path {
             to_sender_ns: self.to_server_ns.unwrap_or(0),
             to_receiver_ns: self.to_client_ns.unwrap_or(0),
             is_at_sender: place == ObservationPoint::Server || self.is_undecided,
+            byte_ps: self.sent_byte_ps,
         }
     }
 
@@ -96,6 +99,7 @@ impl Path {
             to_sender_ns: self.to_client_ns.unwrap_or(0),
             to_receiver_ns: self.to_server_ns.unwrap_or(0),
             is_at_sender: false,
+            byte_ps: None,
         }
     }
 }
@@ -112,6 +116,8 @@ pub struct Waits {
     previous_end: Option<Moment>,
     /// Who sent data last.
     server_spoke: bool,
+    /// What the client has sent since.
+    question: Option<Question>,
 }
 
 impl Waits {
@@ -133,12 +139,18 @@ impl Waits {
             server_acks: Acks::default(),
             previous_end: None,
             server_spoke: !is_request,
+            question: None,
         }
     }
 
     /// The first segment of the request was not pushed: its sender had more of it.
     pub fn request_goes_on(&mut self) {
         self.requests.goes_on();
+    }
+
+    /// Of the first request so much had been sent when it was found to be one.
+    pub fn had_asked(&mut self, at: Moment, bytes: u32) {
+        self.question = Some(Question::of(None, at.time_ns, bytes));
     }
 
     fn timeline(&mut self, from_server: bool) -> &mut Timeline {
@@ -167,11 +179,13 @@ impl Waits {
             self.timeline(from_server).begins();
         }
         if from_server {
+            let question = self.question.take();
             self.responses
-                .new_data(data, path.of_responses(), &self.client_acks);
+                .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
+            self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
-                .new_data(data, path.of_requests(), &self.server_acks);
+                .new_data(data, None, path.of_requests(), &self.server_acks);
         }
     }
 
@@ -208,6 +222,12 @@ impl Waits {
     #[must_use]
     pub fn response_is_on_link_ns(&self, bytes: u32) -> i64 {
         self.responses.is_on_link_ns(bytes)
+    }
+
+    /// The least that the window of the responses was when the newest segment was let go.
+    #[must_use]
+    pub fn response_window_bytes(&self) -> u64 {
+        self.responses.least_window_bytes()
     }
 
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
@@ -295,7 +315,7 @@ impl Waits {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
-            let asked = Asked::of(row, spans.opens_connection);
+            let asked = Asked::of(row, &spans);
             self.note_answer(asked, &spans, path);
             let asked_ns = spans.request.map(|(_, last)| last.time_ns);
             let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {

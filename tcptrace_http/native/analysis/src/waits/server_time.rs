@@ -18,15 +18,18 @@ pub(super) struct Asked {
     bytes: u32,
     /// Packets without payload that went right before it: the handshake's last.
     headers: u32,
+    /// When it went by: with the SYN (RFC 1644, RFC 7413) before the handshake was done.
+    at_ns: Option<i64>,
 }
 
 impl Asked {
-    pub(super) fn of(row: &TransactionRow, opens_connection: bool) -> Asked {
+    pub(super) fn of(row: &TransactionRow, spans: &Spans) -> Asked {
         let header = row.request_header_bytes.unwrap_or(0);
         let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
         Asked {
             bytes: u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0),
-            headers: u32::from(opens_connection),
+            headers: u32::from(spans.opens_connection),
+            at_ns: spans.request.map(|(_, last)| last.time_ns),
         }
     }
 }
@@ -79,7 +82,7 @@ impl Waits {
         } else {
             self.responses.opening_pace_ns(first.time_ns)
         };
-        let lost = self.give_lost(answer, route, pace_ns, partition);
+        let lost = self.give_lost((asked, answer), route, pace_ns, partition);
         partition.at_most(
             route.to_sender_ns,
             came,
@@ -127,7 +130,7 @@ impl Waits {
     /// What the loss of the request held up, and how its loss was noticed if the answer was lost.
     fn give_lost(
         &self,
-        answer: Answer,
+        (asked, answer): (Asked, Answer),
         route: Route,
         pace_ns: i64,
         partition: &mut Partition,
@@ -140,9 +143,8 @@ impl Waits {
             .map_or(i64::MIN, |previous| previous.time_ns);
         // Nor did what was sent again so late that the answer cannot be to it, or when the answer had been sent.
         let mut lost = self.responses.opening_repaired(first.time_ns);
-        let was_heard = self
-            .server_acks
-            .came_between(partition.time_ns(), first.time_ns);
+        let asked_ns = asked.at_ns.unwrap_or(partition.time_ns());
+        let was_heard = self.server_acks.tell_of_data(asked_ns, first.time_ns);
         let answer_ns = first
             .time_ns
             .saturating_sub(route.to_sender_ns)

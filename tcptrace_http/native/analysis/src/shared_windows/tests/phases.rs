@@ -18,3 +18,33 @@ fn a_syn_ack_that_comes_again_with_the_first_data_shows_no_loss() {
     assert!(!sharing.had_loss);
     assert_eq!(sharing.phases.first_loss_ns(), None);
 }
+
+#[test]
+fn the_ack_of_data_on_a_syn_ack_ends_a_slow_start_as_any_does() {
+    let mut talk = Talk {
+        passed_over: Some(0),
+        ..Talk::default()
+    };
+    talk.opens(0, 1);
+    talk.data(3000, 1, 0);
+    talk.packet(3010, true, 2, segment(flags::SYN, 0, 0, 100));
+    talk.packet(3110, false, 2, segment(SYN_ACK, 0, 101, 1000));
+    let is_over = |sharing: Sharing| sharing.phases.iter().all(|it| it.end_ns < i64::MAX);
+    assert!(!is_over(talk.data(3111, 1, 2)));
+    talk.ack(3112, 2, 0);
+    assert!(is_over(talk.data(3300, 1, 3)));
+}
+
+#[test]
+fn what_was_lost_unseen_closes_a_window_that_turns_out_to_be_shared() {
+    let mut talk = one_is_missing();
+    talk.data(802, 1, 5);
+    talk.data(803, 1, 6);
+    for number in 4..7 {
+        talk.ack(900, 1, number);
+    }
+    let sharing = talk.data(1001, 2, 2);
+    assert_eq!(sharing.missed, None, "it is not known to be shared");
+    assert!(sharing.phases.first_loss_ns().is_some());
+    assert!(!talk.data(1300, 2, 3).had_loss);
+}

@@ -5,8 +5,8 @@ use super::super::pace::{Pace, BURST_MIN_NS};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
-use super::shared::{is_in_turn, limit_of, phase_of, shared_window, window_of};
-use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS};
+use super::shared::{is_in_turn, limit_of, shared_window, window_of};
+use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES_MAX};
 use crate::shared_windows::is_rhythm;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
@@ -20,7 +20,8 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) -> Option<(Cause, f64)> {
-        let (sent, was_full) = self.sent?;
+        let (sent, _) = self.sent?;
+        let was_full = self.was_full(data.full_bytes);
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let are_full = was_full && data.is_full() && !data.opens_hole;
@@ -42,6 +43,10 @@ impl Timeline {
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
             self.limit_at(data, route, acks);
+            if data.sharing.by_other && data.sharing.missed.is_none() {
+                // Its host has missed a packet, but of which connection is not known.
+                self.if_shared = Some(window_of(data.sharing));
+            }
             return Some((repair(data.recovery), INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
@@ -58,6 +63,9 @@ impl Timeline {
             // Behind other connections' data it stood in the queue of the slowest link when it had left.
             let behind_ns = pace.saturating_add(data.sharing.queued_ns);
             released = released_in(behind_ns);
+        }
+        if released == Released::ByNone && self.fills_window(data, route, acks) {
+            return Some((Cause::SendLimitedReceiveWindow, INFERRED));
         }
         let by_other = (data.sharing.by_other || is_let_go) && released == Released::ByNone;
         if !by_other && released == Released::ByNone && self.is_of_clock(gap, route) {
@@ -108,7 +116,7 @@ impl Timeline {
         }
         let is_of_window = was_full || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
-        let told = self.in_buffer(told, limit, data);
+        let told = self.in_buffer(told, limit, (data, route), acks);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }
@@ -130,30 +138,11 @@ impl Timeline {
         Some(told)
     }
 
-    /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
-    /// ACK that made the room, or it was another connection's.
-    fn in_buffer(&self, told: (Cause, f64), limit: Limit, data: Data) -> (Cause, f64) {
-        let by_other = data.sharing.by_other && self.has_more;
-        if by_other && told.0 == Cause::SendLimitedSendBuffer {
-            // Only an ACK of its own makes room in a connection's buffer.
-            return (phase_of(data.sharing), INFERRED);
-        }
-        if !self.has_more || told.0 != Cause::ServerDataUnavailable {
-            return told;
-        }
-        let is_alone = !data.sharing.is_let_go_by_other && data.sharing.queued_ns <= BURST_MIN_NS;
-        let window = match limit {
-            _ if data.sharing.is_shared => window_of(data.sharing),
-            _ if data.sharing.by_other => phase_of(data.sharing),
-            // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
-            Limit::None => return told,
-            // A full buffer has room when an ACK came, and there was none when data leaves that comes now, unless it
-            // stood behind other connections' data.
-            Limit::SendBuffer if self.pace.is_shown() && is_alone => return told,
-            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
-            Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
-        };
-        (window, INFERRED)
+    /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,
+    /// though it had been the largest until then.
+    fn was_full(&self, full_bytes: u32) -> bool {
+        let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES_MAX) >= full_bytes;
+        self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
     }
 
     /// Whether a clock of the sender let data go that had lain in its buffer, and that no ACK let go: it spreads a
@@ -246,7 +235,7 @@ impl Timeline {
 
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
-        let alone = self.sent.filter(|(_, was_full)| *was_full);
+        let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
         let by_other =
             data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
         let alone = alone.filter(|_| !by_other);
@@ -280,9 +269,11 @@ impl Timeline {
         if let Some((before, _)) = self.sent {
             self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
         }
+        self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, pace_ns);
+        let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
+        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, behind_ns);
         self.window_hears(acks, until_ns);
         let bytes = data.bytes.min(data.full_bytes);
         let limit = self.window.limit(end, bytes, data.sharing.had_loss);
@@ -294,17 +285,15 @@ impl Timeline {
         limit
     }
 
+    /// The least that the window was when the newest segment was let go.
+    pub(in crate::waits) fn least_window_bytes(&self) -> u64 {
+        self.window.least_bytes()
+    }
+
     fn window_hears(&mut self, acks: &Acks, until_ns: i64) {
         for ack in acks.between(self.window.heard_until_ns(), until_ns) {
             self.window.hears(ack.time_ns, ack.acked);
         }
-    }
-
-    /// From when on data could have gone, if the window was opened before the sender's last probe.
-    pub(super) fn persist(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
-        let (opened_ns, probed_ns) = (acks.opened_ns()?, self.probed_ns?);
-        let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
-        (allowed_ns <= probed_ns && probed_ns < data.at.time_ns).then_some(allowed_ns)
     }
 
     pub(super) fn cause_of(
@@ -340,20 +329,5 @@ impl Timeline {
             // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
             (Released::ByAck, _) => (Cause::Unexplained, ASSUMED),
         }
-    }
-
-    /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
-    pub(super) fn room_until_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
-        let until_ns = data.sharing.room_until_ns?;
-        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let behind_ns = takes_ns.saturating_add(data.sharing.queued_ns);
-        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, behind_ns);
-        if released != Released::ByNone {
-            // An ACK of its own may have let it go, and stands in the queue of the slowest link since.
-            return None;
-        }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
-        let acked = acks.acked_by(Acks::known_by(until_ns, route.to_sender_ns));
-        (data.is_full() || acked >= start).then_some(until_ns)
     }
 }

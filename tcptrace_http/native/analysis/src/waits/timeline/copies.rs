@@ -116,6 +116,7 @@ mod tests {
         to_sender_ns: 0,
         to_receiver_ns: WAY_MS * MS,
         is_at_sender: true,
+        byte_ps: None,
     };
 
     fn at(time_ms: i64, frame: u64) -> Moment {
@@ -147,7 +148,7 @@ mod tests {
                 has_fin: false,
                 sharing: Sharing::default(),
             };
-            self.timeline.new_data(data, ROUTE, &self.acks);
+            self.timeline.new_data(data, None, ROUTE, &self.acks);
         }
 
         fn is_acked(&mut self, segments: i64, time_ms: i64) {

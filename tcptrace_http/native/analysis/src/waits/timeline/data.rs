@@ -54,6 +54,9 @@ pub(in crate::waits) struct Route {
     pub(in crate::waits) to_receiver_ns: i64,
     /// The capture was taken at the sender: ACKs tell when data came.
     pub(in crate::waits) is_at_sender: bool,
+    /// Picoseconds that a byte takes on the slowest link, as the ACKs of all connections between the two hosts have
+    /// told their sender.
+    pub(in crate::waits) byte_ps: Option<i64>,
 }
 
 impl Route {

@@ -183,6 +183,7 @@ mod tests {
             to_sender_ns: 0,
             to_receiver_ns: 50 * MS,
             is_at_sender: true,
+            byte_ps: None,
         };
         let words = Words {
             burst: Cause::SendLimitedBottleneck,
@@ -201,7 +202,7 @@ mod tests {
             has_fin: false,
             sharing: Sharing::default(),
         };
-        timeline.new_data(data, route, &Acks::default());
+        timeline.new_data(data, None, route, &Acks::default());
         timeline.opens(401);
         for (start, end) in [(1, 201), (201, 401), (401, 601)] {
             timeline.closes(start, end);

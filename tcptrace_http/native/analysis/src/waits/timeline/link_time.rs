@@ -69,6 +69,7 @@ impl Timeline {
             self.arrivals_before =
                 (arrivals != self.arrivals).then_some((start, data.end, self.arrivals));
             self.arrivals = arrivals;
+            self.confirms_lateness();
         }
     }
 
@@ -200,7 +201,7 @@ impl Timeline {
         let full_bytes = self.full_bytes;
         if let Some(bound) = self.burst.acknowledged(at.time_ns, least, full_bytes) {
             self.link.learn(bound, route.to_receiver_ns);
-            self.link.was_told_by(&self.burst, self.full_bytes);
+            self.link.was_told_by(newly, full_bytes);
         }
         let bound = self.flight.acknowledged(at.time_ns, least, full_bytes);
         if let Some(bound) = bound.filter(|_| self.flight.is_longer_than(self.burst)) {

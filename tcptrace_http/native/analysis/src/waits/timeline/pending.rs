@@ -29,8 +29,8 @@ pub(super) struct Pending {
     pub(super) gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
     pub(super) ack_delay_ns: i64,
-    /// Until when its connection had nothing to send, if it shares its window: that had room then.
-    pub(super) idle_until_ns: Option<i64>,
+    /// What it waited for first, and until when.
+    pub(super) waited_first: Option<(Cause, i64)>,
     /// From when on the window was open, although the sender learnt it by a probe only.
     pub(super) persists_from_ns: Option<i64>,
     /// When it would have come, had it not been missed; until then it waited for the window that connections
@@ -38,8 +38,9 @@ pub(super) struct Pending {
     pub(super) missed: Option<Missed>,
     /// It was sent again.
     pub(super) stall: Option<Stall>,
-    /// When it comes at the soonest behind copies of what was sent before it, which the link carries as well.
-    pub(super) behind_copies_ns: i64,
+    /// When it comes at the soonest, near the sender: behind copies of what was sent before it, and what other
+    /// connections have sent, which the link carries as well.
+    pub(super) due_ns: i64,
 }
 
 /// What was sent again, as it seemed lost.

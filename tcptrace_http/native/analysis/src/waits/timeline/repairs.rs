@@ -1,6 +1,6 @@
 //! Data that was sent again, and what its loss held up.
 
-use super::super::partition::{INFERRED, SEEN};
+use super::super::partition::{Moment, INFERRED, SEEN};
 use super::{Filled, Piece, Resent, Route, Stall, Timeline};
 use trace_model::rows::{Cause, RecoveryKind};
 
@@ -11,12 +11,13 @@ impl Timeline {
         let by_timer = is_timed(data.recovery);
         self.window.had_loss(data.start, self.sent_until, by_timer);
         let cause = repair(data.recovery);
-        self.sent = Some((data.at, true));
+        let before = self.sent.replace((data.at, true));
+        self.sent_bytes = u32::MAX;
         self.sent_start = data.start;
         let answered_ns = self.copied(data, route);
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
-            return;
+            return self.brings_more(data, before.map(|(sent, _)| sent), route);
         }
         let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
         if !self.settles_by_ack && !self.pending.is_empty() {
@@ -63,6 +64,38 @@ impl Timeline {
             });
             self.came = Some(data.at);
         }
+    }
+
+    /// A copy of what the receiver has may be filled up with what had not been sent (RFC 9293, section 3.8.6.2.1: the
+    /// sender packs its data anew). That lay in the buffer, and waited for the window since the packet `before` until
+    /// the timer ran out.
+    fn brings_more(&mut self, data: Resent, before: Option<Moment>, route: Route) {
+        let is_in_order = !route.is_at_sender && self.pending.is_empty() && !self.has_hole;
+        let has_more = is_in_order && data.end > self.sent_until;
+        let Some((came, before)) = self.came.zip(before).filter(|_| has_more) else {
+            return;
+        };
+        let bytes = u32::try_from(data.end.saturating_sub(data.start)).unwrap_or(0);
+        let takes_ns = self.takes(bytes, 1, self.full_bytes);
+        let pace_ns = takes_ns.max(self.pace.burst_max_ns(1, route.rtt_ns()));
+        if data.at.time_ns.saturating_sub(before.time_ns) <= pace_ns {
+            return;
+        }
+        let begun = before.later(came);
+        let window = Cause::SendLimitedSlowStart;
+        for (start, end, cause) in [(came, begun, self.words.burst), (begun, data.at, window)] {
+            self.push(Piece {
+                start,
+                end,
+                cause,
+                confidence: INFERRED,
+                if_shared: None,
+                waited: None,
+            });
+        }
+        self.came = Some(data.at);
+        self.sent_until = data.end;
+        self.note_extents(data.end);
     }
 
     /// Data came, and more behind it is missing: what holds up the rest is another repair, of which the sender
@@ -122,5 +155,138 @@ pub(super) fn repair(recovery: Option<RecoveryKind>) -> Cause {
         Some(RecoveryKind::TailLoss | RecoveryKind::TailLossProbe) => Cause::StallTailLoss,
         Some(RecoveryKind::Timeout) => Cause::StallRetransmissionTimeout,
         _ => Cause::StallFastRecovery,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Words};
+    use super::*;
+    use crate::shared_windows::Sharing;
+
+    const MS: i64 = 1_000_000;
+    const ROUTE: Route = Route {
+        to_sender_ns: 100 * MS,
+        to_receiver_ns: 0,
+        is_at_sender: false,
+    };
+
+    fn at(time_ms: i64) -> Moment {
+        Moment {
+            time_ns: time_ms * MS,
+            frame: 1,
+        }
+    }
+
+    /// A full segment, the first one.
+    fn plain(time_ms: i64) -> Data {
+        Data {
+            at: at(time_ms),
+            end: 1001,
+            bytes: 1000,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_pushed: false,
+            has_fin: false,
+            sharing: Sharing::default(),
+        }
+    }
+
+    fn timeline() -> Timeline {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        Timeline::new(words, None)
+    }
+
+    fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
+        Resent {
+            at: at(time_ms),
+            start,
+            end,
+            recovery: Some(RecoveryKind::Timeout),
+            is_told: false,
+        }
+    }
+
+    fn told(timeline: &Timeline) -> Vec<(Cause, i64, i64)> {
+        let pieces = timeline.between(0, i64::MAX);
+        let of = |it: &Piece| (it.cause, it.start.time_ns / MS, it.end.time_ns / MS);
+        pieces.map(of).collect()
+    }
+
+    #[test]
+    fn an_answer_that_was_lost_is_missing_since_its_end_came() {
+        let mut timeline = timeline();
+        let fin = Data {
+            bytes: 0,
+            opens_hole: true,
+            is_pushed: true,
+            has_fin: true,
+            ..plain(100)
+        };
+        timeline.new_data(fin, ROUTE, &Acks::default());
+        timeline.resent(resent(1600, 1, 1001), None, ROUTE);
+        let stall = (Cause::StallRetransmissionTimeout, 100, 1600);
+        assert_eq!(told(&timeline), [stall]);
+    }
+
+    #[test]
+    fn what_a_copy_is_filled_up_with_waited_for_the_window() {
+        let mut timeline = timeline();
+        let short = Data {
+            end: 513,
+            bytes: 512,
+            ..plain(100)
+        };
+        timeline.new_data(short, ROUTE, &Acks::default());
+        timeline.acknowledged(at(300), 513, ROUTE);
+        timeline.resent(resent(300, 1, 1001), None, ROUTE);
+        let window = (Cause::SendLimitedSlowStart, 100, 300);
+        assert_eq!(told(&timeline), [window]);
+        assert_eq!(timeline.sent_until, 1001);
+    }
+
+    #[test]
+    fn what_leaves_long_after_any_ack_behind_what_is_missing_was_written_then() {
+        let mut timeline = timeline();
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, 100 * MS);
+        timeline.new_data(plain(100), ROUTE, &acks);
+        acks.push(100 * MS, 1001, 60_000, 100 * MS);
+        for (time_ms, cause) in [
+            (1700, Cause::ServerDataUnavailable),
+            (250, Cause::SendLimitedSlowStart),
+        ] {
+            let behind = Data {
+                end: 4001,
+                opens_hole: true,
+                is_pushed: true,
+                ..plain(time_ms)
+            };
+            let is_app = timeline.is_written_behind_a_hole(behind, ROUTE, &acks);
+            assert_eq!(is_app, cause == Cause::ServerDataUnavailable, "{time_ms}");
+        }
+    }
+
+    #[test]
+    fn what_fills_the_window_though_it_is_short_waited_for_room() {
+        let mut timeline = timeline();
+        let mut acks = Acks::default();
+        acks.push(0, 1, 1500, 100 * MS);
+        timeline.new_data(plain(100), ROUTE, &acks);
+        acks.push(110 * MS, 1001, 500, 100 * MS);
+        let rest = Data {
+            end: 1501,
+            bytes: 500,
+            ..plain(600)
+        };
+        timeline.new_data(rest, ROUTE, &acks);
+        let last = told(&timeline).pop();
+        assert_eq!(last, Some((Cause::SendLimitedReceiveWindow, 100, 600)));
     }
 }

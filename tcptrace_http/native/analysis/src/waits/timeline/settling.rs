@@ -30,6 +30,7 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
+        self.link.is_told(route.byte_ps);
         self.learn_link(at, acked, route);
         self.hear_of_needless_copies(at.time_ns, acked);
         self.hear_of_tails(acked);
@@ -80,7 +81,7 @@ impl Timeline {
             .way_ns(route)
             .saturating_add(self.link.of_payload(data.bytes, data.segments));
         let arrived = data.at.time_ns.saturating_add(way);
-        let arrived = arrived.max(data.behind_copies_ns);
+        let arrived = arrived.max(data.due_ns);
         self.came.map_or(arrived, |came| {
             let behind = came
                 .time_ns
@@ -217,16 +218,16 @@ impl Timeline {
             };
             let border = if is_delayed { delayed } else { end };
             let delay = Cause::StallDelayedAckFirstSegment;
-            // Who had sent all that was there waited for no window that had room.
-            let idle_ns = data.idle_until_ns.filter(|ns| *ns > middle.time_ns);
-            let idle = idle_ns.map_or(middle, |ns| Moment {
+            let first = data.waited_first.filter(|(_, ns)| *ns > middle.time_ns);
+            let first_cause = first.map_or(cause, |(cause, _)| cause);
+            let first = first.map_or(middle, |(_, ns)| Moment {
                 time_ns: ns.min(border.time_ns),
                 ..end
             });
             // Its own ACK was delayed, whoever has a part of the window.
             let pieces = [
-                (middle, idle, self.words.idle, None),
-                (idle, border, cause, data.if_shared),
+                (middle, first, first_cause, None),
+                (first, border, cause, data.if_shared),
                 (border, end, delay, None),
             ];
             for (start, end, cause, if_shared) in pieces {
@@ -386,7 +387,7 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
         let mut timeline = Timeline::new(words, None);
-        timeline.new_data(data(100, 1001, Sharing::default()), route, &acks);
+        timeline.new_data(data(100, 1001, Sharing::default()), None, route, &acks);
         acks.push(110 * MS, 1001, 60_000, 100 * MS);
         let sharing = Sharing {
             is_shared: true,
@@ -394,7 +395,7 @@ mod tests {
             room_until_ns: Some(450 * MS),
             ..Sharing::default()
         };
-        timeline.new_data(data(500, 2001, sharing), route, &acks);
+        timeline.new_data(data(500, 2001, sharing), None, route, &acks);
         let pieces = timeline.between(100 * MS, 500 * MS);
         let told: Vec<_> = pieces
             .map(|piece| (piece.cause, piece.end.time_ns / MS))

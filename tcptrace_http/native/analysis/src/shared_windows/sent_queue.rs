@@ -1,0 +1,412 @@
+//! The queue before the slowest link to the client, as the server's end of it knows that.
+//!
+//! Theory of operation. All that a server sends to a host stands in one queue, whatever its connection. So what was
+//! sent since some moment and is acknowledged took the path's least round trip and, byte by byte, its time on the
+//! slowest link: each ACK bounds from above what a byte takes. Where data waits before that link, ACKs come in its
+//! pace, be each of them delayed: if time and again they are as far apart as what they acknowledge is long, and that
+//! had been sent long before, the pace is known. Once it is, so is when each segment comes: behind all before it.
+
+use std::collections::VecDeque;
+
+use trace_model::rows::ObservationPoint;
+use trace_model::{flags, Segment, SeqNumber};
+
+use super::host_pair::{HostPair, SEGMENT_BYTES};
+use crate::observation::observation_point;
+
+/// Headers of Ethernet, IP and TCP without options.
+const HEADER_BYTES: i64 = 54;
+const PICOSECONDS: i64 = 1_000;
+/// Connections of a pair that are followed: as many as browsers open to one host, and those they have just left.
+const CONNECTIONS_MAX: usize = 16;
+/// Segments of a connection whose ACKs are waited for.
+const SENT_MAX: usize = 64;
+/// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
+const SLOWEST_PS: i64 = 278_000_000;
+/// Paces agree that differ by no more than this share of them.
+const AGREE_SHARE: i64 = 100;
+/// ... and bounds, of which each may be a little late.
+const BOUNDS_AGREE_SHARE: i64 = 40;
+/// ... as does how close the client's data came, which knows the headers less well.
+const ASKED_AGREE_SHARE: i64 = 8;
+/// What stood before the link when a segment left is this share of all that went before, at least.
+const QUEUED_SHARE: i64 = 8;
+/// As many of them show a link.
+const AGREEING_MIN: u32 = 3;
+/// Shorter distances of ACKs are no slow link's.
+const GAP_MIN_NS: i64 = 2_000_000;
+/// Heartbeats of hosts send delayed ACKs, every 200 or 500 ms: such a rhythm is theirs, give or take so much.
+const HEARTBEAT_NS: i64 = 100_000_000;
+const HEARTBEAT_JITTER_NS: i64 = 500_000;
+
+/// A segment that is on its way: up to where it reaches, when it left and when its ACK is due.
+#[derive(Clone, Copy, Debug)]
+struct OnItsWay {
+    end: SeqNumber,
+    left_ns: i64,
+    due_ns: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Side {
+    ports: (u16, u16),
+    next: SeqNumber,
+    acked: SeqNumber,
+    on_its_way: VecDeque<OnItsWay>,
+    /// Where it stood when it sent first since the stretch had begun that has this number.
+    stretch: (u32, SeqNumber),
+}
+
+/// What was sent since a moment.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stretch {
+    number: u32,
+    begun_ns: i64,
+    /// Of it is acknowledged so much, with headers; and in so many segments.
+    acked: i64,
+    segments: i64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct SentQueue {
+    sides: VecDeque<Side>,
+    in_flight: i64,
+    stretch: Stretch,
+    /// What a byte takes, at most, and how many bounds agree on that.
+    bound_ps: Option<i64>,
+    bounds: u32,
+    /// The distance of the last ACKs by the bytes of the later one, and how many before it were the same.
+    pace_ps: i64,
+    paces: u32,
+    /// What it is, as several paces or bounds have agreed.
+    byte_ps: Option<i64>,
+    acked_ns: i64,
+    /// When the ACK of the newest segment is due.
+    due_ns: i64,
+}
+
+impl SentQueue {
+    /// Picoseconds that a byte takes, if several ACKs have agreed on that.
+    pub(super) fn byte_ps(&self) -> Option<i64> {
+        self.byte_ps
+    }
+
+    fn side(&mut self, ports: (u16, u16)) -> Option<&mut Side> {
+        self.sides.iter_mut().rev().find(|it| it.ports == ports)
+    }
+
+    fn opens(&mut self, ports: (u16, u16), first: SeqNumber) {
+        self.sides.retain(|it| it.ports != ports);
+        if self.sides.len() >= CONNECTIONS_MAX {
+            self.sides.pop_front();
+        }
+        self.in_flight = self.sides.iter().map(Side::in_flight).sum();
+        self.sides.push_back(Side {
+            ports,
+            next: first,
+            acked: first,
+            on_its_way: VecDeque::new(),
+            stretch: (0, first),
+        });
+    }
+
+    /// A segment leaves on a path whose least round trip is `way_ns`: when its ACK is due, if the link is known.
+    fn sends(
+        &mut self,
+        time_ns: i64,
+        ports: (u16, u16),
+        (start, bytes): (SeqNumber, u32),
+        way_ns: i64,
+    ) -> Option<i64> {
+        let due_ns = self.byte_ps.map(|byte_ps| {
+            let alone_ns = of(byte_ps, i64::from(bytes));
+            let segments = i64::from(bytes.div_ceil(SEGMENT_BYTES));
+            let all = i64::from(bytes).saturating_add(segments.saturating_mul(HEADER_BYTES));
+            let alone_ns = time_ns.saturating_add(way_ns).saturating_add(alone_ns);
+            alone_ns.max(self.due_ns.saturating_add(of(byte_ps, all)))
+        });
+        let was_idle = self.due_ns <= time_ns.saturating_add(way_ns);
+        let may_begin = self.in_flight <= 0 || (self.stretch.acked > 0 && was_idle);
+        if may_begin {
+            self.stretch = Stretch {
+                number: self.stretch.number.wrapping_add(1),
+                begun_ns: time_ns,
+                ..Stretch::default()
+            };
+        }
+        self.due_ns = due_ns.unwrap_or(self.due_ns);
+        let number = self.stretch.number;
+        let side = self.side(ports)?;
+        let end = start.plus(bytes);
+        if !end.is_after(side.next) {
+            return due_ns;
+        }
+        if side.stretch.0 != number {
+            side.stretch = (number, side.next);
+        }
+        if side.on_its_way.len() >= SENT_MAX {
+            side.on_its_way.pop_front();
+        }
+        side.on_its_way.push_back(OnItsWay {
+            end,
+            left_ns: time_ns,
+            due_ns,
+        });
+        let newly = i64::from(end.distance_from(side.next));
+        side.next = end;
+        self.in_flight = self.in_flight.saturating_add(newly);
+        due_ns
+    }
+
+    /// An ACK came.
+    fn hears(
+        &mut self,
+        time_ns: i64,
+        ports: (u16, u16),
+        ack: SeqNumber,
+        way_ns: i64,
+        asked_ps: Option<i64>,
+    ) {
+        let number = self.stretch.number;
+        let Some(side) = self.side(ports) else {
+            return;
+        };
+        if !ack.is_after(side.acked) {
+            return;
+        }
+        let before = std::mem::replace(&mut side.acked, ack);
+        let newly = i64::from(ack.distance_from(before));
+        let begun = if side.stretch.0 == number {
+            side.stretch.1
+        } else {
+            side.next
+        };
+        let (mut segments, mut of_stretch, mut newest) = (0_i64, 0_i64, None);
+        while let Some(sent) = side.on_its_way.front().filter(|it| !it.end.is_after(ack)) {
+            segments = segments.saturating_add(1);
+            of_stretch = of_stretch.saturating_add(i64::from(sent.end.is_after(begun)));
+            newest = Some(*sent);
+            side.on_its_way.pop_front();
+        }
+        let since = if begun.is_after(before) {
+            begun
+        } else {
+            before
+        };
+        let bytes_of_stretch = i64::from(ack.distance_from(since)).max(0);
+        self.in_flight = self.in_flight.saturating_sub(newly).max(0);
+        let before_ns = std::mem::replace(&mut self.acked_ns, time_ns);
+        let Some(newest) = newest.filter(|it| it.end == ack) else {
+            return;
+        };
+        if of_stretch > 0 {
+            self.stretch.acked = self.stretch.acked.saturating_add(bytes_of_stretch);
+            self.stretch.segments = self.stretch.segments.saturating_add(of_stretch);
+            self.learn_bound(time_ns, newest.left_ns, way_ns);
+        }
+        if let Some(early_ns) = newest.due_ns.map(|due_ns| due_ns.saturating_sub(time_ns)) {
+            // What is due so much too late was lost before the link, or takes less there.
+            self.due_ns = self.due_ns.saturating_sub(early_ns.max(0));
+        }
+        // The data had come to the link before the ACK before this one went by.
+        let had_waited = newest.left_ns.saturating_add(way_ns) <= before_ns;
+        let gap_ns = time_ns.saturating_sub(before_ns);
+        if had_waited && gap_ns >= GAP_MIN_NS && !is_of_heartbeat(gap_ns) {
+            let size = newly.saturating_add(segments.saturating_mul(HEADER_BYTES));
+            self.learn_pace(per_byte(gap_ns, size));
+        }
+        self.agrees(asked_ps);
+    }
+
+    /// All that was acknowledged of a stretch took no longer than that.
+    fn learn_bound(&mut self, time_ns: i64, left_ns: i64, way_ns: i64) {
+        let Stretch {
+            begun_ns,
+            acked,
+            segments,
+            ..
+        } = self.stretch;
+        if segments <= 1 {
+            return;
+        }
+        let elapsed_ns = time_ns.saturating_sub(begun_ns).saturating_sub(way_ns);
+        // The path's least round trip has the headers of one of them.
+        let headers = segments.saturating_sub(1).saturating_mul(HEADER_BYTES);
+        let bound_ps = per_byte(elapsed_ns, acked.saturating_add(headers));
+        let most_ps = (way_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES).min(SLOWEST_PS);
+        let bound_ps = bound_ps.min(most_ps);
+        // What left when all before it had gone waited for something else than the link.
+        let before_ns = of(bound_ps, acked);
+        let was_busy =
+            left_ns.saturating_sub(begun_ns) < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
+        let before_ps = self.bound_ps.unwrap_or(i64::MAX);
+        let slack_ps = before_ps / BOUNDS_AGREE_SHARE;
+        if bound_ps < before_ps.saturating_sub(slack_ps) {
+            self.bounds = u32::from(was_busy);
+        } else if bound_ps <= before_ps.saturating_add(slack_ps) {
+            self.bounds = self.bounds.saturating_add(u32::from(was_busy));
+        }
+        self.bound_ps = Some(before_ps.min(bound_ps));
+    }
+
+    /// The distance of an ACK to the one before, by what it acknowledges.
+    fn learn_pace(&mut self, pace_ps: i64) {
+        let difference_ps = pace_ps.saturating_sub(self.pace_ps).saturating_abs();
+        self.paces = if difference_ps <= pace_ps / AGREE_SHARE {
+            self.paces.saturating_add(1)
+        } else {
+            1
+        };
+        self.pace_ps = pace_ps;
+    }
+
+    /// Whether what tells of the link agrees, be it how close the client's data comes (`asked_ps`): the link is taken
+    /// to be no faster in that direction.
+    fn agrees(&mut self, asked_ps: Option<i64>) {
+        let Some(bound_ps) = self.bound_ps else {
+            return;
+        };
+        let most_ps = bound_ps.saturating_add(bound_ps / BOUNDS_AGREE_SHARE);
+        let asked_ps = asked_ps.filter(|ps| {
+            bound_ps.saturating_sub(*ps).saturating_abs() <= bound_ps / ASKED_AGREE_SHARE
+        });
+        let told_ps = if self.paces >= AGREEING_MIN && self.pace_ps <= most_ps {
+            Some(self.pace_ps)
+        } else if self.bounds >= AGREEING_MIN {
+            Some(bound_ps)
+        } else {
+            self.byte_ps.or(asked_ps)
+        };
+        self.byte_ps = told_ps.map(|ps| ps.min(bound_ps));
+    }
+}
+
+impl Side {
+    fn in_flight(&self) -> i64 {
+        i64::from(self.next.distance_from(self.acked))
+    }
+}
+
+impl HostPair {
+    /// A packet of the client comes by.
+    pub(super) fn queue_hears(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let ports = (segment.source_port, segment.destination_port);
+        if let Some(way_ns) = self
+            .way_from_server_ns()
+            .filter(|_| segment.has(flags::ACK))
+        {
+            let asked_ps = self.asked.byte_ps();
+            self.sent_queue
+                .hears(time_ns, ports, segment.ack, way_ns, asked_ps);
+        }
+    }
+
+    /// A packet of the server comes by: when its ACK is due, if the link is known.
+    pub(super) fn queue_sends(&mut self, time_ns: i64, segment: &Segment<'_>) -> Option<i64> {
+        let ports = (segment.destination_port, segment.source_port);
+        if segment.has(flags::SYN) {
+            self.sent_queue.opens(ports, segment.seq.plus(1));
+        }
+        let way_ns = self.way_from_server_ns()?;
+        if segment.payload_bytes == 0 {
+            return None;
+        }
+        let data = (segment.seq, segment.payload_bytes);
+        self.sent_queue.sends(time_ns, ports, data, way_ns)
+    }
+
+    /// The way to the client and back, if this is the server's end.
+    fn way_from_server_ns(&self) -> Option<i64> {
+        let place = observation_point(self.to_server_ns, self.to_client_ns);
+        let way_ns = self.to_client_ns?;
+        (place == ObservationPoint::Server).then_some(way_ns)
+    }
+}
+
+/// Whether ACKs are as far apart as the ticks of a heartbeat.
+fn is_of_heartbeat(gap_ns: i64) -> bool {
+    let beats_ns = gap_ns.saturating_add(HEARTBEAT_JITTER_NS) / HEARTBEAT_NS * HEARTBEAT_NS;
+    gap_ns.saturating_sub(beats_ns).saturating_abs() <= HEARTBEAT_JITTER_NS && beats_ns > 0
+}
+
+fn of(byte_ps: i64, size: i64) -> i64 {
+    byte_ps.saturating_mul(size) / PICOSECONDS
+}
+
+fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
+    let elapsed_ps = elapsed_ns.max(0).saturating_mul(PICOSECONDS);
+    elapsed_ps.checked_div(size).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const WAY_NS: i64 = 20 * MS;
+    /// Payload of a segment that takes 110 ms where a byte takes 0.1 ms.
+    const BYTES: u32 = 1046;
+    const PORTS: (u16, u16) = (40_000, 80);
+
+    fn number(segments: u32) -> SeqNumber {
+        SeqNumber(1 + segments * BYTES)
+    }
+
+    /// So many segments that leave at once, and ACKs of one more of them each at these times.
+    fn after(segments: u32, acks_ms: &[i64], asked_ps: Option<i64>) -> SentQueue {
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        for segment in 0..segments {
+            queue.sends(0, PORTS, (number(segment), BYTES), WAY_NS);
+        }
+        for (acked, time_ms) in (1..).zip(acks_ms) {
+            queue.hears(time_ms * MS, PORTS, number(acked), WAY_NS, asked_ps);
+        }
+        queue
+    }
+
+    #[test]
+    fn acks_that_are_all_delayed_come_in_the_pace_of_the_link() {
+        assert_eq!(after(5, &[330, 440, 550], None).byte_ps(), None);
+        let queue = after(5, &[330, 440, 550, 660], None);
+        assert_eq!(queue.byte_ps(), Some(100_000_000));
+    }
+
+    #[test]
+    fn the_rhythm_of_a_heartbeat_is_no_links() {
+        let queue = after(5, &[400, 600, 800, 1000, 1200], None);
+        assert_ne!(queue.byte_ps(), Some(200_000_000));
+    }
+
+    #[test]
+    fn a_bound_and_how_close_the_client_asks_agree_on_the_link() {
+        let queue = after(5, &[130, 245], Some(100_000_000));
+        assert_eq!(queue.byte_ps(), Some(100_000_000));
+        assert_eq!(after(5, &[130, 445], Some(100_000_000)).byte_ps(), None);
+    }
+
+    #[test]
+    fn what_is_known_is_bound_by_each_ack() {
+        let queue = after(3, &[130, 245], Some(100_000_000));
+        let mut sooner = after(3, &[130, 245, 310], Some(100_000_000));
+        assert!(sooner.byte_ps() < queue.byte_ps());
+        // An empty link takes the segment alone, whose headers the path has.
+        let due_ns = sooner.sends(1000 * MS, PORTS, (number(3), 0), WAY_NS);
+        assert_eq!(due_ns, Some(1020 * MS));
+    }
+
+    #[test]
+    fn a_segment_is_due_behind_what_other_connections_have_sent() {
+        let mut queue = after(5, &[125, 235, 345, 455, 565], None);
+        let other = (40_001, 80);
+        queue.opens(other, number(0));
+        assert_eq!(
+            queue.sends(1000 * MS, PORTS, (number(5), BYTES), WAY_NS),
+            Some(1_124_600_000)
+        );
+        assert_eq!(
+            queue.sends(1000 * MS, other, (number(0), BYTES), WAY_NS),
+            Some(1_234_600_000)
+        );
+    }
+}

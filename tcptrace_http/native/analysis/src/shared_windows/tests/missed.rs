@@ -1,0 +1,75 @@
+//! Packets that were missed, and whose they were.
+
+use super::*;
+
+/// Two connections of a server that counts; a packet is missing that an ACK let go, which went at 600 ms.
+fn one_is_missing() -> Talk {
+    let mut talk = Talk {
+        passed_over: Some(0),
+        ..Talk::default()
+    };
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.ack(400, 1, 1);
+    talk.data(501, 1, 2);
+    talk.data(502, 1, 3);
+    talk.ack(600, 1, 2);
+    talk.passed_over = Some(1);
+    talk.ack(700, 1, 3);
+    talk.data(801, 1, 4);
+    talk
+}
+
+#[test]
+fn what_a_timer_sends_again_would_have_come_when_an_ack_had_let_it_go() {
+    let mut talk = one_is_missing();
+    let missed = talk.data(1700, 2, 2).missed.unwrap();
+    assert!(!missed.is_told);
+    assert_eq!(missed.would_come_ns, 701 * MS);
+    assert_eq!(talk.data(2900, 2, 3).missed, None, "it was missed but once");
+}
+
+#[test]
+fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
+    let mut talk = one_is_missing();
+    talk.ack(1600, 1, 4);
+    assert_eq!(talk.data(1701, 2, 2).missed, None);
+}
+
+#[test]
+fn what_stood_in_the_queue_may_have_left_with_an_earlier_ack() {
+    let mut talk = one_is_missing();
+    talk.ack(1600, 1, 4);
+    talk.data(1701, 1, 5);
+    // Behind that one on the link, though no ACK came 100 ms before.
+    assert_eq!(talk.data(1702, 2, 2).missed, None);
+}
+
+#[test]
+fn what_a_timer_may_have_sent_again_is_no_sign_against_a_shared_window() {
+    let mut talk = one_is_missing();
+    talk.data(1700, 2, 2);
+    let evidence = |talk: &Talk| {
+        let pairs = talk.windows.pairs.iter().flatten();
+        pairs.map(|pair| pair.evidence).sum::<i64>()
+    };
+    let before = evidence(&talk);
+    // No ACK let it go, and no packet is missing.
+    talk.data(2900, 2, 3);
+    assert_eq!(before, 0);
+    assert!(evidence(&talk) < before);
+}
+
+#[test]
+fn a_fin_whose_number_is_beyond_what_came_shows_whose_the_missing_packet_was() {
+    let mut talk = one_is_missing();
+    talk.passed_over = Some(2);
+    let fin = segment(flags::FIN | flags::ACK, 6001, 101, 0);
+    talk.packet(900, false, 1, fin);
+    let sharing = talk.data(1700, 2, 2);
+    assert_eq!(sharing.missed_elsewhere, 1);
+    assert!(
+        sharing.missed.is_some(),
+        "of the other nobody has shown whose it was"
+    );
+}

@@ -1,0 +1,61 @@
+//! Data that lay in the sender's buffer.
+
+use super::super::acks::Acks;
+use super::super::pace::BURST_MIN_NS;
+use super::super::partition::INFERRED;
+use super::shared::{phase_of, window_of};
+use super::{Data, Route, Timeline};
+use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::used_window::Limit;
+use trace_model::rows::Cause;
+
+impl Timeline {
+    /// Data that lay in the sender's buffer waited for no application, but for a window, though a loss may hide the
+    /// ACK that made the room, or it was another connection's.
+    pub(super) fn in_buffer(
+        &self,
+        told: (Cause, f64),
+        limit: Limit,
+        (data, route): (Data, Route),
+        acks: &Acks,
+    ) -> (Cause, f64) {
+        let by_other = data.sharing.by_other && self.has_more;
+        if by_other && told.0 == Cause::SendLimitedSendBuffer {
+            // Only an ACK of its own makes room in a connection's buffer.
+            return (phase_of(data.sharing), INFERRED);
+        }
+        if !self.has_more || told.0 != Cause::ServerDataUnavailable {
+            return told;
+        }
+        let is_alone = !data.sharing.is_let_go_by_other && data.sharing.queued_ns <= BURST_MIN_NS;
+        let window = match limit {
+            _ if data.sharing.is_shared => window_of(data.sharing),
+            _ if data.sharing.by_other => phase_of(data.sharing),
+            _ if self.is_written_behind_a_hole(data, route, acks) => return told,
+            // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
+            Limit::None => return told,
+            // A full buffer has room when an ACK came, and there was none when data leaves that comes now, unless it
+            // stood behind other connections' data.
+            Limit::SendBuffer if self.pace.is_shown() && is_alone => return told,
+            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+            Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
+        };
+        (window, INFERRED)
+    }
+
+    /// Whether data behind a hole left so long after any ACK that none let it go, nor what is missing, as no ACK tells
+    /// of a hole yet that it opens itself: whether all before it had been written shows in what is missing.
+    pub(super) fn is_written_behind_a_hole(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let missing = start.saturating_sub(self.sent_until);
+        let missing = u32::try_from(missing).unwrap_or(0);
+        let segments = missing.checked_div(data.full_bytes).unwrap_or(0);
+        let takes_ns = self.takes(missing, segments.saturating_add(1), data.full_bytes);
+        let most_ns = takes_ns.saturating_add(TIMEOUT_MIN_NS);
+        let late_ns = acks.late_ns(data.at.time_ns, route.to_sender_ns);
+        data.opens_hole
+            && !self.has_hole
+            && !route.is_at_sender
+            && late_ns.is_some_and(|late_ns| late_ns > most_ns)
+    }
+}

@@ -1,0 +1,117 @@
+//! What the slowest link takes, as data shows that comes one by one: an answer, or what an ACK let go.
+//!
+//! What follows a packet of the receiver at once comes later than the path's least round trip by what the slowest link
+//! takes for both (its rate is taken to be the same in both directions). A server that works for a while is later than
+//! that, and so is an application that writes now and then, but no two of them by as much in proportion to their bytes:
+//! what two agree on is the link.
+
+use super::super::acks::Acks;
+use super::{Data, Route, Timeline};
+use crate::jitter::CLOSE_NS;
+
+/// The newest that were late, in picoseconds a byte.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lateness {
+    /// An answer: if its question came alone, and if a packet without payload was right before that.
+    answers: [Option<i64>; 2],
+    /// What followed the ACK of all before it.
+    let_go: Option<i64>,
+}
+
+/// What the client sent last, of which the first bytes of an answer may be the answer to.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waits) struct Question {
+    pub(in crate::waits) time_ns: i64,
+    /// All of it that left at this time.
+    pub(in crate::waits) bytes: u32,
+}
+
+impl Question {
+    /// A segment of the client, behind another one of the same question, if any.
+    pub(in crate::waits) fn of(before: Option<Question>, time_ns: i64, bytes: u32) -> Question {
+        let together = before.filter(|before| time_ns.saturating_sub(before.time_ns) <= CLOSE_NS);
+        let ahead = together.map_or(0, |before| before.bytes);
+        Question {
+            time_ns,
+            bytes: ahead.saturating_add(bytes),
+        }
+    }
+}
+
+impl Timeline {
+    /// New data came by, which may answer `question`.
+    pub(super) fn learn_lateness(
+        &mut self,
+        data: Data,
+        question: Option<Question>,
+        route: Route,
+        acks: &Acks,
+    ) {
+        if route.is_at_sender || data.segments != 1 || data.sharing.is_shared {
+            return;
+        }
+        // What was lost before it had its time on the link, too.
+        let full_bytes = i64::from(data.full_bytes.max(1));
+        let since = data.end.saturating_sub(self.sent_until.max(1));
+        let lost = since.saturating_sub(i64::from(data.bytes)).max(0);
+        let lost_segments = lost.saturating_add(full_bytes - 1) / full_bytes;
+        if let Some(question) = question {
+            let elapsed_ns = data.at.time_ns.saturating_sub(question.time_ns);
+            let late_ns = elapsed_ns.saturating_sub(route.to_sender_ns);
+            let bytes = since.saturating_add(i64::from(question.bytes));
+            let late = [0, 1].map(|more: i64| {
+                self.arrivals
+                    .late_ps(late_ns, bytes, lost_segments.saturating_add(more))
+            });
+            for sample in late.into_iter().flatten() {
+                self.agree_on(sample, [self.lateness.let_go, None]);
+            }
+            self.lateness.answers = late;
+            return;
+        }
+        let gap_ns = self
+            .sent
+            .map_or(0, |(sent, _)| data.at.time_ns.saturating_sub(sent.time_ns));
+        let had_come = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
+        if gap_ns < route.rtt_ns() || had_come < self.sent_until {
+            return;
+        }
+        let late_ns = acks.late_ns(data.at.time_ns, route.to_sender_ns);
+        let sample =
+            late_ns.and_then(|late_ns| self.arrivals.late_ps(late_ns, since, lost_segments));
+        if let Some(sample) = sample {
+            // On a busy link each segment is as late as the one before, and later than from the ACK of that.
+            self.agree_on(sample, self.lateness.answers);
+            self.lateness.let_go = Some(sample);
+        }
+    }
+
+    /// A distance to the data before may agree with what an ACK let go.
+    pub(super) fn confirms_lateness(&mut self) {
+        if let Some(let_go_ps) = self.lateness.let_go {
+            self.arrivals.agrees_with(let_go_ps);
+        }
+    }
+
+    fn agree_on(&mut self, sample_ps: i64, others: [Option<i64>; 2]) {
+        for other_ps in others.into_iter().flatten() {
+            self.arrivals.agree_on(sample_ps, other_ps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn of_a_question_in_several_segments_counts_what_left_together() {
+        let first = Question::of(None, 10 * MS, 1460);
+        let second = Question::of(Some(first), 10 * MS, 100);
+        assert_eq!((second.time_ns, second.bytes), (10 * MS, 1560));
+        let later = Question::of(Some(second), 40 * MS, 300);
+        assert_eq!((later.time_ns, later.bytes), (40 * MS, 300));
+    }
+}
