@@ -59,7 +59,7 @@ def test_data_that_the_receivers_window_had_no_room_for_was_not_held_by_nagles_a
     assert not comparison.confusion["send_limited.receive_window", "stall.nagle_hold"]
 
 
-def test_the_first_segments_of_a_connection_show_a_slow_link_if_they_are_late_in_proportion_to_their_bytes() -> None:
+def test_first_segments_of_a_connection_show_a_slow_link_if_they_are_late_in_proportion_to_their_bytes() -> None:
     # One response of two segments, at 0.8 Mb/s: its head answers at once, and its body is let go by a delayed ACK.
     _, comparison = compared_run(1, 277, at="client")
     assert comparison.right["short-initial-segment"] >= 1

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Two connections of a server that counts; a packet is missing that an ACK let go, which went at 600 ms.
-fn one_is_missing() -> Talk {
+pub(super) fn one_is_missing() -> Talk {
     let mut talk = Talk {
         passed_over: Some(0),
         ..Talk::default()

@@ -1,5 +1,6 @@
 //! What losses leave of the window.
 
+use super::missed::one_is_missing;
 use super::*;
 
 const SYN_ACK: u16 = flags::SYN | flags::ACK;

@@ -170,6 +170,7 @@ mod tests {
         to_sender_ns: 100 * MS,
         to_receiver_ns: 0,
         is_at_sender: false,
+        byte_ps: None,
     };
 
     fn at(time_ms: i64) -> Moment {
@@ -229,7 +230,7 @@ mod tests {
             has_fin: true,
             ..plain(100)
         };
-        timeline.new_data(fin, ROUTE, &Acks::default());
+        timeline.new_data(fin, None, ROUTE, &Acks::default());
         timeline.resent(resent(1600, 1, 1001), None, ROUTE);
         let stall = (Cause::StallRetransmissionTimeout, 100, 1600);
         assert_eq!(told(&timeline), [stall]);
@@ -243,7 +244,7 @@ mod tests {
             bytes: 512,
             ..plain(100)
         };
-        timeline.new_data(short, ROUTE, &Acks::default());
+        timeline.new_data(short, None, ROUTE, &Acks::default());
         timeline.acknowledged(at(300), 513, ROUTE);
         timeline.resent(resent(300, 1, 1001), None, ROUTE);
         let window = (Cause::SendLimitedSlowStart, 100, 300);
@@ -256,7 +257,7 @@ mod tests {
         let mut timeline = timeline();
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
-        timeline.new_data(plain(100), ROUTE, &acks);
+        timeline.new_data(plain(100), None, ROUTE, &acks);
         acks.push(100 * MS, 1001, 60_000, 100 * MS);
         for (time_ms, cause) in [
             (1700, Cause::ServerDataUnavailable),
@@ -278,14 +279,14 @@ mod tests {
         let mut timeline = timeline();
         let mut acks = Acks::default();
         acks.push(0, 1, 1500, 100 * MS);
-        timeline.new_data(plain(100), ROUTE, &acks);
+        timeline.new_data(plain(100), None, ROUTE, &acks);
         acks.push(110 * MS, 1001, 500, 100 * MS);
         let rest = Data {
             end: 1501,
             bytes: 500,
             ..plain(600)
         };
-        timeline.new_data(rest, ROUTE, &acks);
+        timeline.new_data(rest, None, ROUTE, &acks);
         let last = told(&timeline).pop();
         assert_eq!(last, Some((Cause::SendLimitedReceiveWindow, 100, 600)));
     }

@@ -161,7 +161,7 @@ mod tests {
                 sharing,
                 ..behind_others(false)
             };
-            timeline.new_data(data, route, &acks);
+            timeline.new_data(data, None, route, &acks);
         }
         let told = timeline.between(begun_ns, until_ns).last();
         told.map(|piece| piece.cause)
