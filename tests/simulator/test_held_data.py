@@ -59,8 +59,21 @@ def test_data_that_the_receivers_window_had_no_room_for_was_not_held_by_nagles_a
     assert not comparison.confusion["send_limited.receive_window", "stall.nagle_hold"]
 
 
-def test_first_segments_of_a_connection_show_a_slow_link_if_they_are_late_in_proportion_to_their_bytes() -> None:
+def test_first_segments_that_are_late_in_proportion_to_their_bytes_show_a_slow_link() -> None:
     # One response of two segments, at 0.8 Mb/s: its head answers at once, and its body is let go by a delayed ACK.
     _, comparison = compared_run(1, 277, at="client")
     assert comparison.right["short-initial-segment"] >= 1
     assert not comparison.confusion["stall.nagle_delayed_ack", "server.data_unavailable"]
+
+
+def test_an_ack_that_rides_on_a_request_takes_its_time_on_a_slow_link() -> None:
+    # 600 bytes of the next request, which a pipelined client sends with the ACK of the head, at 56 kb/s.
+    _, comparison = compared_run(1, 1130, at="client")
+    assert comparison.right["short-initial-segment"] == 1
+
+
+def test_of_two_acks_the_one_that_data_follows_just_on_time_let_it_go() -> None:
+    # The ACK of the short segment came 1 ms before that of the full one behind it, which BSD waits for as well.
+    _, comparison = compared_run(1, 1113, at="client")
+    assert comparison.right["nagle-hold"] == 1
+    assert not [it for it in comparison.verdicts if it.detector == "odd-short-final-segment"]

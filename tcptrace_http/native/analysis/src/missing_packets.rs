@@ -8,9 +8,15 @@
 use std::collections::VecDeque;
 
 use crate::shared_windows::Left;
+use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// Packets that are remembered: a flight of which nothing came.
 const MISSING_MAX: u32 = 256;
+
+/// What was lost is sent again within this: a timer waits 1 s (RFC 6298, section 2.4), and a round trip.
+const REPAIRED_WITHIN_NS: i64 = 1_200_000_000;
+/// So often packets that were lost are not all the last ones of what their connections had to send.
+const ELSEWHERE_MIN: usize = 4;
 
 /// A packet that never came by.
 #[derive(Clone, Copy, Debug)]
@@ -138,6 +144,21 @@ impl MissingPackets {
         Some(missing)
     }
 
+    /// Whether packets were missing time and again, from among others of their host, that no connection between the two
+    /// has lost, as none had sent them again by `time_ns`: where no data has shown a loss, the host sends them to
+    /// others, by another way.
+    pub fn go_elsewhere(&self, time_ns: i64) -> bool {
+        let latest_ns = time_ns.saturating_sub(REPAIRED_WITHIN_NS);
+        let mut before_ns = i64::MIN;
+        let nobodys = self.missing.iter().filter(|it| {
+            let is_dense = it.noticed_ns.saturating_sub(it.after_ns) < TIMEOUT_MIN_NS;
+            let is_nobodys = it.account == Account::None && it.noticed_ns <= latest_ns;
+            let is_next = std::mem::replace(&mut before_ns, it.noticed_ns) != it.noticed_ns;
+            is_dense && is_nobodys && is_next
+        });
+        nobodys.count() >= ELSEWHERE_MIN
+    }
+
     /// How many since `since_ns` other connections have accounted for.
     pub fn accounted_for(&self, since_ns: i64) -> u32 {
         let recent = self.missing.iter().rev();
@@ -216,6 +237,19 @@ mod tests {
         missing.account_for(place);
         assert!(missing.left_over(0).next().is_none());
         assert_eq!(missing.accounted_for(0), 2);
+    }
+
+    #[test]
+    fn packets_that_nobody_sends_again_went_elsewhere() {
+        let mut missing = MissingPackets::default();
+        note(&mut missing, 0, 10);
+        for nth in 1..=4 {
+            note(&mut missing, nth, 100 * i64::from(nth));
+        }
+        assert!(!missing.go_elsewhere(1500 * MS));
+        assert!(missing.go_elsewhere(1600 * MS));
+        missing.account_for_hole(1, 0, 400 * MS);
+        assert!(!missing.go_elsewhere(1600 * MS));
     }
 
     #[test]

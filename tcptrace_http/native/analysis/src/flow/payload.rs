@@ -329,6 +329,9 @@ impl Flow {
         if self.sharing.is_shared {
             waits.windows_are_shared();
         }
+        if self.sharing.goes_elsewhere {
+            waits.packets_go_elsewhere();
+        }
         let start =
             response.and_then(|response| u64::try_from(response.start).ok()?.checked_sub(1));
         for wait in waits.of_transaction(&mut row, start, &self.setup, path) {

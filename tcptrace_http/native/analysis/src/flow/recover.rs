@@ -89,7 +89,7 @@ impl Flow {
         if segment.payload_bytes > 0 {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
-            sender.skipped_identifications = 0;
+            sender.missing_before = std::mem::take(&mut sender.skipped_identifications);
             sender.own_skipped_identifications = 0;
         }
         kind.or_else(|| was_told.then_some(RecoveryKind::TailLoss))
@@ -132,6 +132,7 @@ impl Flow {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
         let (host_step, sharing) = (self.host_step, self.sharing);
+        let from_server = side != self.client;
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
         sender.own_skipped_identifications = sender
@@ -143,7 +144,9 @@ impl Flow {
                 .passed_over
                 .saturating_sub(before)
                 .saturating_sub(sharing.missed_elsewhere);
-            if sharing.is_shared {
+            if sharing.goes_elsewhere && from_server {
+                sender.skipped_identifications = 0;
+            } else if sharing.is_shared {
                 // All connections together tell which of them what is missing was of.
                 sender.skipped_identifications = u32::from(sharing.missed.is_some());
             }

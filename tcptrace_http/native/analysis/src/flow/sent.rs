@@ -63,6 +63,7 @@ impl Flow {
             covered_ns,
             outstanding_segments,
             outstanding_bytes,
+            bytes: packet.segment.as_ref().map_or(0, |it| it.payload_bytes),
         };
         if !acknowledges_server {
             let path = self.request_path();
@@ -249,6 +250,7 @@ impl Flow {
         let hole_start = self.half(side).holes.first_start();
         let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
         let sharing = self.sharing;
+        let missing_before = self.half(side).missing_before;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
             return;
@@ -264,6 +266,8 @@ impl Flow {
                 full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
+                is_told_by_host: self.host_step.is_some() && class.gap_before_bytes == 0,
+                missing_before,
                 is_pushed: segment.has(flags::PSH),
                 has_fin: segment.has(flags::FIN),
                 sharing,
@@ -323,6 +327,7 @@ impl Flow {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
             queued_ns: self.sharing.queued_ns,
+            is_let_go_by_other: self.sharing.is_shared && self.sharing.is_let_go_by_other,
             window_bytes: waits
                 .filter(|_| !self.sharing.had_loss)
                 .map_or(0, Waits::response_window_bytes),
@@ -384,7 +389,7 @@ impl Flow {
         let (client, server) = (self.client_half(), self.server_half());
         Path {
             segment_bytes: self.segment_size.full(),
-            sender_rtt_ns: client.path_rtt_ns,
+            sender_rtt_ns: self.path_of_data().to_server_ns,
             receiver_rtt_ns: server.path_rtt_ns,
             receive_window: u64::from(client.last_window_bytes),
             in_loss_recovery: server.acked < self.recovery_until,
@@ -393,6 +398,7 @@ impl Flow {
             service_ns: 0,
             window_bytes: 0,
             sender_permits_sack: server.sack_permitted,
+            is_let_go_by_other: false,
         }
     }
 
@@ -410,6 +416,7 @@ impl Flow {
             service_ns: 0,
             window_bytes: 0,
             sender_permits_sack: client.sack_permitted,
+            is_let_go_by_other: false,
         }
     }
 }

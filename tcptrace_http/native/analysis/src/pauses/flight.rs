@@ -74,6 +74,7 @@ mod tests {
             queued_ns: 0,
             window_bytes: 0,
             sender_permits_sack: false,
+            is_let_go_by_other: false,
         }
     }
 
@@ -90,6 +91,7 @@ mod tests {
             covered_ns: 100 * MS,
             outstanding_segments: 1,
             outstanding_bytes: u64::from(FULL),
+            bytes: 0,
         };
         tracker.acknowledged(ack, path);
         let second = SentData {

@@ -79,6 +79,8 @@ pub struct Path {
     pub window_bytes: u64,
     /// The sender of the data offered SACK on its SYN.
     pub sender_permits_sack: bool,
+    /// The sender's connections share their window, and an ACK of another one made the room for the data at hand.
+    pub is_let_go_by_other: bool,
 }
 
 impl Path {
@@ -138,6 +140,8 @@ pub struct AckSeen {
     pub covered_ns: i64,
     pub outstanding_segments: u32,
     pub outstanding_bytes: u64,
+    /// What its packet carried itself.
+    pub bytes: u32,
 }
 
 impl PauseTracker {
@@ -209,6 +213,7 @@ impl PauseTracker {
             covered_ns: ack.covered_ns,
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
+            bytes: ack.bytes,
             opens_connection: ack.acknowledged.before < 1 && after > 0,
         });
     }
@@ -237,7 +242,8 @@ impl PauseTracker {
                 FULL_SEGMENT_PAUSE_MIN_NS
             };
             // A pause is told only where its message was seen to open.
-            let may_be_inside = gap >= least && !self.openings.is_empty();
+            let may_be_inside =
+                gap >= least && !self.openings.is_empty() && !path.is_let_go_by_other;
             if may_be_inside && self.open.len() < OPEN_PAUSES_MAX {
                 self.consider(previous, data, is_short, path);
             }

@@ -4,6 +4,7 @@ use trace_model::rows::{Direction, PauseRow};
 
 use super::{Path, SentData, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::finished_message::FinishedMessage;
+use crate::jitter::CLOSE_NS;
 use crate::segmentation::{Counted, Lull};
 
 /// An ACK that came sooner was not delayed: 10 ms is the least that Linux can be set to, less what timers vary by.
@@ -16,6 +17,8 @@ const SPACING_SHARE: i64 = 10;
 /// Two ACKs whose distances differ by less are equally near, for round trips vary by as much; then
 /// the one that acknowledges a short segment is taken, for only that one can release held data.
 const EQUALLY_NEAR_NS: i64 = 2_000_000;
+/// ... unless data came as close to the path's time behind the one as nothing does by chance, and not behind the other.
+const CLOSE_SHARE: i64 = 4;
 
 /// A pause between two data segments of one sender.
 #[derive(Debug)]
@@ -59,6 +62,8 @@ pub(super) struct PeerAck {
     pub(super) covered_ns: i64,
     pub(super) outstanding_segments: u32,
     pub(super) outstanding_bytes: u64,
+    /// What it carried itself.
+    pub(super) bytes: u32,
     /// Data that came on the SYN-ACK: until this ACK the connection was not open, and what follows it may have
     /// waited for that (RFC 7413, section 4.2; RFC 1644).
     pub(super) opens_connection: bool,
@@ -114,8 +119,19 @@ impl Pause {
         } else {
             takes_ns
         };
-        let on_link = self.nearest(endings.clone(), takes_ns)?;
-        let at_once = self.nearest(endings, 0)?;
+        // The closest tells most, but what it let go may not have been Nagle's to hold, for all that is known.
+        let by = |is_strict| self.ended_by_nearest(endings.clone(), takes_ns, is_strict);
+        by(true).or_else(|| by(false))
+    }
+
+    fn ended_by_nearest(
+        &self,
+        endings: impl Iterator<Item = Ending> + Clone,
+        takes_ns: i64,
+        is_strict: bool,
+    ) -> Option<OpenPause> {
+        let on_link = self.nearest(endings.clone(), takes_ns, is_strict)?;
+        let at_once = self.nearest(endings, 0, is_strict)?;
         let off = |ending: &Ending, takes_ns: i64| self.since(ending, takes_ns).saturating_abs();
         if off(&at_once, 0) < off(&on_link, takes_ns) {
             self.row(at_once, 0)
@@ -149,7 +165,14 @@ impl Pause {
             .time_ns
             .saturating_sub(self.path.sender_rtt_ns.unwrap_or(0))
             .saturating_sub(takes_ns);
-        released_ns.saturating_sub(ending.ack.time_ns)
+        // The ACK took its time on the link as well, if data carried it; that is as slow in both directions.
+        let carrier_ns = takes_ns
+            .saturating_mul(i64::from(ending.ack.bytes))
+            .checked_div(i64::from(self.data.bytes))
+            .unwrap_or(0);
+        released_ns
+            .saturating_sub(carrier_ns)
+            .saturating_sub(ending.ack.time_ns)
     }
 
     /// The ACK whose distance is what the path takes; of equally near ones one of a short segment, unless what is
@@ -158,14 +181,17 @@ impl Pause {
         &self,
         endings: impl Iterator<Item = Ending> + Clone,
         takes_ns: i64,
+        is_strict: bool,
     ) -> Option<Ending> {
         let distance = |ending: &Ending| self.since(ending, takes_ns).saturating_abs();
         let nearest = endings.clone().min_by_key(distance)?;
         let most = distance(&nearest).saturating_add(EQUALLY_NEAR_NS);
+        let is_close = is_strict && distance(&nearest) <= CLOSE_NS / CLOSE_SHARE;
+        let is_beaten = |ending: &Ending| is_close && distance(ending) > CLOSE_NS;
         endings
             .filter(|ending| ending.short.is_some() && !self.waits_for_all)
             .min_by_key(distance)
-            .filter(|ending| distance(ending) <= most)
+            .filter(|ending| distance(ending) <= most && !is_beaten(ending))
             .or(Some(nearest))
     }
 

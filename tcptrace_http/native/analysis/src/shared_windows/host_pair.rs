@@ -20,6 +20,7 @@ use super::timers::Timers;
 use super::window::{Leaving, SharedWindow};
 use super::Sharing;
 use crate::arrivals::Arrivals;
+use crate::jitter::CLOSE_NS;
 use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
 
@@ -27,6 +28,8 @@ use crate::observation::observation_point;
 const ACKS_MAX: usize = 256;
 /// Connections of a pair that are followed: more than any browser opens to one host.
 const CONNECTIONS_MAX: usize = 64;
+/// So many connections are as long in opening as another one on no path of which the round trips vary.
+const EQUAL_WAYS_MIN: u32 = 2;
 /// Payload of a segment on Ethernet: a larger one was put together by a network card.
 pub(super) const SEGMENT_BYTES: u32 = 1460;
 
@@ -50,6 +53,8 @@ pub(super) struct Connection {
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
     pub(super) data_ns: i64,
+    /// When data came first behind what is missing of it.
+    pub(super) hole_ns: Option<i64>,
     sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     had_loss: bool,
@@ -73,6 +78,8 @@ pub(super) struct HostPair {
     /// The way to the server and back, and to the client and back, from here.
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
+    /// Connections that were as long in opening as the quickest one.
+    equal_ways: u32,
     pub(super) pace: Pace,
     pub(super) queue: Queue,
     pub(super) flight: Option<Flight>,
@@ -86,6 +93,11 @@ pub(super) struct HostPair {
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
     pub(super) missing: MissingPackets,
+    /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
+    /// by another way, and its numbers tell of no losses.
+    pub(super) goes_elsewhere: bool,
+    /// Data of the server has shown a loss by itself.
+    pub(super) had_hole: bool,
     backlog: Backlog,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
@@ -94,6 +106,8 @@ pub(super) struct HostPair {
     pub(super) window: SharedWindow,
     pub(super) departures: Departures,
     pub(super) timers: Timers,
+    /// How long the server's timer waited last, as a hole shows that it filled.
+    pub(super) timer_ns: Option<i64>,
     pub(super) phases: Phases,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
@@ -118,6 +132,7 @@ impl HostPair {
             acks: VecDeque::new(),
             to_server_ns: None,
             to_client_ns: None,
+            equal_ways: 0,
             pace: Pace::default(),
             queue: Queue::default(),
             flight: None,
@@ -128,6 +143,8 @@ impl HostPair {
             came_ns: None,
             link: Arrivals::default(),
             missing: MissingPackets::default(),
+            goes_elsewhere: false,
+            had_hole: false,
             backlog: Backlog::default(),
             asked: Asked::default(),
             room: Room::default(),
@@ -135,6 +152,7 @@ impl HostPair {
             window: SharedWindow::default(),
             departures: Departures::default(),
             timers: Timers::default(),
+            timer_ns: None,
             phases: Phases::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
@@ -241,6 +259,7 @@ impl HostPair {
             is_asked: false,
             was_pushed: false,
             data_ns: time_ns,
+            hole_ns: None,
             sent_ns: time_ns,
             had_loss: self.had_loss,
         });
@@ -294,6 +313,14 @@ impl HostPair {
         if segment.has(flags::SYN) && !had_syn_ack {
             let least = self.to_server_ns.unwrap_or(i64::MAX);
             self.to_server_ns = Some(least.min(there_ns));
+            let is_close = there_ns.saturating_sub(least).saturating_abs() <= CLOSE_NS;
+            self.equal_ways = if is_close {
+                self.equal_ways.saturating_add(1)
+            } else if there_ns < least {
+                0
+            } else {
+                self.equal_ways
+            };
         }
         self.room.sends(newly);
         let takes_ns = self.pace.of(segment.payload_bytes);
@@ -335,6 +362,9 @@ impl HostPair {
             // Of hosts that share a window it is not asked whether that was by chance.
             release = self.release(time_ns, client_port, queued_ns);
         }
+        // What the window had room for is known best of what lay in the server's buffer.
+        let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
+        release = known.map_or(release, |ack| ack.lets_go(client_port));
         if is_new {
             let leaving = Leaving {
                 release,
@@ -381,7 +411,7 @@ impl HostPair {
 
     /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
     pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> Queued {
-        if observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server {
+        if self.is_at_server() {
             return Queued::default();
         }
         let service_ns = self.pace.of(segment.payload_bytes).zip(self.pace.of(0));
@@ -415,6 +445,9 @@ impl HostPair {
             takes_ns: 0,
             room_until_ns: None,
             missed_elsewhere: 0,
+            goes_elsewhere: self.goes_elsewhere,
+            timer_ns: self.timer_ns,
+            is_path_steady: self.equal_ways >= EQUAL_WAYS_MIN,
             unheard_ns: None,
             missed: None,
             phases: self.phases,
@@ -425,9 +458,8 @@ impl HostPair {
     /// link, so none of it comes closer than that takes; where an ACK may have let it go (`was_held`), a longer
     /// distance is not the link's. A server's burst leaves in another pace.
     fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
-        let place = observation_point(self.to_server_ns, self.to_client_ns);
         let round_trip_ns = self.round_trip_ns();
-        if place == ObservationPoint::Server || (was_held && gap_ns >= round_trip_ns) {
+        if self.is_at_server() || (was_held && gap_ns >= round_trip_ns) {
             return;
         }
         let segments = bytes.div_ceil(SEGMENT_BYTES);
@@ -438,6 +470,10 @@ impl HostPair {
     pub(super) fn full_way_ns(&self) -> i64 {
         let way_ns = self.to_server_ns.unwrap_or(0);
         way_ns.saturating_add(self.pace.largest_ns().unwrap_or(0))
+    }
+
+    pub(super) fn is_at_server(&self) -> bool {
+        observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server
     }
 
     pub(super) fn round_trip_ns(&self) -> i64 {

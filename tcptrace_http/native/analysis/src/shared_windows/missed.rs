@@ -13,6 +13,9 @@ use crate::timeouts::TIMEOUT_MIN_NS;
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
 const DUPLICATE_ACKS: usize = 3;
 
+/// A tenth of the least timeout is for how round trips vary.
+const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
+
 /// What the numbers of the server tell when a packet comes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Missed {
@@ -72,6 +75,9 @@ impl HostPair {
             };
         };
         self.missing.note(host_step.passed_over, time_ns, left);
+        if missing > 0 && !self.goes_elsewhere && !self.had_hole {
+            self.goes_elsewhere = self.missing.go_elsewhere(time_ns);
+        }
         let ports = (segment.destination_port, segment.source_port);
         let has_payload = segment.payload_bytes > 0;
         let Some(connection) = self.connection(ports.0, ports.1) else {
@@ -94,11 +100,16 @@ impl HostPair {
             }
             return Missed::default();
         }
+        if ahead > 0 {
+            connection.hole_ns.get_or_insert(time_ns);
+        }
+        self.had_hole |= ahead != 0;
         let elsewhere = self.missing.accounted_for(since_ns);
         let before = match ahead {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left);
                 self.lost(left, is_by_timer);
+                self.fills_hole(time_ns, ports, is_by_timer);
                 None
             }
             0 => self.missed_before(since_ns, time_ns, left, ports),
@@ -132,6 +143,20 @@ impl HostPair {
         } else {
             self.phases.had_loss(time_ns);
         }
+    }
+
+    /// Data comes that was missing before: if a timer sent it again, that tells how long it waits. An ACK of what was
+    /// new has started it last, or the data itself when it left, not long before what came behind it.
+    fn fills_hole(&mut self, time_ns: i64, ports: (u16, u16), is_by_timer: bool) {
+        let way_ns = self.full_way_ns();
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        let hole_ns = connection.hole_ns.take();
+        let started_ns = connection.acked_ns.saturating_add(way_ns);
+        let waited = hole_ns.map(|hole_ns| time_ns.saturating_sub(hole_ns.max(started_ns)));
+        let is_timer = |waited_ns: &i64| is_by_timer && *waited_ns >= TIMED_OUT_MIN_NS;
+        self.timer_ns = waited.filter(is_timer).or(self.timer_ns);
     }
 
     fn shows_hole(&mut self, bytes: u32, since_ns: i64, until_ns: i64) {

@@ -102,6 +102,12 @@ pub struct Sharing {
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,
+    /// The server's numbers pass over packets that it sends to others by another way: they tell of no losses.
+    pub goes_elsewhere: bool,
+    /// Connections were equally long in opening: round trips do not vary with the length of the path.
+    pub is_path_steady: bool,
+    /// How long a timer of the server waited last, as far as a hole has shown that.
+    pub timer_ns: Option<i64>,
     /// How long its sender had heard nothing, at the least, when it sent this again.
     pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.

@@ -53,6 +53,17 @@ pub(super) struct Ack {
     pub(super) of_ns: i64,
 }
 
+impl Ack {
+    /// Whose ACK it is to data of a connection that it let go.
+    pub(super) fn lets_go(&self, client_port: u16) -> Release {
+        if self.client_port == client_port {
+            Release::Own
+        } else {
+            Release::Other
+        }
+    }
+}
+
 /// What came from the server without a pause, on whichever connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {
@@ -99,8 +110,10 @@ impl HostPair {
         let before = self.flight;
         let pause_ns = before.map_or(i64::MAX, |it| time_ns.saturating_sub(it.last_ns));
         let last_bytes = before.map_or(0, |it| it.last_bytes);
+        // There is no link between the server and who looks next to it: what leaves at once comes at once.
+        let on_link_ns = if self.is_at_server() { 0 } else { pause_ns };
         if last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
-            self.pace.follows(pause_ns, bytes);
+            self.pace.follows(on_link_ns, bytes);
         }
         let goes_on = before.filter(|_| self.is_together(pause_ns));
         let mut flight = goes_on.unwrap_or(Flight {

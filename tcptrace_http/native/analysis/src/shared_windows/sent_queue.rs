@@ -8,11 +8,9 @@
 
 use std::collections::VecDeque;
 
-use trace_model::rows::ObservationPoint;
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
-use crate::observation::observation_point;
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;
@@ -317,9 +315,7 @@ impl HostPair {
 
     /// The way to the client and back, if this is the server's end.
     fn way_from_server_ns(&self) -> Option<i64> {
-        let place = observation_point(self.to_server_ns, self.to_client_ns);
-        let way_ns = self.to_client_ns?;
-        (place == ObservationPoint::Server).then_some(way_ns)
+        self.to_client_ns.filter(|_| self.is_at_server())
     }
 }
 

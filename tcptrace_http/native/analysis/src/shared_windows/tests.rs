@@ -3,7 +3,9 @@ use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
 use super::pace::Pace;
 use super::*;
 
+mod at_server;
 mod missed;
+mod numbers;
 mod phases;
 
 const MS: i64 = 1_000_000;

@@ -50,6 +50,10 @@ pub struct Sent {
     pub opens_hole: bool,
     /// It was lost itself before, as the numbering of its sender's packets shows.
     pub recovery: Option<RecoveryKind>,
+    /// ... of all packets of its host.
+    pub is_told_by_host: bool,
+    /// So many packets of its sender never came by since the data before.
+    pub missing_before: u32,
     /// It has the PSH flag.
     pub is_pushed: bool,
     /// It has the FIN flag.
@@ -171,6 +175,8 @@ impl Waits {
             full_bytes: sent.full_bytes,
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
+            is_told_by_host: sent.is_told_by_host && sent.recovery.is_some(),
+            missing_before: sent.missing_before,
             is_pushed: sent.is_pushed,
             has_fin: sent.has_fin,
             sharing: sent.sharing,
@@ -209,6 +215,11 @@ impl Waits {
     /// The server's connections to the client were found to share a window.
     pub fn windows_are_shared(&mut self) {
         self.responses.windows_are_shared();
+    }
+
+    /// The server's numbers pass over packets that it sends to others: they tell of no losses.
+    pub fn packets_go_elsewhere(&mut self) {
+        self.responses.packets_go_elsewhere();
     }
 
     /// How much longer than a packet without payload a segment of a response takes on the slowest link, as far

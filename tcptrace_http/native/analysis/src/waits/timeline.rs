@@ -205,6 +205,28 @@ impl Timeline {
         }
     }
 
+    /// The sender's numbers turn out to pass over what it sends to others: what they alone told to be lost was not,
+    /// and waited for its application.
+    pub(super) fn packets_go_elsewhere(&mut self) {
+        for piece in &mut self.pieces {
+            if piece.waited.is_some_and(|waited| waited.is_told_by_host) {
+                piece.cause = self.words.idle;
+                piece.waited = None;
+            }
+        }
+        for sent in &mut self.pending {
+            if std::mem::take(&mut sent.is_told_by_host) {
+                sent.cause = Some((self.words.idle, INFERRED));
+            }
+        }
+        for opening in &mut self.openings {
+            if std::mem::take(&mut opening.is_told_by_host) {
+                opening.repaired = None;
+                opening.held = None;
+            }
+        }
+    }
+
     /// The sender of the first segment had more in its buffer.
     pub(super) fn goes_on(&mut self) {
         self.has_more = true;
@@ -300,13 +322,14 @@ impl Timeline {
             cause,
             if_shared: self.if_shared.take(),
             if_on_link: self.if_on_link.take(),
+            is_told_by_host: data.is_told_by_host,
             begins_burst: begins_flight || was_held,
             begins_flight,
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
             gap_ns,
             ack_delay_ns,
-            waited_first: self.waited_first(cause, had_nothing, (data, route), acks),
+            waited_first: self.waited_first(cause, had_nothing, gap_ns, (data, route), acks),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,

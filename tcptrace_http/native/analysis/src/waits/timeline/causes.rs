@@ -178,9 +178,15 @@ impl Timeline {
     /// Whether data behind what was pushed comes so much later than the link takes that it was not there before: who
     /// paces his data pushes none but the last of it, and but for that round trips vary little.
     fn was_written_later(&self, gap: i64, data: Data, route: Route) -> bool {
-        let is_slower =
-            || self.is_outlasted(gap, data) || self.pace.is_outlasted(gap, data.segments);
-        let is_jitter = gap <= Pace::jitter_max_ns(route.rtt_ns());
+        // What the link takes for it the distances to others' data have shown.
+        let least_ns = BURST_MIN_NS.saturating_add(service_ns(data).saturating_mul(2));
+        let is_steady = data.sharing.is_path_steady && gap > least_ns;
+        let is_slower = || {
+            self.is_outlasted(gap, data)
+                || self.pace.is_outlasted(gap, data.segments)
+                || is_steady && data.sharing.service_ns.is_some()
+        };
+        let is_jitter = !is_steady && gap <= Pace::jitter_max_ns(route.rtt_ns());
         !self.has_more && !route.is_at_sender && !is_jitter && is_slower()
     }
 
@@ -236,8 +242,11 @@ impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
     pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
         let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
-        let by_other =
-            data.sharing.by_other || (data.sharing.is_shared && data.sharing.is_let_go_by_other);
+        let by_other = if data.sharing.is_shared {
+            data.sharing.is_let_go_by_other
+        } else {
+            data.sharing.by_other
+        };
         let alone = alone.filter(|_| !by_other);
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
@@ -328,6 +337,67 @@ impl Timeline {
             (Released::ByNone, _) => (self.words.idle, INFERRED),
             // An ACK let it go, but neither window was used up: maybe Nagle's algorithm, maybe chance.
             (Released::ByAck, _) => (Cause::Unexplained, ASSUMED),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+    use crate::shared_windows::Sharing;
+
+    const MS: i64 = 1_000_000;
+
+    /// A write of half a segment, on a path of half a second.
+    fn written(time_ms: i64, end: i64, is_path_steady: bool) -> Data {
+        Data {
+            at: Moment {
+                time_ns: time_ms * MS,
+                frame: 1,
+            },
+            end,
+            bytes: 500,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_told_by_host: false,
+            missing_before: 0,
+            is_pushed: true,
+            has_fin: false,
+            sharing: Sharing {
+                is_path_steady,
+                service_ns: Some(MS),
+                ..Sharing::default()
+            },
+        }
+    }
+
+    #[test]
+    fn on_a_path_that_is_steady_what_was_pushed_before_was_written_later_though_the_path_is_long() {
+        let route = Route {
+            to_sender_ns: 500 * MS,
+            ..Route::default()
+        };
+        for (is_path_steady, cause) in [
+            (true, Cause::ServerDataUnavailable),
+            (false, Cause::SendLimitedBottleneck),
+        ] {
+            let words = Words {
+                burst: Cause::SendLimitedBottleneck,
+                idle: Cause::ServerDataUnavailable,
+            };
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 500 * MS);
+            let mut timeline = Timeline::new(words, None);
+            for (time_ms, end) in [(1000, 501), (1050, 1001)] {
+                let data = written(time_ms, end, is_path_steady);
+                timeline.new_data(data, None, route, &acks);
+            }
+            let told = timeline.between(1000 * MS, 1050 * MS).last();
+            assert_eq!(told.map(|piece| piece.cause), Some(cause));
         }
     }
 }

@@ -144,6 +144,8 @@ mod tests {
                 full_bytes: 1000,
                 opens_hole: false,
                 recovery: None,
+                is_told_by_host: false,
+                missing_before: 0,
                 is_pushed: false,
                 has_fin: false,
                 sharing: Sharing::default(),

@@ -18,6 +18,10 @@ pub(in crate::waits) struct Data {
     /// Bytes before it were passed over.
     pub(in crate::waits) opens_hole: bool,
     pub(in crate::waits) recovery: Option<RecoveryKind>,
+    /// That it was lost itself before is told by the numbers of all packets of its host alone.
+    pub(in crate::waits) is_told_by_host: bool,
+    /// So many packets of its sender never came by since the data before.
+    pub(in crate::waits) missing_before: u32,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(in crate::waits) is_pushed: bool,
     /// It is the last of its sender (FIN).

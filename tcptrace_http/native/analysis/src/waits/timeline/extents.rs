@@ -198,6 +198,8 @@ mod tests {
             full_bytes: 1460,
             opens_hole: false,
             recovery: None,
+            is_told_by_host: false,
+            missing_before: 0,
             is_pushed: true,
             has_fin: false,
             sharing: Sharing::default(),

@@ -66,6 +66,7 @@ impl Timeline {
             since_ns: start.time_ns,
             bytes: data.bytes,
             segments: data.segments,
+            is_told_by_host: data.is_told_by_host,
             if_on_link: Some(IfOnLink {
                 cause,
                 ..if_on_link

@@ -23,6 +23,8 @@ pub(super) struct Opening {
     pub(super) if_shared: Option<Cause>,
     /// It was lost itself before, and how its sender noticed.
     pub(super) repaired: Option<Cause>,
+    /// ... as the numbers of its host alone tell.
+    pub(super) is_told_by_host: bool,
 }
 
 impl Timeline {
@@ -49,6 +51,7 @@ impl Timeline {
                 .or(repaired),
             if_shared: window,
             repaired: data.recovery.map(|_| repair(data.recovery)),
+            is_told_by_host: data.is_told_by_host,
         });
     }
 
@@ -73,6 +76,7 @@ impl Timeline {
                 held: None,
                 if_shared: None,
                 repaired: None,
+                is_told_by_host: false,
             });
         }
     }

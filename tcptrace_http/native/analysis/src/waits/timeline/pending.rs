@@ -17,6 +17,8 @@ pub(super) struct Pending {
     /// What it waited for; None in a burst.
     pub(super) cause: Option<(Cause, f64)>,
     pub(super) if_shared: Option<Cause>,
+    /// That it was lost before is told by the numbers of its host alone.
+    pub(super) is_told_by_host: bool,
     pub(super) if_on_link: Option<IfOnLink>,
     /// It waited for something, or nothing before it is on its way.
     pub(super) begins_burst: bool,

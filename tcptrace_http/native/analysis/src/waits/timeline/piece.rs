@@ -37,4 +37,6 @@ pub(super) struct Waited {
     pub(super) bytes: u32,
     pub(super) segments: u32,
     pub(super) if_on_link: Option<IfOnLink>,
+    /// It was lost before, as the numbers of its host alone tell.
+    pub(super) is_told_by_host: bool,
 }

@@ -190,6 +190,8 @@ mod tests {
             full_bytes: 1000,
             opens_hole: false,
             recovery: None,
+            is_told_by_host: false,
+            missing_before: 0,
             is_pushed: false,
             has_fin: false,
             sharing: Sharing::default(),
@@ -272,6 +274,50 @@ mod tests {
             let is_app = timeline.is_written_behind_a_hole(behind, ROUTE, &acks);
             assert_eq!(is_app, cause == Cause::ServerDataUnavailable, "{time_ms}");
         }
+    }
+
+    /// Data that came after 1.5 s and had been lost before, as the numbers of its host tell.
+    fn told_by_host() -> Timeline {
+        let mut timeline = timeline();
+        let route = Route {
+            to_sender_ns: 10 * MS,
+            ..ROUTE
+        };
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, 10 * MS);
+        timeline.new_data(plain(100), None, route, &acks);
+        acks.push(100 * MS, 1001, 60_000, 10 * MS);
+        let sharing = Sharing {
+            timer_ns: Some(200 * MS),
+            ..Sharing::default()
+        };
+        let lost = Data {
+            end: 2001,
+            recovery: Some(RecoveryKind::TailLoss),
+            is_told_by_host: true,
+            missing_before: 1,
+            sharing,
+            ..plain(1600)
+        };
+        timeline.new_data(lost, None, route, &acks);
+        timeline
+    }
+
+    #[test]
+    fn what_was_lost_had_been_written_as_long_before_as_the_timers_of_its_host_wait() {
+        let idle = (Cause::ServerDataUnavailable, 100, 1400);
+        let timer = (Cause::StallTailLoss, 1400, 1600);
+        assert_eq!(told(&told_by_host()), [idle, timer]);
+    }
+
+    #[test]
+    fn where_the_numbers_of_a_host_tell_of_no_losses_data_waited_for_its_application() {
+        let mut timeline = told_by_host();
+        timeline.packets_go_elsewhere();
+        let causes = told(&timeline).into_iter().map(|(cause, ..)| cause);
+        assert!(causes
+            .into_iter()
+            .all(|cause| cause == Cause::ServerDataUnavailable));
     }
 
     #[test]

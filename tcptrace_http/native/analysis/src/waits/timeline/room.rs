@@ -2,7 +2,15 @@
 
 use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
+use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::Cause;
+
+/// What a timer waits at least (RFC 6298, section 2.4), if no other of its host has shown.
+const TIMER_ASKED_FOR_NS: i64 = 1_000_000_000;
+/// Where round trips are as short as this every timer waits for the least that its host has: else it follows them.
+const LEAST_TIMER_RTT_MAX_NS: i64 = 15_000_000;
+/// Timers of a host vary by this share, with the round trips.
+const TIMER_VARIES_SHARE: i64 = 4;
 
 impl Timeline {
     /// Whether data that lay in the sender's buffer is short because the receiver's window has room for no more. Who
@@ -21,6 +29,7 @@ impl Timeline {
         &self,
         cause: Option<(Cause, f64)>,
         had_nothing: bool,
+        gap_ns: i64,
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> Option<(Cause, i64)> {
@@ -28,9 +37,37 @@ impl Timeline {
             let told_ns = acks.closed_ns()?.saturating_add(route.to_sender_ns);
             return Some((Cause::SendLimitedReceiveWindow, told_ns));
         }
+        if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
+            return self.written_before_the_timer(gap_ns, data, route, acks);
+        }
         let until_ns = self.room_until_ns(data, route, acks);
         let idle_until_ns = until_ns.filter(|_| had_nothing && data.sharing.by_other);
         idle_until_ns.map(|until_ns| (self.words.idle, until_ns))
+    }
+
+    /// When data was written that was lost then, of which a single packet tells that never came by: as long before a
+    /// timer sent it again as that waits, which others of its host have shown, or RFC 6298 asks for (sections 2.2 and
+    /// 2.4). If no ACK came before, nothing but its application had held it.
+    fn written_before_the_timer(
+        &self,
+        gap_ns: i64,
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> Option<(Cause, i64)> {
+        let takes_ns = self.takes(data.full_bytes, 1, data.full_bytes);
+        let is_least = route.rtt_ns().saturating_add(takes_ns) <= LEAST_TIMER_RTT_MAX_NS;
+        let timer_ns = data.sharing.timer_ns.unwrap_or(TIMER_ASKED_FOR_NS);
+        let most_ns = timer_ns.saturating_add(timer_ns / TIMER_VARIES_SHARE);
+        let is_known =
+            is_least && data.missing_before == 1 && !data.sharing.is_shared && !route.is_at_sender;
+        if !is_known || gap_ns <= most_ns {
+            return None;
+        }
+        let written_ns = data.at.time_ns.saturating_sub(timer_ns);
+        let late_ns = acks.late_ns(written_ns, route.to_sender_ns);
+        let is_of_window = late_ns.is_some_and(|late_ns| late_ns <= TIMEOUT_MIN_NS);
+        (!is_of_window).then_some((self.words.idle, written_ns))
     }
 
     /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.

@@ -204,6 +204,7 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             if_on_link: data.if_on_link,
+            is_told_by_host: data.is_told_by_host,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
             let is_window = matches!(cause, Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd);
@@ -368,6 +369,8 @@ mod tests {
             full_bytes: 1000,
             opens_hole: false,
             recovery: None,
+            is_told_by_host: false,
+            missing_before: 0,
             is_pushed: true,
             has_fin: false,
             sharing,

@@ -1,0 +1,57 @@
+//! What the numbers of the server and the times of its timers tell.
+
+use super::*;
+
+fn numbered(passed_over: u32) -> Talk {
+    Talk {
+        passed_over: Some(passed_over),
+        ..Talk::default()
+    }
+}
+
+/// Data of one connection, before each segment of which a packet is missing.
+fn after_missing(talk: &mut Talk, first: u32) -> Sharing {
+    let mut sharing = Sharing::default();
+    for nth in 0..30 {
+        talk.passed_over = Some(nth + 1);
+        let time_ms = 300 + i64::from(nth) * 50;
+        sharing = talk.data(time_ms, 1, first + nth);
+    }
+    sharing
+}
+
+#[test]
+fn packets_that_are_missing_all_the_time_while_no_data_is_went_elsewhere() {
+    let mut talk = numbered(0);
+    talk.opens(0, 1);
+    assert!(after_missing(&mut talk, 2).goes_elsewhere);
+}
+
+#[test]
+fn a_host_of_which_data_was_lost_loses_packets() {
+    let mut talk = numbered(0);
+    talk.opens(0, 1);
+    assert!(!after_missing(&mut talk, 3).goes_elsewhere);
+}
+
+#[test]
+fn a_timer_that_fills_a_hole_tells_how_long_it_waits() {
+    let mut talk = numbered(0);
+    talk.opens(0, 1);
+    talk.ack(202, 1, 1);
+    talk.passed_over = Some(1);
+    talk.data(1001, 1, 3);
+    let sharing = talk.data(1251, 1, 2);
+    assert_eq!(sharing.timer_ns, Some(250 * MS));
+}
+
+#[test]
+fn a_path_is_steady_on_which_connections_open_equally_fast() {
+    let mut talk = Talk::default();
+    for port in 1..=2 {
+        talk.opens(i64::from(port) * 10, port);
+    }
+    assert!(!talk.ack(500, 1, 1).is_path_steady);
+    talk.opens(600, 3);
+    assert!(talk.ack(900, 1, 1).is_path_steady);
+}
