@@ -13,7 +13,7 @@ use super::pace::Pace;
 use super::pacer::Pacer;
 use super::phases::Phases;
 use super::queue::{LetGo, Queue};
-use super::release::{Ack, Coming, Flight, Release};
+use super::release::{Ack, Coming, Flight, Release, TOGETHER_NS};
 use super::room::Room;
 use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
@@ -364,6 +364,7 @@ impl HostPair {
         if is_lost_anew {
             self.halves();
         }
+        let is_in_rhythm = begins && self.is_shared && left == LetGo::Pacer;
         let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
@@ -392,9 +393,11 @@ impl HostPair {
         let was_held = release != Release::None;
         let is_busy = sent_ns >= self.queue.busy_since_ns() && self.pace.largest_ns().is_some();
         let is_behind_others = is_busy && self.came_ns.is_some_and(|came_ns| came_ns > sent_ns);
-        let before_ns = self.came_ns.replace(time_ns).filter(|_| is_of_link);
-        if let Some(before_ns) = before_ns {
-            let gap_ns = time_ns.saturating_sub(before_ns);
+        let gap_ns = self.came_ns.replace(time_ns);
+        let gap_ns = gap_ns.map(|before_ns| time_ns.saturating_sub(before_ns));
+        // What comes so closely did not wait for a writer, though that had pushed what came before.
+        let is_close = |gap_ns: i64| is_new && gap_ns <= TOGETHER_NS;
+        if let Some(gap_ns) = gap_ns.filter(|gap_ns| is_of_link || is_close(*gap_ns)) {
             self.arrives(gap_ns, segment.payload_bytes, was_held);
         }
         Sharing {
@@ -407,7 +410,7 @@ impl HostPair {
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
-            is_of_pacer: is_by_clock && self.pacer.is_shown(),
+            is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,
             ..self.sharing(release == Release::Other && is_new)
         }

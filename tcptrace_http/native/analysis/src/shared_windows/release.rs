@@ -4,7 +4,7 @@ use super::host_pair::HostPair;
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
 
 /// Two packets closer than this left together, if no link is slower.
-const TOGETHER_NS: i64 = 2_000_000;
+pub(super) const TOGETHER_NS: i64 = 2_000_000;
 /// ... and follow the ACK that lets them go by the path and this much.
 const LATE_MAX_NS: i64 = 1_000_000;
 /// The path's time varies by this share of it.

@@ -363,6 +363,19 @@ fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
     assert_eq!(after_pushed(530, 5), (true, true));
 }
 
+#[test]
+fn pushed_data_of_several_connections_that_comes_at_once_shows_that_the_link_is_no_slow_one() {
+    let mut talk = two_connections();
+    for (time_ms, port) in [(400, 1), (401, 2), (450, 1), (451, 2), (500, 1), (501, 2)] {
+        let number = u32::try_from((time_ms - 300) / 50).unwrap();
+        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
+        talk.packet(time_ms, false, port, pushed);
+    }
+    let sharing = talk.data(550, 1, 6);
+    assert!(sharing.link.is_outlasted(50 * MS, 1000, 1));
+    assert!(!sharing.link.is_outlasted(MS, 1000, 1));
+}
+
 /// The client of this number.
 fn client(number: u16) -> IpAddress {
     let [high, low] = number.to_be_bytes();

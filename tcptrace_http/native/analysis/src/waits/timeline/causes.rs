@@ -93,7 +93,7 @@ impl Timeline {
             && !route.is_at_sender
             && self.pace.may_be_slow(gap, rtt, data.full_bytes);
         // No link is so slow on which others have come in much less, however regularly an application writes to it.
-        let is_outlasted = self.arrivals.is_outlasted(gap, data.bytes, data.segments);
+        let is_outlasted = self.is_outlasted(gap, data);
         let may_be_slow = is_of_link && was_full && (self.has_more || !is_outlasted);
         if may_be_slow && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
             self.pace.begins_with(gap);
@@ -182,7 +182,7 @@ impl Timeline {
         let least_ns = BURST_MIN_NS.saturating_add(service_ns(data).saturating_mul(2));
         let is_steady = data.sharing.is_path_steady && gap > least_ns;
         let is_slower = || {
-            self.arrivals.is_outlasted(gap, data.bytes, data.segments)
+            self.is_outlasted(gap, data)
                 || self.pace.is_outlasted(gap, data.segments)
                 || is_steady && data.sharing.service_ns.is_some()
         };

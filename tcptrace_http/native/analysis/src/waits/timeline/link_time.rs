@@ -121,6 +121,12 @@ impl Timeline {
         self.link_known().takes_ns(bytes, segments, full_bytes)
     }
 
+    /// Whether data comes so long after other data that the slowest link cannot have been busy with it all the time.
+    pub(super) fn is_outlasted(&self, gap: i64, data: Data) -> bool {
+        let known = self.link_known();
+        known.is_outlasted(gap, data.bytes, data.segments)
+    }
+
     /// Whether the slowest link may be a slow one, as far as is known.
     pub(in crate::waits) fn may_learn_link(&self) -> bool {
         self.link_known().is_open(self.full_bytes)

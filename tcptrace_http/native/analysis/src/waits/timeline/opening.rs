@@ -35,6 +35,9 @@ impl Timeline {
         }
         let was_held = data.sharing.by_other || is_missed;
         let window = Some(window_of(data.sharing)).filter(|_| was_held);
+        // A pacer that connections share lets the beginnings of their answers go one by one.
+        let is_paced = data.sharing.is_of_pacer && data.sharing.is_shared;
+        let paced = is_paced.then_some(self.words.burst);
         // Nothing before it tells when the wait for what had been lost began.
         let lost = data.recovery.filter(|_| self.sent.is_none());
         let repaired = lost.map(|kind| repair(Some(kind)));
@@ -43,7 +46,9 @@ impl Timeline {
             bytes: data.bytes,
             stood_ns: data.sharing.stood_ns,
             begun_ns: data.at.time_ns.saturating_sub(data.sharing.takes_ns),
-            held: window.filter(|_| data.sharing.is_shared).or(repaired),
+            held: paced
+                .or(window.filter(|_| data.sharing.is_shared))
+                .or(repaired),
             if_shared: window,
             repaired: data.recovery.map(|_| repair(data.recovery)),
             is_told_by_host: data.is_told_by_host,

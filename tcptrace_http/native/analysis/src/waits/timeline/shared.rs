@@ -56,6 +56,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::{Route, Timeline, Words};
     use super::*;
+    use crate::arrivals::Arrivals;
 
     const MS: i64 = 1_000_000;
 
@@ -106,38 +107,65 @@ mod tests {
             (true, Cause::SendLimitedBottleneck),
             (false, Cause::ServerDataUnavailable),
         ] {
-            let words = Words {
-                burst: Cause::SendLimitedBottleneck,
-                idle: Cause::ServerDataUnavailable,
+            let sharing = Sharing {
+                is_of_pacer,
+                to_server_ns: Some(100 * MS),
+                ..Sharing::default()
             };
-            let mut acks = Acks::default();
-            acks.push(0, 1, 60_000, 100 * MS);
-            let mut timeline = Timeline::new(words, None);
-            let route = Route {
-                to_sender_ns: 100 * MS,
-                ..Route::default()
-            };
-            for (time_ms, end) in [(100, 1001), (150, 2001)] {
-                let at = Moment {
-                    time_ns: time_ms * MS,
-                    frame: 1,
-                };
-                let sharing = Sharing {
-                    is_of_pacer: is_of_pacer && end > 1001,
-                    to_server_ns: Some(100 * MS),
-                    ..Sharing::default()
-                };
-                let data = Data {
-                    at,
-                    end,
-                    is_pushed: true,
-                    sharing,
-                    ..behind_others(false)
-                };
-                timeline.new_data(data, None, route, &acks);
-            }
-            let told = timeline.between(100 * MS, 150 * MS).last();
-            assert_eq!(told.map(|piece| piece.cause), Some(cause));
+            assert_eq!(cause_behind_pushed(100, 50, sharing), Some(cause));
         }
+    }
+
+    #[test]
+    fn what_comes_later_behind_pushed_data_than_a_link_takes_that_others_have_shown_was_written_then(
+    ) {
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(MS, 1000, 1, 500 * MS);
+        }
+        for (link, cause) in [
+            (Arrivals::default(), Cause::SendLimitedBottleneck),
+            (link, Cause::ServerDataUnavailable),
+        ] {
+            let sharing = Sharing {
+                link,
+                to_server_ns: Some(500 * MS),
+                ..Sharing::default()
+            };
+            assert_eq!(cause_behind_pushed(500, 40, sharing), Some(cause));
+        }
+    }
+
+    /// What a segment waited for that comes so long after a pushed one, on a path of that length.
+    fn cause_behind_pushed(round_trip_ms: i64, gap_ms: i64, sharing: Sharing) -> Option<Cause> {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, round_trip_ms * MS);
+        let mut timeline = Timeline::new(words, None);
+        let route = Route {
+            to_sender_ns: round_trip_ms * MS,
+            ..Route::default()
+        };
+        let begun_ns = 2 * round_trip_ms * MS;
+        let until_ns = begun_ns + gap_ms * MS;
+        for (time_ns, end, sharing) in [
+            (begun_ns, 1001, Sharing::default()),
+            (until_ns, 2001, sharing),
+        ] {
+            let at = Moment { time_ns, frame: 1 };
+            let data = Data {
+                at,
+                end,
+                is_pushed: true,
+                sharing,
+                ..behind_others(false)
+            };
+            timeline.new_data(data, None, route, &acks);
+        }
+        let told = timeline.between(begun_ns, until_ns).last();
+        told.map(|piece| piece.cause)
     }
 }
