@@ -32,8 +32,9 @@ HELD_MIB: Final = BASE_MIB + 256 + 64
 LONG_ROWS_MIB: Final = HELD_MIB + 256
 #: All that flows held comes out at the end, batch by batch: what was gathered of it is judged together.
 GATHERED_MIB: Final = HELD_MIB + 6 * 256
-# 131,072 flows that may be open at a kilobyte and a half each, and what every run needs.
-OPEN_FLOWS_MIB: Final = 384
+#: 131,072 flows that may be open at two kilobytes each as long as nobody answers them, and rows of those that were
+#: given up: a batch that is made while another one is judged.
+OPEN_FLOWS_MIB: Final = BASE_MIB + 272 + 2 * 64
 LIMIT_REACHED: Final = "limit_reached"
 LIMIT: Final = frozenset({LIMIT_REACHED})
 #: The peak is asked of the process itself: the one that a parent is told of (ru_maxrss) begins with

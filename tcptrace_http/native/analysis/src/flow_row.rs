@@ -12,6 +12,7 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
     let (client_end, server_end) = flow.client_and_server();
     let (to_server, to_client) = (client.path_rtt_ns, server.path_rtt_ns);
     let full = flow.segment_size.full();
+    let (initial_window_segments, largest_window_segments) = flow.window_segments();
     FlowRow {
         flow: flow.number,
         client: client_end.address.text(),
@@ -48,9 +49,9 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         client_path_rtt: to_client,
         rtt_samples: client.rtt_samples.saturating_add(server.rtt_samples),
         observation_point: observation_point(to_server, to_client),
-        initial_window_segments: flow.flights.initial_window_segments(),
+        initial_window_segments,
         super_segments: flow.segment_size.super_segments,
-        nagle_disproofs: flow.pauses.nagle_disproofs,
+        nagle_disproofs: flow.nagle_disproofs(),
         client_nagle_disproofs: flow
             .request_pauses
             .as_ref()
@@ -65,6 +66,6 @@ pub fn flow_row(flow: &Flow) -> FlowRow {
         close_time: flow.closing.first.map(|close| close.mark.time_ns),
         close_frame: flow.closing.first.map(|close| close.mark.frame),
         server_loss_time: flow.usage.server_loss_ns,
-        largest_window_segments: flow.flights.largest_window_segments(),
+        largest_window_segments,
     }
 }

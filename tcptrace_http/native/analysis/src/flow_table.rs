@@ -185,7 +185,7 @@ impl FlowTable {
         let Some(Some(flow)) = self.flows.get_mut(place) else {
             return;
         };
-        flow.sharing = sharing;
+        flow.shares(segment, sharing);
         flow.host_step = host_step;
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
         change.is_closed = flow.is_over() && !was_over;

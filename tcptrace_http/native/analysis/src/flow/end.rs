@@ -171,8 +171,10 @@ impl Flow {
 
     /// Gives back what is remembered of both directions' data.
     pub(super) fn release_pauses(&mut self) {
-        self.pauses.release();
-        self.flights.release();
+        if let Some(followed) = self.followed.as_deref_mut() {
+            followed.pauses.release();
+            followed.flights.release();
+        }
         if let Some(pauses) = self.request_pauses.as_mut() {
             pauses.release();
         }

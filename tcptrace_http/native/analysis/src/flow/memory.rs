@@ -25,11 +25,14 @@ impl Flow {
             http,
             self.first.held_bytes(),
             self.second.held_bytes(),
-            self.pauses.held_bytes(),
+            self.followed.as_ref().map_or(0, |it| {
+                it.pauses
+                    .held_bytes()
+                    .saturating_add(it.flights.held_bytes())
+            }),
             self.request_pauses
                 .as_ref()
                 .map_or(0, |pauses| pauses.held_bytes()),
-            self.flights.held_bytes(),
             self.unacknowledged.held_bytes(),
             self.recoveries.as_ref().map_or(0, |it| it.held_bytes()),
             self.waits.as_ref().map_or(0, |waits| waits.held_bytes()),

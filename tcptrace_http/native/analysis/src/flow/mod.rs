@@ -2,6 +2,7 @@
 
 mod early;
 mod end;
+mod followed;
 mod memory;
 mod payload;
 mod recover;
@@ -21,14 +22,13 @@ use crate::hosts::HostStep;
 use crate::http::Connection;
 use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
-use crate::queues::Queues;
 use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
-use crate::shared_windows::Sharing;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
 use crate::waits::{self, Moment, Setup, Waits};
+use followed::Followed;
 use unacknowledged::Unacknowledged;
 pub use usage::{Close, Closing, LetDown, Usage};
 
@@ -58,16 +58,13 @@ pub struct Flow {
     pub syn_ack_ns: Option<i64>,
     pub initial_rtt_ns: Option<i64>,
     pub segment_size: SegmentSize,
-    /// What other connections between the same hosts have to do with the present segment.
-    pub sharing: Sharing,
     /// Another connection had the ports before; and what the segments table tells, if it is asked for.
     pub reuses_ports: bool,
     tcp_analysis: Option<Box<TcpAnalysis>>,
-    /// Boxed, as is `http`, to keep the flows small of which nothing is asked any more.
-    pub pauses: Box<PauseTracker>,
+    /// Boxed, as is `http`, to keep the flows small of which nothing is asked yet, or any more.
+    followed: Option<Box<Followed>>,
     /// Of the client's data, once there is any.
     pub request_pauses: Option<Box<PauseTracker>>,
-    pub flights: FlightTracker,
     pub is_http: bool,
     http: Option<Box<Connection>>,
     /// No HTTP was found, or the flow is over: payload is not looked at any more.
@@ -88,7 +85,6 @@ pub struct Flow {
     request_recovery_until: i64,
     /// Losses and closed windows, once there is one.
     recoveries: Option<Box<Recoveries>>,
-    queues: Queues,
     /// What the numbers of its host tell of the packet that is taken.
     pub host_step: Option<HostStep>,
     /// Kept only when asked for.
@@ -136,12 +132,10 @@ impl Flow {
             syn_ack_ns: None,
             initial_rtt_ns: None,
             segment_size: SegmentSize::default(),
-            sharing: Sharing::default(),
             reuses_ports: false,
             tcp_analysis: None,
-            pauses: Box::default(),
+            followed: None,
             request_pauses: None,
-            flights: FlightTracker::default(),
             is_http: false,
             http: None,
             is_opaque: false,
@@ -155,7 +149,6 @@ impl Flow {
             recovery_until: 0,
             request_recovery_until: 0,
             recoveries: None,
-            queues: Queues::default(),
             host_step: None,
             statistics: None,
         }
@@ -388,9 +381,10 @@ impl Flow {
             self.client = client;
             self.http = None;
             self.waits = None;
-            *self.pauses = PauseTracker::default();
             self.request_pauses = None;
-            self.flights = FlightTracker::default();
+            let followed = self.followed();
+            followed.pauses = PauseTracker::default();
+            followed.flights = FlightTracker::default();
         }
     }
 
@@ -401,7 +395,7 @@ impl Flow {
         waits::Path {
             to_server_ns: self.client_half().path_rtt_ns,
             to_client_ns,
-            sent_byte_ps: self.sharing.sent_byte_ps,
+            sent_byte_ps: self.sharing().sent_byte_ps,
             is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
         }
     }
@@ -412,7 +406,7 @@ impl Flow {
     fn quickest_path(&self) -> waits::Path {
         let mut path = self.waits_path();
         if !self.setup.was_resent() {
-            let least_ns = self.sharing.to_server_ns.unwrap_or(i64::MAX);
+            let least_ns = self.sharing().to_server_ns.unwrap_or(i64::MAX);
             path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
         }
         path
@@ -422,7 +416,7 @@ impl Flow {
     /// data it is later than that by a part of what the slowest link takes for them, as its own connection's first
     /// round trip may have been.
     fn path_of_data(&self) -> waits::Path {
-        if self.sharing.may_be_shared || self.sharing.queued_ns == 0 {
+        if self.sharing().may_be_shared || self.sharing().queued_ns == 0 {
             self.quickest_path()
         } else {
             self.waits_path()

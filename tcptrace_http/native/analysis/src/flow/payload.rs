@@ -237,7 +237,7 @@ impl Flow {
             .response
             .filter(|_| self.is_http && after.response != before.response)
         {
-            self.pauses.message_opens(start);
+            self.followed().pauses.message_opens(start);
             if let Some(waits) = self.waits.as_mut() {
                 waits.response_opens(start);
             }
@@ -279,7 +279,9 @@ impl Flow {
             pauses.message_ends(request, None, &mut tables.pauses, &mut tables.segmentation);
         }
         if let Some(response) = response {
-            self.pauses.message_ends(
+            let rtt_ns = self.path_rtt_ns();
+            let followed = self.followed.get_or_insert_default();
+            followed.pauses.message_ends(
                 response,
                 self.waits.as_deref(),
                 &mut tables.pauses,
@@ -288,10 +290,12 @@ impl Flow {
             if let Some(waits) = self.waits.as_mut() {
                 waits.response_ends(response.start, response.end);
             }
-            self.flights
-                .response_ends(response, self.path_rtt_ns(), &mut tables.flights);
-            self.queues
-                .response_ends(response, self.path_rtt_ns(), &mut tables.queues);
+            followed
+                .flights
+                .response_ends(response, rtt_ns, &mut tables.flights);
+            followed
+                .queues
+                .response_ends(response, rtt_ns, &mut tables.queues);
         }
         let request = span_of(index, transaction.request.as_deref());
         let response = span_of(index, transaction.response.as_deref());
@@ -321,15 +325,17 @@ impl Flow {
             mut row, response, ..
         } = transaction;
         let path = self.quickest_path();
+        let sharing = self.sharing();
+        let (is_shared, goes_elsewhere) = (sharing.is_shared, sharing.goes_elsewhere);
         let waits = self.waits.get_or_insert_with(|| {
             let time_ns = row.request_time.or(row.response_first_time).unwrap_or(0);
             let frame = row.request_frame.or(row.response_first_frame).unwrap_or(0);
             Box::new(Waits::new(Moment { time_ns, frame }, true))
         });
-        if self.sharing.is_shared {
+        if is_shared {
             waits.windows_are_shared();
         }
-        if self.sharing.goes_elsewhere {
+        if goes_elsewhere {
             waits.packets_go_elsewhere();
         }
         let start =

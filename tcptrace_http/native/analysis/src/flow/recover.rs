@@ -131,7 +131,7 @@ impl Flow {
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
-        let (host_step, sharing) = (self.host_step, self.sharing);
+        let (host_step, sharing) = (self.host_step, *self.sharing());
         let from_server = side != self.client;
         let (sender, _) = self.halves(side);
         let step = sender.numbering.step(identification, segments);
@@ -177,7 +177,9 @@ impl Flow {
         let (sender, _) = self.halves(side);
         let lateness = sender.clock.lateness_ns(packet.time_ns, stamps.value);
         if let Some(lateness) = lateness.filter(|_| from_server && segment.payload_bytes > 0) {
-            self.queues.data(packet.frame, packet.time_ns, lateness);
+            self.followed()
+                .queues
+                .data(packet.frame, packet.time_ns, lateness);
         }
         lateness.unwrap_or(0)
     }
@@ -209,8 +211,8 @@ impl Flow {
             are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
-            is_after_other: self.sharing.is_after_other,
-            unheard_ns: self.sharing.unheard_ns.filter(|_| side != self.client),
+            is_after_other: self.sharing().is_after_other,
+            unheard_ns: self.sharing().unheard_ns.filter(|_| side != self.client),
         }
     }
 

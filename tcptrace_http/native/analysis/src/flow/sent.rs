@@ -85,12 +85,16 @@ impl Flow {
         }
         if self.is_http {
             let path = self.path();
-            self.pauses.acknowledged(seen, &path);
+            self.followed().pauses.acknowledged(seen, &path);
             let newly_acked = acknowledged.after.saturating_sub(acknowledged.before);
             let newly_acked = u64::try_from(newly_acked).unwrap_or(0);
             let acked = u64::try_from(acknowledged.after.saturating_sub(1)).unwrap_or(0);
-            self.flights
-                .acknowledged(newly_acked, acked, path.segment_bytes, packet.time_ns);
+            self.followed().flights.acknowledged(
+                newly_acked,
+                acked,
+                path.segment_bytes,
+                packet.time_ns,
+            );
             if let Some(sample) = sample {
                 self.note_round_trip(packet, ack, sample);
             }
@@ -121,7 +125,7 @@ impl Flow {
         };
         let client = self.client;
         // Another connection to that host may have had no answer to wait for.
-        let least_ns = self.sharing.to_server_ns.unwrap_or(i64::MAX);
+        let least_ns = self.sharing().to_server_ns.unwrap_or(i64::MAX);
         let (half, _) = self.halves(client);
         if let Some(answered_ns) = half.answered_syn_ns.take() {
             let to_server_ns = if rtt_ns >= PATH_MIN_NS {
@@ -138,7 +142,8 @@ impl Flow {
         let least = self.server_half().path_rtt_ns.unwrap_or(rtt_ns);
         let end = u64::try_from(ack.saturating_sub(1)).unwrap_or(0);
         let delay = rtt_ns.saturating_sub(least);
-        self.queues
+        self.followed()
+            .queues
             .acknowledged(end, packet.frame, packet.time_ns, delay);
     }
 
@@ -249,7 +254,7 @@ impl Flow {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
         let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
-        let sharing = self.sharing;
+        let sharing = *self.sharing();
         let missing_before = self.half(side).missing_before;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
@@ -301,9 +306,11 @@ impl Flow {
             self.usage.server_loss_ns.get_or_insert(packet.time_ns);
         }
         if !class.is_new {
-            self.flights
+            let followed = self.followed();
+            followed
+                .flights
                 .retransmission(u64::try_from(start.saturating_sub(1)).unwrap_or(0));
-            self.pauses.retransmission();
+            followed.pauses.retransmission();
             return;
         }
         let acked = self.server_half().acked;
@@ -326,38 +333,42 @@ impl Flow {
             service_ns: one_by_one,
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
-            queued_ns: self.sharing.queued_ns,
-            is_let_go_by_other: self.sharing.is_shared && self.sharing.is_let_go_by_other,
+            queued_ns: self.sharing().queued_ns,
+            is_let_go_by_other: self.sharing().is_shared && self.sharing().is_let_go_by_other,
             window_bytes: waits
-                .filter(|_| !self.sharing.had_loss)
+                .filter(|_| !self.sharing().had_loss)
                 .map_or(0, Waits::response_window_bytes),
             ..self.path()
         };
         let data = sent_data(packet, segment, start);
         let flight_bytes = self.server_half().flight_bytes();
-        let takes_ns = self
+        let begins_whole = self.server_half().has_syn;
+        let segments = self.segment_size.wire_segments(segment.payload_bytes);
+        let rtt_ns = self.path_rtt_ns();
+        let followed = self.followed();
+        let takes_ns = followed
             .pauses
             .takes_ns(segment.payload_bytes, &path)
             .max(one_by_one);
-        let behind_ns = |bytes| self.pauses.takes_ns(bytes, &path);
+        let behind_ns = |bytes| followed.pauses.takes_ns(bytes, &path);
         let longer_ns = behind_ns(segment.payload_bytes).saturating_sub(behind_ns(0));
-        self.pauses.sent(data, &path, flight_bytes);
+        followed.pauses.sent(data, &path, flight_bytes);
         let full = u64::from(path.segment_bytes.max(1));
-        self.flights.server_data(FlightData {
+        followed.flights.server_data(FlightData {
             frame: packet.frame,
             time_ns: packet.time_ns,
             offset: data.start,
             bytes: segment.payload_bytes,
             segment_bytes: path.segment_bytes,
-            begins_whole: self.server_half().has_syn,
-            segments: self.segment_size.wire_segments(segment.payload_bytes),
-            rtt_ns: self.path_rtt_ns(),
+            begins_whole,
+            segments,
+            rtt_ns,
             receive_window_segments: u32::try_from(path.receive_window / full).unwrap_or(u32::MAX),
             server_rtt_ns: path.sender_rtt_ns,
             takes_ns,
             longer_ns: longer_ns.max(path.takes_ns),
             outstanding_bytes: flight_bytes,
-            shares_window: self.sharing.is_shared,
+            shares_window: followed.sharing.is_shared,
         });
     }
 
