@@ -88,7 +88,7 @@ def chosen(
 def otherwise(parts: Parts, usual: Found) -> Found:
     """What another way of writing explains, or data that nothing holds, another strategy or stack need not."""
     ways = ways_of_writing(parts.seen)
-    knobs: tuple[dict[str, Any], ...] = ({}, {"nagle": Nagle.OFF}, {"nagle": Nagle.STRICT})
+    knobs: tuple[dict[str, Any], ...] = ({}, *({"nagle": rule} for rule in Nagle))
     # Together, for the nearest strategy by a wrong way of writing may be a wrong one.
     each = [(choice, *pair) for pair in product(ways, knobs) for choice in usual.likely]
     _, way, held = nearest_run(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 from tcptrace_http.inference.choosing import NEAR, Found, chosen, otherwise
 from tcptrace_http.inference.parts import Parts
 from tcptrace_http.inference.queue_of_runs import with_queue
-from tcptrace_http.inference.refining import all_refined
+from tcptrace_http.inference.refining import EXACT, all_refined
 
 __all__ = ["Inference", "infer"]
 
@@ -133,12 +133,14 @@ def _infer(what: Observed) -> Inference:
 def _nearest(parts: Parts) -> tuple[Parts, Found]:
     """What the nearest run is of: with what servers usually do, or with another way of writing."""
     usual = chosen(parts, keeps_writes=True)
-    if usual.off <= NEAR:
+    if usual.off <= EXACT:
         return all_refined(parts, usual)
     other = otherwise(parts, usual)
     # What nearly explains it before anything is fitted is taken: times can be made to fit any other.
-    if other.off <= min(_NEARLY, usual.off / 2) or other.off <= NEAR:
+    if other.off <= min(_NEARLY, usual.off / 2) or other.off <= NEAR < usual.off:
         return all_refined(parts, other)
+    if usual.off <= NEAR:
+        return all_refined(parts, usual)
     # What is off may be losses and times that no packet shows: each is refined, and the nearer one taken.
     each = [all_refined(parts, found) for found in (usual, other)]
     return min(each, key=lambda pair: pair[1].off)

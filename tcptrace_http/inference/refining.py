@@ -18,7 +18,7 @@ from tcptrace_http.inference.replay import with_late_losses
 from tcptrace_http.inference.server_clock import clock_offsets
 from tcptrace_http.inference.steps import partings, stepwise
 from tcptrace_http.inference.strategy import signs
-from tcptrace_http.inference.synthesis import nearest_run
+from tcptrace_http.inference.synthesis import is_alike, nearest_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 from tcptrace_http.inference.choosing import NEAR, Found, chosen
 
-__all__ = ["all_refined"]
+__all__ = ["EXACT", "all_refined"]
 
-# A run that is no further off is the capture, but for rounding: there is nothing to refine.
-_EXACT: Final = 2e-4
+#: A run that is no further off is the capture, but for rounding: there is nothing to refine.
+EXACT: Final = 2e-4
 # So many phases of a heartbeat are tried: each is off by 5 ms at most, where the period is 200 ms.
 _PHASES: Final = 20
 # Then it is moved by what run and capture part by first: so many packets are tried, so many times.
@@ -46,12 +46,13 @@ def all_refined(parts: Parts, found: Found) -> tuple[Parts, Found]:
     """All refinements, one after the other."""
     for refine in _REFINED:
         parts, found = _refined(parts, found, refine)
+    parts, found = _unbound(parts, found)
     return parts, chosen(parts, writes=found.writes, held=found.held) if found.keeps_writes else found
 
 
 def _refined(parts: Parts, found: Found, refine: Callable[[Parts, Found], Parts]) -> tuple[Parts, Found]:
     """What is found with parts that are refined, if a run is off and the refined one is nearer."""
-    if found.off <= _EXACT:
+    if found.off <= EXACT:
         return parts, found
     refined = refine(parts, found)
     if refined == parts:
@@ -66,6 +67,15 @@ def _with_bound(parts: Parts, found: Found) -> Parts:
     may_open = found.choice.strategy.connections
     is_bound = shown.at_once > 1 and (may_open is None or may_open > shown.at_once)
     return replace(parts, most_at_once=shown.at_once) if is_bound and found.off > NEAR else parts
+
+
+def _unbound(parts: Parts, found: Found) -> tuple[Parts, Found]:
+    """Without the bound on connections, if what was found after it explains the capture as well."""
+    if parts.most_at_once is None:
+        return parts, found
+    free = replace(parts, most_at_once=None)
+    again = chosen(free, writes=found.writes, held=found.held, keeps_writes=found.keeps_writes)
+    return (free, again) if is_alike(again.off, found.off) else (parts, found)
 
 
 def _without_quick_acks(parts: Parts, found: Found) -> Parts:

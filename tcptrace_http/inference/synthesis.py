@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.inference.observed import Observed
 
-__all__ = ["Match", "nearest_run"]
+__all__ = ["Match", "is_alike", "nearest_run"]
 
 # A run that is further off on average, as a part of the page time, does not retell the capture: what is
 # particular to it is not told by it.
@@ -66,6 +66,11 @@ class Match(Generic[_T]):
         return max(1 - 5 * self.off, 0.1) / (1 + len(self.alike))
 
 
+def is_alike(off: float, least: float) -> bool:
+    """Whether a run that is so far off is no further than the nearest one, as far as a capture tells."""
+    return off <= least * (1 + _ALIKE_OF_BEST) + _ALIKE
+
+
 def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Callable[[_T], Scenario]) -> Match[_T]:
     """The candidate whose run is nearest; of those that are alike, the first.
 
@@ -77,10 +82,9 @@ def nearest_run(observed: Observed, candidates: Sequence[_T], scenario_of: Calla
         for candidate in candidates
     ]
     least = min(scores)
-    within = least * (1 + _ALIKE_OF_BEST) + _ALIKE
-    alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if score <= within]
+    alike = [candidate for candidate, score in zip(candidates, scores, strict=True) if is_alike(score, least)]
     ranked = [candidates[place] for _, place in sorted((score, place) for place, score in enumerate(scores))]
-    others = [score for score in scores if score > within]
+    others = [score for score in scores if not is_alike(score, least)]
     return Match(
         best=alike[0],
         off=least,

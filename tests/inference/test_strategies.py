@@ -1,0 +1,26 @@
+"""Strategies told where a knob of a host, or its clock, made the requests come when they did."""
+
+import pytest
+
+from reference_sim.simulation import simulate
+from tests.inference.scenarios import random_case
+from tests.inference.validation import inference_of
+
+ENDS = ("client", "server")
+
+
+@pytest.mark.parametrize("at", ENDS)
+def test_what_nagles_algorithm_held_back_is_not_taken_for_another_strategy(at):
+    # Its server runs Linux with BSD's rule: the document's end waits for the ACKs of all before it, and the
+    # request behind it comes later than with Linux's own rule.
+    case = random_case(1304)
+    found = inference_of(simulate(case.scenario), at)
+    assert found.figure("browser.strategy").value == case.strategy
+    assert found.figure("server.nagle").value == str(case.scenario.servers[0].stack.nagle)
+
+
+@pytest.mark.parametrize("at", ENDS)
+def test_a_bound_on_connections_that_the_hosts_clocks_leave_no_need_of_is_not_told(at):
+    # Its client acknowledges by a heartbeat, without the phase of which fewer connections were the nearer run.
+    case = random_case(1260)
+    assert inference_of(simulate(case.scenario), at).figure("browser.strategy").value == case.strategy
