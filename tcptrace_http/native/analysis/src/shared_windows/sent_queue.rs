@@ -242,11 +242,14 @@ impl SentQueue {
         }
         let bound_ps = per_byte(elapsed_ns, size);
         let most_ps = per_byte(way.elapsed_ns, HEADER_BYTES.saturating_add(asked)).min(SLOWEST_PS);
+        // No link takes longer: the path was empty for a while, or an ACK is late, and nothing agrees by that.
+        let is_of_link = bound_ps <= most_ps;
         let bound_ps = bound_ps.min(most_ps);
         // What left when all before it had gone waited for something else than the link.
         let before_ns = of(bound_ps, acked);
-        let was_busy =
-            left_ns.saturating_sub(begun_ns) < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
+        let was_busy = is_of_link
+            && left_ns.saturating_sub(begun_ns)
+                < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
         let before_ps = self.bound_ps.unwrap_or(i64::MAX);
         let slack_ps = before_ps / BOUNDS_AGREE_SHARE;
         if bound_ps < before_ps.saturating_sub(slack_ps) {
@@ -386,6 +389,14 @@ mod tests {
     fn the_rhythm_of_a_heartbeat_is_no_links() {
         let queue = after(5, &[400, 600, 800, 1000, 1200], None);
         assert_ne!(queue.byte_ps(), Some(200_000_000));
+    }
+
+    #[test]
+    fn acks_later_than_the_slowest_link_makes_them_do_not_agree_on_it() {
+        assert_eq!(
+            after(5, &[500, 1_100, 1_950, 2_900, 3_800], None).byte_ps(),
+            None
+        );
     }
 
     #[test]
