@@ -81,6 +81,8 @@ pub(super) struct HostPair {
     /// The way to the server and back, and to the client and back, from here.
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
+    /// The payload of the packet that came back by the least way from the client.
+    pub(super) to_client_bytes: u32,
     /// Connections that were as long in opening as the quickest one.
     equal_ways: u32,
     pub(super) pace: Pace,
@@ -142,6 +144,7 @@ impl HostPair {
             acks: VecDeque::new(),
             to_server_ns: None,
             to_client_ns: None,
+            to_client_bytes: 0,
             equal_ways: 0,
             pace: Pace::default(),
             queue: Queue::default(),
@@ -231,10 +234,10 @@ impl HostPair {
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
-            self.to_client_ns = Some(
-                self.to_client_ns
-                    .map_or(back_ns, |least| least.min(back_ns)),
-            );
+            if self.to_client_ns.is_none_or(|least| back_ns < least) {
+                self.to_client_ns = Some(back_ns);
+                self.to_client_bytes = segment.payload_bytes;
+            }
         }
         let acked = self.room.acknowledges(i64::from(newly));
         if self.acks.len() >= ACKS_MAX {

@@ -31,6 +31,7 @@ mod room;
 mod sent_queue;
 mod threshold;
 mod timers;
+mod way;
 mod window;
 
 use std::hash::BuildHasher;

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::way::Way;
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;
@@ -108,14 +109,15 @@ impl SentQueue {
         });
     }
 
-    /// A segment leaves on a path whose least round trip is `way_ns`: when its ACK is due, if the link is known.
+    /// A segment leaves on a path whose least round trip is `way`: when its ACK is due, if the link is known.
     fn sends(
         &mut self,
         time_ns: i64,
         ports: (u16, u16),
         (start, bytes): (SeqNumber, u32),
-        way_ns: i64,
+        way: Way,
     ) -> Option<i64> {
+        let way_ns = way.bare_ns(self.byte_ps);
         let due_ns = self.byte_ps.map(|byte_ps| {
             let alone_ns = of(byte_ps, i64::from(bytes));
             let segments = i64::from(bytes.div_ceil(SEGMENT_BYTES));
@@ -162,7 +164,7 @@ impl SentQueue {
         time_ns: i64,
         ports: (u16, u16),
         ack: SeqNumber,
-        way_ns: i64,
+        way: Way,
         asked_ps: Option<i64>,
     ) {
         let number = self.stretch.number;
@@ -200,13 +202,14 @@ impl SentQueue {
         if of_stretch > 0 {
             self.stretch.acked = self.stretch.acked.saturating_add(bytes_of_stretch);
             self.stretch.segments = self.stretch.segments.saturating_add(of_stretch);
-            self.learn_bound(time_ns, newest.left_ns, way_ns);
+            self.learn_bound(time_ns, newest.left_ns, way);
         }
         if let Some(early_ns) = newest.due_ns.map(|due_ns| due_ns.saturating_sub(time_ns)) {
             // What is due so much too late was lost before the link, or takes less there.
             self.due_ns = self.due_ns.saturating_sub(early_ns.max(0));
         }
         // The data had come to the link before the ACK before this one went by.
+        let way_ns = way.bare_ns(self.byte_ps);
         let had_waited = newest.left_ns.saturating_add(way_ns) <= before_ns;
         let gap_ns = time_ns.saturating_sub(before_ns);
         if had_waited && gap_ns >= GAP_MIN_NS && !is_of_heartbeat(gap_ns) {
@@ -217,7 +220,7 @@ impl SentQueue {
     }
 
     /// All that was acknowledged of a stretch took no longer than that.
-    fn learn_bound(&mut self, time_ns: i64, left_ns: i64, way_ns: i64) {
+    fn learn_bound(&mut self, time_ns: i64, left_ns: i64, way: Way) {
         let Stretch {
             begun_ns,
             acked,
@@ -227,16 +230,26 @@ impl SentQueue {
         if segments <= 1 {
             return;
         }
-        let elapsed_ns = time_ns.saturating_sub(begun_ns).saturating_sub(way_ns);
-        // The path's least round trip has the headers of one of them.
+        let elapsed_ns = time_ns
+            .saturating_sub(begun_ns)
+            .saturating_sub(way.elapsed_ns);
+        // The path's least round trip has the headers of one of them, and maybe a request.
         let headers = segments.saturating_sub(1).saturating_mul(HEADER_BYTES);
-        let bound_ps = per_byte(elapsed_ns, acked.saturating_add(headers));
-        let most_ps = (way_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES).min(SLOWEST_PS);
+        let asked = i64::from(way.bytes);
+        let size = acked.saturating_add(headers).saturating_sub(asked);
+        if size <= 0 {
+            return;
+        }
+        let bound_ps = per_byte(elapsed_ns, size);
+        let most_ps = per_byte(way.elapsed_ns, HEADER_BYTES.saturating_add(asked)).min(SLOWEST_PS);
+        // No link takes longer: the path was empty for a while, or an ACK is late, and nothing agrees by that.
+        let is_of_link = bound_ps <= most_ps;
         let bound_ps = bound_ps.min(most_ps);
         // What left when all before it had gone waited for something else than the link.
         let before_ns = of(bound_ps, acked);
-        let was_busy =
-            left_ns.saturating_sub(begun_ns) < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
+        let was_busy = is_of_link
+            && left_ns.saturating_sub(begun_ns)
+                < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
         let before_ps = self.bound_ps.unwrap_or(i64::MAX);
         let slack_ps = before_ps / BOUNDS_AGREE_SHARE;
         if bound_ps < before_ps.saturating_sub(slack_ps) {
@@ -289,13 +302,10 @@ impl HostPair {
     /// A packet of the client comes by.
     pub(super) fn queue_hears(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let ports = (segment.source_port, segment.destination_port);
-        if let Some(way_ns) = self
-            .way_from_server_ns()
-            .filter(|_| segment.has(flags::ACK))
-        {
+        if let Some(way) = self.way_from_server().filter(|_| segment.has(flags::ACK)) {
             let asked_ps = self.asked.byte_ps();
             self.sent_queue
-                .hears(time_ns, ports, segment.ack, way_ns, asked_ps);
+                .hears(time_ns, ports, segment.ack, way, asked_ps);
         }
     }
 
@@ -305,17 +315,21 @@ impl HostPair {
         if segment.has(flags::SYN) {
             self.sent_queue.opens(ports, segment.seq.plus(1));
         }
-        let way_ns = self.way_from_server_ns()?;
+        let way = self.way_from_server()?;
         if segment.payload_bytes == 0 {
             return None;
         }
         let data = (segment.seq, segment.payload_bytes);
-        self.sent_queue.sends(time_ns, ports, data, way_ns)
+        self.sent_queue.sends(time_ns, ports, data, way)
     }
 
     /// The way to the client and back, if this is the server's end.
-    fn way_from_server_ns(&self) -> Option<i64> {
-        self.to_client_ns.filter(|_| self.is_at_server())
+    fn way_from_server(&self) -> Option<Way> {
+        let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;
+        Some(Way {
+            elapsed_ns,
+            bytes: self.to_client_bytes,
+        })
     }
 }
 
@@ -339,7 +353,10 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
-    const WAY_NS: i64 = 20 * MS;
+    const WAY: Way = Way {
+        elapsed_ns: 20 * MS,
+        bytes: 0,
+    };
     /// Payload of a segment that takes 110 ms where a byte takes 0.1 ms.
     const BYTES: u32 = 1046;
     const PORTS: (u16, u16) = (40_000, 80);
@@ -353,10 +370,10 @@ mod tests {
         let mut queue = SentQueue::default();
         queue.opens(PORTS, number(0));
         for segment in 0..segments {
-            queue.sends(0, PORTS, (number(segment), BYTES), WAY_NS);
+            queue.sends(0, PORTS, (number(segment), BYTES), WAY);
         }
         for (acked, time_ms) in (1..).zip(acks_ms) {
-            queue.hears(time_ms * MS, PORTS, number(acked), WAY_NS, asked_ps);
+            queue.hears(time_ms * MS, PORTS, number(acked), WAY, asked_ps);
         }
         queue
     }
@@ -375,6 +392,14 @@ mod tests {
     }
 
     #[test]
+    fn acks_later_than_the_slowest_link_makes_them_do_not_agree_on_it() {
+        assert_eq!(
+            after(5, &[500, 1_100, 1_950, 2_900, 3_800], None).byte_ps(),
+            None
+        );
+    }
+
+    #[test]
     fn a_bound_and_how_close_the_client_asks_agree_on_the_link() {
         let queue = after(5, &[130, 245], Some(100_000_000));
         assert_eq!(queue.byte_ps(), Some(100_000_000));
@@ -387,8 +412,28 @@ mod tests {
         let mut sooner = after(3, &[130, 245, 310], Some(100_000_000));
         assert!(sooner.byte_ps() < queue.byte_ps());
         // An empty link takes the segment alone, whose headers the path has.
-        let due_ns = sooner.sends(1000 * MS, PORTS, (number(3), 0), WAY_NS);
+        let due_ns = sooner.sends(1000 * MS, PORTS, (number(3), 0), WAY);
         assert_eq!(due_ns, Some(1020 * MS));
+    }
+
+    #[test]
+    fn a_request_that_the_least_round_trip_was_measured_with_took_its_time_on_the_link() {
+        // Of 500 bytes, which take 50 ms: with a bare ACK it had been 20 ms.
+        let way = Way {
+            elapsed_ns: 70 * MS,
+            bytes: 500,
+        };
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        for segment in 0..4 {
+            queue.sends(0, PORTS, (number(segment), BYTES), way);
+        }
+        for (acked, tenths_ms) in (1..).zip([1246, 2346, 3446, 4546]) {
+            queue.hears(tenths_ms * MS / 10, PORTS, number(acked), way, None);
+        }
+        assert_eq!(queue.byte_ps(), Some(100_000_000));
+        let due_ns = queue.sends(1000 * MS, PORTS, (number(4), BYTES), way);
+        assert_eq!(due_ns, Some(1_124_600_000));
     }
 
     #[test]
@@ -397,11 +442,11 @@ mod tests {
         let other = (40_001, 80);
         queue.opens(other, number(0));
         assert_eq!(
-            queue.sends(1000 * MS, PORTS, (number(5), BYTES), WAY_NS),
+            queue.sends(1000 * MS, PORTS, (number(5), BYTES), WAY),
             Some(1_124_600_000)
         );
         assert_eq!(
-            queue.sends(1000 * MS, other, (number(0), BYTES), WAY_NS),
+            queue.sends(1000 * MS, other, (number(0), BYTES), WAY),
             Some(1_234_600_000)
         );
     }
