@@ -9,6 +9,10 @@
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
 
+/// Each ACK adds no less than this share of what RFC 5681 has it add to a window that avoids congestion (equation 3):
+/// CUBIC's, where its curve is flat (RFC 9438, section 4.3: 3 (1 - 0.7) / (1 + 0.7)).
+const AVOIDING_SHARE: (i64, i64) = (9, 17);
+
 /// Once a window grows into the full buffer; what grows again is a window, slower than in slow start.
 const GROWTHS_MIN: u32 = 2;
 
@@ -71,9 +75,13 @@ impl UsedWindow {
         self.least = self.least.max(self.least.saturating_add(segment).min(most));
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
         if self.fills(self.avoiding) && !self.is_recovering() {
-            // RFC 5681, equation 3; only of a window that was used up, else it need not grow.
+            // Only of a window that was used up, else it need not grow.
             let grown = self.full_bytes.saturating_mul(self.full_bytes);
-            let grown = grown.checked_div(self.avoiding).unwrap_or(0);
+            let (share, of) = AVOIDING_SHARE;
+            let grown = grown
+                .saturating_mul(share)
+                .checked_div(self.avoiding.saturating_mul(of));
+            let grown = grown.unwrap_or(0);
             let grown = self.avoiding.saturating_add(grown).min(most);
             self.avoiding = self.avoiding.max(grown);
         }
@@ -148,11 +156,12 @@ impl UsedWindow {
         self.threshold.is_some_and(|threshold| window >= threshold)
     }
 
-    /// Whether a window that has avoided congestion since it was lowered has room for a segment of `bytes` behind all
-    /// up to `end`, by the ACKs that came while it was used up: something else held that.
-    pub(crate) fn outgrew(&self, end: i64, bytes: u32) -> bool {
+    /// Whether a window that has avoided congestion since it was lowered has room for a segment behind all up to `end`,
+    /// by the ACKs that came while it was used up: something else held that. For a full segment, however short the one
+    /// is that was held: Linux counts its window in packets (tcp_cwnd_test).
+    pub(crate) fn outgrew(&self, end: i64) -> bool {
         let outstanding = end.saturating_sub(self.acked.max(1));
-        let has_room = outstanding.saturating_add(i64::from(bytes)) <= self.avoiding;
+        let has_room = outstanding.saturating_add(self.full_bytes) <= self.avoiding;
         has_room && !self.is_recovering() && self.is_at_threshold()
     }
 

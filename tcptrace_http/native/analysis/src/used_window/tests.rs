@@ -92,20 +92,37 @@ fn after_a_loss_slow_start_ends_at_half_of_what_was_in_flight() {
     );
 }
 
-#[test]
-fn a_window_that_avoids_congestion_grows_by_a_segment_in_a_round_trip_unless_a_buffer_holds_it() {
+/// After a loss of eight segments the window has stayed as large, of four, for so many round trips.
+fn lowered_and_full_for(round_trips: i64) -> (UsedWindow, i64) {
     let (mut window, _) = after(&[(8, 0)]);
     window.had_loss(1, 8001, false);
-    hear(&mut window, 8);
-    window.stops(12_001, FULL);
-    assert!(!window.outgrew(12_001, FULL));
-    hear(&mut window, 12);
-    window.stops(16_001, FULL);
-    assert!(!window.outgrew(16_001, FULL), "four ACKs add less than one");
-    hear(&mut window, 16);
-    window.stops(20_001, FULL);
-    assert!(window.outgrew(20_001, FULL));
-    assert!(!after(&[(4, 0), (8, 4), (12, 8)]).0.outgrew(12_001, FULL));
+    let mut sent = 8;
+    for _ in 0..=round_trips {
+        hear(&mut window, sent);
+        sent += 4;
+        window.stops(1 + sent * 1000, FULL);
+    }
+    (window, 1 + sent * 1000)
+}
+
+#[test]
+fn a_window_that_avoids_congestion_grows_as_cubic_has_it_at_the_least_unless_a_buffer_holds_it() {
+    // Half a segment in a round trip, and less as it grows: in none of them CUBIC's has room for a fifth one.
+    for round_trips in 0..=2 {
+        let (window, end) = lowered_and_full_for(round_trips);
+        assert!(!window.outgrew(end), "{round_trips}");
+    }
+    let (window, end) = lowered_and_full_for(3);
+    assert!(window.outgrew(end));
+    assert!(!after(&[(4, 0), (8, 4), (12, 8)]).0.outgrew(12_001));
+}
+
+#[test]
+fn a_short_segment_needs_as_much_room_as_a_full_one() {
+    let (mut window, end) = lowered_and_full_for(1);
+    assert!(window.avoiding > 4400, "there is room for its bytes");
+    window.stops(end, FULL);
+    assert!(!window.outgrew(end));
 }
 
 #[test]

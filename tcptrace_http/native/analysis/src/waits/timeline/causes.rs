@@ -287,9 +287,10 @@ impl Timeline {
         let bytes = data.bytes.min(data.full_bytes);
         let limit = self.window.limit(end, bytes, data.sharing.had_loss);
         let limit = match limit {
-            // What others in flight leave of a window that is shared is no window of its own.
+            // What others in flight leave of a window that is shared is no window of its own; and what is missing
+            // ahead of the data may have left before it, or with it.
             Limit::CongestionAvoidance
-                if !data.sharing.is_shared && self.window.outgrew(end, bytes) =>
+                if !data.sharing.is_shared && !data.opens_hole && self.window.outgrew(end) =>
             {
                 Limit::SendBuffer
             }
