@@ -666,6 +666,11 @@ _FLIGHTS: Final = Table(
         ("flight_start_ns", "list_u64", "Start of each flight, from the start of the response"),
         ("flight_end_ns", "list_u64", "Last segment of each flight, from the start of the response"),
         ("earlier_flight_segments", "u32", "Largest flight shown before the idle period, since the last loss"),
+        (
+            "earlier_window_segments",
+            "u32",
+            "Window before the idle period if each ACK opened it, since the last loss or idle period",
+        ),
         ("initial_window_segments", "u32", "First flight of the flow"),
         ("receive_window_segments", "u32", "Least window the client offered, in segments"),
         ("acks", "u32", "ACKs of the client for new data, since the response before was complete"),

@@ -151,10 +151,7 @@ def find(
     window_may_be_open = pl.col("receive_window_segments") > 1
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
 
-    # The ACKs of the earlier flight opened the window to twice as much, unless loss had ended slow
-    # start; from there it would have doubled each round trip (RFC 5681, section 3.1).
-    window = earlier * pl.when(pl.col("earlier_retransmissions") == 0).then(2).otherwise(1)
-    segments = flights.list.sum()
+    window, segments = _window_before(), flights.list.sum()
     # Without them the response takes its time on the wire, in the pace of its first flight (of its closest
     # segments, if that is a single one), and the shortest of the waits as often as the earlier window had
     # asked for. Before the bottleneck a flight has no pace; there the longest waits are what was lost.
@@ -169,7 +166,8 @@ def find(
     rounds = (segments / window + 1).log(2).ceil() - 1
     filling = (rtt / (pace * window)).log(2).ceil()
     kept = pl.min_horizontal(rounds, filling).clip(0, 63).cast(pl.UInt32)
-    surplus = (flights.list.len() - 1 - kept.cast(pl.Int64)).clip(0).cast(pl.UInt32)
+    fewer = (flights.list.len() - 1 - kept.cast(pl.Int64)).clip(0)
+    surplus = pl.max_horizontal(fewer, _that_would_have_fit(window)).cast(pl.UInt32)
     has_pace = pl.max_horizontal(ends.list.first(), pace) >= rtt * PACE_RTT_SHARE
     paced = ends.list.last() - pace * (segments - 1) - (waits.list.head(kept).list.sum() - pace * kept)
     waited = pl.when(has_pace).then(paced).otherwise(waits.list.tail(surplus).list.sum())
@@ -227,3 +225,32 @@ def _has_fin(flight: int) -> pl.Expr:
 
     payload = pl.col("flight_first_bytes").list.get(flight) + pl.col("flight_behind_bytes").list.get(flight)
     return pl.col("flight_outstanding_bytes").list.get(flight) == payload + 1
+
+
+def _window_before() -> pl.Expr:
+    """The window, in segments, that the idle period threw away.
+
+    The ACKs of the earlier flight opened it to twice as much, unless loss had ended slow start; from there
+    it would have doubled each round trip (RFC 5681, section 3.1). On stacks from before RFC 2861 each ACK
+    after them had opened it on, were it used or not.
+    """
+    import polars as pl
+
+    earlier = pl.col("earlier_flight_segments")
+    is_old = pl.col("initial_window_segments") < WINDOW_NOW_MIN
+    opened = pl.when(is_old).then("earlier_window_segments").otherwise(0)
+    no_loss = pl.col("earlier_retransmissions") == 0
+    return pl.when(no_loss).then(pl.max_horizontal(earlier * 2, opened)).otherwise(earlier)
+
+
+def _that_would_have_fit(window: pl.Expr) -> pl.Expr:
+    """Flights behind the first that begin with what ``window`` would have let go at once: they waited for it.
+
+    Of a window that connections share, the others had taken their part.
+    """
+    import polars as pl
+
+    flights = pl.col("flight_segments").cast(pl.List(pl.Int64))
+    before = flights.list.head(flights.list.len() - 1).list.eval(pl.element().cum_sum())
+    fit = (before - window.cast(pl.Int64)).list.eval(pl.element() < 0).list.sum()
+    return pl.when(pl.col("shares_window")).then(0).otherwise(fit)

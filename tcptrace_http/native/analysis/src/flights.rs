@@ -9,6 +9,7 @@ use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
+use crate::grown_window::GrownWindow;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// A wait of this part of the round trip ends a flight: ACK clocking fills less, a window more.
@@ -72,6 +73,7 @@ struct AfterIdle {
     begins_flow: bool,
     idle_ns: i64,
     earlier_flight_segments: u32,
+    earlier_window_segments: u32,
     /// Retransmissions of the flow before it.
     retransmissions: u32,
     receive_window_segments: u32,
@@ -89,6 +91,7 @@ struct AckOfFlight {
 struct Restart {
     idle_ns: i64,
     earlier_flight_segments: u32,
+    earlier_window_segments: u32,
     retransmissions: u32,
 }
 
@@ -150,6 +153,7 @@ pub struct FlightTracker {
     initial: Option<u32>,
     /// As `largest`, of the first round trip of each flight.
     largest_window: u32,
+    grown_window: GrownWindow,
     segment_bytes: u32,
     retransmissions: u32,
     shares_window: bool,
@@ -186,6 +190,7 @@ impl FlightTracker {
         self.restart = None;
         self.largest = 0;
         self.largest_window = 0;
+        self.grown_window.forget();
         if let Some(current) = self.current.as_mut() {
             current.window_segments = 0;
             current.saw_loss = true;
@@ -257,9 +262,13 @@ impl FlightTracker {
     }
 
     fn begin_after(&mut self, idle_ns: i64, data: FlightData) {
+        let earlier_window_segments = self.grown_window.segments();
+        // It may have been thrown away, or have decayed: it shows anew.
+        self.grown_window.forget();
         self.restart = Some(Restart {
             idle_ns,
             earlier_flight_segments: self.largest,
+            earlier_window_segments,
             retransmissions: self.retransmissions,
         });
         if self.after_idle.len() >= IDLES_MAX {
@@ -273,6 +282,7 @@ impl FlightTracker {
             begins_flow: idle_ns == 0,
             idle_ns,
             earlier_flight_segments: self.largest,
+            earlier_window_segments,
             retransmissions: self.retransmissions,
             receive_window_segments: data.receive_window_segments,
         });
@@ -284,6 +294,8 @@ impl FlightTracker {
         if self.acks_of_flight.len() < ACKS_MAX {
             self.acks_of_flight.push(AckOfFlight { time_ns, acked });
         }
+        let is_of_flight = self.current.is_some_and(|flight| acked > flight.offset);
+        self.grown_window.acknowledged(is_of_flight);
         self.acks = self.acks.saturating_add(1);
         if bytes > u64::from(segment_bytes).saturating_mul(ACKED_SEGMENTS_USUAL) {
             self.stretch_acks = self.stretch_acks.saturating_add(1);
@@ -361,6 +373,7 @@ impl FlightTracker {
             begins_flow: false,
             idle_ns: restart.idle_ns,
             earlier_flight_segments: restart.earlier_flight_segments,
+            earlier_window_segments: restart.earlier_window_segments,
             retransmissions: restart.retransmissions,
             receive_window_segments: self.least_window_segments.unwrap_or(0),
         })
@@ -395,6 +408,7 @@ impl FlightTracker {
             self.restart = None;
         }
         self.largest_window = self.largest_window.max(flight.window_segments);
+        self.grown_window.flight_ends(flight.window_segments);
         if let Some(after_idle) = self.after_idle.last_mut() {
             after_idle.first_flight_has_ended = true;
         }
@@ -441,6 +455,7 @@ impl FlightTracker {
                 .collect(),
             flight_end_ns: flights.iter().map(|flight| since(flight.end_ns)).collect(),
             earlier_flight_segments: after_idle.map_or(0, |after| after.earlier_flight_segments),
+            earlier_window_segments: after_idle.map_or(0, |after| after.earlier_window_segments),
             initial_window_segments: self.initial.unwrap_or(0),
             receive_window_segments: window,
             acks: self.acks,

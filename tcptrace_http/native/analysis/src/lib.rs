@@ -33,6 +33,7 @@ mod flights;
 mod flow;
 mod flow_row;
 mod flow_table;
+mod grown_window;
 mod half;
 mod held;
 mod holes;

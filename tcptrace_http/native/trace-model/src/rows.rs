@@ -5219,6 +5219,8 @@ pub struct FlightRow {
     pub flight_end_ns: Vec<u64>,
     /// Largest flight shown before the idle period, since the last loss.
     pub earlier_flight_segments: u32,
+    /// Window before the idle period if each ACK opened it, since the last loss or idle period.
+    pub earlier_window_segments: u32,
     /// First flight of the flow.
     pub initial_window_segments: u32,
     /// Least window the client offered, in segments.
@@ -5257,6 +5259,7 @@ pub struct FlightsTable {
     flight_start_ns: Lists<u64>,
     flight_end_ns: Lists<u64>,
     earlier_flight_segments: Vec<u32>,
+    earlier_window_segments: Vec<u32>,
     initial_window_segments: Vec<u32>,
     receive_window_segments: Vec<u32>,
     acks: Vec<u32>,
@@ -5298,6 +5301,8 @@ impl FlightsTable {
         self.flight_end_ns.push(&row.flight_end_ns);
         self.earlier_flight_segments
             .push(row.earlier_flight_segments);
+        self.earlier_window_segments
+            .push(row.earlier_window_segments);
         self.initial_window_segments
             .push(row.initial_window_segments);
         self.receive_window_segments
@@ -5437,6 +5442,12 @@ impl FlightsTable {
                     name: "earlier_flight_segments",
                     json_name: None,
                     values: Values::U32(self.earlier_flight_segments),
+                    validity: None,
+                },
+                Column {
+                    name: "earlier_window_segments",
+                    json_name: None,
+                    values: Values::U32(self.earlier_window_segments),
                     validity: None,
                 },
                 Column {
