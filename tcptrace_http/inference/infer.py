@@ -94,11 +94,11 @@ def _infer(what: Observed) -> Inference:
     if rate.is_assumed and bits is not None:
         way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
-    lost = losses(what, bits, delay)
+    shown = losses(what, bits, delay)
     parts = Parts(
         seen=what,
         times=processing_times(what, bits, delay),
-        lost=lost,
+        lost=shown,
         queue=Unlimited(),
         rate=bits,
         propagation=delay,
@@ -112,10 +112,12 @@ def _infer(what: Observed) -> Inference:
     choice, writes, chosen = found.choice, found.writes, found.figures
     *_, of_ends = parts.stacks(choice)
     server, knobs = _with_knobs(parts, found)
-    lost = parts.lost
+    # A loss that shows only as a wait is told by the run that it explains the capture with, and by no other.
+    of_runs = parts.lost
+    lost = of_runs if found.off <= NEAR else shown
     parts, queue = with_queue(parts, choice, writes, server)
     figures = (
-        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, lost)),
+        *(round_trip(what), way, round_trip_spread(what), rate, queue, loss_rate(what, lost, of_runs=of_runs)),
         *(*chosen, _window_of(parts.window, server), *knobs, parts.most_requests, *of_ends),
         ack_delay(what, parts.reactions()),
         *(parts.parse(choice.strategy), split_figure(what, parts.splits), *parts.times),

@@ -117,22 +117,29 @@ def chance_of_loss(observed: Observed, lost: Iterable[Lost]) -> float:
     return gone / max(total, 1)
 
 
-def loss_rate(observed: Observed, lost: tuple[Lost, ...]) -> Figure:
-    """The part of the server's packets with data that was lost."""
+def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost, ...]) -> Figure:
+    """The part of the server's packets with data that was lost.
+
+    ``of_runs``: what is lost in the nearest run. Where that is not ``lost``, the interval is of either.
+    """
     came = [packet for packet in observed.packets if packet.to_client and packet.payload]
     gone = [each for each in lost if each.to_client and each.offset]
     if not came:
         return assumed(_NAME, 0.0, reason="the server sent no data")
-    total = len(came) + (len(gone) if observed.is_near_client else 0)
-    low, high = _interval(len(gone), total)
+    count, other = len(gone), sum(each.to_client and each.offset > 0 for each in of_runs)
+    total, of_other = (len(came) + (lost_too if observed.is_near_client else 0) for lost_too in (count, other))
+    low, high = _interval(count, total)
+    least, most = _interval(other, of_other)
+    low, high = min(low, least), max(high, most)
+    doubt = f"; {other} in the nearest run, which does not retell the capture" if other != count else ""
     return seen(
         _NAME,
-        len(gone) / total,
+        count / total,
         low=low,
         high=high,
         confidence=1 - (high - low),
         frames=[each.frame for each in gone] or [came[0].frame, came[-1].frame],
-        how=f"{len(gone)} of {total} data packets were lost; Wilson's 95 % interval",
+        how=f"{count} of {total} data packets were lost{doubt}; Wilson's 95 % interval",
     )
 
 

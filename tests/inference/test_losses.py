@@ -10,6 +10,7 @@ from reference_sim.scenario import KeepAlive, Record
 from reference_sim.simulation import simulate
 from reference_sim.topology import ByteQueue, DataSegments, LostSegment, PacketLoss, PacketQueue, SegmentsLost
 from reference_sim.workloads import retrieval, tap_at
+from tests.inference.scenarios import random_case
 from tests.inference.validation import inference_of, page_time
 
 _MS = 10**6
@@ -118,3 +119,10 @@ def test_a_server_that_closes_after_some_requests_is_told(at):
     assert found.figure("server.max_requests").value == 2
     assert found.figure("browser.strategy").value == "http11"
     assert inference_of(simulate(base), at).figure("server.max_requests").is_assumed
+
+
+def test_a_wait_that_no_run_explains_is_no_loss():
+    # Nothing is lost; what the server wrote in parts waits, at the client, for what no run retells.
+    figure = inference_of(simulate(random_case(90089).scenario), "client").figure("path.loss")
+    assert figure.value == 0.0
+    assert "does not retell the capture" in figure.how
