@@ -1,0 +1,139 @@
+//! A connection of two hosts, as far as others have to do with it.
+
+use trace_model::{flags, Segment, SeqNumber};
+
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) client_port: u16,
+    pub(super) server_port: u16,
+    pub(super) syn_ns: i64,
+    pub(super) syn_ack_ns: Option<i64>,
+    pub(super) acked: Option<SeqNumber>,
+    /// Its first number.
+    pub(super) first: Option<SeqNumber>,
+    /// Up to where it was sent when the window that all use was halved last.
+    pub(super) halved: Option<SeqNumber>,
+    /// When the client acknowledged something new last.
+    pub(super) acked_ns: i64,
+    pub(super) next: Option<SeqNumber>,
+    /// The client has sent data since the server has.
+    pub(super) is_asked: bool,
+    /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
+    was_pushed: bool,
+    /// When that came, or the connection was opened; the former is told by numbers.
+    pub(super) data_ns: i64,
+    /// ... and of that when the one came which was beyond all before.
+    pub(super) newest_ns: i64,
+    /// When data came first behind what is missing of it.
+    pub(super) hole_ns: Option<i64>,
+    pub(super) sent_ns: i64,
+    /// Data was lost on one of the connections before that came, or before it was asked for.
+    pub(super) had_loss: bool,
+}
+
+/// What a segment of the server is to its connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    /// It ends beyond all before; that goes on by so many numbers.
+    pub(super) is_new: bool,
+    pub(super) newly: i64,
+    /// Some of it was sent before: what is sent again may carry new data as well.
+    pub(super) is_again: bool,
+    /// Something before it was missed.
+    pub(super) is_hole: bool,
+    /// It was lost since the window was halved last.
+    pub(super) is_lost_anew: bool,
+    /// The first data behind a question.
+    pub(super) begins: bool,
+    /// The server had more to send before it.
+    pub(super) had_more: bool,
+    /// When the data before came.
+    pub(super) sent_ns: i64,
+    /// Data had been lost when that came, or when it was asked for.
+    pub(super) had_loss: bool,
+    /// How long after the SYN its first answer came, if it is that.
+    pub(super) opened_ns: Option<i64>,
+}
+
+impl Connection {
+    /// The client's SYN was seen; `had_loss`: data of another connection had been lost.
+    pub(super) fn new(
+        time_ns: i64,
+        (client_port, server_port): (u16, u16),
+        had_loss: bool,
+    ) -> Self {
+        Connection {
+            client_port,
+            server_port,
+            syn_ns: time_ns,
+            syn_ack_ns: None,
+            acked: None,
+            first: None,
+            halved: None,
+            acked_ns: time_ns,
+            next: None,
+            is_asked: false,
+            was_pushed: false,
+            data_ns: time_ns,
+            newest_ns: time_ns,
+            hole_ns: None,
+            sent_ns: time_ns,
+            had_loss,
+        }
+    }
+
+    /// The server sends a segment; `had_loss` as for a new connection.
+    pub(super) fn sends(&mut self, time_ns: i64, segment: &Segment<'_>, had_loss: bool) -> Step {
+        let end = segment.seq.plus(segment.sequence_length());
+        let is_new = self.next.is_none_or(|next| end.is_after(next));
+        let is_first = self.next.is_none();
+        let before = self.next.unwrap_or(segment.seq);
+        self.first = self.first.or(Some(segment.seq));
+        if is_new {
+            self.next = Some(end);
+        }
+        let is_lost_anew = !is_new && self.is_of_new_flight(segment);
+        let mut opened_ns = None;
+        if segment.has(flags::SYN) {
+            let had_one = self.syn_ack_ns.replace(time_ns).is_some();
+            opened_ns = (!had_one).then(|| time_ns.saturating_sub(self.syn_ns));
+        }
+        let has_payload = segment.payload_bytes > 0;
+        let is_pushed = segment.has(flags::PSH);
+        let step = Step {
+            is_new,
+            newly: i64::from(end.distance_from(before)),
+            is_again: before.is_after(segment.payload_seq()),
+            is_hole: segment.seq.is_after(before),
+            is_lost_anew,
+            begins: (has_payload && std::mem::take(&mut self.is_asked)) || is_first,
+            had_more: has_payload && !std::mem::replace(&mut self.was_pushed, is_pushed),
+            sent_ns: self.sent_ns,
+            had_loss: self.had_loss,
+            opened_ns,
+        };
+        if has_payload {
+            self.sent_ns = time_ns;
+            self.had_loss = had_loss || !is_new;
+        }
+        step
+    }
+
+    /// The server had more to send than has come, and nothing was asked for since.
+    pub(super) fn had_more(&self) -> bool {
+        self.sent_ns > self.syn_ns && !self.is_asked && !self.was_pushed
+    }
+
+    /// Whether a segment that is sent again was sent after the window was halved last.
+    pub(super) fn is_of_new_flight(&self, segment: &Segment<'_>) -> bool {
+        self.halved
+            .is_none_or(|halved| !halved.is_after(segment.seq))
+    }
+
+    /// What it has sent that is not acknowledged.
+    pub(super) fn in_flight(&self) -> i64 {
+        let acked = self.acked.or(self.first);
+        let both = self.next.zip(acked);
+        both.map_or(0, |(next, acked)| i64::from(next.distance_from(acked)))
+    }
+}

@@ -1,0 +1,87 @@
+//! What comes from the client of a pair.
+
+use trace_model::{flags, Segment};
+
+use super::connection::Connection;
+use super::host_pair::HostPair;
+use super::release::Ack;
+
+/// ACKs of a round trip of all connections of a pair.
+const ACKS_MAX: usize = 256;
+/// Connections of a pair that are followed: more than any browser opens to one host.
+const CONNECTIONS_MAX: usize = 64;
+
+impl HostPair {
+    pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        self.asked
+            .heard(time_ns, segment.payload_bytes, self.to_client_ns);
+        let ports = (segment.source_port, segment.destination_port);
+        if segment.has(flags::SYN) {
+            return self.opens(time_ns, ports);
+        }
+        let had_loss = self.had_loss;
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        if segment.payload_bytes > 0 {
+            connection.is_asked = true;
+            connection.had_loss = had_loss;
+        }
+        if !segment.has(flags::ACK) {
+            return;
+        }
+        let is_first = connection.acked.is_none();
+        let had_acked = connection.acked.or(connection.first);
+        let newly = had_acked.map_or(0, |acked| segment.ack.distance_from(acked));
+        let is_new = connection
+            .acked
+            .is_none_or(|acked| segment.ack.is_after(acked));
+        if is_new {
+            connection.acked = Some(segment.ack);
+            connection.acked_ns = time_ns;
+        }
+        let had_data = connection.sent_ns > connection.syn_ns;
+        let (of_ns, syn_ack_ns) = (connection.data_ns, connection.syn_ack_ns);
+        // That of a SYN opens no window (RFC 5681, section 3.1).
+        if is_new && newly > i32::from(is_first) {
+            let end_ns = time_ns.saturating_add(self.full_way_ns());
+            self.phases.acknowledged(end_ns);
+        }
+        let answered = syn_ack_ns.filter(|_| is_first);
+        if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
+            if self.to_client_ns.is_none_or(|least| back_ns < least) {
+                self.to_client_ns = Some(back_ns);
+                self.to_client_bytes = segment.payload_bytes;
+            }
+        }
+        let acked = self.room.acknowledges(i64::from(newly));
+        if self.acks.len() >= ACKS_MAX {
+            self.acks.pop_front();
+        }
+        self.acks.push_back(Ack {
+            time_ns,
+            client_port: ports.0,
+            is_new,
+            is_of_data: had_data && (is_new || segment.payload_bytes == 0),
+            acked,
+            of_ns,
+        });
+    }
+
+    fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
+        let ports = (client_port, server_port);
+        let mut gone = 0_i64;
+        self.connections.retain(|it| {
+            let stays = (it.client_port, it.server_port) != ports;
+            gone = gone.saturating_add(if stays { 0 } else { it.in_flight() });
+            stays
+        });
+        if self.connections.len() >= CONNECTIONS_MAX {
+            let oldest = self.connections.pop_front();
+            gone = gone.saturating_add(oldest.map_or(0, |it| it.in_flight()));
+        }
+        self.room.acknowledges(gone);
+        self.connections
+            .push_back(Connection::new(time_ns, ports, self.had_loss));
+    }
+}

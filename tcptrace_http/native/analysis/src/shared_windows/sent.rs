@@ -1,0 +1,152 @@
+//! What comes from the server of a pair.
+
+use trace_model::Segment;
+
+use super::connection::Step;
+use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::queue::LetGo;
+use super::release::{Coming, Release, TOGETHER_NS};
+use super::window::Leaving;
+use super::Sharing;
+use crate::jitter::CLOSE_NS;
+
+impl HostPair {
+    /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
+    /// It may have been sent before, and been missed.
+    pub(super) fn sent(
+        &mut self,
+        time_ns: i64,
+        segment: &Segment<'_>,
+        (queued_ns, is_missed): (i64, bool),
+    ) -> Sharing {
+        let client_port = segment.destination_port;
+        let ack_before = self.ack_before(time_ns, segment.payload_bytes);
+        let had_loss = self.had_loss;
+        let Some(connection) = self.connection(client_port, segment.source_port) else {
+            return Sharing::default();
+        };
+        let step = connection.sends(time_ns, segment, had_loss);
+        let Step {
+            is_new,
+            newly,
+            begins,
+            had_more,
+            sent_ns,
+            ..
+        } = step;
+        if let Some(there_ns) = step.opened_ns {
+            self.is_answered(there_ns);
+        }
+        self.room.sends(newly);
+        let takes_ns = self.pace.of(segment.payload_bytes);
+        let was_idle = self.queue.was_idle(time_ns, takes_ns);
+        let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
+        if segment.payload_bytes == 0 {
+            return self.sharing(false);
+        }
+        // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
+        if step.is_again || step.is_hole || left == LetGo::Pacer {
+            self.room.had_loss();
+            self.ledger.had_loss();
+        }
+        let is_in_answer = had_more && !begins;
+        let let_go_by = if is_new {
+            self.let_go_by(is_in_answer, was_idle)
+        } else {
+            None
+        };
+        let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
+        self.had_loss |= !is_new;
+        let is_by_clock = is_new && self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
+        if is_by_clock && is_in_answer {
+            self.pacer.shows();
+        }
+        if step.is_lost_anew {
+            self.halves();
+        }
+        let is_in_rhythm = begins && self.is_shared && left == LetGo::Pacer;
+        let mut release = self.fly(Coming {
+            time_ns,
+            bytes: segment.payload_bytes,
+            client_port,
+            quiet_ns: time_ns.saturating_sub(sent_ns),
+            had_more,
+            tells_nothing: begins || !is_new || is_missed,
+        });
+        if release == Release::None && self.is_shared {
+            // Of hosts that share a window it is not asked whether that was by chance.
+            release = self.release(time_ns, client_port, queued_ns);
+        }
+        // What the window had room for is known best of what lay in the server's buffer.
+        let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
+        release = known.map_or(release, |ack| ack.lets_go(client_port));
+        if is_new {
+            let leaving = Leaving {
+                release,
+                had_more: is_in_answer,
+                is_paced: left == LetGo::Pacer || is_by_clock,
+                client_port,
+            };
+            self.limits(time_ns, (segment.payload_bytes, newly), leaving);
+        }
+        let is_of_link = is_in_answer && is_new;
+        let was_held = release != Release::None;
+        let is_busy = sent_ns >= self.queue.busy_since_ns() && self.pace.largest_ns().is_some();
+        let is_behind_others = is_busy && self.came_ns.is_some_and(|came_ns| came_ns > sent_ns);
+        let gap_ns = self.came_ns.replace(time_ns);
+        let gap_ns = gap_ns.map(|before_ns| time_ns.saturating_sub(before_ns));
+        // What comes so closely did not wait for a writer, though that had pushed what came before.
+        let is_close = |gap_ns: i64| is_new && gap_ns <= TOGETHER_NS;
+        if let Some(gap_ns) = gap_ns.filter(|gap_ns| is_of_link || is_close(*gap_ns)) {
+            self.arrives(gap_ns, segment.payload_bytes, was_held);
+        }
+        Sharing {
+            had_loss: step.had_loss,
+            is_after_other: release == Release::Other,
+            is_let_go_by_other: let_go_by
+                .filter(|_| self.is_shared)
+                .or(ack_before)
+                .is_some_and(|ack| ack.client_port != client_port),
+            is_let_go: left == LetGo::Ack && is_new,
+            is_behind_others,
+            is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
+            is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
+            room_until_ns,
+            ..self.sharing(release == Release::Other && is_new)
+        }
+    }
+
+    /// The window that all use was halved: another loss of what was sent until now does not halve it again.
+    fn halves(&mut self) {
+        self.window_halves();
+        for connection in &mut self.connections {
+            connection.halved = connection.next;
+        }
+    }
+
+    /// A connection was opened, which took so long from the client's SYN.
+    fn is_answered(&mut self, there_ns: i64) {
+        let least = self.to_server_ns.unwrap_or(i64::MAX);
+        self.to_server_ns = Some(least.min(there_ns));
+        let is_close = there_ns.saturating_sub(least).saturating_abs() <= CLOSE_NS;
+        self.equal_ways = if is_close {
+            self.equal_ways.saturating_add(1)
+        } else if there_ns < least {
+            0
+        } else {
+            self.equal_ways
+        };
+    }
+
+    /// Data that lay in the server's buffer comes by, so long after other data. All connections share the slowest
+    /// link, so none of it comes closer than that takes; where an ACK may have let it go (`was_held`), a longer
+    /// distance is not the link's. A server's burst leaves in another pace.
+    fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
+        let round_trip_ns = self.round_trip_ns();
+        if self.is_at_server() || (was_held && gap_ns >= round_trip_ns) {
+            return;
+        }
+        let segments = bytes.div_ceil(SEGMENT_BYTES);
+        self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
+    }
+}
