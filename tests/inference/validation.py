@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import site
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -74,7 +75,9 @@ def outcomes(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
             yield from _of_seed(seed)
         return
     # Threads of a table library do not survive a fork.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
+    # Nor is this package on the path of a new process where pytest, which needs no path for it, is the parent.
+    root = str(Path(__file__).parents[2])
+    with ProcessPoolExecutor(jobs, get_context("spawn"), site.addsitedir, (root,)) as pool:
         for both in pool.map(_of_seed, seeds, chunksize=4):
             yield from both
 
