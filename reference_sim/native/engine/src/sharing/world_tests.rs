@@ -136,8 +136,8 @@ fn a_member_that_has_sent_all_waits_for_its_application_from_then_on() {
         let own = data.iter().filter(|it| it.connection == connection);
         let last = own.map(|it| it.sent).max().unwrap();
         let limits = truth.limits.iter();
-        let of_it = limits.filter(|it| it.connection == connection && it.side == Side::Server);
-        let holds = of_it.filter(|it| it.time <= last).last();
+        let mut of_it = limits.filter(|it| it.connection == connection && it.side == Side::Server);
+        let holds = of_it.rfind(|it| it.time <= last);
         assert_eq!(holds.map(|it| it.limit), Some(Limit::Application));
     }
 }

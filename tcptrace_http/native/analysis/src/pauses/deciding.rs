@@ -52,6 +52,11 @@ impl PauseTracker {
         };
         let is_known = path.is_nearer_to_sender() || path.takes_ns > 0;
         if !is_known && self.undecided.len() < UNDECIDED_MAX {
+            // On a slow link the ACK that ends it counts as heard long before, and it has opened the window.
+            let by_ack = u64::from(path.segment_bytes);
+            pause.largest_flight_bytes = self
+                .largest_flight_bytes
+                .max(path.window_bytes.saturating_sub(by_ack));
             let last = self.acks.iter().rev().take(UNDECIDED_ACKS_MAX);
             pause.endings = last.map(ending).collect();
             self.undecided.push(pause);
