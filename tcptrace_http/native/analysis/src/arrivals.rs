@@ -4,6 +4,8 @@
 //! distance bounds from above what a byte takes there, and what several of them agree on is that: applications
 //! do not write as regularly, in proportion to the size of each segment.
 
+use crate::link_margins::SLOWEST_PS;
+
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: u32 = 54;
 const PICOSECONDS: i64 = 1_000;
@@ -13,8 +15,6 @@ const PAYLOAD_MIN: u32 = 256;
 const AGREE_SHARE: i64 = 40;
 /// As many distances show a link.
 const AGREEING_MIN: u32 = 2;
-/// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
-const SLOWEST_PS: i64 = 278_000_000;
 /// What takes so many times as long as others did was not on the link alone.
 const OUTLASTED: i64 = 4;
 /// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.

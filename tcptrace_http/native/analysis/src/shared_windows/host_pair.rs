@@ -10,6 +10,7 @@ use super::backlog::{Backlog, Queued};
 use super::connection::Connection;
 use super::departures::Departures;
 use super::ledger::Ledger;
+use super::missing_packets::MissingPackets;
 use super::pace::Pace;
 use super::pacer::Pacer;
 use super::phases::Phases;
@@ -22,7 +23,6 @@ use super::timers::Timers;
 use super::window::SharedWindow;
 use super::Sharing;
 use crate::arrivals::Arrivals;
-use crate::missing_packets::MissingPackets;
 use crate::observation::observation_point;
 
 /// So many connections are as long in opening as another one on no path of which the round trips vary.

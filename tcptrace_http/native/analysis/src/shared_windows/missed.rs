@@ -4,10 +4,10 @@ use trace_model::{flags, Segment};
 
 use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::missing_packets::Missing;
 use super::release::Ack;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
-use crate::missing_packets::Missing;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).

@@ -24,6 +24,7 @@ mod heard;
 mod host_pair;
 mod ledger;
 mod missed;
+mod missing_packets;
 mod pace;
 mod pacer;
 mod phases;
@@ -45,7 +46,6 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
 use crate::used_window::Limit;
-pub use departures::Left;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use trace_model::{flags, Segment, SeqNumber};
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::way::Way;
+use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;
@@ -20,18 +21,12 @@ const PICOSECONDS: i64 = 1_000;
 const CONNECTIONS_MAX: usize = 16;
 /// Segments of a connection whose ACKs are waited for.
 const SENT_MAX: usize = 64;
-/// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
-const SLOWEST_PS: i64 = 278_000_000;
 /// Paces agree that differ by no more than this share of them.
 const AGREE_SHARE: i64 = 100;
-/// ... and bounds, of which each may be a little late.
-const BOUNDS_AGREE_SHARE: i64 = 40;
-/// ... as does how close the client's data came, which knows the headers less well.
+/// ... as does with bounds how close the client's data came, which knows the headers less well.
 const ASKED_AGREE_SHARE: i64 = 8;
-/// What stood before the link when a segment left is this share of all that went before, at least.
-const QUEUED_SHARE: i64 = 8;
-/// As many of them show a link.
-const AGREEING_MIN: u32 = 3;
+/// As many paces that agree show a link.
+const PACES_AGREEING_MIN: u32 = 3;
 /// Shorter distances of ACKs are no slow link's.
 const GAP_MIN_NS: i64 = 2_000_000;
 /// Heartbeats of hosts send delayed ACKs, every 200 or 500 ms: such a rhythm is theirs, give or take so much.
@@ -281,9 +276,9 @@ impl SentQueue {
         let asked_ps = asked_ps.filter(|ps| {
             bound_ps.saturating_sub(*ps).saturating_abs() <= bound_ps / ASKED_AGREE_SHARE
         });
-        let told_ps = if self.paces >= AGREEING_MIN && self.pace_ps <= most_ps {
+        let told_ps = if self.paces >= PACES_AGREEING_MIN && self.pace_ps <= most_ps {
             Some(self.pace_ps)
-        } else if self.bounds >= AGREEING_MIN {
+        } else if self.bounds >= BOUNDS_AGREEING_MIN {
             Some(bound_ps)
         } else {
             self.byte_ps.or(asked_ps)

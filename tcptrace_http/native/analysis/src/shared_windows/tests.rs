@@ -22,6 +22,14 @@ struct Talk {
 }
 
 impl Talk {
+    /// Of a server that counts its packets.
+    fn counted() -> Talk {
+        Talk {
+            passed_over: Some(0),
+            ..Talk::default()
+        }
+    }
+
     fn packet(&mut self, time_ms: i64, from_client: bool, port: u16, what: Segment<'_>) -> Sharing {
         let (client, server) = (client(self.client), IpAddress::v4(SERVER));
         let (source, destination) = if from_client {

@@ -4,6 +4,8 @@
 //! sent with it takes on the slowest link. So every ACK bounds from above what a byte takes there; of a burst
 //! whose ACKs nothing delays it is that.
 
+use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
+
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;
 /// ... and of IP and TCP alone, where the link has none: of a small packet that is a large part.
@@ -11,14 +13,6 @@ const HEADER_MIN_BYTES: i64 = 40;
 const PICOSECONDS: i64 = 1_000;
 /// A handshake with a full segment in it takes a path no longer than so many times as one without.
 const MEASURED_TOO_LONG: i64 = 4;
-/// Two bounds agree that differ by no more than this share of them.
-const AGREE_SHARE: i64 = 40;
-/// A byte at 28.8 kbit/s, the slowest modem that HTTP was measured over.
-const SLOWEST_PS: i64 = 278_000_000;
-/// As many bounds show a link.
-const AGREEING_MIN: u32 = 3;
-/// What stood before the link when a burst's last segment left is this share of all that went before, at least.
-const QUEUED_SHARE: i64 = 8;
 /// The share of a full segment's time by which ACKs vary on a link that is known.
 const AGREED_JITTER_SHARE: i64 = 4;
 /// Scheduling on a host, and shorter than any delayed ACK.
@@ -56,10 +50,10 @@ impl Link {
         let most = path_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES;
         let bound_ps = bound_ps.min(most);
         let before_ps = self.byte_ps.unwrap_or(i64::MAX);
-        self.agreeing = if bound_ps < before_ps.saturating_sub(before_ps / AGREE_SHARE) {
+        self.agreeing = if bound_ps < before_ps.saturating_sub(before_ps / BOUNDS_AGREE_SHARE) {
             1
         } else {
-            let agrees = bound_ps <= before_ps.saturating_add(before_ps / AGREE_SHARE);
+            let agrees = bound_ps <= before_ps.saturating_add(before_ps / BOUNDS_AGREE_SHARE);
             self.agreeing.saturating_add(u32::from(agrees))
         };
         self.byte_ps = Some(before_ps.min(bound_ps));
@@ -69,7 +63,7 @@ impl Link {
     /// long, the link was never idle, and is as slow.
     pub(super) fn is_busy_for(&mut self, bound_ps: i64) {
         let agrees = self.byte_ps.is_some_and(|byte_ps| {
-            bound_ps.saturating_sub(byte_ps).saturating_abs() <= byte_ps / AGREE_SHARE
+            bound_ps.saturating_sub(byte_ps).saturating_abs() <= byte_ps / BOUNDS_AGREE_SHARE
         });
         self.agreeing = self.agreeing.saturating_add(u32::from(agrees));
     }
@@ -99,7 +93,7 @@ impl Link {
     }
 
     fn has_agreed(self) -> bool {
-        self.told_ps.is_some() || self.agreeing >= AGREEING_MIN
+        self.told_ps.is_some() || self.agreeing >= BOUNDS_AGREEING_MIN
     }
 
     /// The answer to the SYN-ACK came after this time, and brought so many bytes.

@@ -4,10 +4,7 @@ use super::*;
 
 /// Two connections of a server that counts; a packet is missing that an ACK let go, which went at 600 ms.
 pub(super) fn one_is_missing() -> Talk {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
+    let mut talk = Talk::counted();
     talk.opens(0, 1);
     talk.opens(30, 2);
     talk.ack(400, 1, 1);
@@ -76,10 +73,7 @@ fn a_fin_whose_number_is_beyond_what_came_shows_whose_the_missing_packet_was() {
 
 #[test]
 fn what_an_ack_of_its_own_had_let_go_was_sent_before_too() {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
+    let mut talk = Talk::counted();
     talk.opens(0, 1);
     talk.opens(30, 2);
     talk.ack(400, 1, 1);

@@ -7,10 +7,7 @@ const SYN_ACK: u16 = flags::SYN | flags::ACK;
 
 #[test]
 fn a_syn_ack_that_comes_again_with_the_first_data_shows_no_loss() {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
+    let mut talk = Talk::counted();
     talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 100));
     talk.packet(100, false, 1, segment(SYN_ACK, 0, 101, 0));
     talk.packet(300, false, 1, segment(SYN_ACK, 0, 101, 1000));
@@ -22,10 +19,7 @@ fn a_syn_ack_that_comes_again_with_the_first_data_shows_no_loss() {
 
 #[test]
 fn the_ack_of_data_on_a_syn_ack_ends_a_slow_start_as_any_does() {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
+    let mut talk = Talk::counted();
     talk.opens(0, 1);
     talk.data(3000, 1, 0);
     talk.packet(3010, true, 2, segment(flags::SYN, 0, 0, 100));
@@ -53,10 +47,7 @@ fn what_was_lost_unseen_closes_a_window_that_turns_out_to_be_shared() {
 #[test]
 fn what_is_sent_again_sooner_than_a_timer_runs_out_begins_no_slow_start() {
     for (again_ms, slow_starts) in [(430, 0), (1430, 1)] {
-        let mut talk = Talk {
-            passed_over: Some(0),
-            ..Talk::default()
-        };
+        let mut talk = Talk::counted();
         talk.opens(0, 1);
         talk.ack(280, 1, 0);
         let sharing = talk.data(again_ms, 1, 1);
@@ -67,10 +58,7 @@ fn what_is_sent_again_sooner_than_a_timer_runs_out_begins_no_slow_start() {
 
 #[test]
 fn a_timers_slow_start_takes_an_ack_for_each_segment_of_half_the_flight() {
-    let mut talk = Talk {
-        passed_over: Some(0),
-        ..Talk::default()
-    };
+    let mut talk = Talk::counted();
     talk.opens(0, 1);
     for number in 2..7 {
         talk.data(200 + i64::from(number), 1, number);

@@ -363,25 +363,20 @@ mod tests {
     /// A write of half a segment, on a path of half a second.
     fn written(time_ms: i64, end: i64, is_path_steady: bool) -> Data {
         Data {
-            at: Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            },
-            end,
             bytes: 500,
-            segments: 1,
-            full_bytes: 1000,
-            opens_hole: false,
-            recovery: None,
-            is_told_by_host: false,
-            missing_before: 0,
             is_pushed: true,
-            has_fin: false,
             sharing: Sharing {
                 is_path_steady,
                 service_ns: Some(MS),
                 ..Sharing::default()
             },
+            ..Data::plain(
+                Moment {
+                    time_ns: time_ms * MS,
+                    frame: 1,
+                },
+                end,
+            )
         }
     }
 

@@ -105,7 +105,6 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::{Data, Words};
     use super::*;
-    use crate::shared_windows::Sharing;
     use trace_model::rows::{Cause, RecoveryKind};
 
     const MS: i64 = 1_000_000;
@@ -136,20 +135,7 @@ mod tests {
     impl Sender {
         fn sends(&mut self, time_ms: i64) {
             self.sent += 1000;
-            let data = Data {
-                at: at(time_ms, 1),
-                end: 1 + self.sent,
-                bytes: 1000,
-                segments: 1,
-                full_bytes: 1000,
-                opens_hole: false,
-                recovery: None,
-                is_told_by_host: false,
-                missing_before: 0,
-                is_pushed: false,
-                has_fin: false,
-                sharing: Sharing::default(),
-            };
+            let data = Data::plain(at(time_ms, 1), 1 + self.sent);
             self.timeline.new_data(data, None, ROUTE, &self.acks);
         }
 

@@ -40,6 +40,27 @@ impl Data {
     }
 }
 
+#[cfg(test)]
+impl Data {
+    /// A full segment of 1,000 bytes, of which nothing special is to be said.
+    pub(super) fn plain(at: Moment, end: i64) -> Data {
+        Data {
+            at,
+            end,
+            bytes: 1000,
+            segments: 1,
+            full_bytes: 1000,
+            opens_hole: false,
+            recovery: None,
+            is_told_by_host: false,
+            missing_before: 0,
+            is_pushed: false,
+            has_fin: false,
+            sharing: Sharing::default(),
+        }
+    }
+}
+
 /// Payload that was sent before, or fills a hole.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::waits) struct Resent {

@@ -165,7 +165,6 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Route, Words};
     use super::*;
-    use crate::shared_windows::Sharing;
     use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
@@ -191,18 +190,10 @@ mod tests {
         };
         let mut timeline = Timeline::new(words, None);
         let data = Data {
-            at: at(100, 1),
-            end: 601,
             bytes: 600,
-            segments: 1,
             full_bytes: 1460,
-            opens_hole: false,
-            recovery: None,
-            is_told_by_host: false,
-            missing_before: 0,
             is_pushed: true,
-            has_fin: false,
-            sharing: Sharing::default(),
+            ..Data::plain(at(100, 1), 601)
         };
         timeline.new_data(data, None, route, &Acks::default());
         timeline.opens(401);

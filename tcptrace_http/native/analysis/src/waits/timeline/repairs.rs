@@ -182,20 +182,7 @@ mod tests {
 
     /// A full segment, the first one.
     fn plain(time_ms: i64) -> Data {
-        Data {
-            at: at(time_ms),
-            end: 1001,
-            bytes: 1000,
-            segments: 1,
-            full_bytes: 1000,
-            opens_hole: false,
-            recovery: None,
-            is_told_by_host: false,
-            missing_before: 0,
-            is_pushed: false,
-            has_fin: false,
-            sharing: Sharing::default(),
-        }
+        Data::plain(at(time_ms), 1001)
     }
 
     fn timeline() -> Timeline {

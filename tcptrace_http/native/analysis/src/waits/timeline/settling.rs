@@ -359,21 +359,15 @@ mod tests {
 
     fn data(time_ms: i64, end: i64, sharing: Sharing) -> Data {
         Data {
-            at: Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            },
-            end,
-            bytes: 1000,
-            segments: 1,
-            full_bytes: 1000,
-            opens_hole: false,
-            recovery: None,
-            is_told_by_host: false,
-            missing_before: 0,
             is_pushed: true,
-            has_fin: false,
             sharing,
+            ..Data::plain(
+                Moment {
+                    time_ns: time_ms * MS,
+                    frame: 1,
+                },
+                end,
+            )
         }
     }
 

@@ -62,22 +62,12 @@ mod tests {
 
     fn behind_others(is_behind_others: bool) -> Data {
         Data {
-            at: Moment::default(),
-            end: 1001,
-            bytes: 1000,
-            segments: 1,
-            full_bytes: 1000,
-            opens_hole: false,
-            recovery: None,
-            is_told_by_host: false,
-            missing_before: 0,
-            is_pushed: false,
-            has_fin: false,
             sharing: Sharing {
                 is_behind_others,
                 service_ns: Some(4 * MS),
                 ..Sharing::default()
             },
+            ..Data::plain(Moment::default(), 1001)
         }
     }
 

@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 
-use crate::shared_windows::Left;
+use super::departures::Left;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// Packets that are remembered: a flight of which nothing came.
