@@ -34,7 +34,7 @@ use self::if_on_link::IfOnLink;
 use self::lateness::Lateness;
 pub(super) use self::lateness::Question;
 use self::opening::Opening;
-use self::pending::{Missed, Pending, Stall};
+use self::pending::{DelayedAck, Missed, Pending, Stall};
 pub(super) use self::piece::Piece;
 use self::piece::Waited;
 use self::repairs::is_timed;
@@ -126,6 +126,7 @@ pub(super) struct Timeline {
     /// The newest, near the receiver.
     filled: Option<Filled>,
     probed_ns: Option<i64>,
+    delayed_ack: Option<DelayedAck>,
     full_bytes: u32,
     /// What the receiver has acknowledged.
     acked: i64,
@@ -175,6 +176,7 @@ impl Timeline {
             extents: VecDeque::new(),
             filled: None,
             probed_ns: None,
+            delayed_ack: None,
             full_bytes: 0,
             acked: 0,
             is_answer: true,
@@ -329,6 +331,7 @@ impl Timeline {
             service_ns: service_ns(data),
             gap_ns,
             ack_delay_ns,
+            is_let_go_by_other: data.sharing.by_other,
             waited_first: self.waited_first(cause, had_nothing, gap_ns, (data, route), acks),
             persists_from_ns: self.persist(data, route, acks),
             missed,

@@ -31,6 +31,8 @@ pub(super) struct Pending {
     pub(super) gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
     pub(super) ack_delay_ns: i64,
+    /// Near the sender: an ACK of another connection let it go, if they share their window.
+    pub(super) is_let_go_by_other: bool,
     /// What it waited for first, and until when.
     pub(super) waited_first: Option<(Cause, i64)>,
     /// From when on the window was open, although the sender learnt it by a probe only.
@@ -43,6 +45,15 @@ pub(super) struct Pending {
     /// When it comes at the soonest, near the sender: behind copies of what was sent before it, and what other
     /// connections have sent, which the link carries as well.
     pub(super) due_ns: i64,
+}
+
+/// Near the sender: the ACK of a full segment that was alone came late.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DelayedAck {
+    /// The offset after that segment.
+    pub(super) until: i64,
+    /// How much later than it would have come without a timer.
+    pub(super) delay_ns: i64,
 }
 
 /// What was sent again, as it seemed lost.

@@ -1,9 +1,10 @@
 //! Waits become pieces of the time, once it is known how they ended.
 
+use super::super::acks::DELAYED_ACK_MAX_NS;
 use super::super::pace::PACE_STRETCHED_MAX_NS;
 use super::super::partition::{Moment, INFERRED, SEEN};
 use super::{
-    Data, Missed, Pending, Piece, Route, Stall, Timeline, Waited, DELAYED_ACK_MIN_NS,
+    Data, DelayedAck, Missed, Pending, Piece, Route, Stall, Timeline, Waited, DELAYED_ACK_MIN_NS,
     DELAYED_ACK_SEGMENTS,
 };
 use trace_model::rows::Cause;
@@ -71,8 +72,25 @@ impl Timeline {
             } else {
                 expected.min(at.time_ns)
             };
+            if is_newest && is_delayed && !was_repaired && data.end == acked {
+                self.ack_was_delayed(data, at, delay);
+            }
             self.append(data, time_ns, route);
         }
+    }
+
+    /// Near the sender: a timer had delayed the ACK of a segment. What that let go waited so much longer, if it was a
+    /// full segment that was alone: a window of one, which its receiver acknowledges when a second one comes or its
+    /// timer does (RFC 1122, section 4.2.3.2).
+    fn ack_was_delayed(&mut self, data: Pending, at: Moment, delay_ns: i64) {
+        let is_alone = data.begins_flight && self.full_bytes > 0 && data.bytes == self.full_bytes;
+        let is_of_timer = (DELAYED_ACK_MIN_NS..=DELAYED_ACK_MAX_NS).contains(&delay_ns);
+        let next = self.pending.front_mut();
+        let had_followed = next.is_some_and(|next| next.at.time_ns < at.time_ns);
+        self.delayed_ack = (is_alone && is_of_timer && !had_followed).then_some(DelayedAck {
+            until: data.end,
+            delay_ns,
+        });
     }
 
     /// When data comes that nothing but the path and the data before it holds up.
@@ -117,7 +135,13 @@ impl Timeline {
         }
     }
 
-    pub(super) fn append(&mut self, data: Pending, time_ns: i64, route: Route) {
+    pub(super) fn append(&mut self, mut data: Pending, time_ns: i64, route: Route) {
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        if let Some(delayed) = self.delayed_ack.filter(|it| it.until == start) {
+            if !data.is_let_go_by_other {
+                data.ack_delay_ns = delayed.delay_ns;
+            }
+        }
         let frame = data.at.frame;
         let arrived_ns = if self.settles_by_ack {
             self.expected_ns(data, route)
