@@ -127,6 +127,9 @@ pub(super) struct Timeline {
     filled: Option<Filled>,
     probed_ns: Option<i64>,
     delayed_ack: Option<DelayedAck>,
+    /// Near the sender: when an ACK of something new came last, and in which frame its timer ran out.
+    heard_ns: Option<i64>,
+    timer_frame: Option<u64>,
     full_bytes: u32,
     /// What the receiver has acknowledged.
     acked: i64,
@@ -177,6 +180,8 @@ impl Timeline {
             filled: None,
             probed_ns: None,
             delayed_ack: None,
+            heard_ns: None,
+            timer_frame: None,
             full_bytes: 0,
             acked: 0,
             is_answer: true,
@@ -336,6 +341,7 @@ impl Timeline {
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,
+            may_have_been_lost: false,
             due_ns: self
                 .behind_copies_ns(data.at.time_ns, data.bytes, data.segments, route)
                 .max(data.sharing.due_ns.unwrap_or(i64::MIN)),

@@ -90,11 +90,18 @@ impl Timeline {
         way_ns.min(self.way_ns(route))
     }
 
-    /// An ACK that comes before that of a copy can is one of the data that was sent first: it was not lost.
-    pub(super) fn hear_of_needless_copies(&mut self, time_ns: i64, acked: i64) {
+    /// An ACK that comes before that of a copy can is one of the data that was sent first: it was not lost. That is
+    /// sure where the path alone is longer, whatever the link takes.
+    pub(super) fn hear_of_needless_copies(&mut self, time_ns: i64, acked: i64, route: Route) {
+        let path_ns = self.least_way_ns(route).saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
         for sent in self.pending.range_mut(..covered) {
-            sent.stall = sent.stall.filter(|stall| stall.answered_ns <= time_ns);
+            let stall = sent.stall.filter(|stall| stall.answered_ns > time_ns);
+            let Some(needless) = stall else {
+                continue;
+            };
+            sent.stall = None;
+            sent.may_have_been_lost = needless.sent_ns.saturating_add(path_ns) <= time_ns;
         }
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct Pending {
     pub(super) missed: Option<Missed>,
     /// It was sent again.
     pub(super) stall: Option<Stall>,
+    /// It was sent again, and needlessly so by what the slowest link takes, which is not known closely.
+    pub(super) may_have_been_lost: bool,
     /// When it comes at the soonest, near the sender: behind copies of what was sent before it, and what other
     /// connections have sent, which the link carries as well.
     pub(super) due_ns: i64,
@@ -61,8 +63,9 @@ pub(super) struct DelayedAck {
 pub(super) struct Stall {
     /// How the loss was noticed.
     pub(super) cause: Cause,
-    /// The frame in which it was sent again.
+    /// The frame in which it was sent again, and when.
     pub(super) frame: u64,
+    pub(super) sent_ns: i64,
     /// An ACK of this copy comes no sooner, near the sender.
     pub(super) answered_ns: i64,
 }

@@ -4,12 +4,16 @@ use super::super::partition::{Moment, INFERRED, SEEN};
 use super::{Filled, Piece, Resent, Route, Stall, Timeline};
 use trace_model::rows::{Cause, RecoveryKind};
 
+/// A busy host answers an ACK within this.
+const AT_ONCE_MAX_NS: i64 = 10_000_000;
+
 impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         let by_timer = is_timed(data.recovery);
         self.window.had_loss(data.start, self.sent_until, by_timer);
+        self.notes_timer(data);
         let cause = repair(data.recovery);
         let before = self.sent.replace((data.at, true));
         self.sent_bytes = u32::MAX;
@@ -38,6 +42,7 @@ impl Timeline {
             let stall = Stall {
                 cause,
                 frame: data.at.frame,
+                sent_ns: data.at.time_ns,
                 answered_ns,
             };
             if let Some(lost) = sent_again.next() {
@@ -121,20 +126,59 @@ impl Timeline {
         self.came = Some(data.at.later(start));
     }
 
+    /// A timer that ran out goes on with what its silence was for, as ACKs come (RFC 6298, section 5.4; go-back-N): what
+    /// is sent again in a silence begins another.
+    fn notes_timer(&mut self, data: Resent) {
+        let follows_ack = self
+            .heard_ns
+            .is_some_and(|ns| data.at.time_ns.saturating_sub(ns) <= AT_ONCE_MAX_NS);
+        let goes_on = self.timer_frame.is_some() && follows_ack;
+        if is_timed(data.recovery) && !goes_on {
+            self.timer_frame = Some(data.at.frame);
+        }
+    }
+
     /// An ACK of what a timer sent again that covers what was sent behind it, and not again, tells that this
     /// had come: the loss was not the end of a flight, though no duplicate ACK reached the sender.
     pub(super) fn hear_of_tails(&mut self, acked: i64) {
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
-        let mut arrived_frame = None;
+        let (mut arrived_frame, mut told_frame) = (None, None);
         for sent in self.pending.range_mut(..covered).rev() {
             match sent.stall.as_mut() {
+                None if sent.may_have_been_lost => {}
                 None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
                 Some(stall) if stall.cause == Cause::StallTailLoss => {
                     if arrived_frame.is_some_and(|arrived| arrived < stall.frame) {
                         stall.cause = Cause::StallRetransmissionTimeout;
+                        told_frame = arrived_frame;
                     }
                 }
                 Some(_) => {}
+            }
+        }
+        let timer_frame = self.timer_frame;
+        if let Some(timer_frame) =
+            timer_frame.filter(|timer| told_frame.is_some_and(|it| it < *timer))
+        {
+            self.timer_was_told(timer_frame);
+        }
+    }
+
+    /// Something behind the loss had come when the timer of `timer_frame` ran out: all that it sent again waited for
+    /// that timer, and was no flight's end.
+    fn timer_was_told(&mut self, timer_frame: u64) {
+        let pieces = self
+            .pieces
+            .iter_mut()
+            .map(|it| (it.end.frame, &mut it.cause));
+        let stalls = self
+            .pending
+            .iter_mut()
+            .filter_map(|sent| sent.stall.as_mut());
+        let stalls = stalls.map(|it| (it.frame, &mut it.cause));
+        for (frame, cause) in pieces.chain(stalls) {
+            if frame >= timer_frame && *cause == Cause::StallTailLoss {
+                *cause = Cause::StallRetransmissionTimeout;
             }
         }
     }
