@@ -59,6 +59,20 @@ impl Phases {
         }
     }
 
+    /// The same, so much later.
+    #[must_use]
+    pub fn later_by(self, ns: i64) -> Self {
+        let span = |it: SlowStart| SlowStart {
+            start_ns: it.start_ns.saturating_add(ns),
+            end_ns: it.end_ns.saturating_add(ns),
+        };
+        Phases {
+            first_loss_ns: self.first_loss_ns.map(|it| it.saturating_add(ns)),
+            spans: self.spans.map(|it| it.map(span)),
+            ..self
+        }
+    }
+
     fn push(&mut self, start_ns: i64, end_ns: i64) {
         self.spans.rotate_left(1);
         self.spans[SPANS_MAX - 1] = Some(SlowStart { start_ns, end_ns });
@@ -97,6 +111,17 @@ mod tests {
         slow_starts.acknowledged(220);
         slow_starts.acknowledged(230);
         assert_eq!(spans(slow_starts), [(100, 150), (200, 220)]);
+    }
+
+    #[test]
+    fn near_the_sender_a_slow_start_lets_go_what_comes_a_way_later_also_while_it_lasts() {
+        let mut slow_starts = Phases::default();
+        slow_starts.timed_out(100, 1);
+        slow_starts.acknowledged(150);
+        slow_starts.timed_out(200, 2);
+        let later = slow_starts.later_by(7);
+        assert_eq!(later.first_loss_ns(), Some(107));
+        assert_eq!(spans(later), [(107, 157), (207, i64::MAX)]);
     }
 
     #[test]

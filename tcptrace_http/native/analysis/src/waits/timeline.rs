@@ -272,10 +272,13 @@ impl Timeline {
             self.begins_answer(data, missed.is_some());
         }
         if data.sharing.is_shared {
-            if !route.is_at_sender {
-                // Near the sender the window moves a way sooner than what it lets go comes.
-                self.phases.note(data.sharing.phases);
-            }
+            // Near the sender the window moves a way sooner than what it lets go comes.
+            let way_ns = if route.is_at_sender {
+                self.way_ns(route)
+            } else {
+                0
+            };
+            self.phases.note(data.sharing.phases.later_by(way_ns));
             self.windows_are_shared();
         }
         let question = question.filter(|_| is_answer);
