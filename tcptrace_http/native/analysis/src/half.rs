@@ -72,6 +72,9 @@ pub struct Half {
     pub advanced_ns: i64,
     /// Time of the last packet of any kind; frame and time of the last one with payload.
     pub last_packet_ns: i64,
+    /// Time of the last one that told its peer something, and up to where that was acknowledged then.
+    pub told_ns: i64,
+    pub told_acked: i64,
     pub last_data: Option<(u64, i64)>,
     pub numbering: Numbering,
     pub clock: SenderClock,

@@ -84,8 +84,16 @@ impl Flow {
             }
         }
         let passed_over = self.host_step.map(|step| step.passed_over);
+        let acked = self.half(side.other()).acked.max(ack.unwrap_or(0));
         let (sender, _) = self.halves(side);
         sender.last_packet_ns = packet.time_ns;
+        // A copy of data that acknowledges nothing new starts no timer again (RFC 6298, section 5.3), and is no
+        // duplicate ACK (RFC 5681, section 2).
+        let is_copy = class.is_retransmission && segment.payload_bytes > 0;
+        if !is_copy || acked > sender.told_acked {
+            sender.told_ns = packet.time_ns;
+            sender.told_acked = acked;
+        }
         if segment.payload_bytes > 0 {
             sender.host_passed_over = passed_over;
             sender.last_data = Some((packet.frame, packet.time_ns));
@@ -224,7 +232,7 @@ impl Flow {
         let asked = |then: i64| then.saturating_add(to_sender.unwrap_or(0));
         // What stood in a queue, or took its time on a slow link, was sent earlier.
         let since_heard = time_ns
-            .saturating_sub(asked(peer.last_packet_ns))
+            .saturating_sub(asked(peer.told_ns))
             .saturating_sub(late_ns);
         let is_outstanding = start >= sender.acked && start < sender.next;
         let original = is_outstanding.then(|| {
