@@ -66,8 +66,8 @@ RULES: Final = {
         "RFC 1122, section 4.2.3.2",
     ),
     "send_limited.slow_start": Rule(
-        "A flight that ended with a full segment, went on when an ACK came, and is as large as any before it:"
-        " the window was used up while it still grew",
+        "A flight that ended with a full segment, or in whose segments what came next has no room, went on when"
+        " an ACK came, and is as large as any before it: the window was used up while it still grew",
         f"RFC 5681, section 3.1; {_RFC4898}; {_TRAT}: transport limited",
     ),
     "send_limited.cwnd": Rule(

@@ -165,6 +165,19 @@ impl UsedWindow {
         has_room && !self.is_recovering() && self.is_at_threshold()
     }
 
+    /// Whether a segment of `bytes` behind all up to `end` does not fit into the largest window that was shown, which
+    /// is a whole number of segments.
+    pub(crate) fn fills_shown(&self, end: i64, bytes: u32) -> bool {
+        let outstanding = end.saturating_sub(self.acked.max(1));
+        let shown = outstanding
+            .saturating_add(self.full_bytes)
+            .saturating_sub(1)
+            .checked_div(self.full_bytes)
+            .unwrap_or(0)
+            .saturating_mul(self.full_bytes);
+        self.largest <= outstanding && outstanding.saturating_add(i64::from(bytes)) > shown
+    }
+
     /// Whether no full segment is left of so much.
     fn fills(&self, most: i64) -> bool {
         self.outstanding.saturating_add(self.full_bytes) > most

@@ -221,6 +221,7 @@ impl Flow {
             is_late,
             is_after_other: self.sharing().is_after_other,
             unheard_ns: self.sharing().unheard_ns.filter(|_| side != self.client),
+            service_ns: self.sharing().service_ns.unwrap_or(0),
         }
     }
 

@@ -18,6 +18,10 @@ const PROBE_DENOMINATOR: i64 = 10;
 const NEAR_MAX_NS: i64 = 1_000_000;
 /// A busy host answers an ACK within this.
 const AT_ONCE_MAX_NS: i64 = 10_000_000;
+/// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
+const SEGMENTS_AN_ACK: i64 = 2;
+/// Times on the link are known to this share of them (see `departures`).
+const SLACK_SHARE: i64 = 8;
 /// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
 const DUPLICATE_ACKS: u32 = 3;
 
@@ -37,6 +41,8 @@ pub struct Told {
     pub is_after_other: bool,
     /// How long it had heard nothing, at the least, as far as it is known when it sent that.
     pub unheard_ns: Option<i64>,
+    /// What the slowest link takes for a full segment; 0 if that is not known.
+    pub service_ns: i64,
 }
 
 impl Told {
@@ -61,6 +67,23 @@ impl Told {
         self.duplicate_acks < DUPLICATE_ACKS && !self.has_sack && !self.is_after_other
     }
 
+    /// Whether the sender had heard nothing for so long when it sent this again that no ACK can have told it to,
+    /// however many have come since: ACKs of one flight are as far apart as the link takes for what they acknowledge,
+    /// and the timer of RACK runs out within a round trip of a SACK (RFC 8985, section 6.2).
+    fn is_told_by_none(&self, known: &Known) -> bool {
+        let rack_ns = if self.has_sack {
+            probe_after_ns(known.rtt_ns)
+        } else {
+            0
+        };
+        let apart_ns = self.service_ns.saturating_mul(SEGMENTS_AN_ACK);
+        let most_ns = rack_ns.max(apart_ns).max(AT_ONCE_MAX_NS);
+        let is_at_once =
+            (self.service_ns.saturating_neg() / SLACK_SHARE..=0).contains(&self.waited_ns);
+        let is_silent = self.unheard_ns.is_some_and(|ns| ns > most_ns);
+        is_silent && !is_at_once && !self.is_after_other
+    }
+
     /// Whether a timer ran out although ACKs had told of the loss. Next to the sender it shows that no ACK
     /// came when it sent: then it was a timer, and with SACKs maybe that of RACK (RFC 8985, section 6.3).
     /// Far from it the ACKs that came late are known, and where they are too few nothing else sends again.
@@ -73,6 +96,7 @@ impl Told {
         let shows_timer = is_near || self.is_untold();
         // Who is told of a loss sends again at once when the ACK comes that tells.
         let is_silent = self.unheard_ns.is_some_and(|ns| ns > AT_ONCE_MAX_NS);
+        let shows_timer = shows_timer || self.is_told_by_none(known);
         let has_waited = self.waited_ns > least_ns.max(AT_ONCE_MAX_NS) || is_silent;
         shows_timer && self.anything() && has_waited
     }
@@ -150,6 +174,7 @@ mod tests {
         has_sack: false,
         is_after_other: false,
         unheard_ns: None,
+        service_ns: 0,
     };
 
     #[test]
@@ -205,6 +230,37 @@ mod tests {
         };
         assert_eq!(behind_a_hole(after_other(0)), RecoveryKind::FastRecovery);
         assert_eq!(behind_a_hole(after_other(MS)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn who_heard_nothing_for_longer_than_acks_are_apart_was_told_by_none_of_those_that_came_since()
+    {
+        let since = Told {
+            waited_ns: -100 * MS,
+            duplicate_acks: 4,
+            unheard_ns: Some(90 * MS),
+            service_ns: 40 * MS,
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(since), RecoveryKind::Timeout);
+        for told in [
+            Told {
+                service_ns: 50 * MS,
+                ..since
+            },
+            Told {
+                unheard_ns: Some(30 * MS),
+                service_ns: 10 * MS,
+                has_sack: true,
+                ..since
+            },
+            Told {
+                waited_ns: -3 * MS,
+                ..since
+            },
+        ] {
+            assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");
+        }
     }
 
     #[test]

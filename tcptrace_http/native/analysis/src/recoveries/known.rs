@@ -60,6 +60,8 @@ pub struct Sent {
     /// How long its sender had heard nothing, at the least, when this left that is sent again; from all ACKs that went
     /// by before it can have left, and the time that it may have stood in a queue.
     pub unheard_ns: Option<i64>,
+    /// What the slowest link takes for a full segment; 0 if that is not known.
+    pub service_ns: i64,
 }
 
 /// What is known of the two directions at that time.
@@ -229,6 +231,7 @@ mod tests {
             let sent = Sent {
                 is_after_other: false,
                 unheard_ns: None,
+                service_ns: 0,
                 frame: 1,
                 time_ns: waited_ms * 1_000_000,
                 start: 1,

@@ -124,6 +124,7 @@ impl Tracker {
                 has_sack: false,
                 is_after_other: sent.is_after_other,
                 unheard_ns: None,
+                service_ns: 0,
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
@@ -162,6 +163,7 @@ impl Tracker {
             has_sack: self.sacked > sent.start,
             is_after_other: sent.is_after_other,
             unheard_ns: sent.unheard_ns,
+            service_ns: sent.service_ns,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
         match (kind(sent, known, &told), told_by_probe) {

@@ -190,3 +190,15 @@ fn a_window_that_begins_with_the_threshold_of_others_avoids_congestion() {
     let (window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
     assert_eq!(window.limit(12_001, FULL, true), Limit::CongestionAvoidance);
 }
+
+#[test]
+fn what_does_not_fit_into_the_segments_of_a_window_that_has_shown_no_more_waits_for_that() {
+    let mut window = UsedWindow::default();
+    window.stops(1201, FULL);
+    assert!(window.fills_shown(1201, 900));
+    assert!(!window.fills_shown(1201, 800), "it has room for that");
+    window.stops(3001, FULL);
+    hear(&mut window, 3);
+    window.stops(4201, FULL);
+    assert!(!window.fills_shown(4201, 900), "it had been larger");
+}

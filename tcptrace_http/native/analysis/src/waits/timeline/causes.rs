@@ -114,7 +114,11 @@ impl Timeline {
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.window.was_idle();
         }
-        let is_of_window = was_full || self.had_no_room(data, route, acks);
+        // As much as Nagle's algorithm would the window holds what is short, which the detectors tell where they can.
+        let fills_shown = limit == Limit::SlowStart
+            && !route.is_at_sender
+            && self.window.fills_shown(self.sent_until, data.bytes);
+        let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, (data, route), acks);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {

@@ -1,7 +1,7 @@
 //! Data that was sent again, and what its loss held up.
 
 use super::super::partition::{Moment, INFERRED, SEEN};
-use super::{Filled, Piece, Resent, Route, Stall, Timeline};
+use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
 use trace_model::rows::{Cause, RecoveryKind};
 
 /// A busy host answers an ACK within this.
@@ -22,6 +22,10 @@ impl Timeline {
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
             return self.brings_more(data, before.map(|(sent, _)| sent), route);
+        }
+        if !self.settles_by_ack && self.came_behind_a_hole(data) {
+            // What is missing before it holds it up still.
+            return;
         }
         let left = in_order.filter(|hole| !self.settles_by_ack && data.start < *hole);
         if !self.settles_by_ack && !self.pending.is_empty() {
@@ -69,6 +73,15 @@ impl Timeline {
             });
             self.came = Some(data.at);
         }
+    }
+
+    /// Whether all of it has come, behind what is missing.
+    fn came_behind_a_hole(&self, data: Resent) -> bool {
+        let first = self.pending.partition_point(|sent| sent.end <= data.start);
+        let has_come = |sent: &Pending| {
+            sent.end.saturating_sub(i64::from(sent.bytes)) <= data.start && data.end <= sent.end
+        };
+        self.has_hole && self.pending.get(first).is_some_and(has_come)
     }
 
     /// A copy of what the receiver has may be filled up with what had not been sent (RFC 9293, section 3.8.6.2.1: the
@@ -267,6 +280,26 @@ mod tests {
         timeline.resent(resent(1600, 1, 1001), None, ROUTE);
         let stall = (Cause::StallRetransmissionTimeout, 100, 1600);
         assert_eq!(told(&timeline), [stall]);
+    }
+
+    #[test]
+    fn a_copy_of_what_came_behind_a_hole_does_not_tell_how_that_was_repaired() {
+        let mut timeline = timeline();
+        timeline.new_data(plain(100), None, ROUTE, &Acks::default());
+        let behind = Data {
+            end: 3001,
+            opens_hole: true,
+            ..plain(110)
+        };
+        timeline.new_data(behind, None, ROUTE, &Acks::default());
+        let probe = Resent {
+            recovery: Some(RecoveryKind::FastRecovery),
+            ..resent(120, 2001, 3001)
+        };
+        timeline.resent(probe, Some(1001), ROUTE);
+        timeline.resent(resent(400, 1001, 2001), None, ROUTE);
+        let told = told(&timeline).pop();
+        assert_eq!(told.map(|it| it.0), Some(Cause::StallRetransmissionTimeout));
     }
 
     #[test]
