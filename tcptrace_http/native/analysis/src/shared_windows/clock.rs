@@ -7,6 +7,7 @@
 //! trip until ACKs come (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). Where an ACK let the data
 //! before go they have come: then an application filled a segment of which Nagle's algorithm had held the
 //! beginning.
+//! An ACK of another connection that comes in between lets neither go: it makes room when it comes.
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::release::Ack;
@@ -56,20 +57,24 @@ impl HostPair {
         let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
         let heard = self.acks.range(..until).rev();
         let mut since = heard.take_while(|ack| ack.time_ns > earliest_ns);
-        // What another connection's ACK makes room for leaves when that comes. Since then it may have stood before the
-        // link, behind data of others or what was lost, and the link may be slower than is sure.
         let unknown_ns = self.pace.of(bytes).unwrap_or(0).saturating_sub(takes_ns);
         let near_ns = close_ns.saturating_mul(2).saturating_add(unknown_ns.max(0));
         let near_before_ns = earliest_ns.saturating_add(near_ns);
-        let stood_from_ns = latest_ns.saturating_sub(near_ns.saturating_add(silence.queued_ns));
-        let left = self.departures.newest();
-        let left_from_ns = left.map_or(i64::MAX, |it| it.from_ns.saturating_sub(close_ns));
-        let near_this_ns = left_from_ns.min(stood_from_ns);
+        let near_this_ns = self.may_have_left_ns(latest_ns.saturating_sub(near_ns), silence);
+        // What another connection's ACK makes room for leaves when that comes.
         let may_have_let_go = |ack: &Ack| {
             let is_near = ack.time_ns <= near_before_ns || ack.time_ns > near_this_ns;
             is_near || silence.begins || ack.client_port == silence.client_port
         };
         !since.any(|ack| ack.is_of_data && may_have_let_go(ack))
+    }
+
+    /// As soon may have left what left at `left_ns` if nothing was before it: since then it may have stood before the
+    /// link, behind data of others or what was lost.
+    fn may_have_left_ns(&self, left_ns: i64, silence: Silence) -> i64 {
+        let newest = self.departures.newest();
+        let from_ns = newest.map_or(i64::MAX, |it| it.from_ns.saturating_sub(CLOSE_NS));
+        from_ns.min(left_ns.saturating_sub(silence.queued_ns))
     }
 }
 
