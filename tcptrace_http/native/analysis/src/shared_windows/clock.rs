@@ -7,18 +7,39 @@
 //! trip until ACKs come (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). Where an ACK let the data
 //! before go they have come: then an application filled a segment of which Nagle's algorithm had held the
 //! beginning.
+//! An ACK of another connection that comes in between lets neither go: it makes room when it comes.
 
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::release::Ack;
 use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
+/// Nothing came on a connection between these times, at the later of which so much comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Silence {
+    pub(super) from_ns: i64,
+    pub(super) to_ns: i64,
+    pub(super) bytes: u32,
+    /// How long that may have stood behind others.
+    pub(super) queued_ns: i64,
+    pub(super) client_port: u16,
+    /// It did not lie in the sender's buffer when what came before left.
+    pub(super) begins: bool,
+}
+
 impl HostPair {
-    /// Whether no ACK of data had come to the server when data left, nor when the data of its connection left
-    /// that came at `before_ns`, or since; the slowest link was idle in between.
-    pub(super) fn leaves_by_clock(&self, before_ns: i64, time_ns: i64, bytes: u32) -> bool {
+    /// Whether no ACK of data had come to the server that may have let data of a connection go, nor the data before it;
+    /// the slowest link was idle in between.
+    pub(super) fn leaves_by_clock(&self, silence: Silence) -> bool {
+        let Silence {
+            from_ns,
+            to_ns,
+            bytes,
+            ..
+        } = silence;
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
-        let is_on_link = before_ns >= self.queue.busy_since_ns();
-        if is_on_link || time_ns.saturating_sub(before_ns) >= silent_ns {
+        let is_on_link = from_ns >= self.queue.busy_since_ns();
+        if is_on_link || to_ns.saturating_sub(from_ns) >= silent_ns {
             return false;
         }
         let Some(to_server_ns) = self.to_server_ns else {
@@ -30,19 +51,35 @@ impl HostPair {
         // Options of the SYN, which measured the path, and framing take a part of what headers do.
         let close_ns = CLOSE_NS.saturating_add(headers_ns);
         let way_ns = to_server_ns.saturating_add(takes_ns.saturating_sub(headers_ns));
-        let latest_ns = time_ns.saturating_sub(way_ns).saturating_add(close_ns);
+        let latest_ns = to_ns.saturating_sub(way_ns).saturating_add(close_ns);
         // The one that let the data before go as well: where ACKs do that, no clock runs.
-        let earliest_ns = before_ns.saturating_sub(way_ns).saturating_sub(close_ns);
+        let earliest_ns = from_ns.saturating_sub(way_ns).saturating_sub(close_ns);
         let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
         let heard = self.acks.range(..until).rev();
         let mut since = heard.take_while(|ack| ack.time_ns > earliest_ns);
-        !since.any(|ack| ack.is_of_data)
+        let unknown_ns = self.pace.of(bytes).unwrap_or(0).saturating_sub(takes_ns);
+        let near_ns = close_ns.saturating_mul(2).saturating_add(unknown_ns.max(0));
+        let near_before_ns = earliest_ns.saturating_add(near_ns);
+        let near_this_ns = self.may_have_left_ns(latest_ns.saturating_sub(near_ns), silence);
+        // What another connection's ACK makes room for leaves when that comes.
+        let may_have_let_go = |ack: &Ack| {
+            let is_near = ack.time_ns <= near_before_ns || ack.time_ns > near_this_ns;
+            is_near || silence.begins || ack.client_port == silence.client_port
+        };
+        !since.any(|ack| ack.is_of_data && may_have_let_go(ack))
+    }
+
+    /// As soon may have left what left at `left_ns` if nothing was before it: since then it may have stood before the
+    /// link, behind data of others or what was lost.
+    fn may_have_left_ns(&self, left_ns: i64, silence: Silence) -> i64 {
+        let newest = self.departures.newest();
+        let from_ns = newest.map_or(i64::MAX, |it| it.from_ns.saturating_sub(CLOSE_NS));
+        from_ns.min(left_ns.saturating_sub(silence.queued_ns))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::release::Ack;
     use super::*;
     use trace_model::IpAddress;
 
@@ -70,27 +107,55 @@ mod tests {
         pair
     }
 
+    fn after(from_ms: i64, to_ms: i64) -> Silence {
+        Silence {
+            from_ns: from_ms * MS,
+            to_ns: to_ms * MS,
+            bytes: 1460,
+            queued_ns: 0,
+            client_port: 1,
+            begins: false,
+        }
+    }
+
     #[test]
     fn what_leaves_the_buffer_with_no_ack_is_let_go_by_a_clock() {
-        assert!(pair(None).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        assert!(pair(None).leaves_by_clock(after(1000, 1050)));
         // The one was long before the data before, the other is not with the server yet.
-        assert!(pair(Some((850, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
-        assert!(pair(Some((951, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        assert!(pair(Some((850, true))).leaves_by_clock(after(1000, 1050)));
+        assert!(pair(Some((951, true))).leaves_by_clock(after(1000, 1050)));
         // A request lets nothing go that lay there.
-        assert!(pair(Some((940, false))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        assert!(pair(Some((940, false))).leaves_by_clock(after(1000, 1050)));
     }
 
     #[test]
     fn what_an_ack_of_any_connection_may_have_let_go_is_not() {
-        assert!(!pair(Some((950, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        assert!(!pair(Some((950, true))).leaves_by_clock(after(1000, 1050)));
         // It let the data before go.
-        assert!(!pair(Some((900, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
-        assert!(!pair(Some((920, true))).leaves_by_clock(1000 * MS, 1050 * MS, 1460));
+        assert!(!pair(Some((900, true))).leaves_by_clock(after(1000, 1050)));
+    }
+
+    #[test]
+    fn what_an_ack_of_its_own_went_before_is_not_and_another_connections_lets_go_when_it_comes() {
+        let between = pair(Some((920, true)));
+        let of = |client_port, begins| Silence {
+            client_port,
+            begins,
+            ..after(1000, 1050)
+        };
+        assert!(between.leaves_by_clock(of(1, false)));
+        assert!(!between.leaves_by_clock(of(2, false)));
+        assert!(!between.leaves_by_clock(of(1, true)));
+        let stood = Silence {
+            queued_ns: 30 * MS,
+            ..after(1000, 1050)
+        };
+        assert!(!between.leaves_by_clock(stood));
     }
 
     #[test]
     fn what_stood_before_the_link_or_comes_when_a_timer_has_run_out_is_not() {
-        assert!(!pair(None).leaves_by_clock(1050 * MS, 1060 * MS, 1460));
-        assert!(!pair(None).leaves_by_clock(1000 * MS, 1400 * MS, 1460));
+        assert!(!pair(None).leaves_by_clock(after(1050, 1060)));
+        assert!(!pair(None).leaves_by_clock(after(1000, 1400)));
     }
 }

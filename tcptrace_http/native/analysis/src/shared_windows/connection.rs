@@ -8,6 +8,8 @@ pub(super) struct Connection {
     pub(super) server_port: u16,
     pub(super) syn_ns: i64,
     pub(super) syn_ack_ns: Option<i64>,
+    /// A SYN of either side was sent again: nobody knows which of them is answered (Karn and Partridge 1987).
+    pub(super) is_opened_again: bool,
     pub(super) acked: Option<SeqNumber>,
     /// Its first number.
     pub(super) first: Option<SeqNumber>,
@@ -51,8 +53,18 @@ pub(super) struct Step {
     pub(super) sent_ns: i64,
     /// Data had been lost when that came, or when it was asked for.
     pub(super) had_loss: bool,
-    /// How long after the SYN its first answer came, if it is that.
-    pub(super) opened_ns: Option<i64>,
+    /// It is the first answer to the SYN.
+    pub(super) opened: Option<Opened>,
+}
+
+/// How long after the newest SYN the first answer came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    pub(super) elapsed_ns: i64,
+    /// It may have answered an earlier one.
+    pub(super) is_again: bool,
+    /// It had no payload, which takes its time on the link.
+    pub(super) is_bare: bool,
 }
 
 impl Connection {
@@ -67,6 +79,7 @@ impl Connection {
             server_port,
             syn_ns: time_ns,
             syn_ack_ns: None,
+            is_opened_again: false,
             acked: None,
             first: None,
             halved: None,
@@ -93,10 +106,15 @@ impl Connection {
             self.next = Some(end);
         }
         let is_lost_anew = !is_new && self.is_of_new_flight(segment);
-        let mut opened_ns = None;
+        let mut opened = None;
         if segment.has(flags::SYN) {
             let had_one = self.syn_ack_ns.replace(time_ns).is_some();
-            opened_ns = (!had_one).then(|| time_ns.saturating_sub(self.syn_ns));
+            opened = (!had_one).then(|| Opened {
+                elapsed_ns: time_ns.saturating_sub(self.syn_ns),
+                is_again: self.is_opened_again,
+                is_bare: segment.payload_bytes == 0,
+            });
+            self.is_opened_again |= had_one;
         }
         let has_payload = segment.payload_bytes > 0;
         let is_pushed = segment.has(flags::PSH);
@@ -110,7 +128,7 @@ impl Connection {
             had_more: has_payload && !std::mem::replace(&mut self.was_pushed, is_pushed),
             sent_ns: self.sent_ns,
             had_loss: self.had_loss,
-            opened_ns,
+            opened,
         };
         if has_payload {
             self.sent_ns = time_ns;

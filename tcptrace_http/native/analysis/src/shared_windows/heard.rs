@@ -41,7 +41,10 @@ impl HostPair {
             connection.acked_ns = time_ns;
         }
         let had_data = connection.sent_ns > connection.syn_ns;
-        let (of_ns, syn_ack_ns) = (connection.data_ns, connection.syn_ack_ns);
+        let of_ns = connection.data_ns;
+        let syn_ack_ns = connection
+            .syn_ack_ns
+            .filter(|_| !connection.is_opened_again);
         // That of a SYN opens no window (RFC 5681, section 3.1).
         if is_new && newly > i32::from(is_first) {
             let end_ns = time_ns.saturating_add(self.full_way_ns());
@@ -70,10 +73,11 @@ impl HostPair {
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
         let ports = (client_port, server_port);
-        let mut gone = 0_i64;
+        let (mut gone, mut is_again) = (0_i64, false);
         self.connections.retain(|it| {
             let stays = (it.client_port, it.server_port) != ports;
             gone = gone.saturating_add(if stays { 0 } else { it.in_flight() });
+            is_again |= !stays && it.syn_ack_ns.is_none();
             stays
         });
         if self.connections.len() >= CONNECTIONS_MAX {
@@ -81,7 +85,8 @@ impl HostPair {
             gone = gone.saturating_add(oldest.map_or(0, |it| it.in_flight()));
         }
         self.room.acknowledges(gone);
-        self.connections
-            .push_back(Connection::new(time_ns, ports, self.had_loss));
+        let mut connection = Connection::new(time_ns, ports, self.had_loss);
+        connection.is_opened_again = is_again;
+        self.connections.push_back(connection);
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct HostPair {
     /// The way to the server and back, and to the client and back, from here.
     pub(super) to_server_ns: Option<i64>,
     pub(super) to_client_ns: Option<i64>,
+    /// The former was measured by a bare answer to a SYN that was sent once.
+    pub(super) is_way_sure: bool,
     /// The payload of the packet that came back by the least way from the client.
     pub(super) to_client_bytes: u32,
     /// Connections that were as long in opening as the quickest one.
@@ -89,6 +91,7 @@ impl HostPair {
             acks: VecDeque::new(),
             to_server_ns: None,
             to_client_ns: None,
+            is_way_sure: false,
             to_client_bytes: 0,
             equal_ways: 0,
             pace: Pace::default(),

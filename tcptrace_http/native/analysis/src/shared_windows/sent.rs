@@ -2,7 +2,8 @@
 
 use trace_model::Segment;
 
-use super::connection::Step;
+use super::clock::Silence;
+use super::connection::{Opened, Step};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::queue::LetGo;
 use super::release::{Coming, Release, TOGETHER_NS};
@@ -34,8 +35,8 @@ impl HostPair {
             sent_ns,
             ..
         } = step;
-        if let Some(there_ns) = step.opened_ns {
-            self.is_answered(there_ns);
+        if let Some(opened) = step.opened {
+            self.is_answered(opened);
         }
         self.room.sends(newly);
         let takes_ns = self.pace.of(segment.payload_bytes);
@@ -57,7 +58,15 @@ impl HostPair {
         };
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
-        let is_by_clock = is_new && self.leaves_by_clock(sent_ns, time_ns, segment.payload_bytes);
+        let silence = Silence {
+            from_ns: sent_ns,
+            to_ns: time_ns,
+            bytes: segment.payload_bytes,
+            queued_ns,
+            client_port,
+            begins: !is_in_answer,
+        };
+        let is_by_clock = is_new && self.leaves_by_clock(silence);
         if is_by_clock && is_in_answer {
             self.pacer.shows();
         }
@@ -124,9 +133,18 @@ impl HostPair {
         }
     }
 
-    /// A connection was opened, which took so long from the client's SYN.
-    fn is_answered(&mut self, there_ns: i64) {
-        let least = self.to_server_ns.unwrap_or(i64::MAX);
+    /// A connection was opened. What may have answered an earlier SYN came too soon after the newest one, and measures
+    /// the way only while nothing else does exactly.
+    fn is_answered(&mut self, opened: Opened) {
+        let there_ns = opened.elapsed_ns;
+        if opened.is_again && self.is_way_sure {
+            return;
+        }
+        let is_exact = opened.is_bare && !opened.is_again;
+        let is_first = is_exact && !self.is_way_sure;
+        self.is_way_sure |= is_exact;
+        let known_ns = self.to_server_ns.filter(|_| !is_first);
+        let least = known_ns.unwrap_or(i64::MAX);
         self.to_server_ns = Some(least.min(there_ns));
         let is_close = there_ns.saturating_sub(least).saturating_abs() <= CLOSE_NS;
         self.equal_ways = if is_close {

@@ -6,6 +6,7 @@ use super::*;
 mod at_server;
 mod missed;
 mod numbers;
+mod opening;
 mod phases;
 
 const MS: i64 = 1_000_000;

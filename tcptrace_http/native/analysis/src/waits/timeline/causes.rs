@@ -100,7 +100,7 @@ impl Timeline {
             self.was_pace(gap);
             return None;
         }
-        if is_of_link && may_be_pace {
+        if is_of_link && may_be_pace && !is_outlasted {
             self.pace.guess(gap);
             self.if_on_link = self.if_guess_is_wrong(data, route, acks);
             return None;
@@ -360,6 +360,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::arrivals::Arrivals;
     use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
@@ -407,6 +408,44 @@ mod tests {
             }
             let told = timeline.between(1000 * MS, 1050 * MS).last();
             assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
+    }
+
+    #[test]
+    fn no_distance_shows_a_slow_link_on_which_others_have_come_in_much_less() {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let route = Route {
+            to_sender_ns: 500 * MS,
+            ..Route::default()
+        };
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(MS, 1000, 1, 500 * MS);
+        }
+        for (link, is_of_link) in [(Arrivals::default(), true), (link, false)] {
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 500 * MS);
+            let mut timeline = Timeline::new(words, None);
+            for (time_ms, end) in [(1000, 1001), (1300, 2001)] {
+                let sharing = Sharing {
+                    link,
+                    to_server_ns: Some(500 * MS),
+                    ..Sharing::default()
+                };
+                let data = Data {
+                    bytes: 1000,
+                    is_pushed: false,
+                    sharing,
+                    ..written(time_ms, end, false)
+                };
+                timeline.new_data(data, None, route, &acks);
+            }
+            let told = timeline.between(1000 * MS, 1300 * MS).last();
+            let cause = told.map(|piece| piece.cause);
+            assert_eq!(cause == Some(Cause::SendLimitedBottleneck), is_of_link);
         }
     }
 }
