@@ -257,10 +257,11 @@ impl Pause {
         let spacing = if is_pace { self.spacing_ns } else { 0 }
             .max(takes_ns)
             .max(service_ns);
-        // Nagle's algorithm holds what the window has room for.
+        // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
+        // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
         let had_room_ns = self
             .made_room_ns
-            .filter(|made_ns| *made_ns < ack.time_ns)
+            .filter(|made_ns| *made_ns < ack.time_ns && short.is_none())
             .map_or(previous.time_ns, |made_ns| {
                 let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
                 made_ns.saturating_add(way_ns)
