@@ -19,6 +19,7 @@ __all__ = ["with_stalls"]
 #: A restart is no pause of its own: it is the round trips in which the window grew again.
 _RESTART: Final = "stall.slow_start_restart"
 _SLOW_START: Final = "send_limited.slow_start"
+_NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
 #: Where the detector has seen the window grow anew, its waits are of it, whatever each shows by itself.
 _MAY_BE_RESTART: Final = (_SLOW_START, "send_limited.cwnd", "unexplained")
 _DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
@@ -92,12 +93,17 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
     is_held = pl.col("since") < pl.col("end")
     border = pl.max_horizontal("start", "since")
     # What is left of a wait for data that was there is the data before it, still on its way.
-    is_transfer = is_held & (pl.col("cause").cast(pl.String) == "server.data_unavailable")
+    cause = pl.col("cause").cast(pl.String)
+    is_transfer = is_held & (cause == "server.data_unavailable")
+    # What Nagle's algorithm held lay in the buffer: before that an ACK made room for it in the window.
+    is_window = is_held & (cause == "unexplained") & pl.col("stall").cast(pl.String).is_in(_NAGLE)
     before = joined.with_columns(
         end=pl.when(is_held).then(border).otherwise("end"),
         cause=pl.when(is_transfer)
         .then(pl.lit("send_limited.bottleneck"))
-        .otherwise(pl.col("cause").cast(pl.String)),
+        .when(is_window)
+        .then(pl.lit(_SLOW_START))
+        .otherwise(cause),
     )
     stalled = joined.filter(is_held).with_columns(
         start=border, cause=pl.col("stall").cast(pl.String), confidence="certainty"

@@ -255,7 +255,9 @@ def owner() -> pl.Expr:
     rtt = pl.col("server_path_rtt").dt.total_nanoseconds().fill_null(0) + pl.col(
         "client_path_rtt"
     ).dt.total_nanoseconds().fill_null(0)
-    takes_round_trip = pl.col("lost").dt.total_nanoseconds() >= rtt * MIDDLE_RTT_SHARE_MIN
+    # What the window held first is no part of the loss, but of the round trip.
+    waited = pl.col("released_time") - pl.col("previous_time")
+    takes_round_trip = waited.dt.total_nanoseconds() >= rtt * MIDDLE_RTT_SHARE_MIN
     return (
         pl.when(had_window_of_one & is_stall & is_first_alone)
         .then(pl.lit("delayed-ack-first-segment"))

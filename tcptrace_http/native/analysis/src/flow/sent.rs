@@ -335,6 +335,7 @@ impl Flow {
             in_loss_recovery,
             queued_ns: self.sharing().queued_ns,
             is_let_go_by_other: self.sharing().is_shared && self.sharing().is_let_go_by_other,
+            may_share_window: self.sharing().is_shared || self.sharing().may_be_shared,
             window_bytes: waits
                 .filter(|_| !self.sharing().had_loss)
                 .map_or(0, Waits::response_window_bytes),
@@ -410,6 +411,7 @@ impl Flow {
             window_bytes: 0,
             sender_permits_sack: server.sack_permitted,
             is_let_go_by_other: false,
+            may_share_window: false,
         }
     }
 
@@ -428,6 +430,7 @@ impl Flow {
             window_bytes: 0,
             sender_permits_sack: client.sack_permitted,
             is_let_go_by_other: false,
+            may_share_window: false,
         }
     }
 }

@@ -46,6 +46,7 @@ impl PauseTracker {
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
             largest_flight_bytes: self.largest_flight_bytes.max(path.window_bytes),
+            made_room_ns: self.made_room_ns(previous, data, path),
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),

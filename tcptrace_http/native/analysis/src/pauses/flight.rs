@@ -1,5 +1,6 @@
 //! What a sender had in flight when data left, as the ACKs that had come to it by then tell.
 
+use super::pause::PeerAck;
 use super::{Path, PauseTracker, SentData};
 use super::{DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 
@@ -15,6 +16,16 @@ impl PauseTracker {
     /// segment left, which was no later than the path and the slowest link tell. A link that takes a round trip
     /// for a segment has each acknowledged before the next one is seen.
     pub(super) fn flight_at_sender(&self, data: SentData, path: &Path) -> u64 {
+        let acked = self
+            .had_come(data, path)
+            .map(|ack| ack.after)
+            .or_else(|| self.acks.front().map(|ack| ack.before))
+            .unwrap_or(data.start);
+        data.end.saturating_sub(acked)
+    }
+
+    /// The newest ACK that had come to the sender when this segment left.
+    fn had_come(&self, data: SentData, path: &Path) -> Option<&PeerAck> {
         let took_ns = path
             .sender_rtt_ns
             .unwrap_or(0)
@@ -31,12 +42,43 @@ impl PauseTracker {
             .time_ns
             .saturating_sub(took_ns)
             .saturating_add(slack_ns);
-        let had_come = self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns);
-        let acked = had_come
-            .map(|ack| ack.after)
-            .or_else(|| self.acks.front().map(|ack| ack.before))
-            .unwrap_or(data.start);
-        data.end.saturating_sub(acked)
+        self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns)
+    }
+
+    /// Follows the window as it grows in slow start.
+    pub(super) fn note_window(&mut self, data: SentData, path: &Path) {
+        let acks = self.had_come(data, path).map_or(0, |ack| ack.number);
+        let full = u64::from(path.segment_bytes.max(1));
+        let flight = self.flight_at_sender(data, path);
+        let whole = flight.div_ceil(full).saturating_mul(full);
+        let newly = acks.saturating_sub(self.used_acks);
+        let window = self.used_bytes.saturating_add(newly.saturating_mul(full));
+        if whole > window {
+            (self.used_bytes, self.used_acks) = (whole, acks);
+        }
+        self.last_flight_bytes = flight;
+        self.last_window_bytes = whole.max(window);
+    }
+
+    /// When the ACK went by that made room for `data` in the window, if that had none when the segment before left:
+    /// until then the window held it, whatever would have held it besides.
+    pub(super) fn made_room_ns(
+        &self,
+        previous: SentData,
+        data: SentData,
+        path: &Path,
+    ) -> Option<i64> {
+        let window = self.largest_flight_bytes.max(self.last_window_bytes);
+        let bytes = u64::from(data.bytes);
+        let fits = |in_flight: u64| in_flight.saturating_add(bytes) <= window;
+        if path.may_share_window || fits(self.last_flight_bytes) {
+            return None;
+        }
+        let acked = previous.end.saturating_sub(self.last_flight_bytes);
+        let makes_room =
+            |ack: &&PeerAck| ack.after > acked && fits(previous.end.saturating_sub(ack.after));
+        let first = self.acks.iter().find(makes_room);
+        first.map(|ack| ack.time_ns)
     }
 
     /// Whether all had been acknowledged for longer than an ACK takes to release data: the sender may have thrown
@@ -75,6 +117,7 @@ mod tests {
             window_bytes: 0,
             sender_permits_sack: false,
             is_let_go_by_other: false,
+            may_share_window: false,
         }
     }
 
@@ -132,6 +175,62 @@ mod tests {
     ) {
         assert_eq!(flight_of_second(8 * MS, &path(8 * MS)), u64::from(2 * FULL));
         assert_eq!(flight_of_second(12 * MS, &path(8 * MS)), u64::from(FULL));
+    }
+
+    /// When a window had room for the short end that follows two flights, of one segment and of so many, of the
+    /// second of which the first half is acknowledged.
+    fn room_behind_flight_of(segments: u32, path: &Path) -> Option<i64> {
+        let mut tracker = PauseTracker::default();
+        let segment = |time_ns, start: u32, bytes: u32| SentData {
+            frame: 1,
+            time_ns,
+            start: u64::from(start),
+            end: u64::from(start + bytes),
+            bytes,
+            has_fin: false,
+        };
+        let acked = |time_ns, before: u32, after: u32| AckSeen {
+            frame: 1,
+            time_ns,
+            acknowledged: Acknowledged {
+                before: 1 + i64::from(before),
+                after: 1 + i64::from(after),
+            },
+            covered_ns: time_ns,
+            outstanding_segments: 1,
+            outstanding_bytes: u64::from(after - before),
+            bytes: 0,
+        };
+        tracker.sent(segment(0, 0, FULL), path, 0);
+        tracker.acknowledged(acked(MS, 0, FULL), path);
+        let mut last = segment(0, 0, FULL);
+        for number in 1..=segments {
+            last = segment(100 * MS, number * FULL, FULL);
+            tracker.sent(last, path, 0);
+        }
+        let half = FULL * (1 + segments / 2);
+        tracker.acknowledged(acked(101 * MS, FULL, half), path);
+        let end = segment(205 * MS, FULL * (1 + segments), 300);
+        tracker.made_room_ns(last, end, path)
+    }
+
+    #[test]
+    fn a_window_that_is_used_up_has_room_for_a_short_end_once_a_part_of_it_is_acknowledged() {
+        assert_eq!(room_behind_flight_of(4, &path(MS)), Some(101 * MS));
+    }
+
+    #[test]
+    fn a_window_that_acks_have_opened_beyond_what_is_in_flight_had_room_before() {
+        assert_eq!(room_behind_flight_of(1, &path(MS)), None);
+    }
+
+    #[test]
+    fn what_a_connection_has_in_flight_does_not_show_how_large_a_window_is_that_it_shares() {
+        let path = Path {
+            may_share_window: true,
+            ..path(MS)
+        };
+        assert_eq!(room_behind_flight_of(4, &path), None);
     }
 
     #[test]

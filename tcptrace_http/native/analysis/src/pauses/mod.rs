@@ -81,6 +81,8 @@ pub struct Path {
     pub sender_permits_sack: bool,
     /// The sender's connections share their window, and an ACK of another one made the room for the data at hand.
     pub is_let_go_by_other: bool,
+    /// ... or more than chance speaks for that they share it: what one had in flight does not show how large it is.
+    pub may_share_window: bool,
 }
 
 impl Path {
@@ -112,6 +114,14 @@ pub struct PauseTracker {
     counted: Counted,
     segment_bytes: u32,
     largest_flight_bytes: u64,
+    /// What was in flight at the sender with the segment before, and the window then.
+    last_flight_bytes: u64,
+    last_window_bytes: u64,
+    /// The largest flight since something was lost, in whole segments, and how many ACKs had come by then: each adds a
+    /// segment to a window in slow start (RFC 5681, section 3.1), be it used or not.
+    used_bytes: u64,
+    used_acks: u64,
+    acks_counted: u64,
     /// Pauses whose end is to be told when the pace of the link is known.
     undecided: Vec<Pause>,
     /// The slowest link, where it is before the observation point.
@@ -205,7 +215,9 @@ impl PauseTracker {
             self.link
                 .acknowledged(after, next, left_ns, path.segment_bytes);
         }
+        self.acks_counted = self.acks_counted.saturating_add(1);
         self.acks.push_back(PeerAck {
+            number: self.acks_counted,
             frame: ack.frame,
             time_ns: ack.time_ns,
             before: stream(ack.acknowledged.before),
@@ -222,6 +234,7 @@ impl PauseTracker {
     pub fn retransmission(&mut self) {
         self.was_disturbed = true;
         self.largest_flight_bytes = 0;
+        self.used_bytes = 0;
         self.link.had_loss();
     }
 
@@ -264,9 +277,10 @@ impl PauseTracker {
         let is_alone = flight_bytes <= u64::from(data.bytes);
         self.link.sent(data.start, data.end, data.time_ns, is_alone);
         self.takes_ns = self.takes_ns.max(path.takes_ns);
+        self.note_window(data, path);
         self.largest_flight_bytes = self
             .largest_flight_bytes
             .max(flight_bytes)
-            .max(self.flight_at_sender(data, path));
+            .max(self.last_flight_bytes);
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct Pause {
     /// As far as it was known before the last ACK.
     pub(super) queued_until_ns: Option<i64>,
     pub(super) largest_flight_bytes: u64,
+    /// When an ACK made room for it in the window, if there was none before.
+    pub(super) made_room_ns: Option<i64>,
     /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full
     /// ones.
     pub(super) waits_for_all: bool,
@@ -54,6 +56,8 @@ pub(super) struct Ending {
 /// An ACK of the receiver that acknowledged something new.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PeerAck {
+    /// So many came with it.
+    pub(super) number: u64,
     pub(super) frame: u64,
     pub(super) time_ns: i64,
     pub(super) before: u64,
@@ -253,6 +257,15 @@ impl Pause {
         let spacing = if is_pace { self.spacing_ns } else { 0 }
             .max(takes_ns)
             .max(service_ns);
+        // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
+        // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
+        let had_room_ns = self
+            .made_room_ns
+            .filter(|made_ns| *made_ns < ack.time_ns && short.is_none())
+            .map_or(previous.time_ns, |made_ns| {
+                let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
+                made_ns.saturating_add(way_ns)
+            });
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,
@@ -272,6 +285,7 @@ impl Pause {
                 .saturating_add(spacing)
                 .saturating_add(queued_ns)
                 .max(self.drained_ns)
+                .max(had_room_ns)
                 .min(data.time_ns),
             segment_bytes: path.segment_bytes,
             short_frame: short.map(|short| short.frame),

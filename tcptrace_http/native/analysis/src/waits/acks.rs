@@ -25,6 +25,8 @@ pub(super) struct Ack {
     pub(super) time_ns: i64,
     pub(super) acked: i64,
     pub(super) window: u32,
+    /// Payload of the packet that it came with.
+    pub(super) bytes: u32,
     /// The furthest offset that this ACK and those before it let the sender send.
     pub(super) edge: i64,
 }
@@ -78,8 +80,18 @@ impl Acks {
             time_ns,
             acked,
             window,
+            bytes: 0,
             edge,
         });
+    }
+
+    /// The ACK that went by at `time_ns` came with so much of its sender's own data.
+    pub(super) fn came_with(&mut self, time_ns: i64, bytes: u32) {
+        if let Some(ack) = self.ring.back_mut() {
+            if ack.time_ns == time_ns && ack.bytes == 0 {
+                ack.bytes = bytes;
+            }
+        }
     }
 
     /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
@@ -209,19 +221,12 @@ impl Acks {
         )
     }
 
-    /// The ACK in a span of time that was of all before `start` and of something new: when it went by, and of how
-    /// much.
-    pub(super) fn of_all_before(
-        &self,
-        start: i64,
-        (from_ns, to_ns): (i64, i64),
-    ) -> Option<(i64, i64)> {
+    /// The ACK that was of all before `start` and of something new, and of how much.
+    pub(super) fn of_all_before(&self, start: i64) -> Option<(Ack, i64)> {
         let at = self.ring.partition_point(|ack| ack.acked < start);
         let ack = self.ring.get(at)?;
         let before = self.ring.get(at.checked_sub(1)?)?;
-        let is_in_span = (from_ns..=to_ns).contains(&ack.time_ns);
-        (ack.acked == start && is_in_span)
-            .then(|| (ack.time_ns, start.saturating_sub(before.acked)))
+        (ack.acked == start).then(|| (*ack, start.saturating_sub(before.acked)))
     }
 
     /// How long after a segment from `start` to `end`, which was there at `came_ns`, its ACK went; none unless the
@@ -329,12 +334,21 @@ mod tests {
     }
 
     #[test]
-    fn the_ack_of_all_before_is_told_with_what_it_acknowledges() {
-        let acks = acks(&[(0, 1000, 9000), (250, 1400, 9000)]);
-        let span = (200 * MS, 300 * MS);
-        assert_eq!(acks.of_all_before(1400, span), Some((250 * MS, 400)));
-        assert_eq!(acks.of_all_before(1300, span), None);
-        assert_eq!(acks.of_all_before(1400, (0, 100 * MS)), None);
+    fn the_ack_of_all_before_is_told_with_what_it_acknowledges_and_came_with() {
+        let mut acks = acks(&[(0, 1000, 9000), (250, 1400, 9000)]);
+        acks.came_with(250 * MS, 300);
+        let (ack, newly) = acks.of_all_before(1400).unwrap();
+        assert_eq!((ack.time_ns, ack.bytes, newly), (250 * MS, 300, 400));
+        assert!(acks.of_all_before(1300).is_none());
+    }
+
+    #[test]
+    fn data_behind_an_ack_did_not_come_with_it() {
+        let mut acks = acks(&[(0, 1000, 9000)]);
+        acks.came_with(0, 300);
+        acks.came_with(0, 700);
+        acks.came_with(10 * MS, 900);
+        assert_eq!(acks.ring.back().map(|ack| ack.bytes), Some(300));
     }
 
     #[test]

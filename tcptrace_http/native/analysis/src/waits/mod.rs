@@ -189,6 +189,7 @@ impl Waits {
             self.responses
                 .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
+            self.client_acks.came_with(sent.at.time_ns, sent.bytes);
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
                 .new_data(data, None, path.of_requests(), &self.server_acks);
