@@ -35,6 +35,8 @@ pub(crate) struct UsedWindow {
     /// What was outstanding when the sender stopped last, and the most since the window may have been reset.
     outstanding: i64,
     largest: i64,
+    /// ... and the most ever: no buffer is smaller.
+    ever: i64,
     /// The least that the window is if it is in slow start.
     least: i64,
     full_bytes: i64,
@@ -105,6 +107,7 @@ impl UsedWindow {
             0
         };
         self.largest = self.largest.max(self.outstanding);
+        self.ever = self.ever.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
         self.avoiding = self.avoiding.max(self.outstanding);
         // One that is full may show less than it holds, by what does not fill a segment.
@@ -193,13 +196,18 @@ impl UsedWindow {
 
     /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and
     /// what does not fill a segment stays behind.
-    fn fills_half(&self) -> bool {
-        self.outstanding >= self.largest.max(self.buffer.unwrap_or(0)) / 2
+    pub(crate) fn fills_half(&self) -> bool {
+        self.outstanding >= self.ever.max(self.buffer.unwrap_or(0)) / 2
     }
 
-    /// Whether it stopped with no less than ever before, but for a part of a segment.
+    /// Whether it stopped with no less than before, but for a part of a segment.
     pub(crate) fn is_full(&self) -> bool {
         self.fills(self.largest.max(self.buffer.unwrap_or(0)))
+    }
+
+    /// Whether it never had a segment more outstanding than when it stopped.
+    pub(crate) fn is_fullest(&self) -> bool {
+        self.fills(self.ever)
     }
 
     /// How large its send buffer is, if it has waited for that.

@@ -174,6 +174,7 @@ impl HostPair {
             sent_byte_ps: self.sent_queue.byte_ps(),
             due_ns: None,
             is_behind_others: false,
+            are_others_in_flight: false,
             queued_ns: 0,
             limit: self.window.limit(),
             buffer: self.window.of_one(),
@@ -199,6 +200,15 @@ impl HostPair {
 
     pub(super) fn is_at_server(&self) -> bool {
         observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server
+    }
+
+    /// Whether data of another connection than this was on its way when the server sent what comes now.
+    pub(super) fn are_others_in_flight(&self, time_ns: i64, client_port: u16) -> bool {
+        let since_ns = time_ns.saturating_sub(self.round_trip_ns());
+        let mut others = self.connections.iter();
+        others.any(|it| {
+            it.client_port != client_port && it.sent_ns > it.syn_ns && it.sent_ns >= since_ns
+        })
     }
 
     pub(super) fn round_trip_ns(&self) -> i64 {

@@ -95,6 +95,8 @@ pub struct Sharing {
     pub due_ns: Option<i64>,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
     pub is_behind_others: bool,
+    /// Others of them had data in flight when the segment left: if they share their window, that is not all its own.
+    pub are_others_in_flight: bool,
     /// How long the segment may have stood before the slowest link, behind what that carried for all of them.
     pub queued_ns: i64,
     /// ... or for its own connection only.

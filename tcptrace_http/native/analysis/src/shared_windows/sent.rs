@@ -118,6 +118,7 @@ impl HostPair {
                 .is_some_and(|ack| ack.client_port != client_port),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
+            are_others_in_flight: self.are_others_in_flight(time_ns, client_port),
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,

@@ -153,6 +153,16 @@ fn data_that_its_own_acks_let_go_shares_none() {
 }
 
 #[test]
+fn what_left_within_a_round_trip_of_others_data_had_them_in_flight() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    assert!(!talk.data(202, 1, 2).are_others_in_flight);
+    talk.opens(30, 2);
+    assert!(talk.data(331, 1, 3).are_others_in_flight);
+    assert!(!talk.data(332, 1, 4).are_others_in_flight);
+}
+
+#[test]
 fn distances_of_all_connections_together_show_the_slowest_link() {
     let mut talk = Talk::default();
     for port in [1, 2] {

@@ -28,6 +28,12 @@ impl SharedWindow {
         self.limit
     }
 
+    /// Whether all have in flight what they may at most: whoever has data fills what the others leave of that. One
+    /// that is alone may have less than several had.
+    fn is_full(&self) -> bool {
+        self.used.is_full() && (self.only.is_some() || self.used.is_fullest())
+    }
+
     /// What any connection of the server has in flight at most, as far as that is known: a host keeps its stack.
     pub(super) fn of_one(&self) -> Option<i64> {
         self.of_one
@@ -87,8 +93,7 @@ impl HostPair {
             .saturating_add(self.pace.of(bytes).unwrap_or(0));
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
         let limit = match self.window.used.limit(end, bytes, false) {
-            // Whoever has data fills what the others leave of it.
-            Limit::SendBuffer if !self.window.used.is_full() => Limit::None,
+            Limit::SendBuffer if !self.window.is_full() => Limit::None,
             limit => limit,
         };
         if limit == Limit::SendBuffer && leaving.had_more && leaving.release != Release::None {

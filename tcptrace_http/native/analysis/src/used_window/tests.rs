@@ -118,6 +118,33 @@ fn a_window_that_avoids_congestion_grows_as_cubic_has_it_at_the_least_unless_a_b
 }
 
 #[test]
+fn a_buffer_held_nothing_that_had_taken_more_than_twice_as_much_before_an_idle_time() {
+    for (most, limit) in [(8, Limit::SendBuffer), (9, Limit::None)] {
+        let (mut window, _) = after(&[(most, 0)]);
+        window.was_idle();
+        let flight = (1..=3).map(|round_trip| most + 4 * round_trip);
+        for sent in flight {
+            hear(&mut window, sent - 4);
+            window.stops(1 + sent * 1000, FULL);
+        }
+        let end = 1 + (most + 12) * 1000;
+        assert_eq!(window.limit(end, FULL, false), limit, "{most}");
+    }
+}
+
+#[test]
+fn what_was_larger_before_an_idle_time_is_not_the_fullest_though_it_is_as_full_as_since() {
+    let (mut window, _) = after(&[(8, 0)]);
+    assert!(window.is_full() && window.is_fullest());
+    window.was_idle();
+    hear(&mut window, 8);
+    window.stops(15_001, FULL);
+    assert!(window.is_full() && !window.is_fullest());
+    window.stops(15_002, FULL);
+    assert!(window.is_fullest());
+}
+
+#[test]
 fn a_short_segment_needs_as_much_room_as_a_full_one() {
     let (mut window, end) = lowered_and_full_for(1);
     assert!(window.avoiding > 4400, "there is room for its bytes");

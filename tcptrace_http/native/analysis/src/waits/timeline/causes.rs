@@ -42,7 +42,7 @@ impl Timeline {
         }
         if data.recovery.is_some() {
             // It was lost itself before: what its sender waited for then is not what it waited for now.
-            self.limit_at(data, route, acks);
+            self.limit_at((data, Released::ByNone), route, acks);
             if data.sharing.by_other && data.sharing.missed.is_none() {
                 // Its host has missed a packet, but of which connection is not known.
                 self.if_shared = Some(window_of(data.sharing));
@@ -110,7 +110,7 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = self.limit_at(data, route, acks);
+        let limit = self.limit_at((data, released), route, acks);
         if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
             self.window.was_idle();
         }
@@ -274,8 +274,13 @@ impl Timeline {
         gap > BURST_MIN_NS && !matches!(released(), Released::ByNone | Released::Unknown)
     }
 
-    /// What limits the sender that has waited until it sent `data`.
-    pub(super) fn limit_at(&mut self, data: Data, route: Route, acks: &Acks) -> Limit {
+    /// What limits the sender that has waited until it sent `data`, whatever `released` that.
+    pub(super) fn limit_at(
+        &mut self,
+        (data, released): (Data, Released),
+        route: Route,
+        acks: &Acks,
+    ) -> Limit {
         // What lies between it and this data left no sooner than that.
         let end = self.sent_until;
         let path_ns = route.to_sender_ns;
@@ -290,20 +295,21 @@ impl Timeline {
         self.window_hears(acks, until_ns);
         let bytes = data.bytes.min(data.full_bytes);
         let limit = self.window.limit(end, bytes, data.sharing.had_loss);
-        let limit = match limit {
-            // What others in flight leave of a window that is shared is no window of its own; and what is missing
-            // ahead of the data may have left before it, or with it.
-            Limit::CongestionAvoidance
-                if !data.sharing.is_shared && !data.opens_hole && self.window.outgrew(end) =>
-            {
-                Limit::SendBuffer
-            }
-            limit => limit,
-        };
+        // What others in flight leave of a window that may be shared is no window of its own; and what is missing
+        // ahead of the data may have left before it, or with it.
+        let may_share = released == Released::ByAck && data.sharing.are_others_in_flight;
+        let may_be_shared = data.sharing.is_shared || may_share;
+        let outgrew = limit == Limit::CongestionAvoidance
+            && !may_be_shared
+            && !data.opens_hole
+            && self.window.outgrew(end);
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
-        if limit == Limit::SendBuffer && !data.is_full() && acked >= end {
+        if (outgrew || limit == Limit::SendBuffer) && !data.is_full() && acked >= end {
             // What is short and waited until all was acknowledged was held by Nagle's algorithm.
             return Limit::None;
+        }
+        if outgrew && self.window.fills_half() {
+            return Limit::SendBuffer;
         }
         limit
     }

@@ -49,7 +49,7 @@ impl Timeline {
     ) -> Option<IfOnLink> {
         // If it was the link's pace, the sender had not stopped.
         let window = self.window;
-        let limit = self.limit_at(data, route, acks);
+        let limit = self.limit_at((data, Released::ByAck), route, acks);
         self.window = window;
         self.if_on_link(limit, data, route, acks)
     }

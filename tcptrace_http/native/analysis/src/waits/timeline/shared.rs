@@ -52,7 +52,7 @@ pub(super) fn limit_of(sharing: Sharing) -> Limit {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::acks::Acks;
+    use super::super::super::acks::{Acks, Released};
     use super::super::super::partition::Moment;
     use super::super::{Route, Timeline, Words};
     use super::*;
@@ -82,6 +82,46 @@ mod tests {
         assert_eq!(buffer, Limit::SendBuffer);
         let window = limit_of(after_loss(Limit::SlowStart));
         assert_eq!(window, Limit::CongestionAvoidance);
+    }
+
+    /// What limits a connection of which the window had room for more, as far as it is its own: a lowered one that was
+    /// full of four segments for three round trips.
+    fn limit_of_outgrown(are_others_in_flight: bool, released: Released) -> Limit {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut timeline = Timeline::new(words, None);
+        let mut end = (1 << 32) - 1000;
+        timeline.window.had_loss(end - 8000, end, false);
+        for _ in 0..4 {
+            for missing in [3000, 2000, 1000, 0] {
+                timeline.window.hears(0, end - missing);
+            }
+            end += 4000;
+            timeline.window.stops(end, 1000);
+        }
+        timeline.sent_until = end;
+        let data = Data {
+            bytes: 1000,
+            full_bytes: 1000,
+            sharing: Sharing {
+                are_others_in_flight,
+                ..Sharing::default()
+            },
+            ..Data::plain(Moment::default(), end + 1000)
+        };
+        timeline.limit_at((data, released), Route::default(), &Acks::default())
+    }
+
+    #[test]
+    fn who_has_others_data_in_flight_may_share_the_window_that_an_ack_opened() {
+        let alone = limit_of_outgrown(false, Released::ByAck);
+        assert_eq!(alone, Limit::SendBuffer);
+        let together = limit_of_outgrown(true, Released::ByAck);
+        assert_eq!(together, Limit::CongestionAvoidance);
+        let by_none = limit_of_outgrown(true, Released::ByNone);
+        assert_eq!(by_none, Limit::SendBuffer);
     }
 
     #[test]
