@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::segment::{flags, Segment};
 use crate::stack::*;
 use crate::tcp::{Connection, Event};
-use crate::truth::SendReason;
+use crate::truth::{Limit, SendReason};
 
 pub(super) const MS: Nanoseconds = 1_000_000;
 /// Unless a test sets another one.
@@ -284,6 +284,20 @@ fn partial_acks_bring_every_lost_segment_of_a_window_with_newreno() {
     assert!(pair
         .data()
         .all(|sent| sent.reason != SendReason::RetransmissionTimeout));
+}
+
+#[test]
+fn a_receive_window_holds_what_the_congestion_window_has_room_for_in_fast_recovery_as_well() {
+    let (mut client, mut server) = (stack(), stack());
+    client.receive_buffer = 6 * 1460;
+    server.congestion = Congestion::FixedWindow;
+    let mut pair = Pair::connected(client, server);
+    pair.lost = vec![1];
+    pair.write(1, 20 * 1460);
+    pair.run_until(620 * MS);
+    let again = |sent: &Sent| sent.reason == SendReason::FastRetransmit;
+    assert!(pair.data().any(again));
+    assert_eq!(pair.ends[1].limit(), Limit::ReceiveWindow);
 }
 
 #[test]

@@ -120,7 +120,8 @@ impl Connection {
         let is_pushed = segment.has(flags::PSH);
         let step = Step {
             is_new,
-            newly: i64::from(end.distance_from(before)),
+            newly: i64::from(end.distance_from(before))
+                .saturating_sub(i64::from(is_new && segment.has(flags::SYN))),
             is_again: before.is_after(segment.payload_seq()),
             is_hole: segment.seq.is_after(before),
             is_lost_anew,
@@ -146,6 +147,13 @@ impl Connection {
     pub(super) fn is_of_new_flight(&self, segment: &Segment<'_>) -> bool {
         self.halved
             .is_none_or(|halved| !halved.is_after(segment.seq))
+    }
+
+    /// Whether all has come that it had sent when the window was halved last.
+    pub(super) fn is_repaired(&self) -> bool {
+        let acked = self.acked.or(self.first);
+        let both = self.halved.zip(acked);
+        both.is_none_or(|(halved, acked)| !halved.is_after(acked))
     }
 
     /// What it has sent that is not acknowledged.

@@ -57,6 +57,8 @@ impl HostPair {
                 self.to_client_bytes = segment.payload_bytes;
             }
         }
+        // A SYN takes no room in a window.
+        let newly = newly.saturating_sub(i32::from(answered.is_some()));
         let acked = self.room.acknowledges(i64::from(newly));
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();

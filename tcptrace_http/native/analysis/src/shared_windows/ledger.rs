@@ -14,7 +14,7 @@ use crate::used_window::Limit;
 
 /// A SYN and a FIN are counted in what was sent, and not in the window: so many connections open and close in a round
 /// trip.
-const FLAGS_BYTES: i64 = 40;
+pub(super) const FLAGS_BYTES: i64 = 40;
 
 /// What the window of all connections is known to be at least.
 #[derive(Clone, Copy, Debug, Default)]

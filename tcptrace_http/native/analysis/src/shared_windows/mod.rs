@@ -17,6 +17,7 @@
 mod ack_before;
 mod asked;
 mod backlog;
+mod below_threshold;
 mod clock;
 mod connection;
 mod departures;

@@ -48,6 +48,19 @@ impl Phases {
         }
     }
 
+    /// The window was found below its threshold, as which it has been since then at the latest, and so many ACKs of
+    /// something new take it there. Not if its ACKs are counted since its beginning.
+    pub fn is_below(&mut self, start_ns: i64, acks: u32) -> bool {
+        self.had_loss(start_ns);
+        match self.spans.last_mut().and_then(Option::as_mut) {
+            Some(newest) if newest.end_ns == i64::MAX => return false,
+            Some(newest) if newest.end_ns > start_ns => newest.end_ns = i64::MAX,
+            _ => self.push(start_ns, i64::MAX),
+        }
+        self.acks_left = acks;
+        true
+    }
+
     /// An ACK of something new opens the window.
     pub fn acknowledged(&mut self, end_ns: i64) {
         let newest = self.spans.last_mut().and_then(Option::as_mut);

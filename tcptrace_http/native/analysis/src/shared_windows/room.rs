@@ -14,7 +14,7 @@ use crate::jitter::CLOSE_NS;
 /// ACKs so close to each other come together.
 const TOGETHER_NS: i64 = 1_000_000;
 /// Until a timer sends what was lost, at first (RFC 1122, section 4.2.3.1).
-const TIMEOUT_INITIAL_NS: i64 = 3_000_000_000;
+pub(super) const TIMEOUT_INITIAL_NS: i64 = 3_000_000_000;
 
 /// What all connections of two hosts have in flight, in bytes of the server, and the window that they show.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,6 +2,7 @@
 
 use trace_model::Segment;
 
+use super::below_threshold::Held;
 use super::clock::Silence;
 use super::connection::{Opened, Step};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
@@ -56,6 +57,10 @@ impl HostPair {
         } else {
             None
         };
+        if let Some(by) = let_go_by.filter(|_| is_in_answer && was_idle) {
+            let bytes = segment.payload_bytes;
+            self.was_let_go(Held { bytes, newly, by });
+        }
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new;
         let silence = Silence {

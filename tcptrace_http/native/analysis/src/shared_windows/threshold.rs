@@ -2,26 +2,91 @@
 
 use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use crate::jitter::CLOSE_NS;
 
 /// The least that a threshold is (RFC 5681, equation 4).
 const SEGMENTS_MIN: i64 = 2;
+/// Options of TCP take no more of a segment.
+pub(super) const OPTIONS_BYTES: i64 = 40;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Threshold {
     segments: Option<i64>,
+    /// ... and that it is at the least.
+    least: Option<i64>,
+    /// ACKs told of the newest loss.
+    is_told: bool,
     /// When something was lost last of which the loss closed the window.
     closed_ns: i64,
     /// What had been sent when a timer ran out last: all of that is taken for lost.
     cleared: i64,
+    /// What had been sent when something was sent again last.
+    recovers_until: i64,
+    /// When the window may have been made smaller last, as what it lets go then comes; and whether that was for the
+    /// server had been idle, not for a loss.
+    since_ns: i64,
+    was_restarted: bool,
 }
 
 impl Threshold {
     /// Something was lost with so much in flight. `is_new`: it was sent after the loss before.
-    fn lost(&mut self, flight: i64, full_bytes: i64, is_new: bool) {
+    fn lost(&mut self, flight: i64, full_bytes: i64, (is_new, is_by_timer): (bool, bool)) {
         if is_new || self.segments.is_none() {
             let half = (flight / 2).checked_div(full_bytes).unwrap_or(0);
             self.segments = Some(half.max(SEGMENTS_MIN));
         }
+        if is_new || self.least.is_none() {
+            self.least = self.segments;
+        } else if is_by_timer && self.is_told {
+            // What ACKs told of may have left a window as large as the threshold, which the timer halves again.
+            self.least = self.segments.map(|it| (it / 2).max(SEGMENTS_MIN));
+        }
+        self.is_told = !is_by_timer && (is_new || self.is_told);
+    }
+
+    /// Something is sent again at that time, when so much had been sent.
+    fn closes(&mut self, noticed_ns: i64, sent: i64) {
+        self.since_ns = self.since_ns.max(noticed_ns);
+        self.recovers_until = sent;
+        self.was_restarted = false;
+    }
+
+    /// Where slow start ends at the soonest, with segments of so many bytes.
+    pub(super) fn bytes(self, full_bytes: i64) -> Option<i64> {
+        let segments = self.least?;
+        Some(segments.saturating_mul(full_bytes))
+    }
+
+    /// Whether all that had been sent at the newest loss has come, when so much has.
+    pub(super) fn is_recovered(self, acked: i64) -> bool {
+        acked >= self.recovers_until
+    }
+
+    pub(super) fn since_ns(self) -> i64 {
+        self.since_ns
+    }
+
+    /// The server sends again that was idle: its window may begin anew.
+    pub(super) fn was_idle(&mut self, time_ns: i64) {
+        self.since_ns = self.since_ns.max(time_ns);
+        self.was_restarted = true;
+    }
+
+    /// ACKs that a window takes to get there that had no room behind so much. Of a window that was used up before the
+    /// loss whole segments are left; one that begins anew is what was in flight when the first ACK came.
+    pub(super) fn acks_from(&mut self, in_flight: i64, full_bytes: i64) -> u32 {
+        let threshold = self.bytes(full_bytes).unwrap_or(0);
+        let least = full_bytes.saturating_sub(OPTIONS_BYTES);
+        let in_flight = if in_flight < least {
+            full_bytes
+        } else {
+            in_flight
+        };
+        let mut left = threshold.saturating_sub(in_flight);
+        if std::mem::take(&mut self.was_restarted) {
+            left = left.saturating_add(full_bytes).saturating_sub(1);
+        }
+        u32::try_from(left.checked_div(full_bytes).unwrap_or(0)).unwrap_or(0)
     }
 
     /// ACKs that a window of one segment takes to get there, each of which opens it by one.
@@ -50,10 +115,12 @@ impl HostPair {
     pub(super) fn closes(&mut self, (left, time_ns): (Left, i64), is_new: bool, is_by_timer: bool) {
         let full_bytes = self.full_bytes();
         let flight = self.flight_when(left);
-        self.threshold.lost(flight, full_bytes, is_new);
+        self.threshold
+            .lost(flight, full_bytes, (is_new, is_by_timer));
         self.threshold.closed_ns = time_ns;
         let way_ns = self.full_way_ns();
         let noticed_ns = left.likely_ns.saturating_add(way_ns);
+        self.threshold.closes(noticed_ns, self.room.sent());
         if !is_by_timer {
             return self.phases.had_loss(noticed_ns);
         }
@@ -66,11 +133,11 @@ impl HostPair {
         self.phases = phases;
     }
 
-    /// What all connections had in flight when this left, but for what was missed.
+    /// What all connections had in flight when this left, but for what was missed: it stood before the slowest link no
+    /// longer than it must have.
     fn flight_when(&self, left: Left) -> i64 {
-        let until = self
-            .acks
-            .partition_point(|ack| ack.time_ns <= left.likely_ns);
+        let latest_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
         let newest = until.checked_sub(1).and_then(|at| self.acks.get(at));
         let acked = newest.map_or(0, |ack| ack.acked);
         let sent = self.room.sent();
@@ -82,14 +149,45 @@ impl HostPair {
 mod tests {
     use super::*;
 
+    impl Threshold {
+        /// A loss that showed then has left so many segments.
+        pub(in super::super) fn is_of(&mut self, segments: i64, since_ns: i64) {
+            (self.segments, self.least) = (Some(segments), Some(segments));
+            self.since_ns = since_ns;
+        }
+    }
+
+    #[test]
+    fn a_timer_may_halve_again_what_acks_that_told_of_a_loss_had_left() {
+        let mut threshold = Threshold::default();
+        threshold.lost(16_000, 1000, (true, false));
+        assert_eq!(threshold.bytes(1000), Some(8000));
+        threshold.lost(16_000, 1000, (false, true));
+        assert_eq!((threshold.bytes(1000), threshold.acks()), (Some(4000), 7));
+    }
+
+    #[test]
+    fn a_window_that_begins_anew_is_what_was_in_flight_and_one_after_a_loss_has_whole_segments() {
+        let mut threshold = Threshold::default();
+        threshold.is_of(6, 0);
+        assert_eq!(threshold.acks_from(2500, 1000), 3);
+        threshold.was_idle(10);
+        assert_eq!(threshold.acks_from(2500, 1000), 4);
+        assert_eq!(
+            threshold.acks_from(2500, 1000),
+            3,
+            "it grows by segments then"
+        );
+    }
+
     #[test]
     fn the_threshold_is_half_of_the_flight_in_whole_segments_and_at_least_two() {
         let mut threshold = Threshold::default();
-        threshold.lost(7900, 1000, true);
+        threshold.lost(7900, 1000, (true, false));
         assert_eq!(threshold.acks(), 2);
-        threshold.lost(1000, 1000, false);
+        threshold.lost(1000, 1000, (false, false));
         assert_eq!(threshold.acks(), 2);
-        threshold.lost(1000, 1000, true);
+        threshold.lost(1000, 1000, (true, false));
         assert_eq!(threshold.acks(), 1);
     }
 }

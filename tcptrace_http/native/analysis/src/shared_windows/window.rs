@@ -6,6 +6,7 @@
 //! it does for a single connection ([`UsedWindow`]).
 
 use super::host_pair::HostPair;
+use super::ledger::FLAGS_BYTES;
 use super::release::Release;
 use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::used_window::{Limit, UsedWindow};
@@ -85,6 +86,9 @@ impl HostPair {
             // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
             self.window.used.was_idle();
         }
+        if self.has_nothing_in_flight(end, known_by(time_ns)) {
+            self.threshold.was_idle(before_ns);
+        }
         if leaving.is_paced {
             self.window.used.is_paced();
         }
@@ -103,6 +107,13 @@ impl HostPair {
             }
         }
         self.window.limit = limit;
+    }
+
+    /// Whether all up to `end` was acknowledged by then, but for SYNs and FINs.
+    fn has_nothing_in_flight(&self, end: i64, until_ns: i64) -> bool {
+        let until = self.acks.partition_point(|ack| ack.time_ns <= until_ns);
+        let newest = until.checked_sub(1).and_then(|at| self.acks.get(at));
+        newest.is_some_and(|ack| end.saturating_sub(ack.acked) <= FLAGS_BYTES)
     }
 
     /// The window hears the ACKs that went by until then.

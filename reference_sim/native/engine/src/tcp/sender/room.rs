@@ -31,13 +31,15 @@ impl Sender {
                 Limit::Application
             };
         }
-        if let Some(limit) = self.selective.as_ref().and_then(Selective::limit) {
-            return limit;
+        match self.selective.as_ref().and_then(Selective::limit) {
+            Some(Limit::FastRecovery) if self.is_let_by_congestion() => {}
+            Some(limit) => return limit,
+            None => {}
         }
         match self.recovery {
             _ if self.next < self.max => return Limit::Timeout,
             _ if self.paced_until.is_some() => return Limit::Pacing,
-            Recovery::Fast { .. } => return Limit::FastRecovery,
+            Recovery::Fast { .. } if !self.is_let_by_congestion() => return Limit::FastRecovery,
             _ => {}
         }
         let by_congestion = self.own_room();
@@ -64,6 +66,13 @@ impl Sender {
         } else {
             Limit::CongestionAvoidance
         }
+    }
+
+    /// Whether the congestion window has room for the next segment: in fast recovery, too, it is another window then
+    /// that holds it, or Nagle's algorithm.
+    fn is_let_by_congestion(&self) -> bool {
+        let unsent = self.written.saturating_sub(self.next);
+        self.own_room() >= self.mss.min(unsent)
     }
 
     /// Bytes that the windows let go as the next segment; a part of the window below a segment

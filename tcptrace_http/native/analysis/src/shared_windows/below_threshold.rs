@@ -1,0 +1,146 @@
+//! Data that waited for a window of all connections that was below its threshold.
+//!
+//! Theory of operation. A window below its threshold is in slow start (RFC 5681, section 3.1), whatever made it so
+//! small: the third duplicate ACK where a sender has no fast recovery (Jacobson 1988), a pacer that had let go less
+//! than the window when the first ACK came (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1), or a timer.
+//! It shows: what an ACK let go had found no room, though with all that was in flight, and a segment more, it would
+//! have fitted into the threshold. From what was in flight follows how many ACKs take the window there.
+
+use super::connection::Connection;
+use super::host_pair::HostPair;
+use super::release::Ack;
+use super::room::TIMEOUT_INITIAL_NS;
+use super::threshold::OPTIONS_BYTES;
+use crate::jitter::CLOSE_NS;
+
+/// A full segment that lay in the server's buffer until this ACK came, while the slowest link was idle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Held {
+    pub(super) bytes: u32,
+    /// So much of it is new, and counted as sent already.
+    pub(super) newly: i64,
+    pub(super) by: Ack,
+}
+
+impl HostPair {
+    /// Data that was held comes: whether the window that it waited for was below its threshold.
+    pub(super) fn was_let_go(&mut self, held: Held) {
+        let full = i64::from(self.pace.largest_bytes);
+        let bytes = i64::from(held.bytes);
+        // A short one Nagle's algorithm may have held, and before what was missed something else is in flight.
+        let is_full = bytes.saturating_add(OPTIONS_BYTES) >= full && held.newly <= bytes;
+        let threshold = self.threshold.bytes(full).filter(|_| is_full);
+        let in_flight = self.in_flight_before(held);
+        let Some((threshold, in_flight)) = threshold.zip(in_flight) else {
+            return;
+        };
+        let needed = in_flight.saturating_add(bytes).saturating_add(full);
+        let since_ns = self.threshold.since_ns();
+        if needed > threshold || !self.is_repaired(held.by) {
+            return;
+        }
+        let acks = self.threshold.acks_from(in_flight, full);
+        let mut phases = self.phases;
+        if !phases.is_below(since_ns, acks) {
+            return;
+        }
+        let way_ns = self.full_way_ns();
+        let from = self
+            .acks
+            .partition_point(|ack| ack.time_ns < held.by.time_ns);
+        let later = self.acks.range(from..);
+        for ack in later.filter(|ack| ack.is_new && ack.is_of_data) {
+            phases.acknowledged(ack.time_ns.saturating_add(way_ns));
+        }
+        self.phases = phases;
+    }
+
+    /// Whether all that was lost has come when this ACK came: what is missing is in flight as well.
+    fn is_repaired(&self, by: Ack) -> bool {
+        let is_whole = self.connections.iter().all(Connection::is_repaired);
+        let since_ns = self.seen_ns.saturating_sub(TIMEOUT_INITIAL_NS);
+        let is_known = !self.missing.has_unaccounted(since_ns);
+        is_whole && is_known && self.threshold.is_recovered(by.acked)
+    }
+
+    /// What all connections had in flight when the ACK came that let it go.
+    fn in_flight_before(&self, held: Held) -> Option<i64> {
+        let before_ns = held.by.time_ns.saturating_sub(CLOSE_NS);
+        let until = self.acks.partition_point(|ack| ack.time_ns < before_ns);
+        let before = self.acks.get(until.checked_sub(1)?)?;
+        let sent = self.room.sent().saturating_sub(held.newly);
+        Some(sent.saturating_sub(before.acked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pace::Pace;
+    use super::*;
+    use trace_model::IpAddress;
+
+    const MS: i64 = 1_000_000;
+    const FULL: i64 = 1000;
+
+    /// Two hosts with a path of 100 ms, of which a loss has left a threshold of six segments; so many are in flight,
+    /// and the ACK of one of them lets another go.
+    fn pair(in_flight: i64) -> HostPair {
+        let address = IpAddress {
+            is_v6: false,
+            octets: [0; 16],
+        };
+        let mut pair = HostPair::new(address, address);
+        pair.to_server_ns = Some(100 * MS);
+        let mut pace = Pace::default();
+        pace.follows(MS, 1000);
+        pair.pace = pace;
+        pair.threshold.is_of(6, 50 * MS);
+        pair.phases.had_loss(50 * MS);
+        pair.room.sends((in_flight + 1) * FULL);
+        for (time_ns, acked) in [(90 * MS, 0), (100 * MS, FULL)] {
+            pair.acks.push_back(Ack {
+                time_ns,
+                client_port: 1,
+                is_new: true,
+                is_of_data: true,
+                acked,
+                of_ns: 0,
+            });
+        }
+        let by = *pair.acks.back().unwrap();
+        pair.was_let_go(Held {
+            bytes: 1000,
+            newly: FULL,
+            by,
+        });
+        pair
+    }
+
+    fn slow_starts(pair: &HostPair) -> Vec<(i64, i64)> {
+        let spans = pair.phases.iter();
+        spans.map(|it| (it.start_ns, it.end_ns)).collect()
+    }
+
+    #[test]
+    fn what_waited_though_it_would_have_fitted_into_the_threshold_waited_for_a_slow_start() {
+        assert_eq!(slow_starts(&pair(3)), [(50 * MS, i64::MAX)]);
+        assert_eq!(slow_starts(&pair(5)), []);
+    }
+
+    #[test]
+    fn a_slow_start_below_the_threshold_lasts_for_an_ack_of_each_segment_that_it_lacks() {
+        let mut pair = pair(3);
+        pair.phases.acknowledged(300 * MS);
+        assert_eq!(slow_starts(&pair), [(50 * MS, i64::MAX)]);
+        pair.phases.acknowledged(310 * MS);
+        assert_eq!(slow_starts(&pair), [(50 * MS, 310 * MS)]);
+    }
+
+    #[test]
+    fn a_slow_start_whose_acks_are_counted_from_its_beginning_is_not_counted_anew() {
+        let mut pair = pair(3);
+        let before = pair.phases;
+        assert!(!pair.phases.is_below(60 * MS, 5));
+        assert_eq!(pair.phases, before);
+    }
+}
