@@ -2,6 +2,7 @@
 
 use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use crate::jitter::CLOSE_NS;
 
 /// The least that a threshold is (RFC 5681, equation 4).
 const SEGMENTS_MIN: i64 = 2;
@@ -13,6 +14,7 @@ pub(super) struct Threshold {
     closed_ns: i64,
     /// What had been sent when a timer ran out last: all of that is taken for lost.
     cleared: i64,
+    cleared_ns: i64,
 }
 
 impl Threshold {
@@ -32,7 +34,7 @@ impl Threshold {
 }
 
 impl HostPair {
-    fn full_bytes(&self) -> i64 {
+    pub(super) fn full_bytes(&self) -> i64 {
         i64::from(match self.pace.largest_bytes {
             0 => SEGMENT_BYTES,
             largest => largest,
@@ -46,10 +48,22 @@ impl HostPair {
         missing.is_some_and(|(_, it)| it.noticed_ns > self.threshold.closed_ns)
     }
 
-    /// A loss closes the window of all, of what is sent again when this left, and comes.
-    pub(super) fn closes(&mut self, (left, time_ns): (Left, i64), is_new: bool, is_by_timer: bool) {
+    /// A loss closes the window of all, of what is sent again when this left, and comes; it was missed before, of so many
+    /// bytes (`unseen`), or had been seen.
+    pub(super) fn closes(
+        &mut self,
+        (left, time_ns): (Left, i64),
+        unseen: i64,
+        (is_new, is_by_timer): (bool, bool),
+    ) {
         let full_bytes = self.full_bytes();
-        let flight = self.flight_when(left);
+        // How large they were is not known: when ACKs told of the loss, other data may be most of what is in flight.
+        let missing = match is_by_timer {
+            true => self.missing.in_flight(self.threshold.cleared_ns),
+            false => 0,
+        };
+        let missing = missing.saturating_mul(full_bytes).saturating_add(unseen);
+        let flight = self.flight_when(left, is_by_timer).saturating_add(missing);
         self.threshold.lost(flight, full_bytes, is_new);
         self.threshold.closed_ns = time_ns;
         let way_ns = self.full_way_ns();
@@ -58,6 +72,7 @@ impl HostPair {
             return self.phases.had_loss(noticed_ns);
         }
         self.threshold.cleared = self.room.sent();
+        self.threshold.cleared_ns = time_ns;
         let mut phases = self.phases;
         phases.timed_out(noticed_ns, self.threshold.acks());
         for ack in self.acks_after(left) {
@@ -66,13 +81,25 @@ impl HostPair {
         self.phases = phases;
     }
 
-    /// What all connections had in flight when this left, but for what was missed.
-    fn flight_when(&self, left: Left) -> i64 {
-        let until = self
+    /// What all connections had in flight when this left, but for what was missed. What new data had left with, ACKs
+    /// before this did not bring: they would have let more go.
+    fn flight_when(&self, left: Left, is_by_timer: bool) -> i64 {
+        let first_ns = if is_by_timer {
+            left.likely_ns
+        } else {
+            left.from_ns.saturating_sub(CLOSE_NS)
+        };
+        let until = self.acks.partition_point(|ack| ack.time_ns <= first_ns);
+        let before = until.checked_sub(1).and_then(|at| self.acks.get(at));
+        let before = before.map_or(0, |ack| ack.acked);
+        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let mut since = self
             .acks
-            .partition_point(|ack| ack.time_ns <= left.likely_ns);
-        let newest = until.checked_sub(1).and_then(|at| self.acks.get(at));
-        let acked = newest.map_or(0, |ack| ack.acked);
+            .range(until..)
+            .take_while(|ack| ack.time_ns <= to_ns);
+        let known = before.max(self.ledger.acked());
+        let told = since.find(|ack| !is_by_timer && ack.acked > known);
+        let acked = told.map_or(before, |ack| ack.acked);
         let sent = self.room.sent();
         sent.saturating_sub(acked.max(self.threshold.cleared))
     }
