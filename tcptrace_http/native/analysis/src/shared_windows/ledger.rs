@@ -25,6 +25,11 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// Of all connections so much had been acknowledged when new data left last.
+    pub(super) fn acked(self) -> i64 {
+        self.acked
+    }
+
     /// Something was lost: the window is another now.
     pub(super) fn had_loss(&mut self) {
         self.window = None;

@@ -91,6 +91,12 @@ impl HostPair {
         };
         let since_ns = connection.data_ns;
         let next = connection.next;
+        if segment.has(flags::SYN) && next.is_none() {
+            self.accounts_for_answers(time_ns, ports);
+        }
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return Missed::default();
+        };
         if has_payload {
             connection.data_ns = time_ns;
         } else if segment.has(flags::SYN) || segment.has(flags::RST) {
@@ -116,7 +122,7 @@ impl HostPair {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left) && self.may_have_timed_out(ports, left);
                 let is_new = self.is_of_new_flight(ports, segment);
-                self.lost((left, time_ns), is_new, is_by_timer);
+                self.lost((left, time_ns), 0, (is_new, is_by_timer));
                 self.fills_hole(time_ns, ports, is_by_timer);
                 None
             }
@@ -151,9 +157,9 @@ impl HostPair {
 
     /// Something was sent again that was first sent after the loss before, or not: a timer that ran out leaves the window
     /// in slow start, and ACKs that told of the loss at its threshold.
-    fn lost(&mut self, again: (Left, i64), is_new: bool, is_by_timer: bool) {
+    fn lost(&mut self, again: (Left, i64), unseen: i64, what: (bool, bool)) {
         self.had_loss = true;
-        self.closes(again, is_new, is_by_timer);
+        self.closes(again, unseen, what);
     }
 
     /// Data comes that was missing before: if a timer sent it again, that tells how long it waits. An ACK of what was
@@ -212,7 +218,7 @@ impl HostPair {
         let is_new = self.is_of_later_flight(place, since_ns);
         if !self.is_shared {
             // Whether they share a window shows later.
-            self.closes((left, time_ns), is_new, !is_told);
+            self.closes((left, time_ns), self.full_bytes(), (is_new, !is_told));
             if is_told {
                 return None;
             }
@@ -225,7 +231,7 @@ impl HostPair {
         };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
-            self.lost((left, time_ns), is_new, !is_told);
+            self.lost((left, time_ns), self.full_bytes(), (is_new, !is_told));
         }
         Some(Again(Some(MissedBefore {
             would_come_ns,

@@ -43,6 +43,10 @@ enum Account {
     },
     /// One that has sent it again.
     Copy,
+    /// The one of this port, whose SYN it answered.
+    Answer {
+        client_port: u16,
+    },
 }
 
 impl Missing {
@@ -97,6 +101,35 @@ impl MissingPackets {
         }
     }
 
+    /// One of those that were noticed since `since_ns` was the answer to the SYN of this port.
+    pub fn account_for_answer(&mut self, client_port: u16, since_ns: i64) {
+        let account = Account::Answer { client_port };
+        if self.missing.iter().any(|it| it.account == account) {
+            return;
+        }
+        let mut recent = self.missing.iter_mut();
+        let it = recent.find(|it| it.noticed_ns > since_ns && it.account == Account::None);
+        if let Some(it) = it {
+            it.account = account;
+        }
+    }
+
+    /// The SYN of this port was answered late, and not before: what is missing is something else.
+    pub fn was_no_answer(&mut self, client_port: u16) {
+        let mut all = self.missing.iter_mut();
+        if let Some(it) = all.find(|it| it.account == Account::Answer { client_port }) {
+            it.account = Account::None;
+        }
+    }
+
+    /// How many were noticed since `since_ns` of which no connection shows anything.
+    pub fn in_flight(&self, since_ns: i64) -> i64 {
+        let recent = self.missing.iter().rev();
+        let recent = recent.take_while(|it| it.noticed_ns > since_ns);
+        let count = recent.filter(|it| it.account == Account::None).count();
+        i64::try_from(count).unwrap_or(i64::MAX)
+    }
+
     /// A hole shows at `until_ns` that so many of them were of its connection, since `since_ns`.
     pub fn account_for_hole(&mut self, count: u32, since_ns: i64, until_ns: i64) {
         let free = self.missing.iter_mut().rev();
@@ -118,7 +151,7 @@ impl MissingPackets {
         match missing.account {
             Account::None => true,
             Account::Hole { since_ns, until_ns } => self.other_for(since_ns, until_ns).is_some(),
-            Account::Copy => false,
+            Account::Copy | Account::Answer { .. } => false,
         }
     }
 

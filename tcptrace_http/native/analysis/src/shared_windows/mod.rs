@@ -15,6 +15,7 @@
 //! Every share of a capture sees all packets, and learns the same from them.
 
 mod ack_before;
+mod answers;
 mod asked;
 mod backlog;
 mod below_threshold;

@@ -18,8 +18,9 @@ pub(super) struct Threshold {
     is_told: bool,
     /// When something was lost last of which the loss closed the window.
     closed_ns: i64,
-    /// What had been sent when a timer ran out last: all of that is taken for lost.
+    /// What had been sent when a timer ran out last, and when: all of that is taken for lost.
     cleared: i64,
+    cleared_ns: i64,
     /// What had been sent when something was sent again last.
     recovers_until: i64,
     /// When the window may have been made smaller last, as what it lets go then comes; and whether that was for the
@@ -28,18 +29,29 @@ pub(super) struct Threshold {
     was_restarted: bool,
 }
 
+/// What all connections had in flight when something was lost.
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    likely: i64,
+    /// It left as late as it can have: all ACKs until then had come.
+    least: i64,
+}
+
 impl Threshold {
-    /// Something was lost with so much in flight. `is_new`: it was sent after the loss before.
-    fn lost(&mut self, flight: i64, full_bytes: i64, (is_new, is_by_timer): (bool, bool)) {
+    /// Something was lost with so much in flight, and at the least. `is_new`: it was sent after the loss before.
+    fn lost(&mut self, flight: Flight, full_bytes: i64, (is_new, is_by_timer): (bool, bool)) {
+        let half = |bytes: i64| {
+            let segments = (bytes / 2).checked_div(full_bytes).unwrap_or(0);
+            Some(segments.max(SEGMENTS_MIN))
+        };
         if is_new || self.segments.is_none() {
-            let half = (flight / 2).checked_div(full_bytes).unwrap_or(0);
-            self.segments = Some(half.max(SEGMENTS_MIN));
+            self.segments = half(flight.likely);
         }
         if is_new || self.least.is_none() {
-            self.least = self.segments;
+            self.least = half(flight.least);
         } else if is_by_timer && self.is_told {
             // What ACKs told of may have left a window as large as the threshold, which the timer halves again.
-            self.least = self.segments.map(|it| (it / 2).max(SEGMENTS_MIN));
+            self.least = self.least.map(|it| (it / 2).max(SEGMENTS_MIN));
         }
         self.is_told = !is_by_timer && (is_new || self.is_told);
     }
@@ -97,7 +109,7 @@ impl Threshold {
 }
 
 impl HostPair {
-    fn full_bytes(&self) -> i64 {
+    pub(super) fn full_bytes(&self) -> i64 {
         i64::from(match self.pace.largest_bytes {
             0 => SEGMENT_BYTES,
             largest => largest,
@@ -111,10 +123,26 @@ impl HostPair {
         missing.is_some_and(|(_, it)| it.noticed_ns > self.threshold.closed_ns)
     }
 
-    /// A loss closes the window of all, of what is sent again when this left, and comes.
-    pub(super) fn closes(&mut self, (left, time_ns): (Left, i64), is_new: bool, is_by_timer: bool) {
+    /// A loss closes the window of all, of what is sent again when this left, and comes; it was missed before, of so many
+    /// bytes (`unseen`), or had been seen.
+    pub(super) fn closes(
+        &mut self,
+        (left, time_ns): (Left, i64),
+        unseen: i64,
+        (is_new, is_by_timer): (bool, bool),
+    ) {
         let full_bytes = self.full_bytes();
-        let flight = self.flight_when(left);
+        // How large they were is not known: when ACKs told of the loss, other data may be most of what is in flight.
+        let missing = match is_by_timer {
+            true => self.missing.in_flight(self.threshold.cleared_ns),
+            false => 0,
+        };
+        let missing = missing.saturating_mul(full_bytes).saturating_add(unseen);
+        let latest_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let flight = Flight {
+            likely: self.flight_when(left, is_by_timer).saturating_add(missing),
+            least: self.in_flight_behind(self.acked_by(latest_ns)),
+        };
         self.threshold
             .lost(flight, full_bytes, (is_new, is_by_timer));
         self.threshold.closed_ns = time_ns;
@@ -125,6 +153,7 @@ impl HostPair {
             return self.phases.had_loss(noticed_ns);
         }
         self.threshold.cleared = self.room.sent();
+        self.threshold.cleared_ns = time_ns;
         let mut phases = self.phases;
         phases.timed_out(noticed_ns, self.threshold.acks());
         for ack in self.acks_after(left) {
@@ -133,13 +162,35 @@ impl HostPair {
         self.phases = phases;
     }
 
-    /// What all connections had in flight when this left, but for what was missed: it stood before the slowest link no
-    /// longer than it must have.
-    fn flight_when(&self, left: Left) -> i64 {
-        let latest_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
+    /// What all connections had in flight when this left, but for what was missed. What new data had left with, ACKs
+    /// before this did not bring: they would have let more go.
+    fn flight_when(&self, left: Left, is_by_timer: bool) -> i64 {
+        let first_ns = if is_by_timer {
+            left.likely_ns
+        } else {
+            left.from_ns.saturating_sub(CLOSE_NS)
+        };
+        let before = self.acked_by(first_ns);
+        let until = self.acks.partition_point(|ack| ack.time_ns <= first_ns);
+        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let mut since = self
+            .acks
+            .range(until..)
+            .take_while(|ack| ack.time_ns <= to_ns);
+        let known = before.max(self.ledger.acked());
+        let told = since.find(|ack| !is_by_timer && ack.acked > known);
+        self.in_flight_behind(told.map_or(before, |ack| ack.acked))
+    }
+
+    /// What all connections had been acknowledged by then.
+    fn acked_by(&self, time_ns: i64) -> i64 {
+        let until = self.acks.partition_point(|ack| ack.time_ns <= time_ns);
         let newest = until.checked_sub(1).and_then(|at| self.acks.get(at));
-        let acked = newest.map_or(0, |ack| ack.acked);
+        newest.map_or(0, |ack| ack.acked)
+    }
+
+    /// What has been sent by now and was not among that, nor taken for lost.
+    fn in_flight_behind(&self, acked: i64) -> i64 {
         let sent = self.room.sent();
         sent.saturating_sub(acked.max(self.threshold.cleared))
     }
@@ -157,12 +208,19 @@ mod tests {
         }
     }
 
+    fn flight(bytes: i64) -> Flight {
+        Flight {
+            likely: bytes,
+            least: bytes,
+        }
+    }
+
     #[test]
     fn a_timer_may_halve_again_what_acks_that_told_of_a_loss_had_left() {
         let mut threshold = Threshold::default();
-        threshold.lost(16_000, 1000, (true, false));
+        threshold.lost(flight(16_000), 1000, (true, false));
         assert_eq!(threshold.bytes(1000), Some(8000));
-        threshold.lost(16_000, 1000, (false, true));
+        threshold.lost(flight(16_000), 1000, (false, true));
         assert_eq!((threshold.bytes(1000), threshold.acks()), (Some(4000), 7));
     }
 
@@ -183,11 +241,11 @@ mod tests {
     #[test]
     fn the_threshold_is_half_of_the_flight_in_whole_segments_and_at_least_two() {
         let mut threshold = Threshold::default();
-        threshold.lost(7900, 1000, (true, false));
+        threshold.lost(flight(7900), 1000, (true, false));
         assert_eq!(threshold.acks(), 2);
-        threshold.lost(1000, 1000, (false, false));
+        threshold.lost(flight(1000), 1000, (false, false));
         assert_eq!(threshold.acks(), 2);
-        threshold.lost(1000, 1000, (true, false));
+        threshold.lost(flight(1000), 1000, (true, false));
         assert_eq!(threshold.acks(), 1);
     }
 }

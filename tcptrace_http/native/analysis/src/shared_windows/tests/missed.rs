@@ -27,6 +27,29 @@ fn what_a_timer_sends_again_would_have_come_when_an_ack_had_let_it_go() {
 }
 
 #[test]
+fn a_packet_that_is_missing_behind_a_syn_that_is_not_answered_in_its_turn_was_the_answer() {
+    for (is_answered, is_lost) in [(false, false), (true, true)] {
+        let mut talk = Talk::counted();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        let first = u32::MAX - 10;
+        for port in [3, 4] {
+            talk.packet(600, true, port, segment(flags::SYN, first, 0, 0));
+        }
+        talk.ack(600, 1, 1);
+        let answer = |port| (port, segment(flags::SYN | flags::ACK, first, first + 1, 0));
+        if is_answered {
+            let (port, answer) = answer(3);
+            talk.packet(700, false, port, answer);
+        }
+        talk.passed_over = Some(1);
+        let (port, answer) = answer(4);
+        talk.packet(701, false, port, answer);
+        assert_eq!(talk.data(1800, 2, 2).missed.is_some(), is_lost);
+    }
+}
+
+#[test]
 fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
     let mut talk = one_is_missing();
     talk.ack(1600, 1, 4);

@@ -72,3 +72,21 @@ fn a_timers_slow_start_takes_an_ack_for_each_segment_of_half_the_flight() {
     talk.ack(2111, 1, 2);
     assert!(is_over(talk.data(2220, 1, 8)));
 }
+
+#[test]
+fn what_was_missed_was_in_flight_when_a_timer_ran_out() {
+    for (missing, takes) in [(0, 1), (4, 2)] {
+        let mut talk = Talk::counted();
+        talk.opens(0, 1);
+        talk.data(202, 1, 2);
+        talk.ack(280, 1, 0);
+        talk.passed_over = Some(missing);
+        // Two that came are in flight, and those that did not.
+        talk.data(2000, 1, 1);
+        let is_over = |sharing: Sharing| sharing.phases.iter().all(|it| it.end_ns < i64::MAX);
+        talk.ack(2001, 1, 1);
+        assert_eq!(is_over(talk.data(2110, 1, 3)), takes == 1);
+        talk.ack(2111, 1, 2);
+        assert!(is_over(talk.data(2220, 1, 4)));
+    }
+}
