@@ -225,7 +225,7 @@ def find(
 
 
 def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Other responses that waited for a window that had been larger, as shows in what was outstanding wait by wait."""
+    """Other responses that waited for a window that had been larger, as what was outstanding shows."""
     import polars as pl
 
     key = ["flow", "transaction"]
@@ -251,8 +251,8 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
                 ms("lost"),
             ),
             evidence=pl.format(
-                "frames {} to {}: less was outstanding when the sender stopped than had been before the idle period,"
-                " and the window of that time would have let the data go",
+                "frames {} to {}: less was outstanding when the sender stopped than had been before the idle"
+                " period, and the window of that time would have let the data go",
                 "first_frame",
                 "last_frame",
             ),

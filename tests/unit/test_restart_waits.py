@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+
 from tcptrace_http import analysis
 from tcptrace_http.detectors import slow_start_restart
 from tcptrace_http.schema import TABLES, polars_schema
