@@ -41,8 +41,12 @@ CANDIDATE_TABLES: Final = (
     "flaws",
 )
 #: Waits of a transaction that are candidates if they are so long together: less is no finding of ``slow-server``
-#: nor of ``receive-window-limit``.
-CANDIDATE_WAITS_NS: Final = {"server.think": 20_000_000, "send_limited.receive_window": 20_000_000}
+#: nor of ``receive-window-limit``, nor of ``slow-start-restart``.
+CANDIDATE_WAITS_NS: Final = {
+    "server.think": 20_000_000,
+    "send_limited.receive_window": 20_000_000,
+    "stall.slow_start_restart": 5_000_000,
+}
 #: Of these the detectors that look over several flows want all.
 LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")
 #: Candidates whose findings read no waits of their flows, and which most flows of a capture may have.

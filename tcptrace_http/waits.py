@@ -21,7 +21,7 @@ _RESTART: Final = "stall.slow_start_restart"
 _SLOW_START: Final = "send_limited.slow_start"
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
 #: Where the detector has seen the window grow anew, its waits are of it, whatever each shows by itself.
-_MAY_BE_RESTART: Final = (_SLOW_START, "send_limited.cwnd", "unexplained")
+_MAY_BE_RESTART: Final = (_RESTART, _SLOW_START, "send_limited.cwnd", "unexplained")
 _DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
 #: A full send buffer shows only after some flights; from then on it is known of those before as well.
 _SEND_BUFFER: Final = "send_limited.send_buffer"
@@ -116,7 +116,7 @@ def _begins_split() -> pl.Expr:
     import polars as pl
 
     cause = pl.col("cause").cast(pl.String)
-    return (cause == _SLOW_START) & (cause.shift(-1).over(*_KEY) == _DELAYED_ACK)
+    return cause.is_in((_SLOW_START, _RESTART)) & (cause.shift(-1).over(*_KEY) == _DELAYED_ACK)
 
 
 def _restarted(waits: pl.DataFrame, restarts: pl.DataFrame) -> pl.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import (
@@ -149,7 +150,9 @@ def shaping_findings(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 def findings_of_waits(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """What those detectors find that read the finished ``waits``; else as :func:`shaping_findings`."""
-    return _findings(tables, (each for each in _OF_FLOWS if each.reads_waits and not each.reads_pages))
+    of_waits = [each for each in _OF_FLOWS if each.reads_waits and not each.reads_pages]
+    more = (replace(each, find=each.find_in_waits, reads=("waits",)) for each in _OF_FLOWS if each.find_in_waits)
+    return _findings(tables, (*of_waits, *more))
 
 
 def findings_over_flows(gathered: Gathered) -> pl.DataFrame:

@@ -83,6 +83,8 @@ class Detector:
     #: Of a detector that looks over all flows of a capture (``SCOPE = "capture"``): ``find`` is given
     #: what these gather from all parts of it, by name, and nothing else. ``reads`` names some of them.
     gathers: tuple[Gather, ...] = ()
+    #: What else it finds in the finished waits, of one whose other findings shape them.
+    find_in_waits: Find | None = None
 
     @property
     def reads_flaws(self) -> bool:
@@ -116,7 +118,8 @@ def detector(module: ModuleType) -> Detector:
     name = module.__name__.rpartition(".")[2].replace("_", "-")
     gathers = module.GATHERS if getattr(module, "SCOPE", "flow") == "capture" else ()
     needs = tuple(getattr(module, "NEEDS", ()))
-    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, needs, gathers)
+    in_waits = getattr(module, "find_in_waits", None)
+    return Detector(name, module.find, inspect.getdoc(module) or "", module.READS, needs, gathers, in_waits)
 
 
 def flaws_that_spoil(needs: Iterable[str]) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import held
+from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._window_flights import between_holds
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("flights", "pauses")
 NEEDS: Final = ("both_directions", "handshake", "no_gaps", "whole_payload", "segments_as_sent")
@@ -73,6 +74,12 @@ TIMED: Final = ("timeout", "tail_loss", "tail_loss_probe")
 OF_NAGLE: Final = ("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold")
 #: Below this round trip a restart costs less than can be measured.
 RTT_MIN_NS: Final = 4_000_000
+#: Of what single waits show, and no flights.
+CONFIDENCE_OF_WAITS: Final = 0.8
+
+_CAUSE: Final = "stall.slow_start_restart"
+#: Less is not worth a finding.
+WAITED_MIN_NS: Final = 5_000_000
 REMEDY: Final = (
     "Linux: net.ipv4.tcp_slow_start_after_idle=0 on the server, with fq pacing;"
     " or a congestion control that does not restart (bbr)"
@@ -198,7 +205,8 @@ def find(
             .when(first <= pl.col("initial_window_segments"))
             .then(0.95)
             .otherwise(0.85),
-            cause=pl.lit("stall.slow_start_restart"),
+            # Of a window that connections share each has what the others leave: that is no time of a restart.
+            cause=pl.when(~pl.col("shares_window")).then(pl.lit(_CAUSE)),
             summary=pl.format(
                 "after {} ms idle the response came in flights of {} segments, where {} had been sent at once",
                 (idle / 1e6).round(0).cast(pl.Int64),
@@ -210,6 +218,43 @@ def find(
                 pl.col("flight_first_frames").cast(pl.List(pl.String)).list.join(", "),
                 (rtt / 1e6).round(3),
                 "initial_window_segments",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )
+
+
+def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Other responses that waited for a window that had been larger, as what was outstanding shows."""
+    import polars as pl
+
+    key = ["flow", "transaction"]
+    return (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+        .group_by(key, maintain_order=True)
+        .agg(
+            pl.col("start", "first_frame").first(),
+            pl.col("last_frame").last(),
+            lost=(pl.col("end") - pl.col("start")).sum(),
+            waits=pl.len(),
+        )
+        .filter(ns("lost") >= WAITED_MIN_NS)
+        .join(find(tables), on=key, how="anti", maintain_order="left")
+        .with_columns(
+            confidence=pl.lit(CONFIDENCE_OF_WAITS),
+            cause=pl.lit(_CAUSE),
+            summary=pl.format(
+                "after an idle period the response waited {} times for its window to grow again, {} ms in all",
+                "waits",
+                ms("lost"),
+            ),
+            evidence=pl.format(
+                "frames {} to {}: less was outstanding when the sender stopped than had been before the idle"
+                " period, and the window of that time would have let the data go",
+                "first_frame",
+                "last_frame",
             ),
             remedy=pl.lit(REMEDY),
         )

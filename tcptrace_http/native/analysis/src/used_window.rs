@@ -6,6 +6,10 @@
 //! ACKs since, follows the least that it is. A sender that stops with room for a segment left in it was not stopped
 //! by it: where nothing was lost, its own buffer was full of what is not acknowledged.
 
+mod before_idle;
+
+use before_idle::BeforeIdle;
+
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
 
@@ -56,6 +60,12 @@ pub(crate) struct UsedWindow {
     is_paced: bool,
     /// The least that the window is if it avoids congestion, since it may have been reset.
     avoiding: i64,
+    /// The window that may have been thrown away when its sender was idle last.
+    before_idle: Option<BeforeIdle>,
+    /// What was sent before the first ACK.
+    initial: Option<i64>,
+    /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
+    opened: i64,
 }
 
 impl UsedWindow {
@@ -75,6 +85,9 @@ impl UsedWindow {
         let most = self.largest.saturating_mul(GROWTH_MAX);
         let segment = newly.min(self.full_bytes);
         self.least = self.least.max(self.least.saturating_add(segment).min(most));
+        if self.opened > 0 {
+            self.opened = self.opened.saturating_add(self.full_bytes);
+        }
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
         if self.fills(self.avoiding) && !self.is_recovering() {
             // Only of a window that was used up, else it need not grow.
@@ -110,6 +123,10 @@ impl UsedWindow {
         self.ever = self.ever.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
         self.avoiding = self.avoiding.max(self.outstanding);
+        self.opened = self.opened.max(self.outstanding);
+        if self.acked <= 1 {
+            self.initial = Some(self.outstanding);
+        }
         // One that is full may show less than it holds, by what does not fill a segment.
         self.buffer = self
             .buffer
@@ -247,15 +264,18 @@ impl UsedWindow {
         self.largest = 0;
         self.least = 0;
         self.avoiding = 0;
+        self.opened = 0;
         self.regrown = None;
         self.is_paced = false;
     }
 
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
+        self.before_idle = None;
         self.largest = 0;
         self.least = 0;
         self.avoiding = 0;
+        self.opened = 0;
         self.is_paced = false;
         if start >= self.recovers_until {
             self.recovers_until = end;
@@ -267,10 +287,12 @@ impl UsedWindow {
     /// Data from `start` to `end` was lost before it was seen, and sent again by a timer.
     pub(crate) fn had_lost_unseen(&mut self, start: i64, end: i64, full_bytes: u32) {
         self.full_bytes = i64::from(full_bytes);
+        self.before_idle = None;
         if self.unseen.1 != start {
             self.largest = 0;
             self.least = 0;
             self.avoiding = 0;
+            self.opened = 0;
             self.regrown = Some(self.full_bytes);
             self.unseen.0 = start;
         }

@@ -229,3 +229,67 @@ fn what_does_not_fit_into_the_segments_of_a_window_that_has_shown_no_more_waits_
     window.stops(4201, FULL);
     assert!(!window.fills_shown(4201, 900), "it had been larger");
 }
+
+/// Eight segments were outstanding near 2^32 before the sender was idle, and all of them were acknowledged.
+fn idle_after_eight(is_sure: bool) -> UsedWindow {
+    let mut window = UsedWindow::default();
+    let start = (1 << 32) - 4000;
+    window.hears(1, start);
+    window.stops(start + 8000, FULL);
+    window.hears(2, start + 8000);
+    window.was_idle_behind(start + 8000, is_sure);
+    if is_sure {
+        window.was_idle();
+    }
+    window
+}
+
+/// Where the data begins that is sent after the idle period.
+const ANEW: i64 = (1 << 32) + 4000;
+
+#[test]
+fn a_window_is_thrown_away_where_less_than_before_is_used_up_after_an_idle_period() {
+    for is_sure in [true, false] {
+        let mut window = idle_after_eight(is_sure);
+        window.stops(ANEW + 2000, FULL);
+        assert!(!window.was_thrown_away(ANEW + 3000), "it may have no more");
+        window.is_used_up(true);
+        assert!(window.was_thrown_away(ANEW + 3000));
+        assert!(
+            !window.was_thrown_away(ANEW + 20_000),
+            "nor was it so large"
+        );
+        let limit = window.limit(ANEW + 2000, FULL, false);
+        assert_eq!(limit, Limit::SlowStart);
+    }
+}
+
+#[test]
+fn a_window_that_is_used_up_as_large_as_before_was_kept() {
+    let mut window = idle_after_eight(false);
+    window.stops(ANEW + 8000, FULL);
+    window.is_used_up(true);
+    window.hears(3, ANEW + 8000);
+    window.stops(ANEW + 9000, FULL);
+    window.is_used_up(true);
+    assert!(!window.was_thrown_away(ANEW + 10_000));
+}
+
+#[test]
+fn behind_a_short_segment_a_pause_of_a_round_trip_shows_no_window() {
+    for (is_sure, is_shown) in [(true, true), (false, false)] {
+        let mut window = idle_after_eight(is_sure);
+        window.stops(ANEW + 500, FULL);
+        window.is_used_up(false);
+        assert_eq!(window.was_thrown_away(ANEW + 1500), is_shown, "{is_sure}");
+    }
+}
+
+#[test]
+fn a_loss_lowers_the_window_that_an_idle_period_left() {
+    let mut window = idle_after_eight(true);
+    window.stops(ANEW + 2000, FULL);
+    window.is_used_up(true);
+    window.had_loss(ANEW, ANEW + 2000, false);
+    assert!(!window.was_thrown_away(ANEW + 3000));
+}

@@ -156,6 +156,14 @@ impl Acks {
             .map(|ack| ack.edge)
     }
 
+    /// Whether the receiver's window had room for data up to `end`, as the newest ACK until `time_ns` has it: a receiver
+    /// may take back what it had offered (RFC 9293, section 3.8.6).
+    pub(super) fn had_room_for(&self, end: i64, time_ns: i64) -> bool {
+        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        let newest = before.checked_sub(1).and_then(|at| self.ring.get(at));
+        newest.is_none_or(|ack| end <= ack.acked.saturating_add(i64::from(ack.window)))
+    }
+
     /// What had been acknowledged by `time_ns`, ACK by ACK since `from_ns`.
     pub(super) fn between(&self, from_ns: i64, time_ns: i64) -> impl Iterator<Item = Ack> + '_ {
         let from = self.ring.partition_point(|ack| ack.time_ns <= from_ns);

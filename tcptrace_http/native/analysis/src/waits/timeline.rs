@@ -14,12 +14,14 @@ mod held_openings;
 mod if_on_link;
 mod in_buffer;
 mod lateness;
+mod limits;
 mod link_time;
 mod opening;
 mod pending;
 mod phases;
 mod piece;
 mod repairs;
+mod restarts;
 mod room;
 mod settling;
 mod shared;
@@ -293,7 +295,7 @@ impl Timeline {
         if let Some(bound_ps) = data.sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
             self.link.asked_bound(bound_ps);
         }
-        let cause = self.wait_before(data, route, acks);
+        let cause = self.wait_before((data, is_answer), route, acks);
         let is_of_buffer =
             cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
         if is_of_buffer {

@@ -8,7 +8,6 @@ use super::settling::service_ns;
 use super::shared::{is_in_turn, limit_of, shared_window, window_of};
 use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES};
 use crate::shared_windows::is_rhythm;
-use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
@@ -16,7 +15,7 @@ impl Timeline {
     /// What the data waited for since the segment before; None if it followed at once.
     pub(super) fn wait_before(
         &mut self,
-        data: Data,
+        (data, is_answer): (Data, bool),
         route: Route,
         acks: &Acks,
     ) -> Option<(Cause, f64)> {
@@ -110,10 +109,13 @@ impl Timeline {
             self.pace.learn(gap, data.segments);
             return None;
         }
-        let limit = self.limit_at((data, released), route, acks);
-        if gap >= TIMEOUT_MIN_NS.saturating_add(rtt) {
-            self.window.was_idle();
+        self.stop_at(data, route, acks);
+        if released == Released::ByAck && (was_full || data.is_above_nagle()) {
+            self.uses_up_window(was_full, data, route, acks);
         }
+        let limit = self.limit_now((data, released), route, acks);
+        let waited_for_ack = released == Released::ByAck && !is_answer;
+        self.was_idle((gap, waited_for_ack), data, route, acks);
         // As much as Nagle's algorithm would the window holds what is short, which the detectors tell where they can.
         let fills_shown = limit == Limit::SlowStart
             && !route.is_at_sender
@@ -121,6 +123,7 @@ impl Timeline {
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, (data, route), acks);
+        let told = (self.of_restart(told.0, data), told.1);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }
@@ -272,57 +275,6 @@ impl Timeline {
     pub(super) fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
         gap > BURST_MIN_NS && !matches!(released(), Released::ByNone | Released::Unknown)
-    }
-
-    /// What limits the sender that has waited until it sent `data`, whatever `released` that.
-    pub(super) fn limit_at(
-        &mut self,
-        (data, released): (Data, Released),
-        route: Route,
-        acks: &Acks,
-    ) -> Limit {
-        // What lies between it and this data left no sooner than that.
-        let end = self.sent_until;
-        let path_ns = route.to_sender_ns;
-        if let Some((before, _)) = self.sent {
-            self.window_hears(acks, Acks::known_by(before.time_ns, path_ns));
-        }
-        self.window.has_buffer_of(data.sharing.buffer);
-        self.window.stops(end, data.full_bytes);
-        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
-        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, behind_ns);
-        self.window_hears(acks, until_ns);
-        let bytes = data.bytes.min(data.full_bytes);
-        let limit = self.window.limit(end, bytes, data.sharing.had_loss);
-        // What others in flight leave of a window that may be shared is no window of its own; and what is missing
-        // ahead of the data may have left before it, or with it.
-        let may_share = released == Released::ByAck && data.sharing.are_others_in_flight;
-        let may_be_shared = data.sharing.is_shared || may_share;
-        let outgrew = limit == Limit::CongestionAvoidance
-            && !may_be_shared
-            && !data.opens_hole
-            && self.window.outgrew(end);
-        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
-        if (outgrew || limit == Limit::SendBuffer) && !data.is_full() && acked >= end {
-            // What is short and waited until all was acknowledged was held by Nagle's algorithm.
-            return Limit::None;
-        }
-        if outgrew && self.window.fills_half() {
-            return Limit::SendBuffer;
-        }
-        limit
-    }
-
-    /// The least that the window was when the newest segment was let go.
-    pub(in crate::waits) fn least_window_bytes(&self) -> u64 {
-        self.window.least_bytes()
-    }
-
-    fn window_hears(&mut self, acks: &Acks, until_ns: i64) {
-        for ack in acks.between(self.window.heard_until_ns(), until_ns) {
-            self.window.hears(ack.time_ns, ack.acked);
-        }
     }
 
     pub(super) fn cause_of(

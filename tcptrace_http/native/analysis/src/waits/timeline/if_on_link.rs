@@ -37,6 +37,7 @@ impl Timeline {
         let (cause, _) = self.cause_of(Released::ByAck, limit, (data, true));
         let is_window = matches!(cause, Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd);
         let late_ns = acks.late_ns(data.at.time_ns, route.to_sender_ns)?;
+        let cause = self.of_restart(cause, data);
         is_window.then_some(IfOnLink { late_ns, cause })
     }
 

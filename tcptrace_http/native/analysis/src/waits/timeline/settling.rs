@@ -232,7 +232,10 @@ impl Timeline {
             is_told_by_host: data.is_told_by_host,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
-            let is_window = matches!(cause, Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd);
+            let is_window = matches!(
+                cause,
+                Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::StallSlowStartRestart
+            );
             let is_of_sharing = data.is_shared && is_window;
             let waited = Some(waited).filter(|_| !self.settles_by_ack && !is_of_sharing);
             // A window of one segment waits for its round trip, and for its receiver's timer.

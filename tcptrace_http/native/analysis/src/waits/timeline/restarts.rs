@@ -1,0 +1,49 @@
+//! A window that was thrown away while its sender was idle (RFC 5681, section 4.1).
+
+use super::super::acks::Acks;
+use super::{Data, Route, Timeline};
+use crate::timeouts::TIMEOUT_MIN_NS;
+use trace_model::rows::Cause;
+
+impl Timeline {
+    /// The sender goes on with `data` after `gap`: if that is longer than its retransmission timeout it may throw its
+    /// window away, be it that the last ACK comes at that moment only. `waited_for_ack` is whether one let it go.
+    pub(super) fn was_idle(
+        &mut self,
+        (gap, waited_for_ack): (i64, bool),
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) {
+        let rtt_ns = route.rtt_ns();
+        let is_longer = gap >= rtt_ns.saturating_add(TIMEOUT_MIN_NS);
+        if !is_longer {
+            return;
+        }
+        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
+        if acked >= self.sent_until {
+            self.window
+                .was_idle_behind(self.sent_until, !waited_for_ack);
+        }
+        self.window.was_idle();
+    }
+
+    /// The sender had stopped before `data`, which an ACK let go: its own window was used up, unless the receiver's was.
+    pub(super) fn uses_up_window(&mut self, was_full: bool, data: Data, route: Route, acks: &Acks) {
+        let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, 0);
+        if acks.had_room_for(data.end, heard_ns) {
+            self.window.is_used_up(was_full);
+        }
+    }
+
+    /// What data waited for that waited for `cause`: for a window that one from before an idle period was larger
+    /// than.
+    pub(super) fn of_restart(&self, cause: Cause, data: Data) -> Cause {
+        let is_own = cause == Cause::SendLimitedSlowStart && !data.sharing.is_shared;
+        let is_own = is_own && data.is_above_nagle();
+        if is_own && self.window.was_thrown_away(data.end) {
+            return Cause::StallSlowStartRestart;
+        }
+        cause
+    }
+}
