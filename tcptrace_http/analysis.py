@@ -41,11 +41,12 @@ CANDIDATE_TABLES: Final = (
     "flaws",
 )
 #: Waits of a transaction that are candidates if they are so long together: less is no finding of ``slow-server``
-#: nor of ``receive-window-limit``, nor of ``slow-start-restart``.
+#: nor of ``receive-window-limit``, ``slow-start-restart`` or ``small-send-buffer``.
 CANDIDATE_WAITS_NS: Final = {
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,
     "stall.slow_start_restart": 5_000_000,
+    "send_limited.send_buffer": 5_000_000,
 }
 #: Of these the detectors that look over several flows want all.
 LOSS_WAITS: Final = ("stall.retransmission_timeout", "stall.tail_loss", "stall.fast_recovery")

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["long_waits", "waits_for_buffer"]
+__all__ = ["WAITED_MIN_NS", "long_waits", "waits_for_buffer"]
 
 _CAUSE: Final = "send_limited.send_buffer"
 #: Less is not worth a finding.
-_WAITED_MIN_NS: Final = 5_000_000
+WAITED_MIN_NS: Final = 5_000_000
 #: A window that doubles gets as much through in two round trips as a full buffer in three, of which the pace of
 #: the path hides a part.
 _ROUNDS_MIN: Final = 2.5
@@ -50,7 +50,7 @@ def long_waits(tables: Mapping[str, pl.DataFrame], waited: pl.LazyFrame) -> pl.L
     kept = (1 - needed / rounds).clip(0)
     return (
         waited.join(flows, on="flow", how="inner", maintain_order="left")
-        .filter(pl.col("round_trip") > 0, ns("waited") >= _WAITED_MIN_NS, rounds >= _ROUNDS_MIN)
+        .filter(pl.col("round_trip") > 0, ns("waited") >= WAITED_MIN_NS, rounds >= _ROUNDS_MIN)
         .with_columns(
             lost=(ns("waited") * kept).cast(pl.Int64).cast(pl.Duration("ns")),
             summary=pl.format(

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("flights", "waits")
 NEEDS: Final = ("both_directions", "no_gaps", "whole_payload")
@@ -78,6 +78,7 @@ REMEDY: Final = (
     " SendBufferSize 0), and let net.ipv4.tcp_wmem allow twice the bandwidth-delay product"
 )
 CONFIDENCE: Final = 0.85
+_KEY: Final = ["flow", "transaction"]
 
 
 def find(
@@ -86,17 +87,19 @@ def find(
     steady_flights_min: int = STEADY_FLIGHTS_MIN,
     window_factor_min: float = WINDOW_FACTOR_MIN,
 ) -> pl.LazyFrame:
-    """Responses that waited for a full send buffer; see :class:`Detector`."""
+    """Responses that waited for a full send buffer, in flights of one size; see :class:`Detector`."""
+    waited = waits_for_buffer(tables)
+    return _in_flights(tables, steady_flights_min, window_factor_min).join(waited, on=_KEY, how="semi")
+
+
+def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Other responses that waited for a full send buffer, as what was outstanding shows."""
     import polars as pl
 
-    key = ["flow", "transaction"]
-    waited = waits_for_buffer(tables)
-    in_flights = _in_flights(tables, steady_flights_min, window_factor_min).join(waited, on=key, how="semi")
-    by_acks = long_waits(tables, waited).join(in_flights, on=key, how="anti")
-    by_acks = by_acks.with_columns(
+    by_acks = long_waits(tables, waits_for_buffer(tables)).join(find(tables), on=_KEY, how="anti")
+    return by_acks.with_columns(
         confidence=pl.lit(CONFIDENCE), cause=pl.lit("send_limited.send_buffer"), remedy=pl.lit(REMEDY)
     )
-    return pl.concat([in_flights, by_acks], how="diagonal")
 
 
 def _in_flights(

@@ -125,7 +125,8 @@ impl Acks {
                 Released::Unknown
             };
         };
-        let had_no_room = end > known.edge;
+        // A window that is taken back stops its sender as well (RFC 9293, section 3.8.6).
+        let had_no_room = end > known.edge || known.window == 0;
         match (had_no_room, follows) {
             (true, _) if known.window == 0 => Released::ByOpenedWindow,
             (true, true) if self.tells_of_reading(*ack, *known) => Released::ByReading,
@@ -309,6 +310,13 @@ mod tests {
             closed.released(101 * MS, 6000, MS, 0),
             Released::ByOpenedWindow
         );
+    }
+
+    #[test]
+    fn a_window_that_is_taken_back_to_nothing_stops_its_sender() {
+        let acks = acks(&[(0, 1000, 64_000), (50, 2000, 0), (100, 2000, 64_000)]);
+        let released = acks.released(101 * MS, 6000, MS, 0);
+        assert_eq!(released, Released::ByOpenedWindow);
     }
 
     #[test]
