@@ -10,6 +10,7 @@ mod causes;
 mod copies;
 mod data;
 mod extents;
+mod gone_back;
 mod held_openings;
 mod if_on_link;
 mod in_buffer;
@@ -146,6 +147,7 @@ pub(super) struct Timeline {
     if_on_link: Option<IfOnLink>,
     /// When the window that connections share was in slow start after a loss.
     phases: phases::Known,
+    gone_back: gone_back::GoneBack,
 }
 
 impl Timeline {
@@ -193,6 +195,7 @@ impl Timeline {
             if_shared: None,
             if_on_link: None,
             phases: phases::Known::default(),
+            gone_back: gone_back::GoneBack::default(),
         }
     }
 
@@ -295,6 +298,7 @@ impl Timeline {
         if let Some(bound_ps) = data.sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
             self.link.asked_bound(bound_ps);
         }
+        self.has_gone_back(data, route);
         let cause = self.wait_before((data, is_answer), route, acks);
         let is_of_buffer =
             cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;

@@ -123,6 +123,7 @@ impl Timeline {
     /// Nothing before `time_ns` is asked for any more.
     pub(in crate::waits) fn forget_before(&mut self, time_ns: i64) {
         self.phases.forget_before(time_ns);
+        self.gone_back.forget_before(time_ns);
         while self
             .openings
             .front()
@@ -156,7 +157,8 @@ impl Timeline {
             .saturating_add(extents)
             .saturating_add(openings)
             .saturating_add(held)
-            .saturating_add(self.phases.held_bytes()) as u64
+            .saturating_add(self.phases.held_bytes())
+            .saturating_add(self.gone_back.held_bytes()) as u64
     }
 }
 

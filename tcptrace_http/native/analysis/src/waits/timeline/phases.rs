@@ -60,9 +60,12 @@ impl Timeline {
         &self,
         start_ns: i64,
         end_ns: i64,
-    ) -> impl Iterator<Item = &SlowStart> {
+    ) -> impl Iterator<Item = SlowStart> + '_ {
         let spans = self.phases.spans.iter();
-        spans.filter(move |it| it.start_ns < end_ns && it.end_ns > start_ns)
+        spans
+            .filter(move |it| it.start_ns < end_ns && it.end_ns > start_ns)
+            .flat_map(|it| self.gone_back.leaves(*it))
+            .filter(move |it| it.start_ns < end_ns && it.end_ns > start_ns)
     }
 }
 

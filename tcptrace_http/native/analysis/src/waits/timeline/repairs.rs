@@ -13,6 +13,7 @@ impl Timeline {
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         let by_timer = is_timed(data.recovery);
         self.window.had_loss(data.start, self.sent_until, by_timer);
+        self.goes_back(data, by_timer, route);
         self.notes_timer(data);
         let cause = repair(data.recovery);
         let before = self.sent.replace((data.at, true));

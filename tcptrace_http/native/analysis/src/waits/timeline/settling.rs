@@ -23,6 +23,7 @@ impl Timeline {
     pub(in crate::waits) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
         self.acked = self.acked.max(acked);
         self.heard_ns = Some(at.time_ns);
+        self.may_go_on(at.time_ns, acked, route);
         if self.pending.is_empty() {
             return;
         }
