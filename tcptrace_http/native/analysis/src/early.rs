@@ -41,6 +41,8 @@ impl EarlyPiece {
 pub struct Early {
     pieces: Vec<EarlyPiece>,
     bytes: u64,
+    /// The number of the newest ACK without data: of what its sender would send next.
+    told_next: Option<SeqNumber>,
 }
 
 impl Early {
@@ -49,6 +51,9 @@ impl Early {
     pub fn keep(&mut self, segment: &Segment<'_>, mark: Mark) -> bool {
         let length = segment.payload_bytes;
         let has_fin = segment.has(flags::FIN);
+        if length == 0 && !has_fin && segment.has(flags::ACK) {
+            self.told_next = Some(segment.seq);
+        }
         let is_kept =
             |it: &EarlyPiece| it.seq == segment.seq && it.length >= length && it.has_fin >= has_fin;
         if (length == 0 && !has_fin) || self.pieces.iter().any(is_kept) {
@@ -75,6 +80,13 @@ impl Early {
             .map(|piece| piece.seq)
             .min_by_key(|seq| ahead(*seq));
         first.filter(|seq| ahead(*seq) < 0).unwrap_or(ack)
+    }
+
+    /// As far as an ACK that came before told that there is data behind this initial number, as an offset.
+    #[must_use]
+    pub fn told_next(&self, initial: SeqNumber) -> Option<i64> {
+        let told = self.told_next.map(|next| next.unwrapped(initial, 1));
+        told.filter(|next| *next >= 1 && next.unsigned_abs() <= 2 * BYTES_MAX)
     }
 
     /// Takes out what ends at or before offset `until`, with its offsets, in their order. What cannot be of a

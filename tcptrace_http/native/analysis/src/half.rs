@@ -171,6 +171,10 @@ impl Half {
         let is_other = self.initial.is_some_and(|guess| guess != initial);
         if !self.has_syn && (is_other || self.early.is_some()) {
             self.begin_anew();
+            // A SYN-ACK that comes behind its own data is a copy, or was overtaken.
+            let early = self.early.as_ref();
+            let told = early.and_then(|early| early.told_next(initial));
+            self.told_next = told.unwrap_or(0);
         }
     }
 

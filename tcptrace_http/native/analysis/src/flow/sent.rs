@@ -256,6 +256,7 @@ impl Flow {
         let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
         let sharing = *self.sharing();
         let missing_before = self.half(side).missing_before;
+        let was_told_of = start < self.half(side).told_next;
         let from_server = side != self.client;
         let Some(waits) = self.waits.as_mut() else {
             return;
@@ -271,7 +272,10 @@ impl Flow {
                 full_bytes: full,
                 opens_hole: class.gap_before_bytes > 0,
                 recovery,
-                is_told_by_host: self.host_step.is_some() && class.gap_before_bytes == 0,
+                is_told_by_host: self.host_step.is_some()
+                    && class.gap_before_bytes == 0
+                    && !was_told_of,
+                was_told_of,
                 missing_before,
                 is_pushed: segment.has(flags::PSH),
                 has_fin: segment.has(flags::FIN),

@@ -52,6 +52,8 @@ pub struct Sent {
     pub recovery: Option<RecoveryKind>,
     /// ... of all packets of its host.
     pub is_told_by_host: bool,
+    /// An ACK of its sender had a number beyond it, and came before it.
+    pub was_told_of: bool,
     /// So many packets of its sender never came by since the data before.
     pub missing_before: u32,
     /// It has the PSH flag.
@@ -176,6 +178,7 @@ impl Waits {
             opens_hole: sent.opens_hole,
             recovery: sent.recovery,
             is_told_by_host: sent.is_told_by_host && sent.recovery.is_some(),
+            was_told_of: sent.was_told_of,
             missing_before: sent.missing_before,
             is_pushed: sent.is_pushed,
             has_fin: sent.has_fin,

@@ -20,6 +20,8 @@ pub(in crate::waits) struct Data {
     pub(in crate::waits) recovery: Option<RecoveryKind>,
     /// That it was lost itself before is told by the numbers of all packets of its host alone.
     pub(in crate::waits) is_told_by_host: bool,
+    /// An ACK of its sender had a number beyond it, and came before it.
+    pub(in crate::waits) was_told_of: bool,
     /// So many packets of its sender never came by since the data before.
     pub(in crate::waits) missing_before: u32,
     /// It was pushed (PSH): its sender had no more to send then.
@@ -53,6 +55,7 @@ impl Data {
             opens_hole: false,
             recovery: None,
             is_told_by_host: false,
+            was_told_of: false,
             missing_before: 0,
             is_pushed: false,
             has_fin: false,

@@ -343,6 +343,11 @@ mod tests {
 
     /// Data that came after 1.5 s and had been lost before, as the numbers of its host tell.
     fn told_by_host() -> Timeline {
+        lost_again(true, false)
+    }
+
+    /// ... or an ACK of their sender's.
+    fn lost_again(is_told_by_host: bool, was_told_of: bool) -> Timeline {
         let mut timeline = timeline();
         let route = Route {
             to_sender_ns: 10 * MS,
@@ -359,13 +364,20 @@ mod tests {
         let lost = Data {
             end: 2001,
             recovery: Some(RecoveryKind::TailLoss),
-            is_told_by_host: true,
+            is_told_by_host,
+            was_told_of,
             missing_before: 1,
             sharing,
             ..plain(1600)
         };
         timeline.new_data(lost, None, route, &acks);
         timeline
+    }
+
+    #[test]
+    fn what_an_ack_told_of_before_waited_for_its_timer_all_the_time() {
+        let told_of = lost_again(false, true);
+        assert_eq!(told(&told_of), [(Cause::StallTailLoss, 100, 1600)]);
     }
 
     #[test]

@@ -61,7 +61,9 @@ impl Timeline {
         let most_ns = timer_ns.saturating_add(timer_ns / TIMER_VARIES_SHARE);
         let is_known =
             is_least && data.missing_before == 1 && !data.sharing.is_shared && !route.is_at_sender;
-        if !is_known || gap_ns <= most_ns {
+        // It is older than an ACK that told of it, and a timer that ran out before waits for longer (RFC 6298,
+        // section 5.5).
+        if !is_known || data.was_told_of || gap_ns <= most_ns {
             return None;
         }
         let written_ns = data.at.time_ns.saturating_sub(timer_ns);
