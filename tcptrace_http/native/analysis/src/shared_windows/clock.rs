@@ -54,17 +54,21 @@ impl HostPair {
         let latest_ns = to_ns.saturating_sub(way_ns).saturating_add(close_ns);
         // The one that let the data before go as well: where ACKs do that, no clock runs.
         let earliest_ns = from_ns.saturating_sub(way_ns).saturating_sub(close_ns);
+        // One of its own connection may have let all go behind which that stood before the link.
+        let standing_ns = from_ns.saturating_sub(self.queue.busy_before_ns(from_ns));
+        let first_ns = earliest_ns.saturating_sub(standing_ns);
         let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
         let heard = self.acks.range(..until).rev();
-        let mut since = heard.take_while(|ack| ack.time_ns > earliest_ns);
+        let mut since = heard.take_while(|ack| ack.time_ns > first_ns);
         let unknown_ns = self.pace.of(bytes).unwrap_or(0).saturating_sub(takes_ns);
         let near_ns = close_ns.saturating_mul(2).saturating_add(unknown_ns.max(0));
         let near_before_ns = earliest_ns.saturating_add(near_ns);
         let near_this_ns = self.may_have_left_ns(latest_ns.saturating_sub(near_ns), silence);
         // What another connection's ACK makes room for leaves when that comes.
         let may_have_let_go = |ack: &Ack| {
+            let is_own = ack.client_port == silence.client_port;
             let is_near = ack.time_ns <= near_before_ns || ack.time_ns > near_this_ns;
-            is_near || silence.begins || ack.client_port == silence.client_port
+            is_own || ack.time_ns > earliest_ns && (is_near || silence.begins)
         };
         !since.any(|ack| ack.is_of_data && may_have_let_go(ack))
     }
@@ -93,6 +97,7 @@ mod tests {
         };
         let mut pair = HostPair::new(address, address);
         pair.to_server_ns = Some(100 * MS);
+        pair.queue.was_busy_since(1000 * MS);
         pair.queue.is_idle_until(1050 * MS);
         if let Some((time_ms, is_of_data)) = ack {
             pair.acks.push_back(Ack {
@@ -151,6 +156,22 @@ mod tests {
             ..after(1000, 1050)
         };
         assert!(!between.leaves_by_clock(stood));
+    }
+
+    #[test]
+    fn what_an_ack_of_its_own_let_go_and_stood_before_the_link_tells_that_no_clock_runs() {
+        for (own_port, is_by_clock) in [(2, false), (1, true)] {
+            let mut burst = pair(Some((870, true)));
+            let silence = Silence {
+                client_port: own_port,
+                ..after(1000, 1050)
+            };
+            burst.queue.was_busy_since(1000 * MS);
+            assert!(burst.leaves_by_clock(silence));
+            // Since then the link has been busy until the data before came.
+            burst.queue.was_busy_since(970 * MS);
+            assert_eq!(burst.leaves_by_clock(silence), is_by_clock);
+        }
     }
 
     #[test]

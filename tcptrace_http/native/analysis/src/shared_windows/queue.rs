@@ -15,7 +15,9 @@ pub(super) struct Queue {
     came_ns: Option<i64>,
     /// Since when the link has had something to send.
     busy_since_ns: i64,
-    /// ... what let that go, and how long after what went before the pause.
+    /// ... and since when it had had before it was idle.
+    was_busy_since_ns: i64,
+    /// What let the first of it go, and how long after what went before the pause.
     let_go: LetGo,
     period_ns: i64,
 }
@@ -49,9 +51,19 @@ impl Queue {
         self.busy_since_ns
     }
 
+    /// Since when the link had had something to send when a packet came before it was idle.
+    pub(super) fn busy_before_ns(&self, came_ns: i64) -> i64 {
+        came_ns.min(self.was_busy_since_ns)
+    }
+
     #[cfg(test)]
     pub(super) fn is_idle_until(&mut self, time_ns: i64) {
         self.busy_since_ns = time_ns;
+    }
+
+    #[cfg(test)]
+    pub(super) fn was_busy_since(&mut self, time_ns: i64) {
+        self.was_busy_since_ns = time_ns;
     }
 
     /// The link was idle until a packet came that an ACK let go, or none.
@@ -64,6 +76,7 @@ impl Queue {
             (false, true) => LetGo::Pacer,
             (false, false) => LetGo::None,
         };
+        self.was_busy_since_ns = self.busy_since_ns;
         (self.busy_since_ns, self.period_ns) = (time_ns, period_ns);
     }
 }
