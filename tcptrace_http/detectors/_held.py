@@ -137,7 +137,9 @@ def held(
         pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
     )
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
-    is_in_pace = may_be_hold & ~is_delayed & (ns("ack_to_release").abs() <= pace)
+    # What an ACK of two full segments comes late by at their sender they took on the link.
+    was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
+    is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
     uses_nagle = (is_in_pace.sum().over(one_sender) >= HOLDS_MIN) & (disproofs == 0)
     is_hold = is_in_pace | (may_be_hold & uses_nagle)
 
