@@ -11,15 +11,17 @@ SEED = 1
 EVERYDAY = 96
 MANY = 2000
 #: Measured on the many: the share of the time on which causes agree, and precision and recall of detectors.
-SHARE_FLOOR = 0.96
+SHARE_FLOOR = 0.97
+#: ... of captures at the server.
+SERVER_SHARE_FLOOR = 0.955
 #: The same of the few: single scenarios weigh more.
 EVERYDAY_FLOOR = 0.95
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.97, 0.93),
     "odd-short-final-segment": (0.98, 0.95),
-    "slow-start-restart": (0.96, 0.89),
-    "nagle-hold": (0.95, 0.89),
-    "retransmission-timeout": (0.99, 0.91),
+    "slow-start-restart": (0.95, 0.91),
+    "nagle-hold": (0.95, 0.88),
+    "retransmission-timeout": (0.99, 0.92),
 }
 
 
@@ -51,3 +53,11 @@ def test_transactions_and_causes_of_many_random_scenarios_are_what_happened():
     for name, (precision, recall) in DETECTOR_FLOORS.items():
         assert many.precision(name) >= precision, name
         assert many.recall(name) >= recall, name
+
+
+@pytest.mark.slow
+def test_transactions_and_causes_of_captures_at_the_server_are_what_happened():
+    many = agreement_of(SEED, range(MANY), at="server", jobs=1)
+    assert failures(many) == []
+    assert many.sum.unequal == {}
+    assert many.share >= SERVER_SHARE_FLOOR

@@ -9,3 +9,5 @@ pub const RELEASE_MAX_NS: i64 = 3_000_000;
 pub const RELEASE_RTT_SHARE: i64 = 8;
 /// Packets of one host are captured out of their true order by less.
 pub const EARLY_MAX_NS: i64 = 200_000;
+/// A busy host answers what it hears within this.
+pub const AT_ONCE_MAX_NS: i64 = 10_000_000;

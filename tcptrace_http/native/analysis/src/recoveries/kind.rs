@@ -1,6 +1,6 @@
 //! What made a sender send something again, by how long it had heard nothing and what it had heard.
 
-use crate::jitter::CLOSE_NS;
+use crate::jitter::{AT_ONCE_MAX_NS, CLOSE_NS};
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
 
@@ -16,8 +16,6 @@ const PROBE_NUMERATOR: i64 = 9;
 const PROBE_DENOMINATOR: i64 = 10;
 /// Who is nearer to the observation point than this sends at once what is seen at once.
 const NEAR_MAX_NS: i64 = 1_000_000;
-/// A busy host answers an ACK within this.
-const AT_ONCE_MAX_NS: i64 = 10_000_000;
 /// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
 const SEGMENTS_AN_ACK: i64 = 2;
 /// Times on the link are known to this share of them (see `departures`).

@@ -30,18 +30,12 @@ impl HostPair {
 mod tests {
     use super::super::pace::Pace;
     use super::*;
-    use trace_model::IpAddress;
 
     const MS: i64 = 1_000_000;
 
     #[test]
     fn of_two_acks_data_left_with_the_one_that_is_a_path_and_its_own_time_away() {
-        let address = IpAddress {
-            is_v6: false,
-            octets: [0; 16],
-        };
-        let mut pair = HostPair::new(address, address);
-        pair.to_server_ns = Some(100 * MS);
+        let mut pair = HostPair::with_path(100 * MS);
         let mut pace = Pace::default();
         pace.follows(1_200_000, 1460);
         pair.pace = pace;

@@ -77,7 +77,6 @@ impl HostPair {
 mod tests {
     use super::super::pace::Pace;
     use super::*;
-    use trace_model::IpAddress;
 
     const MS: i64 = 1_000_000;
     const FULL: i64 = 1000;
@@ -85,12 +84,7 @@ mod tests {
     /// Two hosts with a path of 100 ms, of which a loss has left a threshold of six segments; so many are in flight,
     /// and the ACK of one of them lets another go.
     fn pair(in_flight: i64) -> HostPair {
-        let address = IpAddress {
-            is_v6: false,
-            octets: [0; 16],
-        };
-        let mut pair = HostPair::new(address, address);
-        pair.to_server_ns = Some(100 * MS);
+        let mut pair = HostPair::with_path(100 * MS);
         let mut pace = Pace::default();
         pace.follows(MS, 1000);
         pair.pace = pace;

@@ -85,18 +85,12 @@ impl HostPair {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace_model::IpAddress;
 
     const MS: i64 = 1_000_000;
 
     /// Data came 1000 ms after the start, and the link has been idle since; an ACK went at this time, if any.
     fn pair(ack: Option<(i64, bool)>) -> HostPair {
-        let address = IpAddress {
-            is_v6: false,
-            octets: [0; 16],
-        };
-        let mut pair = HostPair::new(address, address);
-        pair.to_server_ns = Some(100 * MS);
+        let mut pair = HostPair::with_path(100 * MS);
         pair.queue.was_busy_since(1000 * MS);
         pair.queue.is_idle_until(1050 * MS);
         if let Some((time_ms, is_of_data)) = ack {

@@ -216,3 +216,17 @@ impl HostPair {
         there.unwrap_or(0).saturating_add(back.unwrap_or(0))
     }
 }
+
+#[cfg(test)]
+impl HostPair {
+    /// Two hosts that are so far apart, at one of which the capture was taken.
+    pub(super) fn with_path(to_server_ns: i64) -> HostPair {
+        let address = IpAddress {
+            is_v6: false,
+            octets: [0; 16],
+        };
+        let mut pair = HostPair::new(address, address);
+        pair.to_server_ns = Some(to_server_ns);
+        pair
+    }
+}

@@ -115,7 +115,6 @@ impl HostPair {
 mod tests {
     use super::super::pace::Pace;
     use super::*;
-    use trace_model::IpAddress;
 
     const MS: i64 = 1_000_000;
     const FULL: i64 = 1460;
@@ -123,12 +122,7 @@ mod tests {
     /// Two hosts with a path of 20 ms and a link that takes a millisecond for a full segment, between which so many
     /// segments are in flight. ACKs of one each go by at once, 10 us apart, each of another connection.
     fn pair(in_flight: i64, acks: u16) -> HostPair {
-        let address = IpAddress {
-            is_v6: false,
-            octets: [0; 16],
-        };
-        let mut pair = HostPair::new(address, address);
-        pair.to_server_ns = Some(20 * MS);
+        let mut pair = HostPair::with_path(20 * MS);
         let mut pace = Pace::default();
         pace.follows(MS, 1460);
         pair.pace = pace;

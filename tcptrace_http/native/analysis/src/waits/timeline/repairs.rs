@@ -2,10 +2,8 @@
 
 use super::super::partition::{Moment, INFERRED, SEEN};
 use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
+use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
-
-/// A busy host answers an ACK within this.
-const AT_ONCE_MAX_NS: i64 = 10_000_000;
 
 impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
