@@ -261,7 +261,11 @@ impl Pause {
         // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
         let had_room_ns = self
             .made_room_ns
-            .filter(|made_ns| *made_ns < ack.time_ns && short.is_none())
+            .filter(|made_ns| {
+                // Which of two ACKs that come together had come when data left is not told so closely.
+                let made_ns = made_ns.saturating_add(RELEASE_MAX_NS);
+                made_ns < ack.time_ns && short.is_none()
+            })
             .map_or(previous.time_ns, |made_ns| {
                 let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
                 made_ns.saturating_add(way_ns)
