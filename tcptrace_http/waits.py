@@ -19,6 +19,8 @@ __all__ = ["with_stalls"]
 #: A restart is no pause of its own: it is the round trips in which the window grew again.
 _RESTART: Final = "stall.slow_start_restart"
 _SLOW_START: Final = "send_limited.slow_start"
+#: Waits for the window, which a delayed ACK may end.
+_WINDOW: Final = (_SLOW_START, _RESTART, "send_limited.cwnd")
 _NAGLE: Final = ("stall.nagle_hold", "stall.nagle_delayed_ack")
 #: Where the detector has seen the window grow anew, its waits are of it, whatever each shows by itself.
 _MAY_BE_RESTART: Final = (_RESTART, _SLOW_START, "send_limited.cwnd", "unexplained")
@@ -116,7 +118,7 @@ def _begins_split() -> pl.Expr:
     import polars as pl
 
     cause = pl.col("cause").cast(pl.String)
-    return cause.is_in((_SLOW_START, _RESTART)) & (cause.shift(-1).over(*_KEY) == _DELAYED_ACK)
+    return cause.is_in(_WINDOW) & (cause.shift(-1).over(*_KEY) == _DELAYED_ACK)
 
 
 def _restarted(waits: pl.DataFrame, restarts: pl.DataFrame) -> pl.DataFrame:

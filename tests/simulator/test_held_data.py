@@ -69,7 +69,7 @@ def test_first_segments_that_are_late_in_proportion_to_their_bytes_show_a_slow_l
 def test_an_ack_that_rides_on_a_request_takes_its_time_on_a_slow_link() -> None:
     # 600 bytes of the next request, which a pipelined client sends with the ACK of the head, at 56 kb/s.
     _, comparison = compared_run(1, 1130, at="client")
-    assert comparison.right["short-initial-segment"] == 1
+    assert comparison.right["short-initial-segment"] == 2
 
 
 def test_of_two_acks_the_one_that_data_follows_just_on_time_let_it_go() -> None:
@@ -77,3 +77,10 @@ def test_of_two_acks_the_one_that_data_follows_just_on_time_let_it_go() -> None:
     _, comparison = compared_run(1, 1113, at="client")
     assert comparison.right["nagle-hold"] == 1
     assert not [it for it in comparison.verdicts if it.detector == "odd-short-final-segment"]
+
+
+def test_a_short_first_segment_is_told_where_the_pace_of_the_link_shows_only_after_its_response() -> None:
+    _, comparison = compared_run(1, 1669, at="client")
+    name = "short-initial-segment"
+    assert comparison.right[name]
+    assert not [it for it in comparison.verdicts if it.detector == name]

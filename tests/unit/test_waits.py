@@ -54,6 +54,14 @@ def test_a_stall_takes_no_more_than_there_was_to_wait():
     assert shown(carved)[2] == ("stall.nagle_hold", 110, 200)
 
 
+@pytest.mark.parametrize("window", ["send_limited.slow_start", "send_limited.cwnd", "stall.slow_start_restart"])
+def test_a_stall_takes_the_round_trip_of_a_window_of_one_segment_and_its_delayed_ack(window):
+    split = [(window, 0, 100, 1, 4), ("stall.delayed_ack_first_segment", 100, 140, 4, 5)]
+    carved = with_stalls(waits(split), stalls(("stall.nagle_delayed_ack", 10, 130, 5)))
+    held = "stall.nagle_delayed_ack"
+    assert shown(carved) == [(window, 0, 10), (held, 10, 100), (held, 100, 140)]
+
+
 def test_a_send_buffer_is_known_of_the_flights_before_it_showed():
     found = stalls(("send_limited.send_buffer", 0, 50, 7)).with_columns(
         first_frame=pl.lit(4, dtype=pl.UInt64), cause=pl.col("cause")

@@ -343,6 +343,10 @@ impl Flow {
         for wait in waits.of_transaction(&mut row, start, &self.setup, path) {
             tables.waits.push(&wait);
         }
+        if let Some((start, followed)) = start.zip(self.followed.as_deref_mut()) {
+            let pauses = &mut followed.pauses;
+            pauses.message_is_told(start, self.waits.as_deref(), &mut tables.pauses);
+        }
         tables.transactions.push(&row);
     }
 

@@ -86,13 +86,13 @@ impl PauseTracker {
         self.open.push(pause);
     }
 
-    /// Decides on the pauses for which the pace of the link was not known.
-    pub(super) fn decide(&mut self, waits: Option<&Waits>) {
+    /// Decides on the pauses before `end` for which the pace of the link was not known, if that shows now, or if nothing
+    /// more will be learnt of it.
+    pub(super) fn decide(&mut self, end: u64, waits: Option<&Waits>, may_learn: bool) {
         if self.undecided.is_empty() {
             return;
         }
         for mut pause in std::mem::take(&mut self.undecided) {
-            pause.waits_for_all = self.waits_for_all();
             let path_ns = pause.path.sender_rtt_ns.unwrap_or(0);
             let bytes = pause.data.bytes;
             let known = |takes: fn(&Waits, u32) -> i64| {
@@ -101,6 +101,11 @@ impl PauseTracker {
             };
             let takes_ns = known(Waits::response_takes_ns)
                 .unwrap_or_else(|| self.behind.of_payload(bytes, path_ns));
+            if (takes_ns == 0 && may_learn) || pause.data.start >= end {
+                self.undecided.push(pause);
+                continue;
+            }
+            pause.waits_for_all = self.waits_for_all();
             pause.bound_ns = known(Waits::response_is_on_link_ns)
                 .unwrap_or_else(|| self.behind.of_packet(bytes, path_ns));
             let endings = pause.endings.iter().copied();
@@ -110,13 +115,22 @@ impl PauseTracker {
         }
         self.open.sort_by_key(|pause| pause.released_start);
     }
+
+    /// Whether one of the pauses before `end` is undecided.
+    pub(super) fn is_undecided(&self, end: u64) -> bool {
+        self.undecided.iter().any(|pause| pause.data.start < end)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::AckSeen;
     use super::*;
+    use crate::bounded::Bounded;
+    use crate::finished_message::FinishedMessage;
     use crate::half::Acknowledged;
+    use crate::waits::Moment;
+    use trace_model::rows::{Direction, PausesTable, SegmentationTable};
 
     const MS: i64 = 1_000_000;
     const FULL: u32 = 1460;
@@ -141,6 +155,10 @@ mod tests {
     }
 
     fn sends(tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32) {
+        sends_on(&path(), tracker, time_ms, start, bytes);
+    }
+
+    fn sends_on(path: &Path, tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32) {
         let data = SentData {
             frame: 1,
             time_ns: time_ms * MS,
@@ -149,7 +167,7 @@ mod tests {
             bytes,
             has_fin: false,
         };
-        tracker.sent(data, &path(), u64::from(bytes));
+        tracker.sent(data, path, u64::from(bytes));
     }
 
     fn acks(tracker: &mut PauseTracker, time_ms: i64, before: u64, after: u64) {
@@ -206,5 +224,38 @@ mod tests {
         assert!(had_room_after(150));
         assert!(had_room_after(280));
         assert!(!had_room_after(330));
+    }
+
+    #[test]
+    fn a_pause_waits_for_the_pace_of_the_link_until_its_message_is_told() {
+        let mut tracker = PauseTracker::default();
+        let unknown = Path {
+            takes_ns: 0,
+            ..path()
+        };
+        let end = START + 200;
+        sends_on(&unknown, &mut tracker, 1000, START, 200);
+        tracker.message_opens(START);
+        acks(&mut tracker, 1050, START, end);
+        sends_on(&unknown, &mut tracker, 1150, end, 400);
+        let message = FinishedMessage {
+            flow: 1,
+            transaction: 0,
+            direction: Direction::ServerToClient,
+            start: START,
+            end: end + 400,
+            head_bytes: 200,
+        };
+        let mut rows = Bounded::<PausesTable>::default();
+        let mut segmented = Bounded::<SegmentationTable>::default();
+        let begun = Moment {
+            time_ns: 0,
+            frame: 1,
+        };
+        let waits = Waits::new(begun, true);
+        tracker.message_ends(message, Some(&waits), &mut rows, &mut segmented);
+        assert_eq!(rows.take().len(), 0);
+        tracker.message_is_told(START, Some(&waits), &mut rows);
+        assert_eq!(rows.take().len(), 1);
     }
 }

@@ -41,7 +41,7 @@ impl PauseTracker {
         segmented: &mut Bounded<SegmentationTable>,
     ) {
         let FinishedMessage { start, end, .. } = message;
-        self.decide(waits);
+        self.decide(end, waits, waits.is_some());
         let mut opening = None;
         while let Some(first) = self.openings.front().copied() {
             if first.message_start > start {
@@ -68,6 +68,46 @@ impl PauseTracker {
                 segmented.push(&found.row(&message));
             }
         }
+        // They are told in order.
+        if self.untold.is_empty() && !self.is_undecided(end) {
+            self.tell(opening, message, rows);
+        } else if let Some(opening) = opening {
+            self.untold.push_back((opening, message));
+        }
+        if self.untold.len() > OPENINGS_MAX {
+            self.oldest_is_told(waits, rows);
+        }
+    }
+
+    /// Nothing more is learnt of what the response that begins at `start` waited for: what of its pauses had to wait
+    /// for the pace of the link becomes rows.
+    pub fn message_is_told(
+        &mut self,
+        start: u64,
+        waits: Option<&Waits>,
+        rows: &mut Bounded<PausesTable>,
+    ) {
+        let of_it = |it: &&(Opening, FinishedMessage)| it.1.start <= start;
+        while self.untold.front().filter(of_it).is_some() {
+            self.oldest_is_told(waits, rows);
+        }
+    }
+
+    fn oldest_is_told(&mut self, waits: Option<&Waits>, rows: &mut Bounded<PausesTable>) {
+        if let Some((opening, message)) = self.untold.pop_front() {
+            self.decide(message.end, waits, false);
+            self.tell(Some(opening), message, rows);
+        }
+    }
+
+    /// The pauses of a message that is complete become rows, if it was seen to open.
+    fn tell(
+        &mut self,
+        opening: Option<Opening>,
+        message: FinishedMessage,
+        rows: &mut Bounded<PausesTable>,
+    ) {
+        let FinishedMessage { start, end, .. } = message;
         for pause in self.open.extract_if(.., |pause| pause.released_start < end) {
             let Some(opening) = opening else { continue };
             // The time before a message is not a pause inside it.

@@ -18,6 +18,7 @@ mod used;
 use std::collections::VecDeque;
 
 use crate::bottleneck::Bottleneck;
+use crate::finished_message::FinishedMessage;
 use crate::half::Acknowledged;
 use crate::segmentation::Counted;
 use crate::serialization::Serialization;
@@ -128,6 +129,8 @@ pub struct PauseTracker {
     acks_counted: u64,
     /// Pauses whose end is to be told when the pace of the link is known.
     undecided: Vec<Pause>,
+    /// The messages of these that are complete, and those after them.
+    untold: VecDeque<(Opening, FinishedMessage)>,
     /// The slowest link, where it is before the observation point.
     behind: Serialization,
     /// The longest that it took for a segment.
@@ -188,8 +191,10 @@ impl PauseTracker {
         let pause = size_of::<Pause>()
             .saturating_add(UNDECIDED_ACKS_MAX.saturating_mul(size_of::<Ending>()));
         let undecided = self.undecided.len().saturating_mul(pause);
+        let untold = size_of::<(Opening, FinishedMessage)>().saturating_mul(self.untold.len());
         acks.saturating_add(open)
             .saturating_add(openings)
+            .saturating_add(untold)
             .saturating_add(undecided) as u64
     }
 
