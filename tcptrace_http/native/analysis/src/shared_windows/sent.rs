@@ -6,8 +6,10 @@ use super::below_threshold::Held;
 use super::clock::Silence;
 use super::connection::{Opened, Step};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::ledger::Newly;
 use super::queue::LetGo;
 use super::release::{Coming, Release, TOGETHER_NS};
+use super::threshold::OPTIONS_BYTES;
 use super::window::Leaving;
 use super::Sharing;
 use crate::jitter::CLOSE_NS;
@@ -52,8 +54,15 @@ impl HostPair {
             self.ledger.had_loss();
         }
         let is_in_answer = had_more && !begins;
+        // A short one Nagle's algorithm may have held.
+        let largest = i64::from(self.pace.largest_bytes);
+        let is_full = i64::from(segment.payload_bytes).saturating_add(OPTIONS_BYTES) >= largest;
+        let newly_sent = Newly {
+            was_held: is_in_answer && is_full,
+            was_idle,
+        };
         let let_go_by = if is_new {
-            self.let_go_by(is_in_answer, was_idle)
+            self.let_go_by(newly_sent)
         } else {
             None
         };
