@@ -126,6 +126,9 @@ impl Timeline {
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, (data, route), acks);
+        if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
+            return None;
+        }
         let told = (self.of_restart(told.0, data), told.1);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
