@@ -48,6 +48,10 @@ impl HostPair {
         if segment.payload_bytes == 0 {
             return self.sharing(false);
         }
+        if is_new {
+            let ports = (client_port, segment.source_port);
+            self.begins_with(time_ns, ports, step, was_idle);
+        }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
             self.room.had_loss();
@@ -136,6 +140,7 @@ impl HostPair {
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,
+            threshold: self.inherited_threshold((client_port, segment.source_port)),
             ..self.sharing(release == Release::Other && is_new)
         }
     }

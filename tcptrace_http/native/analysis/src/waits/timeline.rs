@@ -17,6 +17,7 @@ mod held_openings;
 mod if_on_link;
 mod in_buffer;
 mod lateness;
+mod let_go;
 mod limits;
 mod link_time;
 mod opening;

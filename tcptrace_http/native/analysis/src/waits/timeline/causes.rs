@@ -50,8 +50,11 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let (left_ns, is_opened) = (data.at.time_ns, data.sharing.to_server_ns.is_some());
-        let released_in = |pace_ns| {
-            match acks.released(left_ns, data.end, route.to_sender_ns, pace_ns) {
+        let on_link_ns = self.let_go_after_ns(data, route, acks).unwrap_or(0);
+        let path_ns = route.to_sender_ns.saturating_add(on_link_ns);
+        let released_in = |pace_ns: i64| {
+            let pace_ns = pace_ns.saturating_sub(on_link_ns);
+            match acks.released(left_ns, data.end, path_ns, pace_ns) {
                 // Of a connection that was seen to open all ACKs are known.
                 Released::Unknown if is_opened => Released::ByNone,
                 released => released,
@@ -123,6 +126,9 @@ impl Timeline {
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, (data, route), acks);
+        if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
+            return None;
+        }
         let told = (self.of_restart(told.0, data), told.1);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
@@ -138,6 +144,9 @@ impl Timeline {
             return Some(shared);
         }
         self.if_shared = Some(shared.0);
+        if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {
+            self.window.leaves_room();
+        }
         if is_in_flight && told.0 == Cause::Unexplained {
             // An ACK came at its time by chance: a host takes as long to send what is there.
             return Some((self.words.burst, ASSUMED));
@@ -262,6 +271,10 @@ impl Timeline {
         match (released, limit) {
             (Released::ByOpenedWindow, _) => (Cause::SendLimitedZeroWindow, SEEN),
             (Released::ByReading, _) => (Cause::ClientNotReading, INFERRED),
+            // A full buffer has let the window not be filled before: one that is no smaller costs nothing more.
+            (Released::ByWindow, Limit::SendBuffer) if self.window.is_full_buffer() => {
+                (Cause::SendLimitedSendBuffer, INFERRED)
+            }
             (Released::ByWindow, _) => (Cause::SendLimitedReceiveWindow, INFERRED),
             (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
             // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).
