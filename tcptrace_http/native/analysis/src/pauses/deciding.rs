@@ -30,7 +30,7 @@ impl PauseTracker {
             short: short_of(ack),
         };
         // What a connection has in flight does not show how large a window is that it shares.
-        let shown_bytes = if path.may_share_window || self.had_loss {
+        let shown_bytes = if path.may_share_window {
             0
         } else {
             self.shown_window_bytes
@@ -54,6 +54,7 @@ impl PauseTracker {
                 .filter(|_| path.is_nearer_to_sender()),
             largest_flight_bytes: largest_flight_bytes.max(path.window_bytes),
             made_room_ns: self.made_room_ns(previous, data, path),
+            was_used_up: self.was_used_up(),
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),
@@ -257,5 +258,21 @@ mod tests {
         assert_eq!(rows.take().len(), 0);
         tracker.message_is_told(START, Some(&waits), &mut rows);
         assert_eq!(rows.take().len(), 1);
+    }
+
+    #[test]
+    fn a_window_that_whole_segments_filled_held_until_an_ack_made_room_however_soon_the_next_one_came(
+    ) {
+        let mut tracker = PauseTracker::default();
+        let full = u64::from(FULL);
+        acks(&mut tracker, 800, START - 100, START);
+        sends(&mut tracker, 1000, START, FULL);
+        tracker.message_opens(START);
+        sends(&mut tracker, 1001, START + full, FULL);
+        acks(&mut tracker, 1001, START, START + full);
+        acks(&mut tracker, 1005, START + full, START + 2 * full);
+        sends(&mut tracker, 1106, START + 2 * full, 400);
+        let could_send_ns = tracker.open.first().map(|it| it.row.could_send_time);
+        assert_eq!(could_send_ns, Some(1102 * MS));
     }
 }

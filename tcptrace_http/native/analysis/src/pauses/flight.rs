@@ -52,8 +52,10 @@ impl PauseTracker {
         let full = u64::from(path.segment_bytes.max(1));
         let flight = self.flight_at_sender(data, path);
         let whole = flight.div_ceil(full).saturating_mul(full);
-        let window = self.used.shows(whole, acks, full);
-        self.shown_window_bytes = self.used_since_idle.shows(whole, acks, full);
+        // Once something was lost a window need not grow so.
+        let by_ack = if self.had_loss { 0 } else { full };
+        let window = self.used.shows(whole, acks, by_ack);
+        self.shown_window_bytes = self.used_since_idle.shows(whole, acks, by_ack);
         self.last_flight_bytes = flight;
         self.last_window_bytes = window;
     }
@@ -69,7 +71,9 @@ impl PauseTracker {
         let window = self.largest_flight_bytes.max(self.last_window_bytes);
         let bytes = u64::from(data.bytes);
         let fits = |in_flight: u64| in_flight.saturating_add(bytes) <= window;
-        if path.may_share_window || fits(self.last_flight_bytes) {
+        // How a window grows that was lowered is not known so well: that it was used up shows in whole segments.
+        let may_have_room = self.had_loss && !self.was_used_up();
+        if path.may_share_window || may_have_room || fits(self.last_flight_bytes) {
             return None;
         }
         let acked = previous.end.saturating_sub(self.last_flight_bytes);
@@ -77,6 +81,12 @@ impl PauseTracker {
             |ack: &&PeerAck| ack.after > acked && fits(previous.end.saturating_sub(ack.after));
         let first = self.acks.iter().find(makes_room);
         first.map(|ack| ack.time_ns)
+    }
+
+    /// Whether what was in flight filled the window to its last byte: there was no room for one more.
+    pub(super) fn was_used_up(&self) -> bool {
+        let window = self.largest_flight_bytes.max(self.last_window_bytes);
+        window > 0 && self.last_flight_bytes == window
     }
 
     /// Whether all had been acknowledged for longer than an ACK takes to release data, and nothing was sent for longer

@@ -121,9 +121,8 @@ pub struct PauseTracker {
     last_window_bytes: u64,
     /// ... since something was lost, and since the sender was idle, too: it may have thrown its window away then.
     used: Used,
-    /// Once something was lost a window need not grow so.
-    had_loss: bool,
     used_since_idle: Used,
+    had_loss: bool,
     /// The least that the window was then, since the sender was idle.
     shown_window_bytes: u64,
     acks_counted: u64,
@@ -244,6 +243,8 @@ impl PauseTracker {
         self.was_disturbed = true;
         self.largest_flight_bytes = 0;
         self.used.begins_anew(self.acks_counted);
+        self.used_since_idle.begins_anew(self.acks_counted);
+        self.shown_window_bytes = 0;
         self.had_loss = true;
         self.link.had_loss();
     }

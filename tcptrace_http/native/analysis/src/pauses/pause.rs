@@ -38,6 +38,8 @@ pub(super) struct Pause {
     pub(super) largest_flight_bytes: u64,
     /// When an ACK made room for it in the window, if there was none before.
     pub(super) made_room_ns: Option<i64>,
+    /// What was in flight filled the window to its last byte.
+    pub(super) was_used_up: bool,
     /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full
     /// ones.
     pub(super) waits_for_all: bool,
@@ -264,9 +266,10 @@ impl Pause {
         let had_room_ns = self
             .made_room_ns
             .filter(|made_ns| {
-                // Which of two ACKs that come together had come when data left is not told so closely.
-                let made_ns = made_ns.saturating_add(RELEASE_MAX_NS);
-                made_ns < ack.time_ns && short.is_none()
+                // Which of two ACKs that come together had come when data left is not told so closely, but for a
+                // window that whole segments had used up.
+                let slack_ns = if self.was_used_up { 0 } else { RELEASE_MAX_NS };
+                made_ns.saturating_add(slack_ns) < ack.time_ns && short.is_none()
             })
             .map_or(previous.time_ns, |made_ns| {
                 let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);

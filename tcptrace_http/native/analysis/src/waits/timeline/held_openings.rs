@@ -8,7 +8,7 @@
 use super::super::acks::Acks;
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::Moment;
-use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
+use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS, OPTIONS_BYTES};
 use crate::jitter::{CLOSE_NS, RELEASE_RTT_SHARE};
 use trace_model::rows::Cause;
 
@@ -21,8 +21,11 @@ pub(super) struct LetGo {
     /// Offsets of the segment.
     start: i64,
     end: i64,
-    /// When the ACK went by.
+    /// When the ACK went by, how much later the segment, and what that ACK came with.
     ack_ns: i64,
+    elapsed_ns: i64,
+    ack_bytes: u32,
+    route: Route,
     cause: Cause,
 }
 
@@ -37,34 +40,9 @@ impl Timeline {
             return;
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
-        let takes_ns = if route.is_at_sender {
-            0
-        } else {
-            self.takes_ns(data.bytes)
-        };
         let Some((ack, newly)) = acks.of_all_before(start) else {
             return;
         };
-        // An ACK that came with data takes as long as that on the link, which is taken to be as slow in its direction.
-        let carrier_ns = if route.is_at_sender {
-            0
-        } else {
-            self.takes_ns(ack.bytes)
-        };
-        // A link that is not known is no slower than those of which the pace shows; round trips vary by a share.
-        let late_ns = if takes_ns > 0 {
-            CLOSE_NS
-        } else {
-            BURST_MIN_NS.max(route.to_sender_ns / RELEASE_RTT_SHARE)
-        };
-        let after_ns = route.to_sender_ns.saturating_add(takes_ns);
-        let elapsed_ns = data.at.time_ns.saturating_sub(ack.time_ns);
-        let off_ns = elapsed_ns
-            .saturating_sub(after_ns)
-            .saturating_sub(carrier_ns);
-        if !(-CLOSE_NS..=late_ns).contains(&off_ns) {
-            return;
-        }
         let ack_ns = ack.time_ns;
         let came_ns = before.time_ns.saturating_add(route.to_receiver_ns);
         let at_once = i64::from(data.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS));
@@ -73,6 +51,9 @@ impl Timeline {
             start,
             end: data.end,
             ack_ns,
+            elapsed_ns: data.at.time_ns.saturating_sub(ack_ns),
+            ack_bytes: ack.bytes,
+            route,
             cause: if is_delayed {
                 Cause::StallNagleDelayedAck
             } else {
@@ -102,6 +83,96 @@ impl Timeline {
             self.held_openings.pop_front();
         }
         let held = self.held_openings.front().filter(|it| it.start <= start)?;
-        (held.ack_ns > asked_ns).then_some(held.cause)
+        (held.ack_ns > asked_ns && self.was_let_go_by(*held)).then_some(held.cause)
+    }
+
+    /// Whether the segment came when its ACK let it go, by all that is known of the slowest link now.
+    fn was_let_go_by(&self, held: LetGo) -> bool {
+        let takes_ns = |bytes: u32| {
+            if held.route.is_at_sender {
+                0
+            } else {
+                self.takes_ns(bytes)
+            }
+        };
+        let bytes = u32::try_from(held.end.saturating_sub(held.start)).unwrap_or(0);
+        let on_link_ns = takes_ns(bytes);
+        // An ACK that came with data takes as long as that on the link, which is taken to be as slow in its direction.
+        let carrier_ns = takes_ns(held.ack_bytes);
+        // A link that is not known is no slower than those of which the pace shows; round trips vary by a share.
+        let late_ns = if on_link_ns > 0 {
+            CLOSE_NS
+        } else {
+            BURST_MIN_NS.max(held.route.to_sender_ns / RELEASE_RTT_SHARE)
+        };
+        let off_ns = held
+            .elapsed_ns
+            .saturating_sub(held.route.to_sender_ns)
+            .saturating_sub(on_link_ns)
+            .saturating_sub(carrier_ns);
+        // The path was measured with a SYN, whose options take their time as well.
+        let early_ns = CLOSE_NS.saturating_add(takes_ns(OPTIONS_BYTES));
+        off_ns >= early_ns.saturating_neg() && off_ns <= late_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Words;
+    use super::*;
+    use crate::arrivals::Arrivals;
+
+    const MS: i64 = 1_000_000;
+    const START: i64 = (1 << 32) - 300;
+
+    /// A response whose first segment of 500 bytes comes so long after the ACK of all before it, on a path of 50 ms,
+    /// when the slowest link takes 38 ms for it: whether it was held, as far as that is known.
+    fn is_held(elapsed_ms: i64, is_known: bool) -> bool {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut timeline = Timeline::new(words, None);
+        let route = Route {
+            to_sender_ns: 50 * MS,
+            ..Route::default()
+        };
+        let mut acks = Acks::default();
+        acks.push(0, START - 1000, 60_000, 50 * MS);
+        acks.push(100 * MS, START, 60_000, 50 * MS);
+        let at = |time_ms: i64| Moment {
+            time_ns: time_ms * MS,
+            frame: 1,
+        };
+        let data = Data {
+            bytes: 500,
+            full_bytes: 1000,
+            is_pushed: true,
+            ..Data::plain(at(100 + elapsed_ms), START + 500)
+        };
+        timeline.note_let_go(data, at(100), route, &acks);
+        timeline.note_held_opening(START);
+        timeline.full_bytes = 1000;
+        if is_known {
+            let mut link = Arrivals::default();
+            for _ in 0..3 {
+                link.came_after(80 * MS, 1000, 1, 50 * MS);
+            }
+            timeline.shared_arrivals = link;
+        }
+        timeline.take_held_opening(START, 50 * MS).is_some()
+    }
+
+    #[test]
+    fn how_long_a_held_opening_took_on_the_link_may_show_after_it() {
+        assert!(!is_held(88, false));
+        assert!(is_held(88, true));
+        assert!(!is_held(60, true));
+    }
+
+    #[test]
+    fn a_held_opening_may_come_sooner_than_a_path_that_was_measured_with_the_options_of_a_syn() {
+        assert!(is_held(86, true));
+        assert!(!is_held(83, true));
     }
 }
