@@ -27,6 +27,7 @@ impl HostPair {
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
+        let question = connection.question;
         let step = connection.sends(time_ns, segment, had_loss);
         let Step {
             is_new,
@@ -45,6 +46,9 @@ impl HostPair {
         let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if segment.payload_bytes == 0 {
             return self.sharing(false);
+        }
+        if begins && question.bytes > 0 && is_new && !step.is_hole {
+            self.answers(time_ns, segment.payload_bytes, question);
         }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
