@@ -37,6 +37,9 @@ pub struct Tracker {
     /// Numbers were passed over though no timer can have run out: the host counts all its packets
     /// together, and what they seemed to tell is not known.
     counts_are_shared: bool,
+    /// Payload of the newest segment, and of the one before.
+    newest_bytes: u32,
+    before_bytes: u32,
 }
 
 impl Tracker {
@@ -54,6 +57,7 @@ impl Tracker {
         if sent.payload_bytes == 0 {
             return None;
         }
+        self.before_bytes = std::mem::replace(&mut self.newest_bytes, sent.payload_bytes);
         if class.is_new {
             self.window_was_open(sent, known);
             return self.new_data(sent, known);
@@ -83,6 +87,9 @@ impl Tracker {
 
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+        if self.answers_anew(known) {
+            self.close();
+        }
         let gap = sent.class.gap_before_bytes;
         let probes = known.duplicate_acks == 0
             && self.sacked <= known.acked
@@ -139,6 +146,14 @@ impl Tracker {
                 .is_some_and(|open| sent.end <= open.until)
     }
 
+    /// Whether new data answers what was asked when all that came of a recovery was acknowledged, and ended with a
+    /// short segment: how much else was in flight when that began is known by full segments only.
+    fn answers_anew(&self, known: &Known) -> bool {
+        let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
+        let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
+        is_over && self.open.as_ref().is_some_and(asked_after)
+    }
+
     /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
     /// again now: all behind that in its flight was lost, too.
     fn waited_for_probe(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
@@ -193,7 +208,12 @@ impl Tracker {
                 open.row.kind,
                 RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
             );
-            sent.start < open.until && (is_timed || !times_out)
+            let is_told_since = kind == RecoveryKind::Timeout
+                && open.row.kind == RecoveryKind::TailLoss
+                && known.waited(sent) >= TIMED_OUT_MIN_NS;
+            // Of what a timer sent again something came, and told that the rest was lost: the next timer's silence is
+            // another.
+            sent.start < open.until && (is_timed || !times_out) && !is_told_since
         });
         if !goes_on {
             self.close();
