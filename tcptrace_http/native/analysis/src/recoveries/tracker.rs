@@ -91,7 +91,9 @@ impl Tracker {
             self.close();
         }
         let gap = sent.class.gap_before_bytes;
+        // What an ACK of another connection lets go no timer has sent.
         let probes = known.duplicate_acks == 0
+            && !sent.is_after_other
             && self.sacked <= known.acked
             && self.holes.is_empty()
             && known.may_probe_with(sent);
