@@ -2,6 +2,8 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
+use super::largest::Mark;
+
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client_port: u16,
@@ -31,6 +33,8 @@ pub(super) struct Connection {
     pub(super) sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     pub(super) had_loss: bool,
+    /// The client's SYN or FIN went by that is not answered.
+    pub(super) mark: Option<Mark>,
 }
 
 /// What a segment of the server is to its connection.
@@ -92,6 +96,7 @@ impl Connection {
             hole_ns: None,
             sent_ns: time_ns,
             had_loss,
+            mark: None,
         }
     }
 

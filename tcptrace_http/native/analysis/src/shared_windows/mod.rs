@@ -24,6 +24,7 @@ mod connection;
 mod departures;
 mod heard;
 mod host_pair;
+mod largest;
 mod ledger;
 mod missed;
 mod missing_packets;

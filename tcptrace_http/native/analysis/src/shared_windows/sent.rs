@@ -44,12 +44,16 @@ impl HostPair {
         let was_idle = self.queue.was_idle(time_ns, takes_ns);
         let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if segment.payload_bytes == 0 {
+            self.may_answer_mark(time_ns, segment);
             return self.sharing(false);
         }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
             self.room.had_loss();
             self.ledger.had_loss();
+        }
+        if step.is_again || step.is_hole {
+            self.window_begins_anew(time_ns);
         }
         let is_in_answer = had_more && !begins;
         let let_go_by = if is_new {
