@@ -11,6 +11,7 @@ use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
 use super::inherited::Inherited;
+use super::largest::LargestWindow;
 use super::ledger::Ledger;
 use super::missing_packets::MissingPackets;
 use super::pace::Pace;
@@ -79,6 +80,7 @@ pub(super) struct HostPair {
     /// How long the server's timer waited last, as a hole shows that it filled.
     pub(super) timer_ns: Option<i64>,
     pub(super) phases: Phases,
+    pub(super) largest: LargestWindow,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
@@ -120,6 +122,7 @@ impl HostPair {
             timers: Timers::default(),
             timer_ns: None,
             phases: Phases::default(),
+            largest: LargestWindow::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),
