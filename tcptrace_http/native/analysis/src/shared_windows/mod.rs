@@ -25,6 +25,7 @@ mod departures;
 mod heard;
 mod host_pair;
 mod inherited;
+mod largest;
 mod ledger;
 mod missed;
 mod missing_packets;
