@@ -2,7 +2,7 @@
 
 use trace_model::rows::{Direction, PauseRow};
 
-use super::{Path, SentData, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use super::{Path, SentData, DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::finished_message::FinishedMessage;
 use crate::jitter::CLOSE_NS;
 use crate::segmentation::{Counted, Lull};
@@ -268,7 +268,11 @@ impl Pause {
             .filter(|made_ns| {
                 // Which of two ACKs that come together had come when data left is not told so closely, but for a
                 // window that whole segments had used up.
-                let slack_ns = if self.was_used_up { 0 } else { RELEASE_MAX_NS };
+                let slack_ns = if self.was_used_up {
+                    DISPROOF_MARGIN_NS
+                } else {
+                    RELEASE_MAX_NS
+                };
                 made_ns.saturating_add(slack_ns) < ack.time_ns && short.is_none()
             })
             .map_or(previous.time_ns, |made_ns| {
