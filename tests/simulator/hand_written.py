@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["scenario", "tables", "transaction", "waits_of"]
 
 _SIDES: Final = {"C": "client", "S": "server"}
-_PACKET: Final = re.compile(r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))?( FIN)? ack (\d+)(?: win (\d+))? (\w+)")
+_PACKET: Final = re.compile(
+    r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))?( FIN)? ack (\d+)(?: win (\d+))? (\w+)"
+)
 _LIMIT: Final = re.compile(r"([CS]) ([\d.]+) (\w+)")
 _WINDOW: Final = re.compile(r"([CS]) ([\d.]+) cwnd (\d+) flight (\d+)")
 _WINDOWS: Final = ("connection", "side", "time", "cwnd", "ssthresh", "flight_bytes")
