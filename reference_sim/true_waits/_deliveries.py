@@ -17,6 +17,7 @@ __all__ = ["Delivery", "Stream", "stream_of"]
 _OPENS_RECOVERY: Final = ("retransmission_timeout", "fast_retransmit", "tail_loss_probe")
 _BY_TIMER: Final = "retransmission_timeout"
 _GOES_ON: Final = "recovery"
+_ASKS: Final = "window_probe"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,8 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
     Its own data an end has when it leaves, first copies only. The server has a response when an ACK
     that nothing delays would tell that it came.
     """
-    taken = list(_taken(connection.packets[sender]))
+    peer = SERVER if sender == CLIENT else CLIENT
+    taken = list(_taken(connection.packets[sender], connection.packets[peer]))
     packets = [packet for packet in taken if packet.payload]
     ends = [packet for packet in taken if packet.has_fin and not packet.payload]
     firsts = list(_firsts(packets))
@@ -102,21 +104,28 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
         later = connection.paths[CLIENT].least if sender == SERVER and at == SERVER else 0
         deliveries = list(_arrivals(packets, firsts, later))
     places = {packet.packet: place for place, packet in enumerate(packets)}
-    peer = SERVER if sender == CLIENT else CLIENT
     heard = {packet.received for packet in connection.packets[peer]}
     return Stream(sender, packets, firsts, ends, deliveries, places, _openers(packets, heard))
 
 
-def _taken(packets: list[Packet]) -> Iterator[Packet]:
-    """The packets of a sender, those as lost that came before its first SYN.
+def _taken(packets: list[Packet], peers: list[Packet]) -> Iterator[Packet]:
+    """The packets of a sender, those as lost that its peer dropped.
 
     In SYN-SENT everything but a SYN or RST is dropped (RFC 9293, section 3.10.7.3), and so is what comes to a
-    listener.
+    listener; of data that ends beyond the window that the peer offers nothing is taken. What probes a window only asks
+    for it, whether it is taken or not.
     """
     syns = [packet.received for packet in packets if packet.is_syn and packet.received is not None]
     first = min(syns, default=0)
+    offers = sorted((packet.sent, packet.ack + packet.window) for packet in peers if not packet.is_syn)
     for packet in packets:
-        is_dropped = packet.received is not None and packet.received < first
+        if packet.received is None:
+            yield packet
+            continue
+        at = bisect.bisect_left(offers, (packet.received,))
+        is_data = packet.payload and packet.reason != _ASKS
+        is_refused = bool(at and is_data) and packet.end > offers[at - 1][1]
+        is_dropped = packet.received < first or is_refused
         yield dataclasses.replace(packet, received=None) if is_dropped else packet
 
 

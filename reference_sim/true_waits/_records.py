@@ -40,6 +40,8 @@ class Packet:
     is_retransmission: bool
     sent: int
     received: int | None
+    #: The window that it offers.
+    window: int
 
     @property
     def start(self) -> int:
@@ -249,6 +251,7 @@ def _packet(row: Mapping[str, Any]) -> Packet:
         is_retransmission=row["is_retransmission"],
         sent=row["sent"],
         received=row["received"],
+        window=row["window_bytes"],
     )
 
 

@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["scenario", "tables", "transaction", "waits_of"]
 
 _SIDES: Final = {"C": "client", "S": "server"}
-_PACKET: Final = re.compile(r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))?( FIN)? ack (\d+) (\w+)")
+_PACKET: Final = re.compile(
+    r"([CS]) ([\d.]+)>([\d.]+|-) (SYN|\d+)(?:\+(\d+))?( FIN)? ack (\d+)(?: win (\d+))? (\w+)"
+)
 _LIMIT: Final = re.compile(r"([CS]) ([\d.]+) (\w+)")
 _WINDOW: Final = re.compile(r"([CS]) ([\d.]+) cwnd (\d+) flight (\d+)")
 _WINDOWS: Final = ("connection", "side", "time", "cwnd", "ssthresh", "flight_bytes")
 _HEADER_BYTES: Final = 40
+_WINDOW_BYTES: Final = 1 << 20
 _FIN, _SYN, _ACK = 0x01, 0x02, 0x10
 _WINDOW_COLUMNS: Final = (
     "connection",
@@ -133,6 +136,7 @@ def _packet(  # noqa: PLR0917 -- the parts of a line
     payload: str | None,
     fin: str | None,
     ack: str,
+    window: str | None,
     reason: str,
 ) -> dict[str, Any]:
     is_syn = start == "SYN"
@@ -146,6 +150,7 @@ def _packet(  # noqa: PLR0917 -- the parts of a line
         "payload_bytes": length,
         "flags": (_SYN if is_syn else _ACK) | (_FIN if fin else 0),
         "packet_bytes": _HEADER_BYTES + length,
+        "window_bytes": int(window or _WINDOW_BYTES),
         "reason": reason,
         "is_retransmission": reason in _AGAIN,
         "sent": ns(sent),

@@ -217,6 +217,22 @@ def test_a_timer_that_had_to_run_out_for_a_lost_end_is_a_tail_loss():
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 300"]
 
 
+def test_what_came_to_a_closed_window_was_not_there_until_it_came_again():
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        C 100>125 101+0 ack 1461 win 0 ack
+        S 75 zero_window
+        S 275>300 1461+100 ack 101 window_probe
+        C 300>325 101+0 ack 1461 win 0 ack
+        S 475>500 1461+1460 ack 101 retransmission_timeout
+        C 500>525 101+0 ack 1461 win 0 ack
+        C 600>625 101+0 ack 1461 win 8192 window_update
+        S 875>900 1461+1460 ack 101 retransmission_timeout
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    assert waits(lines, own)[2:] == ["0 send_limited.zero_window 400", "0 stall.tail_loss 400"]
+
+
 def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_tells_of_it():
     lines = """
         S 75>100 1+1000 ack 101 new
@@ -417,7 +433,7 @@ def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
 
 
 def test_who_waits_for_a_turn_waits_in_whatever_phase_the_shared_window_is():
-    sent = Packet(9, SERVER, 1, 1, 1000, 0x10, 1040, "new", False, 400, 450)
+    sent = Packet(9, SERVER, 1, 1, 1000, 0x10, 1040, "new", False, 400, 450, 65_535)
     windows = [Window(0, 8000, 2000, 0, 0), Window(100, 1000, 2000, 0, 0), Window(160, 2000, 2000, 0, 0)]
     connection = Connection(
         number=0,

@@ -31,6 +31,12 @@ pub(super) struct Connection {
     pub(super) data_ns: i64,
     /// ... and of that when the one came which was beyond all before.
     pub(super) newest_ns: i64,
+    /// When the client sent a FIN first.
+    pub(super) fin_ns: Option<i64>,
+    /// ... if it sent that again, as no ACK of it came.
+    pub(super) unheard_fin_ns: Option<i64>,
+    /// Where the newest data ended that was sent again.
+    pub(super) again: Option<SeqNumber>,
     /// When data came first behind what is missing of it.
     pub(super) hole_ns: Option<i64>,
     pub(super) sent_ns: i64,
@@ -98,6 +104,9 @@ impl Connection {
             was_pushed: false,
             data_ns: time_ns,
             newest_ns: time_ns,
+            fin_ns: None,
+            unheard_fin_ns: None,
+            again: None,
             hole_ns: None,
             sent_ns: time_ns,
             had_loss,

@@ -34,6 +34,10 @@ impl HostPair {
             };
             connection.had_loss = had_loss;
         }
+        if segment.has(flags::FIN) {
+            connection.unheard_fin_ns = connection.fin_ns;
+            connection.fin_ns.get_or_insert(time_ns);
+        }
         if !segment.has(flags::ACK) {
             return;
         }

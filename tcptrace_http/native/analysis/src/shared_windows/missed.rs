@@ -26,6 +26,8 @@ pub(super) struct Missed {
     pub(super) is_again: bool,
     /// How long its sender had heard nothing when it sent data again.
     pub(super) unheard_ns: Option<i64>,
+    /// It fills a hole of a flight that a timer took for lost, which no ACK has told it to.
+    pub(super) is_cleared: bool,
 }
 
 /// Data that comes was sent before, and that was missed.
@@ -94,6 +96,7 @@ impl HostPair {
         if segment.has(flags::SYN) && next.is_none() {
             self.accounts_for_answers(time_ns, ports);
         }
+        let cleared_ns = self.threshold.cleared_ns();
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return Missed::default();
         };
@@ -106,15 +109,20 @@ impl HostPair {
         let opens = i32::from(!segment.has(flags::SYN));
         let ahead = next.map_or(opens, |next| segment.payload_seq().distance_from(next));
         if !has_payload {
+            let unheard_ns = connection.unheard_fin_ns.take();
             // A FIN, or an ACK, has the number of what follows the data before it (RFC 9293, section 3.10.7.4).
             if ahead > 0 {
                 self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+            }
+            if let Some(fin_ns) = unheard_ns {
+                self.missing.account_for_ack(fin_ns);
             }
             return Missed::default();
         }
         if ahead > 0 {
             connection.hole_ns.get_or_insert(time_ns);
         }
+        let is_cleared = connection.hole_ns.is_some_and(|ns| ns <= cleared_ns);
         self.had_hole |= ahead != 0;
         let elsewhere = self.missing.accounted_for(since_ns);
         let mut is_again = false;
@@ -124,6 +132,7 @@ impl HostPair {
                 let is_new = self.is_of_new_flight(ports, segment);
                 self.lost((left, time_ns), 0, (is_new, is_by_timer));
                 self.fills_hole(time_ns, ports, is_by_timer);
+                self.passes_over_copies(since_ns, time_ns, segment);
                 None
             }
             0 => {
@@ -144,6 +153,7 @@ impl HostPair {
             before,
             is_again,
             unheard_ns,
+            is_cleared,
         }
     }
 
@@ -174,6 +184,25 @@ impl HostPair {
         let waited = hole_ns.map(|hole_ns| time_ns.saturating_sub(hole_ns.max(started_ns)));
         let is_timer = |waited_ns: &i64| is_by_timer && *waited_ns >= TIMED_OUT_MIN_NS;
         self.timer_ns = waited.filter(is_timer).or(self.timer_ns);
+    }
+
+    /// Data comes that is sent again. What it passes over behind the data that was sent again before it was sent again
+    /// as well, and missed, unless an ACK told that it need not be.
+    fn passes_over_copies(&mut self, since_ns: i64, time_ns: i64, segment: &Segment<'_>) {
+        let ports = (segment.destination_port, segment.source_port);
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        let end = segment.payload_seq().plus(segment.payload_bytes);
+        let before = connection.again.replace(end);
+        let known = before.map(|before| match connection.acked {
+            Some(acked) if acked.is_after(before) => acked,
+            _ => before,
+        });
+        let bytes = known.map_or(0, |known| segment.payload_seq().distance_from(known));
+        if bytes > 0 {
+            self.shows_hole(bytes.unsigned_abs(), since_ns, time_ns);
+        }
     }
 
     fn shows_hole(&mut self, bytes: u32, since_ns: i64, until_ns: i64) {
@@ -264,11 +293,8 @@ impl HostPair {
         let since_ns = since_ns.max(self.threshold.cleared_ns());
         // An ACK of something new of its own begins the count anew (RFC 5681, section 3.2).
         let is_own = |ack: &&Ack| ack.is_new && ack.client_port == client_port;
-        let own = self.acks.iter().rev().filter(|ack| ack.time_ns <= to_ns);
-        let own_ns = own
-            .filter(is_own)
-            .next()
-            .map_or(i64::MIN, |ack| ack.time_ns);
+        let mut until = self.acks.iter().rev().filter(|ack| ack.time_ns <= to_ns);
+        let own_ns = until.find(is_own).map_or(i64::MIN, |ack| ack.time_ns);
         let told = |missing: &Missing| {
             let counted_ns = missing.noticed_ns.max(own_ns.saturating_add(1));
             let at = self.acks.partition_point(|ack| ack.time_ns < counted_ns);
@@ -283,15 +309,20 @@ impl HostPair {
         Some((place, self.likely_before(missing).copied()))
     }
 
-    /// The ACK that is the likeliest to have let a missing packet go: each lets one go, the last the packet that shows
-    /// that it is missing, and there was none between, or what it let go would have come.
-    fn likely_before(&self, missing: &Missing) -> Option<&Ack> {
+    /// The ACK that is the likeliest to have let a missing packet go: each lets one go, and the one that came nearest to
+    /// when it left let the packet go that shows that it is missing.
+    pub(super) fn likely_before(&self, missing: &Missing) -> Option<&Ack> {
         let left = missing.left();
         let more = missing.more as usize;
-        let acks = || self.acks_when(left).rev().skip(more);
-        let shown_ns = left.to_ns.saturating_sub(CLOSE_NS);
-        let is_before = |ack: &&Ack| more > 0 || ack.time_ns < shown_ns;
-        acks().find(is_before).or_else(|| acks().next())
+        let acks = || self.acks_when(left).rev();
+        let off_ns = |ack: &&Ack| ack.time_ns.saturating_sub(left.to_ns).saturating_abs();
+        let shows = acks().min_by_key(off_ns);
+        let shows = shows.filter(|ack| off_ns(ack) <= CLOSE_NS);
+        let until_ns = shows.map_or(i64::MAX, |ack| ack.time_ns);
+        let before = acks().filter(|ack| ack.time_ns < until_ns).nth(more);
+        before
+            .or_else(|| acks().nth(more))
+            .or_else(|| acks().next())
     }
 
     /// The missing packet that a timer sent again, and the ACK that had let it go: that since which as much time has

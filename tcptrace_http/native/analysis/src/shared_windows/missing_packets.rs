@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use super::departures::Left;
+use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// Packets that are remembered: a flight of which nothing came.
@@ -41,7 +42,7 @@ enum Account {
         since_ns: i64,
         until_ns: i64,
     },
-    /// One that has sent it again.
+    /// One that has sent it again, or was asked to.
     Copy,
     /// The one of this port, whose SYN it answered.
     Answer {
@@ -111,6 +112,18 @@ impl MissingPackets {
         let it = recent.find(|it| it.noticed_ns > since_ns && it.account == Account::None);
         if let Some(it) = it {
             it.account = account;
+        }
+    }
+
+    /// The client has sent a FIN again that it sent at this time: what left when that reached the server was its ACK.
+    pub fn account_for_ack(&mut self, fin_ns: i64) {
+        let is_ack = |it: &&mut Missing| {
+            let from_ns = it.from_ns.saturating_sub(CLOSE_NS);
+            let to_ns = it.to_ns.saturating_add(CLOSE_NS);
+            it.account == Account::None && (from_ns..=to_ns).contains(&fin_ns)
+        };
+        if let Some(it) = self.missing.iter_mut().find(is_ack) {
+            it.account = Account::Copy;
         }
     }
 

@@ -192,6 +192,7 @@ impl SharedWindows {
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
                 is_again: missed.is_again,
+                is_after_other: sharing.is_after_other && !missed.is_cleared,
                 unheard_ns: missed.unheard_ns,
                 ..sharing
             }

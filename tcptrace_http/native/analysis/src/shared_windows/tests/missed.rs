@@ -157,3 +157,84 @@ fn an_ack_of_something_new_of_its_own_begins_the_count_of_those_that_tell_anew()
     });
     assert_eq!(missed, None);
 }
+
+#[test]
+fn what_a_timer_of_another_connection_took_for_lost_no_ack_told_of() {
+    let after_other = |is_cleared: bool| {
+        let mut talk = Talk::counted();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        // Behind what is missing.
+        talk.data(240, 2, 3);
+        if is_cleared {
+            talk.data(600, 1, 1);
+        }
+        talk.ack(700, 1, 1);
+        talk.data(801, 2, 2).is_after_other
+    };
+    assert!(after_other(false));
+    assert!(!after_other(true));
+}
+
+#[test]
+fn a_copy_that_is_missing_among_others_was_of_their_connection() {
+    let elsewhere = |next: u32| {
+        let mut talk = one_is_missing();
+        talk.data(802, 1, 5);
+        talk.data(803, 1, 6);
+        talk.data(1200, 1, 4);
+        talk.passed_over = Some(2);
+        talk.data(1202, 1, next);
+        talk.data(2000, 2, 2).missed_elsewhere
+    };
+    assert_eq!(elsewhere(5), 0, "nothing of it is passed over");
+    assert_eq!(elsewhere(6), 1);
+}
+
+#[test]
+fn what_is_missing_when_a_fin_came_that_is_sent_again_was_its_ack() {
+    let elsewhere = |fins: &[i64]| {
+        let mut talk = one_is_missing();
+        let fin = segment(flags::FIN | flags::ACK, 101, 5001, 0);
+        for time_ms in fins {
+            talk.packet(*time_ms, true, 1, fin);
+        }
+        talk.passed_over = Some(2);
+        talk.packet(1500, false, 1, segment(flags::ACK, 5001, 102, 0));
+        talk.data(2000, 2, 2).missed_elsewhere
+    };
+    assert_eq!(elsewhere(&[1000]), 0);
+    assert_eq!(elsewhere(&[1000, 1400]), 1);
+}
+
+#[test]
+fn each_ack_lets_one_packet_go_before_the_one_that_shows_that_others_are_missing() {
+    use super::departures::Left;
+    use super::host_pair::HostPair;
+    use super::release::Ack;
+
+    let mut pair = HostPair::with_path(100 * MS);
+    for time_ms in [400, 420, 600] {
+        pair.acks.push_back(Ack {
+            time_ns: time_ms * MS,
+            client_port: 1,
+            is_new: true,
+            is_of_data: true,
+            acked: 0,
+            of_ns: 0,
+        });
+    }
+    for (passed_over, left_ms) in [(0, 400), (2, 600)] {
+        let left_ns = left_ms * MS;
+        let left = Left {
+            from_ns: left_ns,
+            to_ns: left_ns,
+            likely_ns: left_ns,
+        };
+        pair.missing.note(passed_over, left_ns + 101 * MS, left);
+    }
+    let missing = pair.missing.left_over(0);
+    let acks = missing.filter_map(|(_, it)| pair.likely_before(it));
+    let times: Vec<i64> = acks.map(|ack| ack.time_ns / MS).collect();
+    assert_eq!(times, [400, 420]);
+}
