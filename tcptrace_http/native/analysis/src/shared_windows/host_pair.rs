@@ -172,6 +172,7 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
+            would_be_by_other: false,
             is_paced: false,
             is_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),
