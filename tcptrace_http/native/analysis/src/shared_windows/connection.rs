@@ -2,7 +2,9 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
+use super::bare::Question;
 use super::inherited::Beginning;
+use super::largest::Mark;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -22,6 +24,7 @@ pub(super) struct Connection {
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     pub(super) is_asked: bool,
+    pub(super) question: Question,
     /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
@@ -33,6 +36,8 @@ pub(super) struct Connection {
     pub(super) sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     pub(super) had_loss: bool,
+    /// The client's SYN or FIN went by that is not answered.
+    pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
 }
 
@@ -89,12 +94,14 @@ impl Connection {
             acked_ns: time_ns,
             next: None,
             is_asked: false,
+            question: Question::default(),
             was_pushed: false,
             data_ns: time_ns,
             newest_ns: time_ns,
             hole_ns: None,
             sent_ns: time_ns,
             had_loss,
+            mark: None,
             beginning: Beginning::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 use trace_model::{flags, Segment};
 
+use super::bare::Question;
 use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::inherited::Beginning;
@@ -18,7 +19,8 @@ impl HostPair {
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
-            return self.opens(time_ns, ports);
+            self.opens(time_ns, ports);
+            return self.marks(time_ns, segment);
         }
         let had_loss = self.had_loss;
         let Some(connection) = self.connection(ports.0, ports.1) else {
@@ -26,6 +28,10 @@ impl HostPair {
         };
         if segment.payload_bytes > 0 {
             connection.is_asked = true;
+            connection.question = Question {
+                time_ns,
+                bytes: segment.payload_bytes,
+            };
             connection.had_loss = had_loss;
         }
         if !segment.has(flags::ACK) {
@@ -51,6 +57,7 @@ impl HostPair {
             connection.beginning.is_acked(time_ns);
             let end_ns = time_ns.saturating_add(self.full_way_ns());
             self.phases.acknowledged(end_ns);
+            self.largest.acknowledged();
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
@@ -73,6 +80,9 @@ impl HostPair {
             acked,
             of_ns,
         });
+        if segment.has(flags::FIN) {
+            self.marks(time_ns, segment);
+        }
     }
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {

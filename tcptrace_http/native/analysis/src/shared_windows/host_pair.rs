@@ -7,9 +7,11 @@ use trace_model::{IpAddress, Segment};
 
 use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
+use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
 use super::inherited::Inherited;
+use super::largest::LargestWindow;
 use super::ledger::Ledger;
 use super::missing_packets::MissingPackets;
 use super::pace::Pace;
@@ -60,6 +62,7 @@ pub(super) struct HostPair {
     /// When data of the server came last, and what its distances tell of the slowest link.
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
+    pub(super) bare: Bare,
     pub(super) missing: MissingPackets,
     /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
     /// by another way, and its numbers tell of no losses.
@@ -77,6 +80,7 @@ pub(super) struct HostPair {
     /// How long the server's timer waited last, as a hole shows that it filled.
     pub(super) timer_ns: Option<i64>,
     pub(super) phases: Phases,
+    pub(super) largest: LargestWindow,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
@@ -105,6 +109,7 @@ impl HostPair {
             had_loss: false,
             came_ns: None,
             link: Arrivals::default(),
+            bare: Bare::default(),
             missing: MissingPackets::default(),
             goes_elsewhere: false,
             had_hole: false,
@@ -117,6 +122,7 @@ impl HostPair {
             timers: Timers::default(),
             timer_ns: None,
             phases: Phases::default(),
+            largest: LargestWindow::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),

@@ -29,6 +29,7 @@ impl HostPair {
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
+        let question = connection.question;
         let step = connection.sends(time_ns, segment, had_loss);
         let Step {
             is_new,
@@ -46,16 +47,23 @@ impl HostPair {
         let was_idle = self.queue.was_idle(time_ns, takes_ns);
         let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if segment.payload_bytes == 0 {
+            self.may_answer_mark(time_ns, segment);
             return self.sharing(false);
+        }
+        if begins && question.bytes > 0 && is_new && !step.is_hole {
+            self.answers(time_ns, segment.payload_bytes, question);
         }
         if is_new {
             let ports = (client_port, segment.source_port);
-            self.begins_with(time_ns, ports, step, was_idle);
+            self.begins_with((time_ns, segment.payload_bytes), ports, step, was_idle);
         }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
             self.room.had_loss();
             self.ledger.had_loss();
+        }
+        if step.is_again || step.is_hole {
+            self.window_begins_anew(time_ns);
         }
         let is_in_answer = had_more && !begins;
         // A short one Nagle's algorithm may have held.
