@@ -20,6 +20,9 @@ const EQUALLY_NEAR_NS: i64 = 2_000_000;
 /// ... unless data came as close to the path's time behind the one as nothing does by chance, and not behind the other.
 const CLOSE_SHARE: i64 = 4;
 
+/// So many segments may be lost of a flight of which the rest shows that they had their time on the link.
+const LOST_MAX: i64 = 3;
+
 /// A pause between two data segments of one sender.
 #[derive(Debug)]
 pub(super) struct Pause {
@@ -149,7 +152,19 @@ impl Pause {
     /// How much later than this ACK could have released it the data came, but for what it stood in a queue.
     fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
         let late_ns = self.late_ns(ending, takes_ns);
-        late_ns.saturating_sub(late_ns.clamp(0, self.queued_ns()))
+        let queued_ns = self.queued_ns().saturating_add(self.lost_ns(takes_ns));
+        late_ns.saturating_sub(late_ns.clamp(0, queued_ns))
+    }
+
+    /// How long it may have stood behind what was lost right before it, which may have taken its time on the link.
+    fn lost_ns(&self, takes_ns: i64) -> i64 {
+        let missing = self.data.start.saturating_sub(self.previous.end);
+        let most = i64::from(self.path.segment_bytes).saturating_mul(LOST_MAX);
+        let missing = i64::try_from(missing).unwrap_or(i64::MAX).min(most);
+        takes_ns
+            .saturating_mul(missing)
+            .checked_div(i64::from(self.data.bytes))
+            .unwrap_or(0)
     }
 
     /// How long the data may have stood in a queue, if that had not begun before the pause: else it may have left
@@ -347,5 +362,76 @@ impl OpenPause {
             client_path_rtt,
             ..self.row
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// How much later than an ACK could have released it data comes 30 ms after that, on a path of 10 ms and a link that
+    /// takes 8 ms for a segment, of which so many are missing before it.
+    fn since_ms(missing: u64) -> i64 {
+        let segment = |time_ms: i64, start: u64| SentData {
+            frame: 1,
+            time_ns: time_ms * MS,
+            start,
+            end: start + 1000,
+            bytes: 1000,
+            has_fin: false,
+        };
+        let path = Path {
+            segment_bytes: 1000,
+            sender_rtt_ns: Some(10 * MS),
+            receiver_rtt_ns: Some(0),
+            receive_window: 65_535,
+            in_loss_recovery: false,
+            takes_ns: 8 * MS,
+            service_ns: 0,
+            queued_ns: 0,
+            window_bytes: 0,
+            sender_permits_sack: false,
+            is_let_go_by_other: false,
+            may_share_window: false,
+        };
+        let start = (1 << 32) - 500;
+        let pause = Pause {
+            previous: segment(0, start),
+            data: segment(230, start + 1000 + missing * 1000),
+            is_short: false,
+            path,
+            spacing_ns: 0,
+            drained_ns: 0,
+            bound_ns: 0,
+            queued_until_ns: None,
+            largest_flight_bytes: 0,
+            made_room_ns: None,
+            waits_for_all: false,
+            shorts: 0,
+            endings: Vec::new(),
+        };
+        let ack = PeerAck {
+            number: 1,
+            frame: 2,
+            time_ns: 200 * MS,
+            before: start,
+            after: start + 1000,
+            covered_ns: 0,
+            outstanding_segments: 1,
+            outstanding_bytes: 1000,
+            bytes: 0,
+            opens_connection: false,
+        };
+        let ending = Ending { ack, short: None };
+        pause.since(&ending, 8 * MS) / MS
+    }
+
+    #[test]
+    fn what_was_lost_before_data_that_an_ack_let_go_may_have_taken_its_time_on_the_link() {
+        assert_eq!(since_ms(0), 12);
+        assert_eq!(since_ms(1), 4);
+        assert_eq!(since_ms(2), 0);
     }
 }

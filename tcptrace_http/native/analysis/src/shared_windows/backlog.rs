@@ -3,9 +3,23 @@
 //! Theory of operation. A link that works without a pause has a queue: each packet comes as long after the one
 //! before it, of whichever connection, as the link takes for it. Of a packet that came so nobody sees when it had
 //! come to that queue, only that it was not before the link had begun to work.
+//! What the link takes is known once two packets have come at once: it has carried those before as well.
+
+use std::collections::VecDeque;
 
 /// A packet comes by as much of its own time later than the link takes for it, by what is known of that.
 const SLACK_SHARE: i64 = 8;
+
+/// Packets of a pair that came before it was known what they took: the first flights of several connections.
+const UNTIMED_MAX: usize = 32;
+
+/// A packet that came by before it was known what the link takes.
+#[derive(Clone, Copy, Debug)]
+struct Untimed {
+    time_ns: i64,
+    bytes: u32,
+    client_port: u16,
+}
 
 /// The stretch of time in which the slowest link has not paused.
 #[derive(Clone, Copy, Debug)]
@@ -25,25 +39,38 @@ pub(super) struct Queued {
     pub(super) behind_others_ns: i64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Backlog {
     busy: Option<Busy>,
+    untimed: VecDeque<Untimed>,
 }
 
 impl Backlog {
-    /// A packet of a connection came by that the link took so long for, and for headers alone, as far as that is
-    /// known: how long it may have stood before the link, behind what that carried for others. It may have options
+    /// A packet of a connection came by; `takes` is what the link takes for so many bytes, and for headers alone,
+    /// as far as that is known: how long it may have stood before the link, behind what that carried for others. It may have options
     /// and a frame that the larger ones had no more of, so a small one takes longer than its share of their time.
     pub(super) fn comes(
         &mut self,
         time_ns: i64,
-        service_ns: Option<(i64, i64)>,
+        bytes: u32,
+        takes: &impl Fn(u32) -> Option<(i64, i64)>,
         client_port: u16,
     ) -> Queued {
-        let Some((service_ns, headers_ns)) = service_ns else {
+        let Some((service_ns, headers_ns)) = takes(bytes) else {
             self.busy = None;
+            if self.untimed.len() >= UNTIMED_MAX {
+                self.untimed.pop_front();
+            }
+            self.untimed.push_back(Untimed {
+                time_ns,
+                bytes,
+                client_port,
+            });
             return Queued::default();
         };
+        for before in std::mem::take(&mut self.untimed) {
+            self.comes(before.time_ns, before.bytes, takes, before.client_port);
+        }
         let begun_ns = time_ns.saturating_sub(service_ns);
         let slack_ns = headers_ns.max(service_ns / SLACK_SHARE);
         let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
@@ -77,39 +104,50 @@ mod tests {
             all_ns: ns,
             behind_others_ns: ns,
         };
-        assert_eq!(backlog.comes(100, Some((8, 0)), 1), stood(0));
-        assert_eq!(backlog.comes(108, Some((8, 0)), 2), stood(8));
-        assert_eq!(backlog.comes(112, Some((4, 0)), 1), stood(16));
+        assert_eq!(backlog.comes(100, 0, &|_| Some((8, 0)), 1), stood(0));
+        assert_eq!(backlog.comes(108, 0, &|_| Some((8, 0)), 2), stood(8));
+        assert_eq!(backlog.comes(112, 0, &|_| Some((4, 0)), 1), stood(16));
     }
 
     #[test]
     fn a_pause_of_the_link_shows_that_nothing_stood_before_it() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, Some((8, 0)), 1);
-        backlog.comes(108, Some((8, 0)), 2);
-        assert_eq!(backlog.comes(118, Some((8, 0)), 3), Queued::default());
-        assert_eq!(backlog.comes(126, None, 2), Queued::default());
-        assert_eq!(backlog.comes(134, Some((8, 0)), 3), Queued::default());
+        backlog.comes(100, 0, &|_| Some((8, 0)), 1);
+        backlog.comes(108, 0, &|_| Some((8, 0)), 2);
+        assert_eq!(
+            backlog.comes(118, 0, &|_| Some((8, 0)), 3),
+            Queued::default()
+        );
     }
 
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, Some((8, 0)), 1);
+        backlog.comes(100, 0, &|_| Some((8, 0)), 1);
         let behind_its_own = Queued {
             all_ns: 8,
             behind_others_ns: 0,
         };
-        assert_eq!(backlog.comes(108, Some((8, 0)), 1), behind_its_own);
+        assert_eq!(backlog.comes(108, 0, &|_| Some((8, 0)), 1), behind_its_own);
     }
 
     #[test]
     fn a_small_packet_may_take_as_long_as_headers_do_beyond_its_share() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, Some((8, 2)), 1);
-        backlog.comes(108, Some((8, 2)), 2);
+        backlog.comes(100, 0, &|_| Some((8, 2)), 1);
+        backlog.comes(108, 0, &|_| Some((8, 2)), 2);
         let stood_ns = |queued: Queued| queued.behind_others_ns;
-        assert_eq!(stood_ns(backlog.comes(113, Some((3, 2)), 3)), 18);
-        assert_eq!(stood_ns(backlog.comes(119, Some((3, 2)), 1)), 0);
+        assert_eq!(stood_ns(backlog.comes(113, 0, &|_| Some((3, 2)), 3)), 18);
+        assert_eq!(stood_ns(backlog.comes(119, 0, &|_| Some((3, 2)), 1)), 0);
+    }
+
+    #[test]
+    fn what_came_before_two_at_once_told_what_the_link_takes_was_carried_by_it_as_well() {
+        let mut backlog = Backlog::default();
+        let service_ns = |bytes: u32| Some((i64::from(bytes), 0));
+        assert_eq!(backlog.comes(100, 8, &|_| None, 1), Queued::default());
+        assert_eq!(backlog.comes(108, 8, &|_| None, 1), Queued::default());
+        let third = backlog.comes(116, 8, &service_ns, 2);
+        assert_eq!(third.behind_others_ns, 16);
     }
 }

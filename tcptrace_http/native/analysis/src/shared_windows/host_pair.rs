@@ -159,9 +159,10 @@ impl HostPair {
         if self.is_at_server() {
             return Queued::default();
         }
-        let service_ns = self.pace.of(segment.payload_bytes).zip(self.pace.of(0));
-        self.backlog
-            .comes(time_ns, service_ns, segment.destination_port)
+        let pace = self.pace;
+        let service_ns = |bytes: u32| pace.of(bytes).zip(pace.of(0));
+        let (bytes, port) = (segment.payload_bytes, segment.destination_port);
+        self.backlog.comes(time_ns, bytes, &service_ns, port)
     }
 
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
@@ -177,6 +178,7 @@ impl HostPair {
             link: self.link,
             is_let_go: false,
             is_let_go_by_other: false,
+            would_be_by_other: false,
             is_paced: false,
             is_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),

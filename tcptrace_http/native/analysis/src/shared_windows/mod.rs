@@ -88,6 +88,8 @@ pub struct Sharing {
     pub is_let_go: bool,
     /// If nothing was before it on the slowest link, it left when an ACK of another connection came.
     pub is_let_go_by_other: bool,
+    /// ... if the connections share their window, which need not be known yet.
+    pub would_be_by_other: bool,
     /// If it lay in the sender's buffer, a clock of the sender let it go: it paces its data.
     pub is_paced: bool,
     /// ... wherever it lay: the sender is known to pace.

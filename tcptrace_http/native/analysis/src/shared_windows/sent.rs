@@ -8,7 +8,7 @@ use super::connection::{Opened, Step};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::ledger::Newly;
 use super::queue::LetGo;
-use super::release::{Coming, Release, TOGETHER_NS};
+use super::release::{Ack, Coming, Release, TOGETHER_NS};
 use super::threshold::OPTIONS_BYTES;
 use super::window::Leaving;
 use super::Sharing;
@@ -135,13 +135,15 @@ impl HostPair {
         if let Some(gap_ns) = gap_ns.filter(|gap_ns| is_of_link || is_close(*gap_ns)) {
             self.arrives(gap_ns, segment.payload_bytes, was_held);
         }
+        let is_of_other = |ack: Ack| ack.client_port != client_port;
         Sharing {
             had_loss: step.had_loss,
             is_after_other: release == Release::Other,
             is_let_go_by_other: let_go_by
                 .filter(|_| self.is_shared)
                 .or(ack_before)
-                .is_some_and(|ack| ack.client_port != client_port),
+                .is_some_and(is_of_other),
+            would_be_by_other: let_go_by.or(ack_before).is_some_and(is_of_other),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             are_others_in_flight: self.are_others_in_flight(time_ns, client_port),

@@ -213,6 +213,7 @@ impl Timeline {
         for sent in &mut self.pending {
             let shared = sent.if_shared.take().map(|cause| (cause, INFERRED));
             sent.is_shared |= shared.is_some();
+            sent.ack_delay.is_of_shared_window();
             sent.cause = shared.or(sent.cause);
         }
         for opening in &mut self.openings {
@@ -317,7 +318,7 @@ impl Timeline {
                 .had_lost_unseen(start, data.end, data.full_bytes);
         }
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
-        let ack_delay_ns = self.ack_delay(data, route, acks);
+        let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
@@ -350,7 +351,7 @@ impl Timeline {
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
             gap_ns,
-            ack_delay_ns,
+            ack_delay,
             is_let_go_by_other: data.sharing.by_other,
             waited_first: self.waited_first(cause, had_nothing, gap_ns, (data, route), acks),
             persists_from_ns: self.persist(data, route, acks),

@@ -1,21 +1,65 @@
 //! Full segments that were alone, and whose ACK their receiver delayed: a window of one waits for that.
 
-use super::super::acks::Acks;
+use super::super::acks::{Acks, DELAYED_ACK_MAX_NS};
 use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS};
+use trace_model::rows::Cause;
 
 /// So many segments may have been lost of a flight of which the rest shows that they had their time on the link.
 const MISSING_MAX: i64 = 3;
 
+/// How long the ACK was delayed that data may have waited for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AckDelay {
+    pub(super) ns: i64,
+    /// It let the data go, as far as that is known now, and if connections turn out to share a window.
+    pub(super) is_told: bool,
+    pub(super) is_if_shared: bool,
+}
+
+impl AckDelay {
+    /// The connections turn out to share their window.
+    pub(super) fn is_of_shared_window(&mut self) {
+        self.is_told = self.is_if_shared;
+    }
+
+    /// How much of it the data is told to have waited.
+    pub(super) fn told_ns(self) -> i64 {
+        if self.is_told {
+            self.ns
+        } else {
+            0
+        }
+    }
+
+    /// What data waited for that time that waited for a window else, and what it did if connections share that.
+    pub(super) fn causes(self, cause: Cause, if_shared: Option<Cause>) -> (Cause, Option<Cause>) {
+        let delay = Cause::StallDelayedAckFirstSegment;
+        match (self.is_told, self.is_if_shared) {
+            (true, true) => (delay, None),
+            (true, false) => (delay, if_shared),
+            (false, true) => (cause, if_shared.map(|_| delay)),
+            (false, false) => (cause, if_shared),
+        }
+    }
+}
+
 impl Timeline {
     /// How long the ACK of the segment before was delayed, if that was a full one and alone.
-    pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
-        let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
+    pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> AckDelay {
         let by_other = if data.sharing.is_shared {
             data.sharing.is_let_go_by_other
         } else {
             data.sharing.by_other
         };
-        let alone = alone.filter(|_| !by_other);
+        AckDelay {
+            ns: self.ack_delay_ns(data, route, acks),
+            is_told: !by_other,
+            is_if_shared: !data.sharing.would_be_by_other,
+        }
+    }
+
+    fn ack_delay_ns(&self, data: Data, route: Route, acks: &Acks) -> i64 {
+        let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
         let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
             return 0;
         };
@@ -33,7 +77,7 @@ impl Timeline {
         let next = (data.at.time_ns, route.to_sender_ns);
         let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
         delay
-            .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
+            .filter(|delay| (DELAYED_ACK_MIN_NS..=DELAYED_ACK_MAX_NS).contains(delay))
             .unwrap_or(0)
     }
 
@@ -68,14 +112,13 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
-    use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
     const START: i64 = (1 << 32) - 1000;
 
-    /// How long the ACK of a full segment was delayed, by what comes so long after that ACK, of which so much before it
-    /// is missing, on a path of 20 ms.
-    fn delay_ms(after_ms: i64, missing: i64) -> i64 {
+    /// How long the ACK of a full segment, which went so long after that, was delayed, by what comes so long after the
+    /// ACK, of which so much before it is missing, on a path of 20 ms.
+    fn delay_ms(ack_ms: i64, after_ms: i64, missing: i64) -> i64 {
         let words = Words {
             burst: Cause::SendLimitedBottleneck,
             idle: Cause::ServerDataUnavailable,
@@ -100,14 +143,37 @@ mod tests {
             )
         };
         timeline.new_data(data(100, START + 1000, false), None, route, &acks);
-        acks.push(300 * MS, START + 1000, 60_000, 20 * MS);
-        let next = data(300 + after_ms, START + 2000 + missing, missing > 0);
-        timeline.ack_delay(next, route, &acks) / MS
+        acks.push((100 + ack_ms) * MS, START + 1000, 60_000, 20 * MS);
+        let next = data(100 + ack_ms + after_ms, START + 2000 + missing, missing > 0);
+        timeline.ack_delay(next, route, &acks).ns / MS
     }
 
     #[test]
     fn what_a_delayed_ack_let_go_waited_for_it_though_the_first_of_it_was_lost() {
-        assert_eq!(delay_ms(20, 0), 200);
-        assert_eq!(delay_ms(20, 1000), 200);
+        assert_eq!(delay_ms(200, 20, 0), 200);
+        assert_eq!(delay_ms(200, 20, 1000), 200);
+    }
+
+    #[test]
+    fn no_receiver_delays_an_ack_for_half_a_second() {
+        assert_eq!(delay_ms(499, 20, 0), 499);
+        assert_eq!(delay_ms(560, 20, 0), 0);
+    }
+
+    #[test]
+    fn who_turns_out_to_share_a_window_waited_for_a_delayed_ack_if_that_was_his_own() {
+        let (window, delay) = (Cause::SendLimitedCwnd, Cause::StallDelayedAckFirstSegment);
+        let causes = |is_told, is_if_shared| {
+            let delayed = AckDelay {
+                ns: MS,
+                is_told,
+                is_if_shared,
+            };
+            delayed.causes(window, Some(window))
+        };
+        assert_eq!(causes(true, true), (delay, None));
+        assert_eq!(causes(true, false), (delay, Some(window)));
+        assert_eq!(causes(false, true), (window, Some(delay)));
+        assert_eq!(causes(false, false), (window, Some(window)));
     }
 }

@@ -73,7 +73,7 @@ impl Timeline {
                 ..if_on_link
             }),
         };
-        let delayed_ns = end.time_ns.saturating_sub(data.ack_delay_ns);
+        let delayed_ns = end.time_ns.saturating_sub(data.ack_delay.told_ns());
         let border = Moment {
             time_ns: delayed_ns.max(start.time_ns),
             ..start

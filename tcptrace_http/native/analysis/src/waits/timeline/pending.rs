@@ -1,6 +1,7 @@
 //! Data that waits to be settled, and what is known of it until then.
 
 use super::super::partition::Moment;
+use super::ack_delay::AckDelay;
 use super::if_on_link::IfOnLink;
 use super::repairs::repair;
 use super::shared::window_of;
@@ -30,7 +31,7 @@ pub(super) struct Pending {
     /// How long after the segment before it went by.
     pub(super) gap_ns: i64,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
-    pub(super) ack_delay_ns: i64,
+    pub(super) ack_delay: AckDelay,
     /// Near the sender: an ACK of another connection let it go, if they share their window.
     pub(super) is_let_go_by_other: bool,
     /// What it waited for first, and until when.

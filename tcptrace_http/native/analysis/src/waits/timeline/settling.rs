@@ -2,6 +2,7 @@
 
 use super::super::pace::PACE_STRETCHED_MAX_NS;
 use super::super::partition::{Moment, INFERRED, SEEN};
+use super::ack_delay::AckDelay;
 use super::{Data, Missed, Pending, Piece, Route, Stall, Timeline, Waited};
 use trace_model::rows::Cause;
 
@@ -24,7 +25,11 @@ impl Timeline {
         let start = data.end.saturating_sub(i64::from(data.bytes));
         if let Some(delayed) = self.delayed_ack.filter(|it| it.until == start) {
             if !data.is_let_go_by_other {
-                data.ack_delay_ns = delayed.delay_ns;
+                data.ack_delay = AckDelay {
+                    ns: delayed.delay_ns,
+                    is_told: true,
+                    is_if_shared: true,
+                };
             }
         }
         let frame = data.at.frame;
@@ -123,25 +128,25 @@ impl Timeline {
             let is_of_sharing = data.is_shared && is_window;
             let waited = Some(waited).filter(|_| !self.settles_by_ack && !is_of_sharing);
             // A window of one segment waits for its round trip, and for its receiver's timer.
-            let is_delayed = is_window && data.ack_delay_ns > 0;
-            let delayed_ns = end.time_ns.saturating_sub(data.ack_delay_ns);
+            let told_alike = (cause, data.if_shared);
+            let delay = data.ack_delay.causes(cause, data.if_shared);
+            let is_delayed = is_window && data.ack_delay.ns > 0 && delay != told_alike;
+            let delayed_ns = end.time_ns.saturating_sub(data.ack_delay.ns);
             let delayed = Moment {
                 time_ns: delayed_ns.max(middle.time_ns),
                 ..middle
             };
             let border = if is_delayed { delayed } else { end };
-            let delay = Cause::StallDelayedAckFirstSegment;
             let first = data.waited_first.filter(|(_, ns)| *ns > middle.time_ns);
             let first_cause = first.map_or(cause, |(cause, _)| cause);
             let first = first.map_or(middle, |(_, ns)| Moment {
                 time_ns: ns.min(border.time_ns),
                 ..end
             });
-            // Its own ACK was delayed, whoever has a part of the window.
             let pieces = [
                 (middle, first, first_cause, None),
                 (first, border, cause, data.if_shared),
-                (border, end, delay, None),
+                (border, end, delay.0, delay.1),
             ];
             for (start, end, cause, if_shared) in pieces {
                 self.push(Piece {
