@@ -217,15 +217,23 @@ def _fills_unknown_window() -> pl.Expr:
     """
     import polars as pl
 
-    outstanding, full = pl.col("outstanding_bytes"), pl.col("segment_bytes").cast(pl.UInt64)
-    shown = -(-outstanding.cast(pl.Int64) // full.cast(pl.Int64)) * full.cast(pl.Int64)
+    outstanding = pl.col("outstanding_bytes").cast(pl.Int64)
+    shown = _whole_segments(outstanding)
     return (
         (pl.col("direction") != FROM_CLIENT)
         & pl.col("has_syn")
         & ~pl.col("sender_permits_sack")
-        & (pl.col("largest_flight_bytes") <= outstanding)
-        & (outstanding.cast(pl.Int64) + pl.col("released_bytes").cast(pl.Int64) > shown)
+        & (pl.col("largest_flight_bytes").cast(pl.Int64) <= shown)
+        & (outstanding + pl.col("released_bytes").cast(pl.Int64) > shown)
     )
+
+
+def _whole_segments(outstanding: pl.Expr) -> pl.Expr:
+    """The least window that lets so much be outstanding."""
+    import polars as pl
+
+    full = pl.col("segment_bytes").cast(pl.Int64)
+    return -(-outstanding // full) * full
 
 
 def owner() -> pl.Expr:
@@ -248,7 +256,8 @@ def owner() -> pl.Expr:
     # A first flight that is held is the smallest window there is, not Nagle's algorithm; and a full
     # segment is never Nagle's to hold.
     waits_for_full = pl.col("short_frame").is_null()
-    fills_window = waits_for_full & (pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes"))
+    shown = _whole_segments(pl.col("outstanding_bytes").cast(pl.Int64))
+    fills_window = waits_for_full & (pl.col("largest_flight_bytes").cast(pl.Int64) <= shown)
     had_window_of_one = (waits_for_full & ~released_is_short) | fills_window
     is_first_alone = (pl.col("outstanding_segments") == 1) & (
         pl.col("released_offset") <= pl.col("previous_bytes")

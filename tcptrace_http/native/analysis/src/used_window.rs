@@ -20,6 +20,9 @@ const AVOIDING_SHARE: (i64, i64) = (9, 17);
 /// Once a window grows into the full buffer; what grows again is a window, slower than in slow start.
 const GROWTHS_MIN: u32 = 2;
 
+/// Once a full buffer may be a chance.
+const LEFT_ROOM_MIN: u32 = 2;
+
 /// What limits a sender that waits for ACKs although the receiver's window has room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Limit {
@@ -64,6 +67,8 @@ pub(crate) struct UsedWindow {
     before_idle: Option<BeforeIdle>,
     /// What was sent before the first ACK.
     initial: Option<i64>,
+    /// How often its full buffer has left room in the receiver's window.
+    left_room: u32,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
     opened: i64,
 }
@@ -123,7 +128,7 @@ impl UsedWindow {
         self.ever = self.ever.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
         self.avoiding = self.avoiding.max(self.outstanding);
-        self.opened = self.opened.max(self.outstanding);
+        self.opened = self.opened.max(self.outstanding).max(self.full_bytes);
         if self.acked <= 1 {
             self.initial = Some(self.outstanding);
         }
@@ -227,6 +232,16 @@ impl UsedWindow {
         self.fills(self.ever)
     }
 
+    /// Its full buffer stopped it although the receiver's window had room for a segment.
+    pub(crate) fn leaves_room(&mut self) {
+        self.left_room = self.left_room.saturating_add(1);
+    }
+
+    /// Whether it stopped with a buffer full that is no larger than the receiver's window, as it showed before.
+    pub(crate) fn is_full_buffer(&self) -> bool {
+        self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
+    }
+
     /// How large its send buffer is, if it has waited for that.
     pub(crate) fn buffer(&self) -> Option<i64> {
         self.buffer
@@ -257,6 +272,11 @@ impl UsedWindow {
     /// Not all has come yet that had been sent when something was sent again.
     pub(crate) fn is_recovering(&self) -> bool {
         self.acked < self.recovers_until
+    }
+
+    /// It began with this threshold, which others before it had learnt (RFC 2140, section 3).
+    pub(crate) fn inherits(&mut self, threshold: Option<i64>) {
+        self.threshold = self.threshold.or(threshold);
     }
 
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.

@@ -29,6 +29,13 @@ impl PauseTracker {
             ack: *ack,
             short: short_of(ack),
         };
+        // What a connection has in flight does not show how large a window is that it shares.
+        let shown_bytes = if path.may_share_window || self.had_loss {
+            0
+        } else {
+            self.shown_window_bytes
+        };
+        let largest_flight_bytes = self.largest_flight_bytes.max(shown_bytes);
         let mut pause = Pause {
             previous,
             data,
@@ -45,7 +52,7 @@ impl PauseTracker {
                 .link
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
-            largest_flight_bytes: self.largest_flight_bytes.max(path.window_bytes),
+            largest_flight_bytes: largest_flight_bytes.max(path.window_bytes),
             made_room_ns: self.made_room_ns(previous, data, path),
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
@@ -55,9 +62,8 @@ impl PauseTracker {
         if !is_known && self.undecided.len() < UNDECIDED_MAX {
             // On a slow link the ACK that ends it counts as heard long before, and it has opened the window.
             let by_ack = u64::from(path.segment_bytes);
-            pause.largest_flight_bytes = self
-                .largest_flight_bytes
-                .max(path.window_bytes.saturating_sub(by_ack));
+            pause.largest_flight_bytes =
+                largest_flight_bytes.max(path.window_bytes.saturating_sub(by_ack));
             let last = self.acks.iter().rev().take(UNDECIDED_ACKS_MAX);
             pause.endings = last.map(ending).collect();
             self.undecided.push(pause);
@@ -103,5 +109,102 @@ impl PauseTracker {
             }
         }
         self.open.sort_by_key(|pause| pause.released_start);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::AckSeen;
+    use super::*;
+    use crate::half::Acknowledged;
+
+    const MS: i64 = 1_000_000;
+    const FULL: u32 = 1460;
+    const START: u64 = (1 << 32) - 2000;
+
+    /// A path of 100 ms to the sender and back, whose link takes a millisecond for a segment.
+    fn path() -> Path {
+        Path {
+            segment_bytes: FULL,
+            sender_rtt_ns: Some(100 * MS),
+            receiver_rtt_ns: Some(0),
+            receive_window: 65_535,
+            in_loss_recovery: false,
+            takes_ns: MS,
+            service_ns: 0,
+            queued_ns: 0,
+            window_bytes: 0,
+            sender_permits_sack: false,
+            is_let_go_by_other: false,
+            may_share_window: false,
+        }
+    }
+
+    fn sends(tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32) {
+        let data = SentData {
+            frame: 1,
+            time_ns: time_ms * MS,
+            start,
+            end: start + u64::from(bytes),
+            bytes,
+            has_fin: false,
+        };
+        tracker.sent(data, &path(), u64::from(bytes));
+    }
+
+    fn acks(tracker: &mut PauseTracker, time_ms: i64, before: u64, after: u64) {
+        let stream = |offset: u64| i64::try_from(offset).unwrap() + 1;
+        let ack = AckSeen {
+            frame: 2,
+            time_ns: time_ms * MS,
+            acknowledged: Acknowledged {
+                before: stream(before),
+                after: stream(after),
+            },
+            covered_ns: (time_ms - 50) * MS,
+            outstanding_segments: 1,
+            outstanding_bytes: after - before,
+            bytes: 0,
+        };
+        tracker.acknowledged(ack, &path());
+    }
+
+    /// A full segment, its delayed ACK, and then a short one behind so many bytes that are missing.
+    fn covers_all_behind(missing: u64) -> Option<bool> {
+        let mut tracker = PauseTracker::default();
+        let end = START + u64::from(FULL);
+        sends(&mut tracker, 1000, START, FULL);
+        tracker.message_opens(START);
+        acks(&mut tracker, 1050, START, end);
+        sends(&mut tracker, 1151, end + missing, 400);
+        tracker.open.first().map(|pause| pause.row.ack_covers_all)
+    }
+
+    #[test]
+    fn what_is_missing_ahead_of_data_may_have_been_on_its_way_with_the_full_segment_before() {
+        assert_eq!(covers_all_behind(0), Some(true));
+        assert_eq!(covers_all_behind(u64::from(FULL)), None);
+    }
+
+    /// Two full segments at once, an ACK of both, two more so much later, and a short one a round trip later.
+    fn had_room_after(gap_ms: i64) -> bool {
+        let mut tracker = PauseTracker::default();
+        let full = u64::from(FULL);
+        acks(&mut tracker, 800, START - 100, START);
+        for (time_ms, begins) in [(1000, START), (1020 + gap_ms, START + 2 * full)] {
+            sends(&mut tracker, time_ms, begins, FULL);
+            tracker.message_opens(begins);
+            sends(&mut tracker, time_ms + 1, begins + full, FULL);
+            acks(&mut tracker, time_ms + 1, begins, begins + 2 * full);
+        }
+        sends(&mut tracker, 1122 + gap_ms, START + 4 * full, 400);
+        tracker.open.iter().any(|pause| pause.waited_for_all)
+    }
+
+    #[test]
+    fn acks_have_opened_a_window_beyond_what_was_sent_at_once_unless_its_sender_was_idle_since() {
+        assert!(had_room_after(150));
+        assert!(had_room_after(280));
+        assert!(!had_room_after(330));
     }
 }

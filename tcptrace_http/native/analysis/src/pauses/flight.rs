@@ -3,6 +3,7 @@
 use super::pause::PeerAck;
 use super::{Path, PauseTracker, SentData};
 use super::{DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::timeouts::TIMEOUT_MIN_NS;
 
 impl PauseTracker {
     /// Whether all had been acknowledged, early enough for that to have released the data.
@@ -51,13 +52,10 @@ impl PauseTracker {
         let full = u64::from(path.segment_bytes.max(1));
         let flight = self.flight_at_sender(data, path);
         let whole = flight.div_ceil(full).saturating_mul(full);
-        let newly = acks.saturating_sub(self.used_acks);
-        let window = self.used_bytes.saturating_add(newly.saturating_mul(full));
-        if whole > window {
-            (self.used_bytes, self.used_acks) = (whole, acks);
-        }
+        let window = self.used.shows(whole, acks, full);
+        self.shown_window_bytes = self.used_since_idle.shows(whole, acks, full);
         self.last_flight_bytes = flight;
-        self.last_window_bytes = whole.max(window);
+        self.last_window_bytes = window;
     }
 
     /// When the ACK went by that made room for `data` in the window, if that had none when the segment before left:
@@ -81,9 +79,17 @@ impl PauseTracker {
         first.map(|ack| ack.time_ns)
     }
 
-    /// Whether all had been acknowledged for longer than an ACK takes to release data: the sender may have thrown
-    /// its window away (RFC 5681, section 4.1).
+    /// Whether all had been acknowledged for longer than an ACK takes to release data, and nothing was sent for longer
+    /// than a retransmission timeout, which no round trip is longer than: the sender may have thrown its window away
+    /// (RFC 5681, section 4.1).
     pub(super) fn was_idle(&self, previous: SentData, data: SentData, path: &Path) -> bool {
+        let gap = data.time_ns.saturating_sub(previous.time_ns);
+        let timer_ns = TIMEOUT_MIN_NS
+            .saturating_add(path.sender_rtt_ns.unwrap_or(0))
+            .saturating_add(path.receiver_rtt_ns.unwrap_or(0));
+        if gap < timer_ns {
+            return false;
+        }
         let released_by = path
             .sender_rtt_ns
             .unwrap_or(0)

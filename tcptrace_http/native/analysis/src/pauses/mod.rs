@@ -13,6 +13,7 @@ mod flight;
 mod messages;
 mod nagle_disproofs;
 mod pause;
+mod used;
 
 use std::collections::VecDeque;
 
@@ -20,9 +21,9 @@ use crate::bottleneck::Bottleneck;
 use crate::half::Acknowledged;
 use crate::segmentation::Counted;
 use crate::serialization::Serialization;
-use crate::timeouts::TIMEOUT_MIN_NS;
 use nagle_disproofs::Suspicion;
 use pause::{Ending, OpenPause, Opening, Pause, PeerAck, ShortSegment};
+use used::Used;
 
 /// Shorter pauses before a short segment are the pace of the link and of the scheduler.
 const PAUSE_MIN_NS: i64 = 1_000_000;
@@ -117,10 +118,13 @@ pub struct PauseTracker {
     /// What was in flight at the sender with the segment before, and the window then.
     last_flight_bytes: u64,
     last_window_bytes: u64,
-    /// The largest flight since something was lost, in whole segments, and how many ACKs had come by then: each adds a
-    /// segment to a window in slow start (RFC 5681, section 3.1), be it used or not.
-    used_bytes: u64,
-    used_acks: u64,
+    /// ... since something was lost, and since the sender was idle, too: it may have thrown its window away then.
+    used: Used,
+    /// Once something was lost a window need not grow so.
+    had_loss: bool,
+    used_since_idle: Used,
+    /// The least that the window was then, since the sender was idle.
+    shown_window_bytes: u64,
     acks_counted: u64,
     /// Pauses whose end is to be told when the pace of the link is known.
     undecided: Vec<Pause>,
@@ -234,7 +238,8 @@ impl PauseTracker {
     pub fn retransmission(&mut self) {
         self.was_disturbed = true;
         self.largest_flight_bytes = 0;
-        self.used_bytes = 0;
+        self.used.begins_anew(self.acks_counted);
+        self.had_loss = true;
         self.link.had_loss();
     }
 
@@ -263,8 +268,9 @@ impl PauseTracker {
             if gap >= PAUSE_MIN_NS {
                 self.note_lull(previous, data, path);
             }
-            if gap >= TIMEOUT_MIN_NS && self.was_idle(previous, data, path) {
+            if self.was_idle(previous, data, path) {
                 self.largest_flight_bytes = 0;
+                self.used_since_idle.begins_anew(self.acks_counted);
             }
             self.spacing_ns = gap.max(0);
             self.was_disturbed = false;

@@ -212,7 +212,9 @@ impl Pause {
         let follows =
             since_ack.saturating_abs() <= RELEASE_MAX_NS.max(path_rtt / RELEASE_RTT_SHARE);
         let newly_acked = ack.after.saturating_sub(ack.before);
-        let ack_covers_all = ack.after >= previous.end;
+        // What is missing ahead of the data may have left with a full segment before, and is not acknowledged then.
+        let all_before = short.map_or(data.start, |_| previous.end);
+        let ack_covers_all = ack.after >= previous.end.max(all_before);
         // What stood in the queue of a slow link came when that had drained.
         let queued_until_ns = self.queued_until_ns.filter(|_| ack_covers_all);
         let came_ns = queued_until_ns.map_or(ack.covered_ns, |until| {

@@ -16,6 +16,8 @@ mod episode;
 mod hole;
 mod kind;
 mod known;
+#[cfg(test)]
+mod probe_tests;
 mod tracker;
 mod window;
 

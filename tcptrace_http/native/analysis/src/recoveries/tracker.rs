@@ -84,7 +84,9 @@ impl Tracker {
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
         let gap = sent.class.gap_before_bytes;
+        // What an ACK of another connection lets go no timer has sent.
         let probes = known.duplicate_acks == 0
+            && !sent.is_after_other
             && self.sacked <= known.acked
             && self.holes.is_empty()
             && known.may_probe_with(sent);

@@ -4,6 +4,7 @@ use trace_model::{flags, Segment, SeqNumber};
 
 use super::connection::Connection;
 use super::host_pair::HostPair;
+use super::inherited::Beginning;
 use super::release::Ack;
 
 /// ACKs of a round trip of all connections of a pair.
@@ -47,6 +48,7 @@ impl HostPair {
             .filter(|_| !connection.is_opened_again);
         // That of a SYN opens no window (RFC 5681, section 3.1).
         if is_new && newly > i32::from(is_first) {
+            connection.beginning.is_acked(time_ns);
             let end_ns = time_ns.saturating_add(self.full_way_ns());
             self.phases.acknowledged(end_ns);
         }
@@ -89,6 +91,7 @@ impl HostPair {
         self.room.acknowledges(gone);
         let mut connection = Connection::new(time_ns, ports, answered, self.had_loss);
         connection.is_opened_again = is_again;
+        connection.beginning = Beginning::with(self.threshold.bytes(self.full_bytes()));
         self.connections.push_back(connection);
     }
 }

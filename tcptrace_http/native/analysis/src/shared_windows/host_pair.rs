@@ -9,6 +9,7 @@ use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::connection::Connection;
 use super::departures::Departures;
+use super::inherited::Inherited;
 use super::ledger::Ledger;
 use super::missing_packets::MissingPackets;
 use super::pace::Pace;
@@ -83,6 +84,7 @@ pub(super) struct HostPair {
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
+    pub(super) inherited: Inherited,
 }
 
 impl HostPair {
@@ -124,6 +126,7 @@ impl HostPair {
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),
+            inherited: Inherited::default(),
         }
     }
 
@@ -196,6 +199,7 @@ impl HostPair {
             is_again: false,
             missed: None,
             phases: self.phases,
+            threshold: None,
         }
     }
 

@@ -212,7 +212,7 @@ impl HostPair {
         let timed_out = timed_out.filter(|it| !was_let_go || it.is_exact);
         let (place, ack) = match timed_out {
             Some(ref it) => (it.place, it.ack),
-            None => self.told_by(left, since_ns)?,
+            None => self.told_by(left, since_ns, client_port)?,
         };
         let is_told = timed_out.is_none();
         let is_new = self.is_of_later_flight(place, since_ns);
@@ -256,15 +256,24 @@ impl HostPair {
     }
 
     /// What was missed is sent again when so many ACKs of data that was sent later have come: in an ensemble those of
-    /// other connections are as good as duplicate ones (E-TCP, section 3).
-    fn told_by(&self, left: Left, since_ns: i64) -> Option<(usize, Option<Ack>)> {
+    /// other connections are as good as duplicate ones (E-TCP, section 3). When a timer runs out all that has left is
+    /// taken for lost, of which no ACK tells any more (RFC 6582, section 3.2).
+    fn told_by(&self, left: Left, since_ns: i64, client_port: u16) -> Option<(usize, Option<Ack>)> {
         let from_ns = self.acks_when(left).next()?.time_ns;
         let to_ns = self.acks_when(left).next_back()?.time_ns;
+        let since_ns = since_ns.max(self.threshold.cleared_ns());
+        // An ACK of something new of its own begins the count anew (RFC 5681, section 3.2).
+        let is_own = |ack: &&Ack| ack.is_new && ack.client_port == client_port;
+        let own = self.acks.iter().rev().filter(|ack| ack.time_ns <= to_ns);
+        let own_ns = own
+            .filter(is_own)
+            .next()
+            .map_or(i64::MIN, |ack| ack.time_ns);
         let told = |missing: &Missing| {
-            let at = self
-                .acks
-                .partition_point(|ack| ack.time_ns < missing.noticed_ns);
-            let of_later = |ack: &&Ack| ack.is_new && ack.of_ns >= missing.noticed_ns;
+            let counted_ns = missing.noticed_ns.max(own_ns.saturating_add(1));
+            let at = self.acks.partition_point(|ack| ack.time_ns < counted_ns);
+            let of_later =
+                |ack: &&Ack| ack.is_new && ack.is_of_data && ack.of_ns >= missing.noticed_ns;
             let mut signs = self.acks.range(at..).filter(of_later);
             let third = signs.nth(DUPLICATE_ACKS.saturating_sub(1));
             third.is_some_and(|ack| (from_ns..=to_ns).contains(&ack.time_ns))

@@ -25,6 +25,7 @@ mod connection;
 mod departures;
 mod heard;
 mod host_pair;
+mod inherited;
 mod ledger;
 mod missed;
 mod missing_packets;
@@ -132,6 +133,8 @@ pub struct Sharing {
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
     pub phases: Phases,
+    /// Where slow start ends of its connection, which began with what those before it had learnt.
+    pub threshold: Option<i64>,
 }
 
 /// All pairs of hosts of which a SYN was seen.

@@ -74,6 +74,11 @@ impl Threshold {
         acked >= self.recovers_until
     }
 
+    /// When what a timer sent again came last: all that had left before it is taken for lost.
+    pub(super) fn cleared_ns(self) -> i64 {
+        self.cleared_ns
+    }
+
     pub(super) fn since_ns(self) -> i64 {
         self.since_ns
     }

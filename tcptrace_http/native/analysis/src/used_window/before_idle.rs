@@ -19,6 +19,8 @@ pub(super) struct BeforeIdle {
     start: i64,
     /// The idle period was longer than a retransmission timeout.
     is_sure: bool,
+    /// Each ACK had opened it in slow start, be it used up or not.
+    is_opened: bool,
     /// A smaller one was used up since.
     is_smaller: bool,
 }
@@ -40,13 +42,14 @@ impl UsedWindow {
                 window,
                 start: end,
                 is_sure,
+                is_opened: self.threshold.is_none() && self.is_old(),
                 is_smaller: false,
             });
         }
     }
 
     /// The sender had used up its window when it stopped last, for the first time since it was idle: a smaller one than
-    /// before, if more than that had been outstanding, and there would have been room for a segment. `was_full` is
+    /// before, if more than that had been outstanding or ACKs had opened it further, and there would have been room for a segment. `was_full` is
     /// whether it had stopped behind a full segment: behind a short one Nagle's algorithm stops it as well.
     pub(crate) fn is_used_up(&mut self, was_full: bool) {
         let stopped = self.outstanding.saturating_add(self.full_bytes);
@@ -57,7 +60,8 @@ impl UsedWindow {
         if self.buffer.is_some() || !(was_full || before.is_sure) {
             return;
         }
-        let is_less = self.outstanding.saturating_add(self.full_bytes / 2) <= before.used;
+        let is_less =
+            before.is_opened || self.outstanding.saturating_add(self.full_bytes / 2) <= before.used;
         // A restart leaves no less than the initial window (RFC 5681, section 4.1).
         let has_initial = self.initial.is_none_or(|initial| stopped > initial);
         before.is_smaller = is_less && has_initial && stopped <= before.window;

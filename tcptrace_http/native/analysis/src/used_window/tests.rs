@@ -53,6 +53,19 @@ fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
 }
 
 #[test]
+fn a_full_buffer_that_left_room_in_the_receivers_window_twice_is_no_larger_than_that() {
+    let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+    window.is_of_buffer();
+    window.leaves_room();
+    assert!(!window.is_full_buffer(), "once may be a chance");
+    window.leaves_room();
+    assert!(window.is_full_buffer());
+    hear(&mut window, 10);
+    window.stops(12_001, FULL);
+    assert!(!window.is_full_buffer(), "it has room for two segments");
+}
+
+#[test]
 fn a_window_that_a_clock_spread_grows_from_what_that_let_go() {
     let limit_after = |is_paced: bool| {
         let mut window = UsedWindow::default();
@@ -265,6 +278,23 @@ fn a_window_is_thrown_away_where_less_than_before_is_used_up_after_an_idle_perio
 }
 
 #[test]
+fn of_an_old_stack_the_window_that_acks_had_opened_is_thrown_away_though_no_more_than_now_had_been_used(
+) {
+    for (acks, is_shown) in [(1, true), (0, false)] {
+        let mut window = UsedWindow::default();
+        window.stops(201, FULL);
+        for _ in 0..acks {
+            window.hears(1, 201);
+        }
+        window.was_idle_behind(201, true);
+        window.was_idle();
+        window.stops(1201, FULL);
+        window.is_used_up(true);
+        assert_eq!(window.was_thrown_away(2201), is_shown);
+    }
+}
+
+#[test]
 fn a_window_that_is_used_up_as_large_as_before_was_kept() {
     let mut window = idle_after_eight(false);
     window.stops(ANEW + 8000, FULL);
@@ -292,4 +322,18 @@ fn a_loss_lowers_the_window_that_an_idle_period_left() {
     window.is_used_up(true);
     window.had_loss(ANEW, ANEW + 2000, false);
     assert!(!window.was_thrown_away(ANEW + 3000));
+}
+
+#[test]
+fn a_window_that_begins_at_a_threshold_that_others_had_learnt_avoids_congestion() {
+    for (threshold, limit) in [
+        (None, Limit::SlowStart),
+        (Some(2000), Limit::CongestionAvoidance),
+        (Some(4000), Limit::SlowStart),
+    ] {
+        let mut window = UsedWindow::default();
+        window.inherits(threshold);
+        window.stops(1701, FULL);
+        assert_eq!(window.limit(1701, FULL, false), limit);
+    }
 }

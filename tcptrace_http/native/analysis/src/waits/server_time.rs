@@ -149,25 +149,28 @@ impl Waits {
             .time_ns
             .saturating_sub(route.to_sender_ns)
             .saturating_sub(pace_ns);
+        // What stood in a queue, an ACK before it did, too.
+        let stood_ns = |since_ns: i64| {
+            let from_ns = since_ns.saturating_add(route.to_sender_ns);
+            self.responses.opening_stood_ns(first.time_ns, from_ns)
+        };
         let pieces = self.requests.between(partition.time_ns(), came.time_ns);
         let held_up = busy_until.saturating_add(1)..=came.time_ns;
         let repaired =
             pieces.filter(|piece| piece.is_repair() && held_up.contains(&piece.end.time_ns));
         for piece in repaired {
-            if piece.end.time_ns > answer_ns {
+            let since_ns = partition.time_ns().max(busy_until);
+            let sent_ns = answer_ns.saturating_sub(stood_ns(since_ns));
+            if piece.end.time_ns > sent_ns {
                 // A server that works for so long acknowledges the request first: its answer, with the ACK, was lost.
-                let since_ns = partition.time_ns().max(busy_until);
-                let is_late = answer_ns.saturating_sub(since_ns) >= TIMEOUT_MIN_NS;
+                let is_late = sent_ns.saturating_sub(since_ns) >= TIMEOUT_MIN_NS;
                 lost = lost.or((is_late && !was_heard).then_some(Cause::StallTailLoss));
             } else if lost.is_none() {
                 partition.until(piece.end, piece.cause, piece.confidence);
             }
         }
         let since_ns = partition.time_ns();
-        // What stood in a queue, an ACK before it did, too.
-        let from_ns = since_ns.saturating_add(route.to_sender_ns);
-        let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
-        let sent_ns = answer_ns.saturating_sub(stood_ns);
+        let sent_ns = answer_ns.saturating_sub(stood_ns(since_ns));
         let is_late = sent_ns.saturating_sub(since_ns) >= DELAYED_ACK_MAX_NS;
         let is_silent = is_late && !was_heard && busy_until <= since_ns && !route.is_at_sender;
         lost.or(is_silent.then_some(Cause::StallTailLoss))

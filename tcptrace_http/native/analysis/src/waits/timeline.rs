@@ -6,6 +6,7 @@
 //! what it would have been). So a timeline settles data by the one or by the other, and gives the time
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
+mod ack_delay;
 mod by_ack;
 mod causes;
 mod copies;
@@ -16,6 +17,7 @@ mod held_openings;
 mod if_on_link;
 mod in_buffer;
 mod lateness;
+mod let_go;
 mod limits;
 mod link_time;
 mod opening;

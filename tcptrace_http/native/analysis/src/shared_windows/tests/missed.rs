@@ -119,3 +119,41 @@ fn copies_of_what_came_before_it_tell_not_that_a_packet_came() {
     talk.data(900, 2, 1);
     assert!(talk.data(2000, 2, 2).is_again);
 }
+
+/// What comes of a connection when a third ACK tells of data that was sent behind a missing packet, in a window that is
+/// shared; something else happened before.
+fn told_by_others(meanwhile: impl Fn(&mut Talk)) -> Option<crate::shared_windows::MissedBefore> {
+    let mut talk = one_is_missing();
+    talk.opens(810, 3);
+    for pair in talk.windows.pairs.iter_mut().flatten() {
+        pair.is_shared = true;
+    }
+    for (time_ms, number) in [(1110, 5), (1220, 6)] {
+        talk.ack(time_ms - 101, 1, number - 1);
+        talk.data(time_ms, 1, number);
+    }
+    meanwhile(&mut talk);
+    talk.ack(1240, 1, 6);
+    talk.data(1341, 2, 2).missed
+}
+
+#[test]
+fn in_a_shared_window_acks_of_others_tell_of_a_loss() {
+    assert!(told_by_others(|_| ()).is_some_and(|it| it.is_told));
+}
+
+#[test]
+fn when_a_timer_has_run_out_acks_tell_of_no_loss_of_what_had_left_before() {
+    let missed = told_by_others(|talk| {
+        talk.data(1230, 3, 0);
+    });
+    assert_eq!(missed, None);
+}
+
+#[test]
+fn an_ack_of_something_new_of_its_own_begins_the_count_of_those_that_tell_anew() {
+    let missed = told_by_others(|talk| {
+        talk.ack(1230, 2, 1);
+    });
+    assert_eq!(missed, None);
+}

@@ -6,7 +6,7 @@ use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
 use super::shared::{is_in_turn, limit_of, shared_window, window_of};
-use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES};
+use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::shared_windows::is_rhythm;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
@@ -50,8 +50,11 @@ impl Timeline {
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let (left_ns, is_opened) = (data.at.time_ns, data.sharing.to_server_ns.is_some());
-        let released_in = |pace_ns| {
-            match acks.released(left_ns, data.end, route.to_sender_ns, pace_ns) {
+        let on_link_ns = self.let_go_after_ns(data, route, acks).unwrap_or(0);
+        let path_ns = route.to_sender_ns.saturating_add(on_link_ns);
+        let released_in = |pace_ns: i64| {
+            let pace_ns = pace_ns.saturating_sub(on_link_ns);
+            match acks.released(left_ns, data.end, path_ns, pace_ns) {
                 // Of a connection that was seen to open all ACKs are known.
                 Released::Unknown if is_opened => Released::ByNone,
                 released => released,
@@ -123,6 +126,9 @@ impl Timeline {
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, (data, route), acks);
+        if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
+            return None;
+        }
         let told = (self.of_restart(told.0, data), told.1);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
@@ -138,6 +144,9 @@ impl Timeline {
             return Some(shared);
         }
         self.if_shared = Some(shared.0);
+        if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {
+            self.window.leaves_room();
+        }
         if is_in_flight && told.0 == Cause::Unexplained {
             // An ACK came at its time by chance: a host takes as long to send what is there.
             return Some((self.words.burst, ASSUMED));
@@ -147,7 +156,7 @@ impl Timeline {
 
     /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,
     /// though it had been the largest until then.
-    fn was_full(&self, full_bytes: u32) -> bool {
+    pub(super) fn was_full(&self, full_bytes: u32) -> bool {
         let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES) >= full_bytes;
         self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
     }
@@ -246,30 +255,6 @@ impl Timeline {
             && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
     }
 
-    /// How long the ACK of the segment before was delayed, if that was a full one and alone.
-    pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
-        let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
-        let by_other = if data.sharing.is_shared {
-            data.sharing.is_let_go_by_other
-        } else {
-            data.sharing.by_other
-        };
-        let alone = alone.filter(|_| !by_other);
-        let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
-            return 0;
-        };
-        // The ACK went between the two.
-        if data.at.time_ns.saturating_sub(before.time_ns) < DELAYED_ACK_MIN_NS {
-            return 0;
-        }
-        let end = data.end.saturating_sub(i64::from(data.bytes));
-        let next = (data.at.time_ns, route.to_sender_ns);
-        let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
-        delay
-            .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
-            .unwrap_or(0)
-    }
-
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
     /// for it.
     pub(super) fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
@@ -286,6 +271,10 @@ impl Timeline {
         match (released, limit) {
             (Released::ByOpenedWindow, _) => (Cause::SendLimitedZeroWindow, SEEN),
             (Released::ByReading, _) => (Cause::ClientNotReading, INFERRED),
+            // A full buffer has let the window not be filled before: one that is no smaller costs nothing more.
+            (Released::ByWindow, Limit::SendBuffer) if self.window.is_full_buffer() => {
+                (Cause::SendLimitedSendBuffer, INFERRED)
+            }
             (Released::ByWindow, _) => (Cause::SendLimitedReceiveWindow, INFERRED),
             (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
             // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).

@@ -121,6 +121,24 @@ impl Timeline {
         self.link_known().takes_ns(bytes, segments, full_bytes)
     }
 
+    /// Whether data came as long after the segment before as the slowest link takes for it and for what is missing
+    /// between them, which was lost behind that link: it has never paused.
+    pub(super) fn is_behind_lost(&self, gap: i64, data: Data, route: Route) -> bool {
+        if !data.opens_hole || route.is_at_sender {
+            return false;
+        }
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let missing = start.saturating_sub(self.sent_until.max(1));
+        let missing = u32::try_from(missing).unwrap_or(0);
+        let bytes = data.bytes.saturating_add(missing);
+        let lost_segments = missing.div_ceil(data.full_bytes.max(1));
+        let segments = data.segments.saturating_add(lost_segments);
+        let takes_ns = self.on_link_ns(bytes, segments, data.full_bytes);
+        takes_ns.is_some_and(|takes_ns| {
+            gap.saturating_sub(takes_ns).saturating_abs() <= self.link_slack_ns()
+        })
+    }
+
     /// Whether data comes so long after other data that the slowest link cannot have been busy with it all the time.
     pub(super) fn is_outlasted(&self, gap: i64, data: Data) -> bool {
         let known = self.link_known();

@@ -39,11 +39,51 @@ impl Timeline {
     /// What data waited for that waited for `cause`: for a window that one from before an idle period was larger
     /// than.
     pub(super) fn of_restart(&self, cause: Cause, data: Data) -> Cause {
-        let is_own = cause == Cause::SendLimitedSlowStart && !data.sharing.is_shared;
-        let is_own = is_own && data.is_above_nagle();
+        let is_window = match cause {
+            Cause::SendLimitedSlowStart => true,
+            // A buffer that has held more before is not full.
+            Cause::SendLimitedSendBuffer => !self.window.is_fullest(),
+            _ => false,
+        };
+        let is_own = is_window && !data.sharing.is_shared && data.is_above_nagle();
         if is_own && self.window.was_thrown_away(data.end) {
             return Cause::StallSlowStartRestart;
         }
         cause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+
+    #[test]
+    fn what_waits_after_a_restart_with_less_outstanding_than_ever_waits_for_no_full_buffer() {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let start = (1 << 32) - 2000;
+        for (flight, cause) in [
+            (4000, Cause::StallSlowStartRestart),
+            (8000, Cause::SendLimitedSendBuffer),
+        ] {
+            let mut timeline = Timeline::new(words, None);
+            let window = &mut timeline.window;
+            window.hears(1, start);
+            window.stops(start + 8000, 1000);
+            window.hears(2, start + 8000);
+            window.was_idle_behind(start + 8000, true);
+            window.was_idle();
+            window.stops(start + 10_000, 1000);
+            window.is_used_up(true);
+            window.hears(3, start + 10_000);
+            window.stops(start + 10_000 + flight, 1000);
+            let data = Data::plain(Moment::default(), start + 11_000 + flight);
+            let told = timeline.of_restart(Cause::SendLimitedSendBuffer, data);
+            assert_eq!(told, cause, "{flight}");
+        }
     }
 }

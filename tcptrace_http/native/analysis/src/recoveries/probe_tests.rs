@@ -1,0 +1,64 @@
+//! What shows a hole may have been a probe.
+
+use trace_model::rows::RecoveryKind;
+
+use super::known::{Known, Sent};
+use super::tracker::Tracker;
+use crate::classify::Class;
+
+const MS: i64 = 1_000_000;
+
+fn known(next: i64, duplicate_acks: u32) -> Known {
+    Known {
+        original: None,
+        next,
+        acked: 1,
+        last_data: None,
+        asked_ns: Some(0),
+        asked_before_copies_ns: Some(0),
+        heard_before_ns: 400 * MS,
+        duplicate_acks,
+        rtt_ns: Some(50 * MS),
+        sender_path_ns: Some(50 * MS),
+        segment_bytes: 1000,
+    }
+}
+
+/// How a loss before the first data that came was told of, if that came long after it was asked for; an ACK of another
+/// connection let it go, or none did, and one what is sent again.
+fn told(is_after_other: bool) -> Option<RecoveryKind> {
+    let mut tracker = Tracker::default();
+    let behind = Sent {
+        time_ns: 500 * MS,
+        start: 1001,
+        end: 2001,
+        payload_bytes: 1000,
+        class: Class {
+            is_new: true,
+            gap_before_bytes: 1000,
+            ..Class::default()
+        },
+        is_after_other,
+        ..Sent::default()
+    };
+    assert_eq!(tracker.sent(&behind, &known(1, 0)), None);
+    let again = Sent {
+        time_ns: 900 * MS,
+        start: 1,
+        end: 1001,
+        class: Class {
+            is_retransmission: true,
+            ..Class::default()
+        },
+        is_after_other: true,
+        unheard_ns: Some(0),
+        ..behind
+    };
+    tracker.sent(&again, &known(2001, 1))
+}
+
+#[test]
+fn what_an_ack_of_another_connection_let_go_was_no_probe() {
+    assert_eq!(told(true), Some(RecoveryKind::FastRecovery));
+    assert_eq!(told(false), Some(RecoveryKind::TailLossProbe));
+}

@@ -1,0 +1,79 @@
+//! Behind a slow link data comes later than an ACK lets it go, by what that link takes for it.
+
+use super::super::acks::Acks;
+use super::{Data, Route, Timeline};
+
+/// What distances agree on is known to this share of it: options are as much of the headers.
+const TAKES_VARY_SHARE: i64 = 40;
+
+impl Timeline {
+    /// How much longer than a packet without payload the slowest link takes for data at the least, near its receiver,
+    /// if it comes just as much later than an ACK lets it go: no ACK can have that came later.
+    pub(super) fn let_go_after_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
+        let takes_ns = self.on_link_ns(data.bytes, 0, data.full_bytes)?;
+        let after_ns = route.to_sender_ns.saturating_add(takes_ns);
+        let is_close = acks.let_go_within(data.at.time_ns, after_ns, self.link_slack_ns() / 2);
+        // Before a sender the slowest link is still to come.
+        let is_behind_link = !route.is_at_sender && route.to_sender_ns > route.to_receiver_ns;
+        (is_behind_link && is_close).then_some(takes_ns.saturating_sub(takes_ns / TAKES_VARY_SHARE))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+    use crate::arrivals::Arrivals;
+    use crate::shared_windows::Sharing;
+    use trace_model::rows::Cause;
+
+    const MS: i64 = 1_000_000;
+
+    /// What held the third of three segments of 1,000 bytes, each of which takes 200 ms on the link: the ACK of the
+    /// first, if that was not too late, opened a window of two.
+    fn cause_of_third(ack_ms: i64, came_ms: i64) -> Option<Cause> {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(200 * MS, 1000, 1, 500 * MS);
+        }
+        let route = Route {
+            to_sender_ns: 160 * MS,
+            ..Route::default()
+        };
+        let first = (1 << 32) - 1500;
+        let mut acks = Acks::default();
+        acks.push(0, first, 2000, 160 * MS);
+        acks.push(ack_ms * MS, first + 1000, 2000, 160 * MS);
+        acks.push((ack_ms + 190) * MS, first + 2000, 2000, 160 * MS);
+        let mut timeline = Timeline::new(words, None);
+        for (time_ms, end) in [(400, 1000), (600, 2000), (came_ms, 3000)] {
+            let at = Moment {
+                time_ns: time_ms * MS,
+                frame: 1,
+            };
+            let sharing = Sharing {
+                link,
+                to_server_ns: Some(160 * MS),
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::plain(at, first + end)
+            };
+            timeline.new_data(data, None, route, &acks);
+        }
+        let told = timeline.between(600 * MS, came_ms * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn behind_a_slow_link_no_ack_that_came_since_let_data_go_that_an_ack_before_it_made_room_for() {
+        let told = cause_of_third(550, 550 + 160 + 190);
+        assert_eq!(told, Some(Cause::SendLimitedReceiveWindow));
+    }
+}
