@@ -3,6 +3,7 @@
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::inherited::Beginning;
+use super::largest::Mark;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -35,6 +36,8 @@ pub(super) struct Connection {
     pub(super) sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     pub(super) had_loss: bool,
+    /// The client's SYN or FIN went by that is not answered.
+    pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
 }
 
@@ -99,6 +102,7 @@ impl Connection {
             hole_ns: None,
             sent_ns: time_ns,
             had_loss,
+            mark: None,
             beginning: Beginning::default(),
         }
     }

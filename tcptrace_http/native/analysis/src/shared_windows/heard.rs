@@ -18,7 +18,8 @@ impl HostPair {
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
-            return self.opens(time_ns, ports, segment.seq.plus(1));
+            self.opens(time_ns, ports, segment.seq.plus(1));
+            return self.marks(time_ns, segment);
         }
         let had_loss = self.had_loss;
         let Some(connection) = self.connection(ports.0, ports.1) else {
@@ -51,6 +52,7 @@ impl HostPair {
             connection.beginning.is_acked(time_ns);
             let end_ns = time_ns.saturating_add(self.full_way_ns());
             self.phases.acknowledged(end_ns);
+            self.largest.acknowledged();
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
@@ -73,6 +75,9 @@ impl HostPair {
             acked,
             of_ns,
         });
+        if segment.has(flags::FIN) {
+            self.marks(time_ns, segment);
+        }
     }
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16), answered: SeqNumber) {

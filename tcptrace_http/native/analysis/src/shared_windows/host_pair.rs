@@ -10,6 +10,7 @@ use super::backlog::{Backlog, Queued};
 use super::connection::Connection;
 use super::departures::Departures;
 use super::inherited::Inherited;
+use super::largest::LargestWindow;
 use super::ledger::Ledger;
 use super::missing_packets::MissingPackets;
 use super::pace::Pace;
@@ -81,6 +82,7 @@ pub(super) struct HostPair {
     /// How long the server's timer waited last, as a hole shows that it filled.
     pub(super) timer_ns: Option<i64>,
     pub(super) phases: Phases,
+    pub(super) largest: LargestWindow,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
@@ -123,6 +125,7 @@ impl HostPair {
             timers: Timers::default(),
             timer_ns: None,
             phases: Phases::default(),
+            largest: LargestWindow::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),

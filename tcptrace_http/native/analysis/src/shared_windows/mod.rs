@@ -26,6 +26,7 @@ mod departures;
 mod heard;
 mod host_pair;
 mod inherited;
+mod largest;
 mod ledger;
 mod missed;
 mod missing_packets;

@@ -49,6 +49,7 @@ impl HostPair {
         let was_idle = self.queue.was_idle(time_ns, takes_ns);
         let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if segment.payload_bytes == 0 {
+            self.may_answer_mark(time_ns, segment);
             return self.sharing(false);
         }
         if is_new {
@@ -59,6 +60,9 @@ impl HostPair {
         if step.is_again || step.is_hole || left == LetGo::Pacer {
             self.room.had_loss();
             self.ledger.had_loss();
+        }
+        if step.is_again || step.is_hole {
+            self.window_begins_anew(time_ns);
         }
         let is_in_answer = had_more && !begins;
         // A short one Nagle's algorithm may have held.

@@ -4,6 +4,7 @@ use super::pace::Pace;
 use super::*;
 
 mod at_server;
+mod largest;
 mod missed;
 mod numbers;
 mod opening;

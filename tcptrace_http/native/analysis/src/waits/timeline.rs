@@ -279,6 +279,9 @@ impl Timeline {
         if is_answer {
             self.begins_answer(data, missed.is_some());
         }
+        if !route.is_at_sender {
+            self.phases.note_largest(data.sharing.phases);
+        }
         if data.sharing.is_shared {
             // Near the sender the window moves a way sooner than what it lets go comes.
             let way_ns = if route.is_at_sender {
