@@ -54,7 +54,7 @@ impl HostPair {
         }
         if is_new {
             let ports = (client_port, segment.source_port);
-            self.begins_with(time_ns, ports, step, was_idle);
+            self.begins_with((time_ns, segment.payload_bytes), ports, step, was_idle);
         }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
