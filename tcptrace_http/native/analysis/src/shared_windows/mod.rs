@@ -19,6 +19,7 @@ mod answered;
 mod answers;
 mod asked;
 mod backlog;
+mod bare;
 mod below_threshold;
 mod clock;
 mod connection;
@@ -185,6 +186,7 @@ impl SharedWindows {
         } else {
             pair.asked.said(packet.time_ns);
             pair.answers(packet.time_ns, segment);
+            pair.bare.comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);

@@ -32,6 +32,7 @@ impl HostPair {
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
+        let question = connection.question;
         let step = connection.sends(time_ns, segment, had_loss);
         let Step {
             is_new,
@@ -51,6 +52,9 @@ impl HostPair {
         if segment.payload_bytes == 0 {
             self.may_answer_mark(time_ns, segment);
             return self.sharing(false);
+        }
+        if begins && question.bytes > 0 && is_new && !step.is_hole {
+            self.answers(time_ns, segment.payload_bytes, question);
         }
         if is_new {
             let ports = (client_port, segment.source_port);
