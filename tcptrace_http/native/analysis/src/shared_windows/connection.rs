@@ -15,6 +15,8 @@ pub(super) struct Connection {
     /// A SYN of either side was sent again: nobody knows which of them is answered (Karn and Partridge 1987).
     pub(super) is_opened_again: bool,
     pub(super) acked: Option<SeqNumber>,
+    /// What the server has acknowledged.
+    pub(super) answered: SeqNumber,
     /// Its first number.
     pub(super) first: Option<SeqNumber>,
     /// Up to where it was sent when the window that all use was halved last.
@@ -86,6 +88,7 @@ impl Connection {
     pub(super) fn new(
         time_ns: i64,
         (client_port, server_port): (u16, u16),
+        answered: SeqNumber,
         had_loss: bool,
     ) -> Self {
         Connection {
@@ -95,6 +98,7 @@ impl Connection {
             syn_ack_ns: None,
             is_opened_again: false,
             acked: None,
+            answered,
             first: None,
             halved: None,
             acked_ns: time_ns,

@@ -1,6 +1,6 @@
 //! What comes from the client of a pair.
 
-use trace_model::{flags, Segment};
+use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
 use super::connection::Connection;
@@ -19,7 +19,7 @@ impl HostPair {
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
-            self.opens(time_ns, ports);
+            self.opens(time_ns, ports, segment.seq.plus(1));
             return self.marks(time_ns, segment);
         }
         let had_loss = self.had_loss;
@@ -89,7 +89,7 @@ impl HostPair {
         }
     }
 
-    fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
+    fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16), answered: SeqNumber) {
         let ports = (client_port, server_port);
         let (mut gone, mut is_again) = (0_i64, false);
         self.connections.retain(|it| {
@@ -103,7 +103,7 @@ impl HostPair {
             gone = gone.saturating_add(oldest.map_or(0, |it| it.in_flight()));
         }
         self.room.acknowledges(gone);
-        let mut connection = Connection::new(time_ns, ports, self.had_loss);
+        let mut connection = Connection::new(time_ns, ports, answered, self.had_loss);
         connection.is_opened_again = is_again;
         connection.beginning = Beginning::with(self.threshold.bytes(self.full_bytes()));
         self.connections.push_back(connection);

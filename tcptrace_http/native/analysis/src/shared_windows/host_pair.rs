@@ -56,6 +56,8 @@ pub(super) struct HostPair {
     /// Flights that only an ACK of another connection let go, and what flights tell for shared windows, in eighths of
     /// a bit.
     pub(super) by_others: i64,
+    /// ... which began answers.
+    pub(super) openings_by_others: i64,
     pub(super) evidence: i64,
     pub(super) is_shared: bool,
     pub(super) had_loss: bool,
@@ -70,6 +72,8 @@ pub(super) struct HostPair {
     /// Data of the server has shown a loss by itself.
     pub(super) had_hole: bool,
     backlog: Backlog,
+    /// When the server acknowledged something of the client's last, and on which connection.
+    pub(super) answered: Option<(i64, u16)>,
     /// What the distances of the client's data tell.
     pub(super) asked: Asked,
     pub(super) room: Room,
@@ -104,6 +108,7 @@ impl HostPair {
             queue: Queue::default(),
             flight: None,
             by_others: 0,
+            openings_by_others: 0,
             evidence: 0,
             is_shared: false,
             had_loss: false,
@@ -114,6 +119,7 @@ impl HostPair {
             goes_elsewhere: false,
             had_hole: false,
             backlog: Backlog::default(),
+            answered: None,
             asked: Asked::default(),
             room: Room::default(),
             sent_queue: SentQueue::default(),
@@ -171,6 +177,7 @@ impl HostPair {
             may_be_shared: self.is_shared || self.evidence > 0,
             by_other,
             is_after_other: by_other,
+            is_after_answer_to_other: false,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,
             to_client_ns: self.to_client_ns,

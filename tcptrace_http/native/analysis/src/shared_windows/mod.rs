@@ -15,6 +15,7 @@
 //! Every share of a capture sees all packets, and learns the same from them.
 
 mod ack_before;
+mod answered;
 mod answers;
 mod asked;
 mod backlog;
@@ -74,6 +75,8 @@ pub struct Sharing {
     pub by_other: bool,
     /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
     pub is_after_other: bool,
+    /// Of the client's data: the server had acknowledged what another of them had sent right before it left.
+    pub is_after_answer_to_other: bool,
     /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
     pub had_loss: bool,
     /// The least way to that host and back, of all connections to it.
@@ -177,9 +180,14 @@ impl SharedWindows {
         if from_client {
             pair.heard(packet.time_ns, segment);
             pair.queue_hears(packet.time_ns, segment);
-            pair.sharing(false)
+            Sharing {
+                is_after_answer_to_other: pair
+                    .is_after_answer_to_other(packet.time_ns, segment.source_port),
+                ..pair.sharing(false)
+            }
         } else {
             pair.asked.said(packet.time_ns);
+            pair.answers(packet.time_ns, segment);
             pair.bare.comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);

@@ -2,9 +2,12 @@
 
 use super::host_pair::SEGMENT_BYTES;
 use super::release::FULL_BYTES_MIN;
+use crate::jitter::CLOSE_NS;
 
 /// Headers of IP and TCP.
 const HEADER_BYTES: u32 = 40;
+
+const PICOSECONDS: i64 = 1_000;
 
 /// What the slowest link takes for a segment, as far as two that came at once tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,6 +16,9 @@ pub(super) struct Pace {
     pub(super) quickest: Option<(i64, u32)>,
     /// Payload of the largest segment.
     pub(super) largest_bytes: u32,
+    /// When a packet came last, and what a byte takes at most by how close a shorter one came to that before it.
+    came_ns: Option<i64>,
+    most_ps: Option<i64>,
 }
 
 impl Pace {
@@ -29,15 +35,55 @@ impl Pace {
     }
 
     /// What a segment takes, if that is known.
+    /// A packet comes, however short: the link takes no longer for it than since the one before. What is that short
+    /// tells this as exactly as hosts and captures are.
+    pub(super) fn comes(&mut self, time_ns: i64, bytes: u32) {
+        let before_ns = self.came_ns.replace(time_ns);
+        let gap_ns = before_ns.map(|before_ns| time_ns.saturating_sub(before_ns));
+        let Some(gap_ns) = gap_ns.filter(|gap_ns| *gap_ns >= 0) else {
+            return;
+        };
+        let gap_ps = gap_ns.saturating_add(CLOSE_NS).saturating_mul(PICOSECONDS);
+        let most_ps = gap_ps.checked_div(wire(bytes)).unwrap_or(i64::MAX);
+        self.most_ps = Some(self.most_ps.map_or(most_ps, |least| least.min(most_ps)));
+    }
+
     pub(super) fn of(&self, bytes: u32) -> Option<i64> {
         let (gap_ns, quickest_bytes) = self.quickest?;
-        let wire = |payload: u32| i64::from(payload.saturating_add(HEADER_BYTES));
-        gap_ns
+        let takes_ns = gap_ns
             .saturating_mul(wire(bytes))
-            .checked_div(wire(quickest_bytes))
+            .checked_div(wire(quickest_bytes))?;
+        let most_ns = self
+            .most_ps
+            .map_or(i64::MAX, |ps| ps.saturating_mul(wire(bytes)) / PICOSECONDS);
+        Some(takes_ns.min(most_ns))
     }
 
     pub(super) fn largest_ns(&self) -> Option<i64> {
         self.of(self.largest_bytes)
+    }
+}
+
+/// A packet as the link carries it.
+fn wire(payload: u32) -> i64 {
+    i64::from(payload.saturating_add(HEADER_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_pause_is_no_pace_of_a_link_that_has_carried_short_packets_close_behind_others() {
+        let mut pace = Pace::default();
+        pace.follows(560 * MS, 960);
+        assert_eq!(pace.of(960), Some(560 * MS));
+        pace.comes(1000 * MS, 960);
+        pace.comes(1001 * MS, 10);
+        assert_eq!(pace.of(960), Some(30 * MS));
+        pace.follows(MS, 960);
+        assert_eq!(pace.of(960), Some(MS));
     }
 }

@@ -1,5 +1,6 @@
 //! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
 
+use super::connection::Opened;
 use super::departures::Left;
 use super::host_pair::HostPair;
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
@@ -26,6 +27,9 @@ const EVIDENCE_MIN: i64 = 64;
 const CLOSE: i64 = 400;
 const LATE: i64 = 400;
 const BY_APPLICATION: i64 = 200;
+/// Of the first segments of answers no more than so many thousandths wait for a window; the others come when their
+/// server has them, at times that have nothing to do with ACKs.
+const OPENING_HELD: i64 = 200;
 /// A chance is seen in no longer pause: a second one like it comes with a page.
 const PAUSE_MAX_NS: i64 = 1_000_000_000;
 /// Pauses of a rhythm differ by less than this share of them.
@@ -88,7 +92,9 @@ pub(super) struct Coming {
     pub(super) quiet_ns: i64,
     /// The segment before it was not pushed.
     pub(super) had_more: bool,
-    /// It begins an answer, or was sent before, maybe by a timer that no ACK has anything to do with.
+    /// It begins an answer: its server may have worked until then.
+    pub(super) begins: bool,
+    /// It was sent before, maybe by a timer that no ACK has anything to do with.
     pub(super) tells_nothing: bool,
 }
 
@@ -130,12 +136,14 @@ impl HostPair {
         });
         let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;
         // Who had no more to send waited for the application, and those of two connections may work in step.
+        let was_there = coming.had_more || coming.begins;
         // What stood before the link may have left with an ACK of its own that came long before.
         let stood_ns = self.departures.newest().map_or(0, Left::stood_ns);
         let stood = self.release(time_ns, coming.client_port, stood_ns) == Release::Own;
-        let is_sign =
-            !flight.has_told && resumes && coming.had_more && !coming.tells_nothing && !stood;
-        let waited_ns = goes_on.map_or(pause_ns, |_| coming.quiet_ns);
+        let is_sign = !flight.has_told && resumes && was_there && !coming.tells_nothing && !stood;
+        // An answer waits for as long as its own connection is quiet, whatever others carry meanwhile.
+        let of_own = goes_on.is_some() || coming.begins;
+        let waited_ns = if of_own { coming.quiet_ns } else { pause_ns };
         if is_sign && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;
             self.tells(own, coming, waited_ns);
@@ -169,15 +177,28 @@ impl HostPair {
         let close_ns = CLOSE_NS.saturating_mul(2).min(late_ns);
         let by_chance = |width_ns| self.chance(coming.client_port, pause_ns, width_ns);
         let of_late = by_chance(late_ns);
-        let (if_shared, chance) = match (is_by_other, is_close) {
+        let (held, chance) = match (is_by_other, is_close) {
             (true, true) => (CLOSE, by_chance(close_ns)),
             (true, false) => (LATE, of_late.saturating_sub(by_chance(close_ns))),
             (false, _) => (BY_APPLICATION, CERTAIN.saturating_sub(of_late)),
         };
-        self.by_others = self.by_others.saturating_add(i64::from(is_by_other));
+        let if_shared = if coming.begins {
+            let held = if is_by_other { OPENING_HELD } else { 0 };
+            let by_server = chance.saturating_mul(CERTAIN.saturating_sub(OPENING_HELD)) / CERTAIN;
+            held.saturating_add(by_server)
+        } else {
+            held
+        };
+        let is_of_window = is_by_other && !coming.begins;
+        self.by_others = self.by_others.saturating_add(i64::from(is_of_window));
+        self.openings_by_others = self
+            .openings_by_others
+            .saturating_add(i64::from(is_by_other && coming.begins));
         let evidence = eighths_of_bits(if_shared).saturating_sub(eighths_of_bits(chance));
         self.evidence = self.evidence.saturating_add(evidence);
-        self.is_shared = (self.by_others >= SIGNS_MIN && self.evidence >= EVIDENCE_MIN)
+        let signs = self.by_others.saturating_add(self.openings_by_others);
+        let has_signs = self.by_others > 0 && signs >= SIGNS_MIN;
+        self.is_shared = (has_signs && self.evidence >= EVIDENCE_MIN)
             || (self.is_shared && self.by_others >= SIGNS_SURE);
     }
 
@@ -192,6 +213,12 @@ impl HostPair {
         let off_ns = pause_ns.saturating_sub(service_ns.saturating_mul(lost));
         pause_ns <= service_ns.saturating_add(service_ns / 2).max(TOGETHER_NS)
             || off_ns.saturating_abs() <= service_ns / LOST_SHARE
+    }
+
+    /// Whether an answer came with that to the SYN, which had not been kept for it.
+    pub(super) fn is_at_once(&self, opened: Opened) -> bool {
+        let way_ns = self.to_server_ns.unwrap_or(0);
+        opened.elapsed_ns <= way_ns.saturating_add(self.late_ns())
     }
 
     fn late_ns(&self) -> i64 {

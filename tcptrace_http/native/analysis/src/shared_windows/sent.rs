@@ -24,6 +24,9 @@ impl HostPair {
         (queued_ns, is_missed): (i64, bool),
     ) -> Sharing {
         let client_port = segment.destination_port;
+        if !self.is_at_server() {
+            self.pace.comes(time_ns, segment.payload_bytes);
+        }
         let ack_before = self.ack_before(time_ns, segment.payload_bytes);
         let had_loss = self.had_loss;
         let Some(connection) = self.connection(client_port, segment.source_port) else {
@@ -99,6 +102,8 @@ impl HostPair {
         if step.is_lost_anew {
             self.halves();
         }
+        // What a SYN had asked for comes with its answer (RFC 1644, RFC 7413), whatever the client acknowledged then.
+        let is_at_once = step.opened.is_some_and(|it| self.is_at_once(it));
         let is_in_rhythm = begins && self.is_shared && left == LetGo::Pacer;
         let mut release = self.fly(Coming {
             time_ns,
@@ -106,7 +111,8 @@ impl HostPair {
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             had_more,
-            tells_nothing: begins || !is_new || is_missed,
+            begins,
+            tells_nothing: !is_new || is_missed || is_at_once,
         });
         if release == Release::None && self.is_shared {
             // Of hosts that share a window it is not asked whether that was by chance.

@@ -154,6 +154,42 @@ fn data_that_its_own_acks_let_go_shares_none() {
 }
 
 #[test]
+fn answers_that_begin_with_acks_of_another_connection_tell_once_one_goes_on_so() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    for round in 0..4 {
+        let at = 240 + i64::from(round) * 400;
+        let question = segment(flags::ACK, 101 + round * 100, 2001 + round * 1000, 100);
+        talk.packet(at, true, 2, question);
+        talk.data(at + 50, 1, round + 2);
+        talk.ack(at + 70, 1, round + 2);
+        let sharing = talk.data(at + 170, 2, round + 2);
+        assert!(sharing.by_other && sharing.may_be_shared && !sharing.is_shared);
+    }
+    talk.ack(1900, 1, 9);
+    assert!(talk.data(2000, 2, 6).is_shared);
+}
+
+#[test]
+fn an_answer_with_that_to_its_syn_came_with_no_ack_of_another_connection() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    for round in 0..6 {
+        let (at, port) = (
+            240 + i64::from(round) * 400,
+            3 + u16::try_from(round).unwrap(),
+        );
+        talk.data(at, 1, round + 2);
+        talk.packet(at, true, port, segment(flags::SYN, u32::MAX, 0, 100));
+        talk.ack(at, 1, round + 2);
+        let answer = segment(flags::SYN | flags::ACK, u32::MAX, 100, 1000);
+        assert!(!talk.packet(at + 100, false, port, answer).may_be_shared);
+    }
+}
+
+#[test]
 fn what_its_own_ack_let_go_stood_behind_others_data_when_an_ack_of_theirs_came() {
     let mut talk = Talk::default();
     talk.opens(0, 1);

@@ -291,6 +291,10 @@ impl Timeline {
                 (Cause::SendLimitedCwnd, INFERRED)
             }
             (Released::Unknown, _) => (Cause::Unobserved, ASSUMED),
+            // What lay in the buffer, with nothing of its connection on its way, waited for a window that others fill.
+            (Released::ByNone, _) if self.is_held_for_others(data) => {
+                (Cause::SendLimitedSlowStart, INFERRED)
+            }
             // A client has its request in one piece, and what was not pushed lay in the buffer.
             (Released::ByNone, _) if self.has_more && self.words.burst == Cause::RequestSend => {
                 (self.words.burst, INFERRED)

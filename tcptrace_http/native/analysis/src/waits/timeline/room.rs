@@ -3,6 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
 use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
 /// What a timer waits at least (RFC 6298, section 2.4), if no other of its host has shown.
@@ -40,9 +41,32 @@ impl Timeline {
         if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
             return self.written_before_the_timer(gap_ns, data, route, acks);
         }
+        if cause.is_some_and(|(cause, _)| cause == Cause::RequestSend) && !had_nothing {
+            return self.request_waited_first(gap_ns, (data, route), acks);
+        }
         let until_ns = self.room_until_ns(data, route, acks);
         let idle_until_ns = until_ns.filter(|_| had_nothing && data.sharing.by_other);
         idle_until_ns.map(|until_ns| (self.words.idle, until_ns))
+    }
+
+    /// What the rest of a request waited for first that lay in the buffer, behind what was on its way: for the window,
+    /// until an ACK came that made room in it. It left later all the same, for it was short until more was written.
+    fn request_waited_first(
+        &self,
+        gap_ns: i64,
+        (data, route): (Data, Route),
+        acks: &Acks,
+    ) -> Option<(Cause, i64)> {
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let newest = acks
+            .between(known_ns.saturating_sub(gap_ns), known_ns)
+            .last()?;
+        let cause = match self.window.limit(start, data.bytes, false) {
+            Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+            _ => Cause::SendLimitedSlowStart,
+        };
+        Some((cause, newest.time_ns.saturating_add(route.to_sender_ns)))
     }
 
     /// When data was written that was lost then, of which a single packet tells that never came by: as long before a
@@ -92,5 +116,44 @@ impl Timeline {
         let (opened_ns, probed_ns) = (acks.opened_ns()?, self.probed_ns?);
         let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
         (allowed_ns <= probed_ns && probed_ns < data.at.time_ns).then_some(allowed_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn the_rest_of_a_request_waited_for_the_window_until_an_ack_made_room_in_it() {
+        let words = Words {
+            burst: Cause::RequestSend,
+            idle: Cause::ClientThink,
+        };
+        let start = (1 << 32) - 1000;
+        let mut timeline = Timeline::new(words, None);
+        let mut acks = Acks::default();
+        for (time_ms, end) in [(100, start), (100, start + 1000), (723, start + 2000)] {
+            if time_ms == 723 {
+                acks.push(703 * MS, start, 60_000, 600 * MS);
+            }
+            let at = Moment {
+                time_ns: time_ms * MS,
+                frame: 1,
+            };
+            timeline.new_data(Data::plain(at, end), None, Route::default(), &acks);
+        }
+        let pieces = timeline.between(100 * MS, 723 * MS);
+        let told: Vec<_> = pieces
+            .map(|piece| (piece.cause, piece.end.time_ns / MS))
+            .collect();
+        let rest = [
+            (Cause::SendLimitedSlowStart, 703),
+            (Cause::RequestSend, 723),
+        ];
+        assert!(told.ends_with(&rest), "{told:?}");
     }
 }

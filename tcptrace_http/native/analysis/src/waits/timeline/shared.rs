@@ -1,7 +1,7 @@
 //! Waits for what connections share: their window, and the slowest link.
 
 use super::settling::service_ns;
-use super::Data;
+use super::{Data, Timeline};
 use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Sharing;
 use crate::used_window::Limit;
@@ -47,6 +47,19 @@ pub(super) fn limit_of(sharing: Sharing) -> Limit {
         Limit::SendBuffer => Limit::SendBuffer,
         _ if sharing.had_loss => Limit::CongestionAvoidance,
         _ => Limit::SlowStart,
+    }
+}
+
+impl Timeline {
+    /// Whether an ACK of another connection let a request go on, of which nothing was on its way.
+    pub(super) fn is_held_for_others(&self, data: Data) -> bool {
+        let is_request = self.words.burst == Cause::RequestSend;
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let has_nothing_in_flight = self.acked >= start;
+        is_request
+            && self.has_more
+            && has_nothing_in_flight
+            && data.sharing.is_after_answer_to_other
     }
 }
 
@@ -122,6 +135,42 @@ mod tests {
         assert_eq!(together, Limit::CongestionAvoidance);
         let by_none = limit_of_outgrown(true, Released::ByNone);
         assert_eq!(by_none, Limit::SendBuffer);
+    }
+
+    #[test]
+    fn a_request_that_goes_on_with_another_connections_ack_waited_for_the_clients_window() {
+        for (is_after_answer_to_other, cause) in [
+            (true, Cause::SendLimitedSlowStart),
+            (false, Cause::RequestSend),
+        ] {
+            let words = Words {
+                burst: Cause::RequestSend,
+                idle: Cause::ClientThink,
+            };
+            let start = (1 << 32) - 500;
+            let mut acks = Acks::default();
+            acks.push(600 * MS, start + 500, 60_000, 100 * MS);
+            let mut timeline = Timeline::new(words, None);
+            timeline.acknowledged(Moment::default(), start + 500, Route::default());
+            let sharing = Sharing {
+                is_after_answer_to_other,
+                ..Sharing::default()
+            };
+            for (time_ms, end) in [(500, start + 500), (900, start + 600)] {
+                let at = Moment {
+                    time_ns: time_ms * MS,
+                    frame: 1,
+                };
+                let data = Data {
+                    bytes: if time_ms == 500 { 500 } else { 100 },
+                    sharing,
+                    ..Data::plain(at, end)
+                };
+                timeline.new_data(data, None, Route::default(), &acks);
+            }
+            let told = timeline.between(600 * MS, 900 * MS).last();
+            assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
     }
 
     #[test]
