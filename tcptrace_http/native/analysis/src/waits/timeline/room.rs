@@ -1,6 +1,7 @@
 //! When the windows had room for data, and when its sender knew.
 
 use super::super::acks::{Acks, Released};
+use super::shared::phase_of;
 use super::{Data, Route, Timeline};
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::Cause;
@@ -39,6 +40,12 @@ impl Timeline {
         }
         if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
             return self.written_before_the_timer(gap_ns, data, route, acks);
+        }
+        let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
+        if is_of_buffer && data.sharing.is_shared && !route.is_at_sender {
+            // Its connection had waited before the window that all share was as large as that.
+            let grew_until_ns = data.sharing.grew_until_ns;
+            return grew_until_ns.map(|until_ns| (phase_of(data.sharing), until_ns));
         }
         let until_ns = self.room_until_ns(data, route, acks);
         let idle_until_ns = until_ns.filter(|_| had_nothing && data.sharing.by_other);
@@ -92,5 +99,40 @@ impl Timeline {
         let (opened_ns, probed_ns) = (acks.opened_ns()?, self.probed_ns?);
         let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
         (allowed_ns <= probed_ns && probed_ns < data.at.time_ns).then_some(allowed_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::{Moment, INFERRED};
+    use super::super::Words;
+    use super::*;
+    use crate::shared_windows::Sharing;
+
+    #[test]
+    fn what_waits_for_a_full_window_of_all_waited_for_that_to_grow_first() {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let timeline = Timeline::new(words, None);
+        for (is_shared, first) in [
+            (true, Some((Cause::SendLimitedSlowStart, 70))),
+            (false, None),
+        ] {
+            let sharing = Sharing {
+                is_shared,
+                grew_until_ns: Some(70),
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::plain(Moment::default(), (1 << 32) + 1000)
+            };
+            let cause = Some((Cause::SendLimitedSendBuffer, INFERRED));
+            let data = (data, Route::default());
+            let waited = timeline.waited_first(cause, false, 100, data, &Acks::default());
+            assert_eq!(waited, first);
+        }
     }
 }
