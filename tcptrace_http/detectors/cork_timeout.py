@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NEEDS", "READS", "find"]
 
-READS: Final = ("segmentation",)
+READS: Final = ("recoveries", "segmentation")
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
 
 #: The timer is that of the zero window probe: from the last ACK on a retransmission timeout, which is 200 ms
@@ -89,6 +89,7 @@ def _tails(tables: Mapping[str, pl.DataFrame], holds_min: int) -> pl.LazyFrame:
         )
         .join(_of_flows(tables), on="flow", how="left", maintain_order="left")
         .filter(since_ack.is_between(TIMER_MIN_NS, pl.col("timer_max")))
+        .join(_sent_again(tables), on=["flow", "pause_released_frame"], how="anti", maintain_order="left")
         .with_columns(holds=pl.len().over(server), spread=(since_ack.max() - since_ack.min()).over(server))
         .filter(pl.col("holds") >= holds_min, pl.col("spread") <= SPREAD_MAX_NS)
     )
@@ -104,6 +105,14 @@ def _of_flows(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .lazy()
         .select("flow", "server", "server_port", "segment_bytes", timer_max=TIMER_MIN_NS + TIMER_LATE_NS + rtt)
     )
+
+
+def _sent_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """What was lost, and came when another timer had sent it again: no socket held that."""
+    import polars as pl
+
+    recoveries = tables["recoveries"].lazy().filter(pl.col("direction") == "server_to_client")
+    return recoveries.select("flow", pause_released_frame="resent_frame")
 
 
 def _sure() -> pl.Expr:

@@ -37,6 +37,9 @@ pub struct Tracker {
     /// Numbers were passed over though no timer can have run out: the host counts all its packets
     /// together, and what they seemed to tell is not known.
     counts_are_shared: bool,
+    /// Payload of the newest segment, and of the one before.
+    newest_bytes: u32,
+    before_bytes: u32,
 }
 
 impl Tracker {
@@ -54,6 +57,7 @@ impl Tracker {
         if sent.payload_bytes == 0 {
             return None;
         }
+        self.before_bytes = std::mem::replace(&mut self.newest_bytes, sent.payload_bytes);
         if class.is_new {
             self.window_was_open(sent, known);
             return self.new_data(sent, known);
@@ -83,6 +87,9 @@ impl Tracker {
 
     /// New data shows a loss by a hole before it; if it came after a silence, it was lost itself.
     fn new_data(&mut self, sent: &Sent, known: &Known) -> Option<RecoveryKind> {
+        if self.answers_anew(known) {
+            self.close();
+        }
         let gap = sent.class.gap_before_bytes;
         // What an ACK of another connection lets go no timer has sent.
         let probes = known.duplicate_acks == 0
@@ -112,7 +119,9 @@ impl Tracker {
         let may_be_lost = !self.counts_are_shared
             && sent.skipped_identifications <= LOST_AT_ONCE
             && known.is_sender_far();
-        let is_resent = skips && may_be_lost && known.is_after_a_timer(sent);
+        // ... nor does it follow what came behind one.
+        let is_resent =
+            skips && may_be_lost && self.holes.is_empty() && known.is_after_a_timer(sent);
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
             return open.map(|kind| self.repair(sent, known, kind, None));
@@ -139,6 +148,14 @@ impl Tracker {
                 .open
                 .as_ref()
                 .is_some_and(|open| sent.end <= open.until)
+    }
+
+    /// Whether new data answers what was asked when all that came of a recovery was acknowledged, and ended with a
+    /// short segment: how much else was in flight when that began is known by full segments only.
+    fn answers_anew(&self, known: &Known) -> bool {
+        let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
+        let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
+        is_over && self.open.as_ref().is_some_and(asked_after)
     }
 
     /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
@@ -195,7 +212,12 @@ impl Tracker {
                 open.row.kind,
                 RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
             );
-            sent.start < open.until && (is_timed || !times_out)
+            let is_told_since = kind == RecoveryKind::Timeout
+                && open.row.kind == RecoveryKind::TailLoss
+                && known.waited(sent) >= TIMED_OUT_MIN_NS;
+            // Of what a timer sent again something came, and told that the rest was lost: the next timer's silence is
+            // another.
+            sent.start < open.until && (is_timed || !times_out) && !is_told_since
         });
         if !goes_on {
             self.close();
@@ -454,5 +476,72 @@ impl Tracker {
         let episodes = self.recent.len().saturating_mul(size_of::<Episode>());
         let holes = self.holes.len().saturating_mul(size_of::<Hole>());
         episodes.saturating_add(holes) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::Class;
+
+    const MS: i64 = 1_000_000;
+
+    /// Data that came 96 ms after the one before, on a path of 20 ms, behind a packet that never came by.
+    fn after_a_missing_packet(tracker: &mut Tracker) -> Option<RecoveryKind> {
+        let known = known(4381);
+        tracker.sent(
+            &Sent {
+                time_ns: 136 * MS,
+                start: 4381,
+                end: 5841,
+                skipped_identifications: 1,
+                ..new_data(0)
+            },
+            &known,
+        )
+    }
+
+    fn new_data(gap_before_bytes: u32) -> Sent {
+        Sent {
+            payload_bytes: 1460,
+            class: Class {
+                is_new: true,
+                gap_before_bytes,
+                ..Class::default()
+            },
+            ..Sent::default()
+        }
+    }
+
+    fn known(next: i64) -> Known {
+        Known {
+            original: None,
+            next,
+            acked: 1461,
+            last_data: Some((1, 40 * MS)),
+            asked_ns: None,
+            asked_before_copies_ns: None,
+            heard_before_ns: 96 * MS,
+            duplicate_acks: 0,
+            rtt_ns: Some(20 * MS),
+            sender_path_ns: Some(20 * MS),
+            segment_bytes: 1460,
+        }
+    }
+
+    #[test]
+    fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_hole() {
+        let mut tracker = Tracker::default();
+        let lost = after_a_missing_packet(&mut tracker);
+        assert_eq!(lost, Some(RecoveryKind::TailLossProbe));
+        let mut tracker = Tracker::default();
+        let behind = Sent {
+            time_ns: 40 * MS,
+            start: 2921,
+            end: 4381,
+            ..new_data(1460)
+        };
+        assert_eq!(tracker.sent(&behind, &known(1461)), None);
+        assert_eq!(after_a_missing_packet(&mut tracker), None);
     }
 }

@@ -2,6 +2,7 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
+use super::bare::Question;
 use super::inherited::Beginning;
 use super::largest::Mark;
 
@@ -23,6 +24,7 @@ pub(super) struct Connection {
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     pub(super) is_asked: bool,
+    pub(super) question: Question,
     /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
@@ -92,6 +94,7 @@ impl Connection {
             acked_ns: time_ns,
             next: None,
             is_asked: false,
+            question: Question::default(),
             was_pushed: false,
             data_ns: time_ns,
             newest_ns: time_ns,

@@ -2,6 +2,7 @@
 
 use trace_model::{flags, Segment};
 
+use super::bare::Question;
 use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::inherited::Beginning;
@@ -27,6 +28,10 @@ impl HostPair {
         };
         if segment.payload_bytes > 0 {
             connection.is_asked = true;
+            connection.question = Question {
+                time_ns,
+                bytes: segment.payload_bytes,
+            };
             connection.had_loss = had_loss;
         }
         if !segment.has(flags::ACK) {

@@ -7,6 +7,7 @@ use trace_model::{IpAddress, Segment};
 
 use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
+use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
 use super::inherited::Inherited;
@@ -61,6 +62,7 @@ pub(super) struct HostPair {
     /// When data of the server came last, and what its distances tell of the slowest link.
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
+    pub(super) bare: Bare,
     pub(super) missing: MissingPackets,
     /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
     /// by another way, and its numbers tell of no losses.
@@ -107,6 +109,7 @@ impl HostPair {
             had_loss: false,
             came_ns: None,
             link: Arrivals::default(),
+            bare: Bare::default(),
             missing: MissingPackets::default(),
             goes_elsewhere: false,
             had_hole: false,

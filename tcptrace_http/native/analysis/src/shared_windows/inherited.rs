@@ -8,6 +8,7 @@
 
 use super::connection::{Connection, Step};
 use super::host_pair::HostPair;
+use super::threshold::OPTIONS_BYTES;
 use crate::jitter::CLOSE_NS;
 
 /// What a connection sends until the first ACK of its data lets more go.
@@ -33,6 +34,17 @@ struct Begun {
 pub(super) struct Inherited {
     first: Option<Begun>,
     is_shown: bool,
+    candidate: Option<Candidate>,
+}
+
+/// A flight that may have been a window: an ACK may have let go what came behind it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    flight: Begun,
+    /// So much later than the way takes that came, of so many bytes.
+    after_ns: i64,
+    bytes: u32,
+    is_missing: bool,
 }
 
 impl Beginning {
@@ -60,15 +72,18 @@ impl Beginning {
 }
 
 impl Inherited {
-    /// A connection stopped with so much in flight, of which so much fills a segment.
-    fn began_with(&mut self, flight: Begun, full_bytes: i64) {
+    /// A connection stopped with so much in flight, of which so much fills a segment, or with more that was missed.
+    fn began_with(&mut self, flight: Begun, full_bytes: i64, is_more: bool) {
         let segments = |it: Begun| {
             (it.bytes.saturating_add(full_bytes).saturating_sub(1)).checked_div(full_bytes)
         };
-        let first = *self.first.get_or_insert(flight);
-        let is_more =
+        let exceeds =
             |it: Begun, than: Begun| it.packets > than.packets && segments(it) > segments(than);
-        self.is_shown |= is_more(flight, first) || is_more(first, flight);
+        let Some(first) = self.first else {
+            self.first = Some(flight).filter(|_| !is_more);
+            return;
+        };
+        self.is_shown |= exceeds(flight, first) || !is_more && exceeds(first, flight);
     }
 }
 
@@ -76,22 +91,64 @@ impl HostPair {
     /// New data of a connection comes, before which the slowest link was idle or not.
     pub(super) fn begins_with(
         &mut self,
-        time_ns: i64,
+        (time_ns, bytes): (i64, u32),
         ports: (u16, u16),
         step: Step,
         was_idle: bool,
     ) {
+        self.pace_is_known();
         let way_ns = self.to_server_ns.unwrap_or(0);
-        let full_bytes = i64::from(self.pace.largest_bytes);
+        let full_bytes = self.full_bytes();
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
-        let is_opened_again = connection.is_opened_again;
+        let (syn_ns, is_opened_again) = (connection.syn_ns, connection.is_opened_again);
         let begun = connection.beginning.goes_on(time_ns, step.newly, way_ns);
         // Whose SYN was lost begins with a segment (RFC 5681, section 3.1).
-        let was_held = step.had_more && !step.begins && was_idle && !is_opened_again;
-        if let Some(flight) = begun.filter(|_| was_held && !step.is_hole) {
-            self.inherited.began_with(flight, full_bytes);
+        let Some(flight) = begun.filter(|_| !is_opened_again && !step.begins) else {
+            return;
+        };
+        let after_ns = time_ns
+            .saturating_sub(way_ns)
+            .saturating_sub(connection.acked_ns);
+        let is_missing = step.is_hole || self.missing.has_unaccounted(syn_ns);
+        // No algorithm of Nagle holds a full segment behind what was pushed.
+        let is_full = i64::from(bytes).saturating_add(OPTIONS_BYTES) >= full_bytes;
+        if step.had_more && was_idle {
+            self.inherited.began_with(flight, full_bytes, is_missing);
+        } else if step.had_more || is_full {
+            self.inherited.candidate = Some(Candidate {
+                flight,
+                after_ns,
+                bytes,
+                is_missing,
+            });
+        }
+    }
+
+    /// What followed an ACK by as much as way and link take was let go by that. Others tell later how long the link
+    /// takes, and never that it takes longer.
+    fn pace_is_known(&mut self) {
+        let Some(candidate) = self.inherited.candidate else {
+            return;
+        };
+        let pace = self.pace.of(candidate.bytes).zip(self.pace.of(0));
+        // Two that were held each by itself tell nothing of the link.
+        let pace = pace.filter(|(takes_ns, _)| *takes_ns < self.round_trip_ns());
+        let Some((takes_ns, bare_ns)) = pace else {
+            return;
+        };
+        // The path's least round trip has the headers, but for options of the SYN and framing.
+        let on_link_ns = takes_ns.saturating_sub(bare_ns);
+        let late_ns = candidate.after_ns.saturating_sub(on_link_ns);
+        let close_ns = CLOSE_NS.saturating_add(bare_ns);
+        if late_ns >= close_ns.saturating_neg() {
+            self.inherited.candidate = None;
+        }
+        if late_ns.saturating_abs() <= close_ns {
+            let full_bytes = self.full_bytes();
+            self.inherited
+                .began_with(candidate.flight, full_bytes, candidate.is_missing);
         }
     }
 
@@ -113,7 +170,7 @@ mod tests {
     fn shows(flights: &[(i64, i64)]) -> bool {
         let mut inherited = Inherited::default();
         for (bytes, packets) in flights.iter().copied() {
-            inherited.began_with(Begun { bytes, packets }, 1000);
+            inherited.began_with(Begun { bytes, packets }, 1000, false);
         }
         inherited.is_shown
     }
@@ -130,6 +187,54 @@ mod tests {
         assert!(!shows(&[(1700, 2), (2000, 2)]), "whole segments");
         assert!(!shows(&[(1700, 2), (2000, 3)]), "bytes are counted");
         assert!(!shows(&[(2000, 3), (3000, 3)]), "packets are counted");
+    }
+
+    #[test]
+    fn of_what_was_missed_it_is_known_only_that_a_window_is_larger() {
+        let (small, large) = (
+            Begun {
+                bytes: 1000,
+                packets: 1,
+            },
+            Begun {
+                bytes: 3000,
+                packets: 3,
+            },
+        );
+        for (flights, is_shown) in [
+            ([(large, false), (small, true)], false),
+            ([(small, true), (large, false)], false),
+            ([(small, false), (large, true)], true),
+        ] {
+            let mut inherited = Inherited::default();
+            for (flight, is_missing) in flights {
+                inherited.began_with(flight, 1000, is_missing);
+            }
+            assert_eq!(inherited.is_shown, is_shown);
+        }
+    }
+
+    #[test]
+    fn what_follows_an_ack_by_way_and_link_was_let_go_by_that() {
+        for (after_ms, is_known) in [(10, true), (60, false)] {
+            let mut pair = HostPair::with_path(100 * MS);
+            let flight = Begun {
+                bytes: 170,
+                packets: 1,
+            };
+            pair.inherited.candidate = Some(Candidate {
+                flight,
+                after_ns: after_ms * MS,
+                bytes: 1000,
+                is_missing: false,
+            });
+            pair.pace.follows(300 * MS, 1000);
+            pair.pace_is_known();
+            assert_eq!(pair.inherited.first, None, "the link's pace is not known");
+            pair.pace.follows(10 * MS, 1000);
+            pair.pace_is_known();
+            assert_eq!(pair.inherited.first.is_some(), is_known);
+        }
     }
 
     #[test]

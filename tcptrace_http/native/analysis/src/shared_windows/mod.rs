@@ -18,6 +18,7 @@ mod ack_before;
 mod answers;
 mod asked;
 mod backlog;
+mod bare;
 mod below_threshold;
 mod clock;
 mod connection;
@@ -179,6 +180,7 @@ impl SharedWindows {
             pair.sharing(false)
         } else {
             pair.asked.said(packet.time_ns);
+            pair.bare.comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);

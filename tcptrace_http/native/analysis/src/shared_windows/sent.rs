@@ -29,6 +29,7 @@ impl HostPair {
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
+        let question = connection.question;
         let step = connection.sends(time_ns, segment, had_loss);
         let Step {
             is_new,
@@ -49,9 +50,12 @@ impl HostPair {
             self.may_answer_mark(time_ns, segment);
             return self.sharing(false);
         }
+        if begins && question.bytes > 0 && is_new && !step.is_hole {
+            self.answers(time_ns, segment.payload_bytes, question);
+        }
         if is_new {
             let ports = (client_port, segment.source_port);
-            self.begins_with(time_ns, ports, step, was_idle);
+            self.begins_with((time_ns, segment.payload_bytes), ports, step, was_idle);
         }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
