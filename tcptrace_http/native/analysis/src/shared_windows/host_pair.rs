@@ -195,6 +195,7 @@ impl HostPair {
             are_others_in_flight: false,
             queued_ns: 0,
             limit: self.window.limit(),
+            grew_until_ns: self.window.grew_until_ns(),
             buffer: self.window.of_one(),
             stood_ns: 0,
             takes_ns: 0,

@@ -129,6 +129,8 @@ pub struct Sharing {
     pub unheard_ns: Option<i64>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
+    /// Until when the window that they share has grown, if it is full now.
+    pub grew_until_ns: Option<i64>,
     /// How much any connection of the sender has in flight at most, as others have shown.
     pub buffer: Option<i64>,
     /// The segment may have been sent before and missed, whichever ACK had let it go.

@@ -22,11 +22,29 @@ pub(super) struct SharedWindow {
     only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     of_one: Option<i64>,
+    /// When it had grown to the size that the buffer is known to have, since it was in slow start.
+    full_since_ns: Option<i64>,
 }
 
 impl SharedWindow {
     pub(super) fn limit(&self) -> Limit {
         self.limit
+    }
+
+    /// Until when it grew that is full now.
+    pub(super) fn grew_until_ns(&self) -> Option<i64> {
+        self.full_since_ns
+            .filter(|_| self.limit == Limit::SendBuffer)
+    }
+
+    /// Data comes that waited for that; the data before it came at `before_ns`, and whether the buffer was known then.
+    fn waited(&mut self, limit: Limit, before_ns: i64, was_known: bool) {
+        self.full_since_ns = match limit {
+            Limit::SendBuffer if was_known => self.full_since_ns.or(Some(before_ns)),
+            Limit::SlowStart => None,
+            _ => self.full_since_ns,
+        };
+        self.limit = limit;
     }
 
     /// Whether all have in flight what they may at most: whoever has data fills what the others leave of that. One
@@ -97,6 +115,7 @@ impl HostPair {
             .max(path_ns / RELEASE_RTT_SHARE)
             .saturating_add(self.pace.of(bytes).unwrap_or(0));
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
+        let was_known = self.window.used.buffer().is_some();
         let limit = match self.window.used.limit(end, bytes, false) {
             Limit::SendBuffer if !self.window.is_full() => Limit::None,
             limit => limit,
@@ -107,7 +126,7 @@ impl HostPair {
                 self.window.of_one = self.window.used.buffer();
             }
         }
-        self.window.limit = limit;
+        self.window.waited(limit, before_ns, was_known);
     }
 
     /// Whether all up to `end` was acknowledged by then, but for SYNs and FINs.
@@ -158,6 +177,23 @@ mod tests {
     fn a_window_of_all_that_grows_is_in_slow_start_and_one_that_stays_full_is_a_largest_one() {
         assert_eq!(limit_after(&[2, 4, 8, 16]), Limit::SlowStart);
         assert_eq!(limit_after(&[2, 4, 8, 8, 8]), Limit::SendBuffer);
+    }
+
+    #[test]
+    fn a_window_grew_until_it_was_as_large_as_the_buffer_is_known_to_be() {
+        let mut window = SharedWindow::default();
+        let mut grew_until_ns = Vec::new();
+        for (time_ns, limit, was_known) in [
+            (100, Limit::SendBuffer, false),
+            (200, Limit::SlowStart, true),
+            (300, Limit::SendBuffer, true),
+            (400, Limit::None, true),
+            (500, Limit::SendBuffer, true),
+        ] {
+            window.waited(limit, time_ns, was_known);
+            grew_until_ns.push(window.grew_until_ns());
+        }
+        assert_eq!(grew_until_ns, [None, None, Some(300), None, Some(300)]);
     }
 
     #[test]

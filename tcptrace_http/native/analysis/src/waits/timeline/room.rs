@@ -1,6 +1,7 @@
 //! When the windows had room for data, and when its sender knew.
 
 use super::super::acks::{Acks, Released};
+use super::shared::phase_of;
 use super::{Data, Route, Timeline};
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
@@ -43,6 +44,12 @@ impl Timeline {
         }
         if cause.is_some_and(|(cause, _)| cause == Cause::RequestSend) && !had_nothing {
             return self.request_waited_first(gap_ns, (data, route), acks);
+        }
+        let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
+        if is_of_buffer && data.sharing.is_shared && !route.is_at_sender {
+            // Its connection had waited before the window that all share was as large as that.
+            let grew_until_ns = data.sharing.grew_until_ns;
+            return grew_until_ns.map(|until_ns| (phase_of(data.sharing), until_ns));
         }
         let until_ns = self.room_until_ns(data, route, acks);
         let idle_until_ns = until_ns.filter(|_| had_nothing && data.sharing.by_other);
@@ -121,9 +128,10 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
+    use super::super::super::partition::{Moment, INFERRED};
     use super::super::Words;
     use super::*;
+    use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
 
@@ -155,5 +163,32 @@ mod tests {
             (Cause::RequestSend, 723),
         ];
         assert!(told.ends_with(&rest), "{told:?}");
+    }
+
+    #[test]
+    fn what_waits_for_a_full_window_of_all_waited_for_that_to_grow_first() {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let timeline = Timeline::new(words, None);
+        for (is_shared, first) in [
+            (true, Some((Cause::SendLimitedSlowStart, 70))),
+            (false, None),
+        ] {
+            let sharing = Sharing {
+                is_shared,
+                grew_until_ns: Some(70),
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::plain(Moment::default(), (1 << 32) + 1000)
+            };
+            let cause = Some((Cause::SendLimitedSendBuffer, INFERRED));
+            let data = (data, Route::default());
+            let waited = timeline.waited_first(cause, false, 100, data, &Acks::default());
+            assert_eq!(waited, first);
+        }
     }
 }
