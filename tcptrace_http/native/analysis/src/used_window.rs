@@ -274,6 +274,11 @@ impl UsedWindow {
         self.acked < self.recovers_until
     }
 
+    /// It began with this threshold, which others before it had learnt (RFC 2140, section 3).
+    pub(crate) fn inherits(&mut self, threshold: Option<i64>) {
+        self.threshold = self.threshold.or(threshold);
+    }
+
     /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
     pub(crate) fn was_idle(&mut self) {
         self.largest = 0;

@@ -2,6 +2,9 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
+use super::inherited::Beginning;
+use super::largest::Mark;
+
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client_port: u16,
@@ -31,6 +34,9 @@ pub(super) struct Connection {
     pub(super) sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     pub(super) had_loss: bool,
+    /// The client's SYN or FIN went by that is not answered.
+    pub(super) mark: Option<Mark>,
+    pub(super) beginning: Beginning,
 }
 
 /// What a segment of the server is to its connection.
@@ -92,6 +98,8 @@ impl Connection {
             hole_ns: None,
             sent_ns: time_ns,
             had_loss,
+            mark: None,
+            beginning: Beginning::default(),
         }
     }
 
@@ -101,7 +109,7 @@ impl Connection {
         let is_new = self.next.is_none_or(|next| end.is_after(next));
         let is_first = self.next.is_none();
         let before = self.next.unwrap_or(segment.seq);
-        self.first = self.first.or(Some(segment.seq));
+        let earlier = self.begins_with(segment);
         if is_new {
             self.next = Some(end);
         }
@@ -121,7 +129,8 @@ impl Connection {
         let step = Step {
             is_new,
             newly: i64::from(end.distance_from(before))
-                .saturating_sub(i64::from(is_new && segment.has(flags::SYN))),
+                .saturating_sub(i64::from(is_new && segment.has(flags::SYN)))
+                .max(earlier),
             is_again: before.is_after(segment.payload_seq()),
             is_hole: segment.seq.is_after(before),
             is_lost_anew,
@@ -136,6 +145,18 @@ impl Connection {
             self.had_loss = had_loss || !is_new;
         }
         step
+    }
+
+    /// A segment is the first, or lies before all that came: the SYN and its data (RFC 1644, section 3.2) that were
+    /// lost, and come behind what was sent after them. So many bytes were sent that nobody had seen.
+    fn begins_with(&mut self, segment: &Segment<'_>) -> i64 {
+        let first = *self.first.get_or_insert(segment.seq);
+        if !first.is_after(segment.seq) {
+            return 0;
+        }
+        self.first = Some(segment.seq);
+        let with_syn = i64::from(first.distance_from(segment.seq));
+        with_syn.saturating_sub(i64::from(segment.has(flags::SYN)))
     }
 
     /// The server had more to send than has come, and nothing was asked for since.

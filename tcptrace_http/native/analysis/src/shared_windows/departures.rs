@@ -26,6 +26,13 @@ pub struct Left {
     pub likely_ns: i64,
 }
 
+impl Left {
+    /// How long it may have stood before the link.
+    pub(super) fn stood_ns(self) -> i64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
+}
+
 /// The newest packet of the server: when it came, and how soon it may have left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Departures {

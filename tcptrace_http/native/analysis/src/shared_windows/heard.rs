@@ -4,6 +4,7 @@ use trace_model::{flags, Segment};
 
 use super::connection::Connection;
 use super::host_pair::HostPair;
+use super::inherited::Beginning;
 use super::release::Ack;
 
 /// ACKs of a round trip of all connections of a pair.
@@ -17,7 +18,8 @@ impl HostPair {
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
-            return self.opens(time_ns, ports);
+            self.opens(time_ns, ports);
+            return self.marks(time_ns, segment);
         }
         let had_loss = self.had_loss;
         let Some(connection) = self.connection(ports.0, ports.1) else {
@@ -47,8 +49,10 @@ impl HostPair {
             .filter(|_| !connection.is_opened_again);
         // That of a SYN opens no window (RFC 5681, section 3.1).
         if is_new && newly > i32::from(is_first) {
+            connection.beginning.is_acked(time_ns);
             let end_ns = time_ns.saturating_add(self.full_way_ns());
             self.phases.acknowledged(end_ns);
+            self.largest.acknowledged();
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
@@ -71,6 +75,9 @@ impl HostPair {
             acked,
             of_ns,
         });
+        if segment.has(flags::FIN) {
+            self.marks(time_ns, segment);
+        }
     }
 
     fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16)) {
@@ -89,6 +96,7 @@ impl HostPair {
         self.room.acknowledges(gone);
         let mut connection = Connection::new(time_ns, ports, self.had_loss);
         connection.is_opened_again = is_again;
+        connection.beginning = Beginning::with(self.threshold.bytes(self.full_bytes()));
         self.connections.push_back(connection);
     }
 }

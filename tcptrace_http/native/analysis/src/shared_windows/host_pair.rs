@@ -9,6 +9,8 @@ use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::connection::Connection;
 use super::departures::Departures;
+use super::inherited::Inherited;
+use super::largest::LargestWindow;
 use super::ledger::Ledger;
 use super::missing_packets::MissingPackets;
 use super::pace::Pace;
@@ -76,9 +78,11 @@ pub(super) struct HostPair {
     /// How long the server's timer waited last, as a hole shows that it filled.
     pub(super) timer_ns: Option<i64>,
     pub(super) phases: Phases,
+    pub(super) largest: LargestWindow,
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
+    pub(super) inherited: Inherited,
 }
 
 impl HostPair {
@@ -115,9 +119,11 @@ impl HostPair {
             timers: Timers::default(),
             timer_ns: None,
             phases: Phases::default(),
+            largest: LargestWindow::default(),
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),
+            inherited: Inherited::default(),
         }
     }
 
@@ -189,6 +195,7 @@ impl HostPair {
             is_again: false,
             missed: None,
             phases: self.phases,
+            threshold: None,
         }
     }
 

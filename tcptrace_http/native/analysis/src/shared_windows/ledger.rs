@@ -6,6 +6,10 @@
 //! ACK that made room for it, which is known from what was in flight when others left. In congestion avoidance each ACK
 //! lets go as much as it acknowledges, until the window has grown by a segment, about once in a round trip (RFC 5681,
 //! equation 3); in slow start a segment more.
+//!
+//! What left found room, so the window was that large at least; what was held until a later ACK came found none, so it
+//! was smaller. Both borders grow with each ACK. In between the window is as likely large as small, so that the middle
+//! decides. When a segment left is known best where the link was idle: by the ACK that came nearest before it.
 
 use super::host_pair::HostPair;
 use super::release::Ack;
@@ -15,13 +19,29 @@ use crate::used_window::Limit;
 /// A SYN and a FIN are counted in what was sent, and not in the window: so many connections open and close in a round
 /// trip.
 pub(super) const FLAGS_BYTES: i64 = 40;
+/// A frame has so many bytes more than the headers of IP and TCP: those of Ethernet (IEEE 802.3, 3.2) are 18.
+const FRAME_BYTES: u32 = 18;
 
-/// What the window of all connections is known to be at least.
+/// What the window of all connections is known to be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ledger {
+    /// As large at least.
     window: Option<i64>,
+    /// ... and smaller than this.
+    below: Option<i64>,
     /// Of all connections so much had been acknowledged by then.
     acked: i64,
+    /// So much sooner than path and link were thought to take has a segment come behind the ACK that let it go.
+    early_ns: i64,
+}
+
+/// A segment of new data that comes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Newly {
+    /// A full one, that lay in the sender's buffer when the one before left.
+    pub(super) was_held: bool,
+    /// The slowest link had nothing to send before it.
+    pub(super) was_idle: bool,
 }
 
 impl Ledger {
@@ -32,7 +52,7 @@ impl Ledger {
 
     /// Something was lost: the window is another now.
     pub(super) fn had_loss(&mut self) {
-        self.window = None;
+        (self.window, self.below) = (None, None);
     }
 
     /// The window when an ACK has come.
@@ -41,73 +61,136 @@ impl Ledger {
         let grown = |window: i64| window.saturating_add(if is_newer { growth(window) } else { 0 });
         Ledger {
             window: self.window.map(grown),
+            below: self.below.map(grown),
             acked: self.acked.max(ack.acked),
+            ..self
         }
     }
 
-    /// Whether a segment up to which so much was sent in all found room.
-    fn had_room(self, sent: i64) -> bool {
-        let in_flight = sent.saturating_sub(self.acked);
-        self.window
-            .is_some_and(|window| in_flight <= window.saturating_add(FLAGS_BYTES))
+    fn in_flight(self, sent: i64) -> i64 {
+        sent.saturating_sub(self.acked)
+    }
+
+    /// Whether a full segment up to which so much was sent in all found room, as likely as not.
+    fn had_room(self, sent: i64, full: i64) -> bool {
+        let Some(window) = self.window else {
+            return false;
+        };
+        // As far as the window has been used it had no room for another one.
+        let below = self.below.unwrap_or(window);
+        let unknown = below.saturating_sub(window).clamp(0, full);
+        let likely = window.saturating_add(unknown / 2);
+        self.in_flight(sent) <= likely.saturating_add(FLAGS_BYTES)
+    }
+
+    /// A full segment up to which so much was sent in all, and that was held, found no room: what was in flight before
+    /// it had.
+    fn had_none(self, sent: i64, full: i64) -> Self {
+        let in_flight = self.in_flight(sent);
+        let most = in_flight.saturating_sub(full);
+        let smaller = |window: i64| if window < in_flight { window } else { most };
+        let below = self.below.map_or(in_flight, |below| below.min(in_flight));
+        Ledger {
+            window: self.window.map(smaller),
+            below: Some(below),
+            ..self
+        }
+    }
+
+    /// A segment up to which so much was sent in all found room.
+    fn had(self, sent: i64) -> Self {
+        let in_flight = self.in_flight(sent);
+        let window = self.window.map_or(in_flight, |it| it.max(in_flight));
+        Ledger {
+            window: Some(window),
+            below: self.below.filter(|below| *below > in_flight),
+            ..self
+        }
     }
 }
 
 impl HostPair {
-    /// The ACK that let new data go which comes now; None if that is not known. If the link was idle before it
-    /// (`was_idle`) and it had been held (`was_held`), the ACK before had not made enough room.
-    pub(super) fn let_go_by(&mut self, was_held: bool, was_idle: bool) -> Option<Ack> {
+    /// The ACK that let new data go which comes now; None if that is not known.
+    pub(super) fn let_go_by(&mut self, data: Newly) -> Option<Ack> {
         let left = self.departures.newest()?;
+        let full = i64::from(self.pace.largest_bytes);
+        let sent = self.room.sent();
+        // What was held though the link was idle had found no room with any ACK before the one that let it go.
+        let found_none = data.was_held && data.was_idle;
+        let nearest = if found_none {
+            self.nearest_acked(left.to_ns)
+        } else {
+            None
+        };
+        let before = |ledger: Ledger| {
+            if found_none {
+                ledger.had_none(sent, full)
+            } else {
+                ledger
+            }
+        };
+        let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let known = self.ledger.acked;
+        let from = self.acks.partition_point(|ack| ack.acked < known);
+        let acks = self.acks.range(from..);
+        let acks = acks.take_while(|ack| ack.time_ns <= to_ns);
+        let mut ledger = before(self.ledger);
+        let mut found = None;
+        for ack in acks.filter(|ack| ack.is_new) {
+            ledger = ledger.hears(ack, |window| self.growth(window));
+            if ack.time_ns < from_ns || nearest.is_some_and(|nearest| ack.acked < nearest) {
+                ledger = before(ledger);
+                continue;
+            }
+            found = Some(*ack);
+            if nearest.is_some() || ledger.had_room(sent, full) {
+                break;
+            }
+        }
+        self.ledger = found.map_or(ledger, |_| ledger.had(sent));
+        found
+    }
+
+    /// What an ACK adds to a window of so many bytes.
+    fn growth(&self, window: i64) -> i64 {
         let full = i64::from(self.pace.largest_bytes);
         let limit = if self.had_loss {
             Limit::CongestionAvoidance
         } else {
             self.window.limit()
         };
-        let growth = |window: i64| match limit {
+        match limit {
             Limit::SendBuffer => 0,
             Limit::CongestionAvoidance => {
                 full.saturating_mul(full).checked_div(window).unwrap_or(0)
             }
             Limit::SlowStart | Limit::None => full,
-        };
-        let sent = self.room.sent();
-        let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let from = self
-            .acks
-            .partition_point(|ack| ack.acked < self.ledger.acked);
-        let mut before = self.ledger;
-        let mut found: Option<(Ack, Ledger)> = None;
-        let acks = self
-            .acks
-            .range(from..)
-            .take_while(|ack| ack.time_ns <= to_ns);
-        for ack in acks.filter(|ack| ack.is_new) {
-            let ledger = found
-                .map_or(before, |(_, ledger)| ledger)
-                .hears(ack, growth);
-            if ack.time_ns < from_ns {
-                before = ledger;
-                continue;
-            }
-            found = Some((*ack, ledger));
-            if ledger.had_room(sent) {
-                break;
-            }
         }
-        let Some((ack, mut ledger)) = found else {
-            self.ledger = before;
-            return None;
-        };
-        let in_flight = sent.saturating_sub(ledger.acked);
-        let is_less = was_held && was_idle && before.acked < ledger.acked && before.had_room(sent);
-        ledger.window = Some(match ledger.window {
-            Some(window) if !is_less => window.max(in_flight),
-            _ => in_flight,
+    }
+
+    /// How much had been acknowledged with the ACK that came to the server nearest to this time, when a full segment
+    /// left. ACKs that go together come one by one, as far apart as the link takes for one. Nothing comes sooner behind
+    /// an ACK than path and link take: if it does, they take less than was thought, for the sake of the frames.
+    fn nearest_acked(&mut self, left_ns: i64) -> Option<i64> {
+        let bare_ns = self.pace.of(FRAME_BYTES).unwrap_or(0);
+        let from_ns = left_ns.saturating_sub(CLOSE_NS);
+        let to_ns = left_ns.saturating_add(CLOSE_NS);
+        let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
+        let close = self.acks.range(from..);
+        let close = close.take_while(|ack| ack.time_ns <= to_ns);
+        let mut close = close.filter(|ack| ack.is_new).peekable();
+        let early_ns = close.peek()?.time_ns.saturating_sub(left_ns);
+        if early_ns <= bare_ns {
+            self.ledger.early_ns = self.ledger.early_ns.max(early_ns);
+        }
+        let left_ns = left_ns.saturating_add(self.ledger.early_ns);
+        let came = close.scan(i64::MIN, |came_ns, ack| {
+            *came_ns = ack.time_ns.max(came_ns.saturating_add(bare_ns));
+            Some((came_ns.saturating_sub(left_ns), ack.acked))
         });
-        self.ledger = ledger;
-        Some(ack)
+        let nearest = came.min_by_key(|(off_ns, _)| off_ns.saturating_abs());
+        nearest.map(|(_, acked)| acked)
     }
 }
 
@@ -150,7 +233,10 @@ mod tests {
             let time_ns = 121 * MS + segment * MS;
             pair.leaves(time_ns, 1460, 0);
             pair.room.sends(FULL);
-            let ack = pair.let_go_by(true, segment == 0);
+            let ack = pair.let_go_by(Newly {
+                was_held: true,
+                was_idle: segment == 0,
+            });
             let_go.push(ack.map(|ack| ack.client_port));
         }
         let_go
@@ -182,7 +268,44 @@ mod tests {
         let mut pair = pair(4, 1);
         pair.ledger.window = Some(8 * FULL);
         assert_eq!(let_go(&mut pair, 1), [Some(1)]);
-        assert_eq!(pair.ledger.window, Some(4 * FULL));
+        // It grows with the ACK by a fourth of a segment.
+        assert_eq!(pair.ledger.window, Some(4 * FULL + FULL / 4));
+    }
+
+    #[test]
+    fn of_acks_that_go_at_once_the_first_of_an_idle_link_left_with_the_one_whose_turn_it_was() {
+        for (late_ns, port) in [(0, 1), (40_000, 2), (80_000, 3)] {
+            let mut pair = pair(4, 3);
+            for ack in &mut pair.acks {
+                ack.time_ns = 100 * MS;
+            }
+            // A bare packet takes 39 us, and a full segment 960 us longer.
+            pair.leaves(120_960_000 + late_ns, 1460, 0);
+            pair.room.sends(FULL);
+            let ack = pair.let_go_by(Newly {
+                was_held: true,
+                was_idle: true,
+            });
+            assert_eq!(ack.map(|ack| ack.client_port), Some(port));
+        }
+    }
+
+    #[test]
+    fn a_window_lies_between_what_was_in_flight_and_what_found_no_room_and_its_middle_decides() {
+        let ledger = |below: i64| Ledger {
+            window: Some(4 * FULL),
+            below: Some(below),
+            ..Ledger::default()
+        };
+        assert!(ledger(5 * FULL).had_room(4 * FULL + FULL / 2, FULL));
+        assert!(!ledger(4 * FULL + 100).had_room(4 * FULL + FULL / 2, FULL));
+        let smaller = ledger(6 * FULL).had_none(4 * FULL, FULL);
+        assert_eq!(
+            (smaller.window, smaller.below),
+            (Some(3 * FULL), Some(4 * FULL))
+        );
+        let larger = ledger(5 * FULL).had(5 * FULL);
+        assert_eq!((larger.window, larger.below), (Some(5 * FULL), None));
     }
 
     #[test]

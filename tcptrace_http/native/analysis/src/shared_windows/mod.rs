@@ -24,6 +24,8 @@ mod connection;
 mod departures;
 mod heard;
 mod host_pair;
+mod inherited;
+mod largest;
 mod ledger;
 mod missed;
 mod missing_packets;
@@ -129,6 +131,8 @@ pub struct Sharing {
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
     pub phases: Phases,
+    /// Where slow start ends of its connection, which began with what those before it had learnt.
+    pub threshold: Option<i64>,
 }
 
 /// All pairs of hosts of which a SYN was seen.

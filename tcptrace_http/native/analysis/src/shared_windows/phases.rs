@@ -8,7 +8,8 @@
 /// Of what lies so far back that others have come since nothing is asked any more.
 pub const SPANS_MAX: usize = 6;
 
-/// A slow start, when what the window let go then comes by here; the last may have no end yet.
+/// A slow start, when what the window let go then comes by here; the last may have no end yet. A time in which the
+/// window was the largest of its stack is told in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlowStart {
     pub start_ns: i64,
@@ -22,6 +23,8 @@ pub struct Phases {
     spans: [Option<SlowStart>; SPANS_MAX],
     /// ACKs that the newest still takes to reach its threshold, if that has no end yet.
     acks_left: u32,
+    /// When the window was the largest that its stack has, the newest last.
+    largest: [Option<SlowStart>; SPANS_MAX],
 }
 
 impl Phases {
@@ -82,8 +85,42 @@ impl Phases {
         Phases {
             first_loss_ns: self.first_loss_ns.map(|it| it.saturating_add(ns)),
             spans: self.spans.map(|it| it.map(span)),
+            largest: self.largest.map(|it| it.map(span)),
             ..self
         }
+    }
+
+    /// The window was found to be the largest that its stack has, as which it has been since then.
+    pub fn is_largest(&mut self, start_ns: i64) {
+        let newest = self.largest.last().copied().flatten();
+        if newest.is_none_or(|it| it.end_ns < i64::MAX) {
+            self.largest.rotate_left(1);
+            self.largest[SPANS_MAX - 1] = Some(SlowStart {
+                start_ns,
+                end_ns: i64::MAX,
+            });
+        }
+    }
+
+    /// It may be smaller now.
+    pub fn is_smaller(&mut self, end_ns: i64) {
+        let newest = self.largest.last_mut().and_then(Option::as_mut);
+        if let Some(newest) = newest.filter(|it| it.end_ns == i64::MAX) {
+            newest.end_ns = end_ns;
+        }
+    }
+
+    /// What was taken for the largest one was not.
+    pub fn was_not_largest(&mut self) {
+        let newest = self.largest.last_mut().and_then(Option::as_mut);
+        if let Some(newest) = newest.filter(|it| it.end_ns == i64::MAX) {
+            newest.end_ns = newest.start_ns;
+        }
+    }
+
+    /// When it was the largest, the oldest first.
+    pub fn largest(&self) -> impl Iterator<Item = SlowStart> + '_ {
+        self.largest.iter().flatten().copied()
     }
 
     fn push(&mut self, start_ns: i64, end_ns: i64) {
@@ -146,5 +183,22 @@ mod tests {
         }
         let starts: Vec<i64> = slow_starts.iter().map(|it| it.start_ns).collect();
         assert_eq!((starts.len(), starts[0]), (SPANS_MAX, 20));
+    }
+
+    #[test]
+    fn a_largest_window_lasts_until_it_may_be_smaller() {
+        let mut phases = Phases::default();
+        phases.is_largest(100);
+        phases.is_largest(110);
+        phases.is_smaller(150);
+        phases.is_smaller(160);
+        phases.is_largest(200);
+        phases.was_not_largest();
+        let largest: Vec<(i64, i64)> = phases
+            .later_by(7)
+            .largest()
+            .map(|it| (it.start_ns, it.end_ns))
+            .collect();
+        assert_eq!(largest, [(107, 157), (207, 207)]);
     }
 }

@@ -1,5 +1,6 @@
 //! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
 
+use super::departures::Left;
 use super::host_pair::HostPair;
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
 
@@ -129,7 +130,11 @@ impl HostPair {
         });
         let resumes = goes_on.is_none() || coming.quiet_ns >= self.round_trip_ns() / 2;
         // Who had no more to send waited for the application, and those of two connections may work in step.
-        let is_sign = !flight.has_told && resumes && coming.had_more && !coming.tells_nothing;
+        // What stood before the link may have left with an ACK of its own that came long before.
+        let stood_ns = self.departures.newest().map_or(0, Left::stood_ns);
+        let stood = self.release(time_ns, coming.client_port, stood_ns) == Release::Own;
+        let is_sign =
+            !flight.has_told && resumes && coming.had_more && !coming.tells_nothing && !stood;
         let waited_ns = goes_on.map_or(pause_ns, |_| coming.quiet_ns);
         if is_sign && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;

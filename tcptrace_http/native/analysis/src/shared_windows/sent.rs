@@ -6,8 +6,10 @@ use super::below_threshold::Held;
 use super::clock::Silence;
 use super::connection::{Opened, Step};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::ledger::Newly;
 use super::queue::LetGo;
 use super::release::{Coming, Release, TOGETHER_NS};
+use super::threshold::OPTIONS_BYTES;
 use super::window::Leaving;
 use super::Sharing;
 use crate::jitter::CLOSE_NS;
@@ -44,16 +46,31 @@ impl HostPair {
         let was_idle = self.queue.was_idle(time_ns, takes_ns);
         let left = self.leaves_queue(time_ns, segment.payload_bytes, (sent_ns, was_idle));
         if segment.payload_bytes == 0 {
+            self.may_answer_mark(time_ns, segment);
             return self.sharing(false);
+        }
+        if is_new {
+            let ports = (client_port, segment.source_port);
+            self.begins_with(time_ns, ports, step, was_idle);
         }
         // Who paces a restart goes on with what the pacer let go (Visweswaraiah and Heidemann 1997).
         if step.is_again || step.is_hole || left == LetGo::Pacer {
             self.room.had_loss();
             self.ledger.had_loss();
         }
+        if step.is_again || step.is_hole {
+            self.window_begins_anew(time_ns);
+        }
         let is_in_answer = had_more && !begins;
+        // A short one Nagle's algorithm may have held.
+        let largest = i64::from(self.pace.largest_bytes);
+        let is_full = i64::from(segment.payload_bytes).saturating_add(OPTIONS_BYTES) >= largest;
+        let newly_sent = Newly {
+            was_held: is_in_answer && is_full,
+            was_idle,
+        };
         let let_go_by = if is_new {
-            self.let_go_by(is_in_answer, was_idle)
+            self.let_go_by(newly_sent)
         } else {
             None
         };
@@ -127,6 +144,7 @@ impl HostPair {
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,
+            threshold: self.inherited_threshold((client_port, segment.source_port)),
             ..self.sharing(release == Release::Other && is_new)
         }
     }

@@ -4,6 +4,7 @@ use super::pace::Pace;
 use super::*;
 
 mod at_server;
+mod largest;
 mod missed;
 mod numbers;
 mod opening;
@@ -150,6 +151,28 @@ fn data_that_only_acks_of_another_connection_let_go_shares_its_window() {
 fn data_that_its_own_acks_let_go_shares_none() {
     let sharing = after_rounds(6, false);
     assert!(!sharing.is_shared && !sharing.by_other);
+}
+
+#[test]
+fn what_its_own_ack_let_go_stood_behind_others_data_when_an_ack_of_theirs_came() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    let mut sharing = Sharing::default();
+    for round in 0..6 {
+        let at = 240 + i64::from(round) * 200;
+        talk.ack(at, 1, 9 * round + 1);
+        talk.ack(at, 2, round + 1);
+        talk.ack(at + 9, 1, 9 * round + 3);
+        // The link takes 1 ms for each.
+        for place in 0..8 {
+            let number = 9 * round + 2 + place;
+            talk.data(at + 101 + i64::from(place), 1, number);
+        }
+        sharing = talk.data(at + 109, 2, round + 2);
+        talk.data(at + 110, 1, 9 * round + 10);
+    }
+    assert!(!sharing.is_shared);
 }
 
 #[test]

@@ -88,6 +88,7 @@ impl HostPair {
         }
         if self.has_nothing_in_flight(end, known_by(time_ns)) {
             self.threshold.was_idle(before_ns);
+            self.window_begins_anew(time_ns);
         }
         if leaving.is_paced {
             self.window.used.is_paced();

@@ -340,3 +340,17 @@ fn a_loss_lowers_the_window_that_an_idle_period_left() {
     window.had_loss(ANEW, ANEW + 2000, false);
     assert!(!window.was_thrown_away(ANEW + 3000));
 }
+
+#[test]
+fn a_window_that_begins_at_a_threshold_that_others_had_learnt_avoids_congestion() {
+    for (threshold, limit) in [
+        (None, Limit::SlowStart),
+        (Some(2000), Limit::CongestionAvoidance),
+        (Some(4000), Limit::SlowStart),
+    ] {
+        let mut window = UsedWindow::default();
+        window.inherits(threshold);
+        window.stops(1701, FULL);
+        assert_eq!(window.limit(1701, FULL, false), limit);
+    }
+}

@@ -14,8 +14,29 @@ impl Waits {
         (cause, confidence): (Cause, f64),
         partition: &mut Partition,
     ) {
-        let is_window = matches!(cause, Cause::SendLimitedCwnd | Cause::SendLimitedSlowStart);
-        let first_loss_ns = self.responses.first_loss_ns().filter(|_| is_window);
+        if !matches!(cause, Cause::SendLimitedCwnd | Cause::SendLimitedSlowStart) {
+            return partition.until(moment, cause, confidence);
+        }
+        let full = self
+            .responses
+            .largest_windows(partition.time_ns(), moment.time_ns);
+        for span in full {
+            let until = |time_ns| moment.earlier(Moment { time_ns, ..moment });
+            self.give_window(until(span.start_ns), (cause, confidence), partition);
+            let full = Cause::SendLimitedSendBuffer;
+            partition.until(until(span.end_ns), full, confidence);
+        }
+        self.give_window(moment, (cause, confidence), partition);
+    }
+
+    /// The same of a window that is not the largest of its stack.
+    fn give_window(
+        &self,
+        moment: Moment,
+        (cause, confidence): (Cause, f64),
+        partition: &mut Partition,
+    ) {
+        let first_loss_ns = self.responses.first_loss_ns();
         let Some(first_loss_ns) = first_loss_ns.filter(|loss_ns| *loss_ns < moment.time_ns) else {
             return partition.until(moment, cause, confidence);
         };

@@ -6,6 +6,7 @@
 //! what it would have been). So a timeline settles data by the one or by the other, and gives the time
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
+mod ack_delay;
 mod by_ack;
 mod causes;
 mod copies;
@@ -277,6 +278,9 @@ impl Timeline {
         let missed = Missed::of(data, route);
         if is_answer {
             self.begins_answer(data, missed.is_some());
+        }
+        if !route.is_at_sender {
+            self.phases.note_largest(data.sharing.phases);
         }
         if data.sharing.is_shared {
             // Near the sender the window moves a way sooner than what it lets go comes.

@@ -18,3 +18,21 @@ fn the_answer_to_a_syn_that_was_sent_again_measures_no_way() {
     talk.packet(5000, true, 3, segment(flags::SYN, u32::MAX, 0, 0));
     assert_eq!(opened(&mut talk, 5080, 3, 20), Some(100 * MS));
 }
+
+#[test]
+fn the_ack_of_data_that_a_syn_carried_and_that_was_sent_again_opens_the_window() {
+    let mut talk = Talk::counted();
+    talk.opens(0, 1);
+    talk.ack(200, 1, 1);
+    talk.packet(1000, true, 2, segment(flags::SYN, 0, 0, 100));
+    // What follows comes first: the answer to the SYN was lost, and the data that it carried.
+    let first = u32::MAX - 500;
+    let behind = segment(flags::ACK, first.wrapping_add(1001), 101, 1000);
+    talk.packet(1100, false, 2, behind);
+    let answer = segment(flags::SYN | flags::ACK, first, 101, 1000);
+    let again = talk.packet(3000, false, 2, answer);
+    assert!(again.phases.iter().any(|it| it.end_ns == i64::MAX));
+    let ack = segment(flags::ACK, 101, first.wrapping_add(1001), 0);
+    let sharing = talk.packet(3000, true, 2, ack);
+    assert!(sharing.phases.iter().all(|it| it.end_ns < i64::MAX));
+}

@@ -6,7 +6,7 @@ use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
 use super::settling::service_ns;
 use super::shared::{is_in_turn, limit_of, shared_window, window_of};
-use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, OPTIONS_BYTES};
+use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::shared_windows::is_rhythm;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
@@ -156,7 +156,7 @@ impl Timeline {
 
     /// Whether the segment before was a full one. Where no MSS was offered a much larger one shows that it was not,
     /// though it had been the largest until then.
-    fn was_full(&self, full_bytes: u32) -> bool {
+    pub(super) fn was_full(&self, full_bytes: u32) -> bool {
         let is_as_large = self.sent_bytes.saturating_add(OPTIONS_BYTES) >= full_bytes;
         self.sent.is_some_and(|(_, was_full)| was_full) && is_as_large
     }
@@ -253,30 +253,6 @@ impl Timeline {
         let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
         !route.is_at_sender
             && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
-    }
-
-    /// How long the ACK of the segment before was delayed, if that was a full one and alone.
-    pub(super) fn ack_delay(&self, data: Data, route: Route, acks: &Acks) -> i64 {
-        let alone = self.sent.filter(|_| self.was_full(data.full_bytes));
-        let by_other = if data.sharing.is_shared {
-            data.sharing.is_let_go_by_other
-        } else {
-            data.sharing.by_other
-        };
-        let alone = alone.filter(|_| !by_other);
-        let Some((before, _)) = alone.filter(|_| !route.is_at_sender) else {
-            return 0;
-        };
-        // The ACK went between the two.
-        if data.at.time_ns.saturating_sub(before.time_ns) < DELAYED_ACK_MIN_NS {
-            return 0;
-        }
-        let end = data.end.saturating_sub(i64::from(data.bytes));
-        let next = (data.at.time_ns, route.to_sender_ns);
-        let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
-        delay
-            .filter(|delay| *delay >= DELAYED_ACK_MIN_NS)
-            .unwrap_or(0)
     }
 
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait

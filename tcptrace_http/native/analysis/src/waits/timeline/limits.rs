@@ -41,6 +41,7 @@ impl Timeline {
         let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, behind_ns);
         self.window_hears(acks, until_ns);
         let bytes = data.bytes.min(data.full_bytes);
+        self.window.inherits(data.sharing.threshold);
         let limit = self.window.limit(end, bytes, data.sharing.had_loss);
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
         // ahead of the data may have left before it, or with it.

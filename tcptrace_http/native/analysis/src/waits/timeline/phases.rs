@@ -8,44 +8,69 @@ use crate::shared_windows::{Phases, SlowStart};
 /// Slow starts in a response: each takes the second that a timer waits at the least (RFC 6298, section 2.4).
 const SLOW_STARTS_MAX: usize = 64;
 
-/// When a loss showed first, and the slow starts of a connection since, the oldest first.
+/// Spans of a window's life that reach into what is still asked for, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    first_loss_ns: Option<i64>,
-    spans: VecDeque<SlowStart>,
-}
+struct Spans(VecDeque<SlowStart>);
 
-impl Known {
+impl Spans {
     /// The latest are these, of which some are known.
-    pub(super) fn note(&mut self, latest: Phases) {
-        self.first_loss_ns = latest.first_loss_ns();
-        let Some(first) = latest.iter().next() else {
+    fn note(&mut self, latest: impl Iterator<Item = SlowStart>) {
+        let mut latest = latest.peekable();
+        let Some(first) = latest.peek().copied() else {
             return;
         };
         let is_known = |it: &SlowStart| it.start_ns < first.start_ns && it.end_ns < i64::MAX;
-        let known = self.spans.partition_point(is_known);
-        self.spans.truncate(known);
-        for span in latest.iter() {
-            self.push(span);
+        let known = self.0.partition_point(is_known);
+        self.0.truncate(known);
+        for span in latest {
+            if self.0.len() >= SLOW_STARTS_MAX {
+                self.0.pop_front();
+            }
+            self.0.push_back(span);
         }
     }
 
-    fn push(&mut self, span: SlowStart) {
-        if self.spans.len() >= SLOW_STARTS_MAX {
-            self.spans.pop_front();
+    fn forget_before(&mut self, time_ns: i64) {
+        while self.0.front().is_some_and(|it| it.end_ns <= time_ns) {
+            self.0.pop_front();
         }
-        self.spans.push_back(span);
+    }
+
+    /// Those that reach into the time from `start_ns` to `end_ns`.
+    fn within(&self, start_ns: i64, end_ns: i64) -> impl Iterator<Item = SlowStart> + '_ {
+        let reaches = move |it: &SlowStart| it.start_ns < end_ns && it.end_ns > start_ns;
+        self.0.iter().copied().filter(reaches)
+    }
+}
+
+/// When a loss showed first, the slow starts of a connection since, and when its window was the largest of its stack.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    first_loss_ns: Option<i64>,
+    slow_starts: Spans,
+    largest: Spans,
+}
+
+impl Known {
+    pub(super) fn note(&mut self, latest: Phases) {
+        self.first_loss_ns = latest.first_loss_ns();
+        self.slow_starts.note(latest.iter());
+    }
+
+    pub(super) fn note_largest(&mut self, latest: Phases) {
+        self.largest.note(latest.largest());
     }
 
     pub(super) fn forget_before(&mut self, time_ns: i64) {
-        while self.spans.front().is_some_and(|it| it.end_ns <= time_ns) {
-            self.spans.pop_front();
-        }
+        self.slow_starts.forget_before(time_ns);
+        self.largest.forget_before(time_ns);
     }
 
     /// Memory that it takes.
     pub(super) fn held_bytes(&self) -> usize {
-        size_of::<SlowStart>().saturating_mul(self.spans.capacity())
+        let spans = [&self.slow_starts, &self.largest];
+        let places: usize = spans.iter().map(|it| it.0.capacity()).sum();
+        size_of::<SlowStart>().saturating_mul(places)
     }
 }
 
@@ -61,11 +86,19 @@ impl Timeline {
         start_ns: i64,
         end_ns: i64,
     ) -> impl Iterator<Item = SlowStart> + '_ {
-        let spans = self.phases.spans.iter();
+        let spans = self.phases.slow_starts.within(start_ns, end_ns);
         spans
+            .flat_map(|it| self.gone_back.leaves(it))
             .filter(move |it| it.start_ns < end_ns && it.end_ns > start_ns)
-            .flat_map(|it| self.gone_back.leaves(*it))
-            .filter(move |it| it.start_ns < end_ns && it.end_ns > start_ns)
+    }
+
+    /// The times within that from `start_ns` to `end_ns` in which the window was the largest that its stack has.
+    pub(in crate::waits) fn largest_windows(
+        &self,
+        start_ns: i64,
+        end_ns: i64,
+    ) -> impl Iterator<Item = SlowStart> + '_ {
+        self.phases.largest.within(start_ns, end_ns)
     }
 }
 
@@ -88,7 +121,7 @@ mod tests {
             latest.acknowledged(start_ns + 5);
         }
         known.note(latest);
-        let starts: Vec<i64> = known.spans.iter().map(|it| it.start_ns).collect();
+        let starts: Vec<i64> = known.slow_starts.0.iter().map(|it| it.start_ns).collect();
         assert_eq!(starts[..2], [0, 20]);
         assert_eq!(starts.len(), SPANS_MAX + 1);
     }

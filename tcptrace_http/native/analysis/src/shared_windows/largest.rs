@@ -1,0 +1,218 @@
+//! The largest window that a stack has for all connections that share one.
+//!
+//! Theory of operation. What stands before the slowest link comes in the pace of that, however large the window is that
+//! lets it go. But a SYN or a FIN is answered at once (RFC 9293, section 3.10.7), and the bare answer stands behind all
+//! that was in flight when it left: what has come by then, and was not acknowledged when the SYN or FIN went by, is
+//! what the sender had in flight just then. A window that was never lowered is in slow start, and holds twice as much
+//! after a round trip of ACKs; one that holds as much as before, though more was there to be sent, is the largest that
+//! its stack has (Eggert 1999, section 4). That it is one for all shows when others use what one of them has left of it.
+
+use trace_model::{flags, Segment, SeqNumber};
+
+use super::connection::Connection;
+use super::host_pair::HostPair;
+use super::release::Ack;
+
+/// So many round trips of ACKs between two flights show that a window does not grow, even if each ACK is of two segments.
+const ROUND_TRIPS_SURE: i64 = 2;
+/// ... or one, if so many flights followed the first.
+const FLIGHTS_SURE: u32 = 2;
+/// Four connections to a host begin with two segments each (RFC 2581, section 3.1), whatever their stack has.
+const WINDOW_SEGMENTS_MIN: i64 = 8;
+
+/// A SYN or a FIN of the client went by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    time_ns: i64,
+    /// Of all connections so much had been acknowledged, with so many ACKs.
+    acked: i64,
+    acks: i64,
+    /// What answers it acknowledges all up to here.
+    end: SeqNumber,
+}
+
+/// What all connections had in flight when a mark came to the server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flight {
+    bytes: i64,
+    /// ACKs that had come, and when the mark went by here.
+    acks: i64,
+    asked_ns: i64,
+    /// When the answer came.
+    answered_ns: i64,
+    /// Connections that had something of it.
+    senders: usize,
+}
+
+/// Flights that were as large, since a first one.
+#[derive(Clone, Copy, Debug)]
+struct Steady {
+    first: Flight,
+    /// So many followed it.
+    more: u32,
+    /// Of other numbers of connections: what one of them left the others used.
+    is_of_all: bool,
+}
+
+/// What a flight tells of the largest window.
+#[derive(Clone, Copy, Debug)]
+enum Shown {
+    Nothing,
+    /// It was in use then.
+    InUse(Flight),
+    /// What was taken for it was not.
+    NotThat,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LargestWindow {
+    acks: i64,
+    /// The largest flights since the window may have been made smaller, and the one before them.
+    steady: Option<Steady>,
+    before: Flight,
+    bytes: Option<i64>,
+}
+
+impl LargestWindow {
+    /// An ACK of something new went by.
+    pub(super) fn acknowledged(&mut self) {
+        self.acks = self.acks.saturating_add(1);
+    }
+
+    /// The window may be smaller now.
+    fn begins_anew(&mut self, time_ns: i64) {
+        self.steady = None;
+        self.before = Flight {
+            acks: self.acks,
+            asked_ns: time_ns,
+            ..Flight::default()
+        };
+    }
+
+    /// So much was in flight.
+    fn shows(&mut self, flight: Flight, full_bytes: i64, is_shared: bool) -> Shown {
+        let is_above = |bytes: i64| flight.bytes >= bytes.saturating_add(full_bytes);
+        let is_below = |bytes: i64| flight.bytes.saturating_add(full_bytes) <= bytes;
+        if self.bytes.is_some_and(is_above) {
+            self.bytes = None;
+            self.steady = None;
+            return Shown::NotThat;
+        }
+        if let Some(bytes) = self.bytes {
+            self.bytes = Some(bytes.max(flight.bytes));
+            return match is_below(bytes) {
+                true => Shown::Nothing,
+                false => Shown::InUse(flight),
+            };
+        }
+        let goes_on = self.steady.filter(|steady| !is_above(steady.first.bytes));
+        let Some(mut steady) = goes_on else {
+            self.before = self.steady.map_or(self.before, |steady| steady.first);
+            self.steady = Some(Steady {
+                first: flight,
+                more: 0,
+                is_of_all: is_shared,
+            });
+            return Shown::Nothing;
+        };
+        if is_below(steady.first.bytes) {
+            return Shown::Nothing;
+        }
+        steady.more = steady.more.saturating_add(1);
+        steady.is_of_all |= steady.first.senders != flight.senders;
+        self.steady = Some(steady);
+        if !steady.is_largest(flight, full_bytes) {
+            return Shown::Nothing;
+        }
+        self.bytes = Some(steady.first.bytes.max(flight.bytes));
+        Shown::InUse(steady.first)
+    }
+}
+
+impl Steady {
+    /// Whether the window does not grow, which was used up by this flight as well.
+    fn is_largest(self, flight: Flight, full_bytes: i64) -> bool {
+        let segments = self.first.bytes.checked_div(full_bytes).unwrap_or(0);
+        let acks = flight.acks.saturating_sub(self.first.acks);
+        let stays = acks >= segments.saturating_mul(ROUND_TRIPS_SURE)
+            || (acks >= segments && self.more >= FLIGHTS_SURE);
+        self.is_of_all && stays && segments >= WINDOW_SEGMENTS_MIN
+    }
+}
+
+impl HostPair {
+    /// A SYN or a FIN of the client goes by, after what it acknowledges was counted.
+    pub(super) fn marks(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let mark = Mark {
+            time_ns,
+            acked: self.room.acked(),
+            acks: self.largest.acks,
+            end: segment.seq.plus(segment.sequence_length()),
+        };
+        if let Some(connection) = self.connection(segment.source_port, segment.destination_port) {
+            connection.mark = Some(mark);
+        }
+    }
+
+    /// A segment of the server without payload comes: the answer to a mark tells what was in flight.
+    pub(super) fn may_answer_mark(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let connection = self.connection(segment.destination_port, segment.source_port);
+        let mark = connection.and_then(|it| it.mark.take_if(|mark| mark.end == segment.ack));
+        let is_bare = !segment.has(flags::FIN) && !self.is_at_server();
+        let Some(mark) = mark.filter(|_| is_bare) else {
+            return;
+        };
+        let had_more = self.connections.iter().any(|it| it.had_more());
+        let sends = |it: &&Connection| it.sent_ns > mark.time_ns;
+        let flight = Flight {
+            bytes: self.room.sent().saturating_sub(mark.acked),
+            acks: mark.acks,
+            asked_ns: mark.time_ns,
+            answered_ns: time_ns,
+            senders: self.connections.iter().filter(sends).count(),
+        };
+        let full_bytes = i64::from(self.pace.largest_bytes);
+        // After a loss a window grows by a segment in a round trip: that is not told from one that does not.
+        let may_tell = !self.had_loss || self.largest.bytes.is_some();
+        if !had_more || !may_tell || full_bytes == 0 {
+            return;
+        }
+        match self.largest.shows(flight, full_bytes, self.is_shared) {
+            Shown::Nothing => {}
+            Shown::InUse(flight) => {
+                let since_ns = self.is_largest_since_ns(flight, full_bytes);
+                self.phases
+                    .is_largest(since_ns.unwrap_or(flight.answered_ns));
+            }
+            Shown::NotThat => self.phases.was_not_largest(),
+        }
+    }
+
+    /// When what a window let go came that ACKs had opened to the size of this flight since the one before, if it was
+    /// never lowered: each opens it by a segment (RFC 5681, section 3.1).
+    fn is_largest_since_ns(&self, flight: Flight, full_bytes: i64) -> Option<i64> {
+        let before = self.largest.before;
+        let oldest_ns = self.acks.front()?.time_ns;
+        if self.had_loss || oldest_ns > before.asked_ns && before.acks > 0 {
+            return None;
+        }
+        let missing = flight.bytes.saturating_sub(before.bytes);
+        let acks = missing.checked_div(full_bytes)?;
+        let from = self
+            .acks
+            .partition_point(|ack| ack.time_ns <= before.asked_ns);
+        let opens = |ack: &&Ack| ack.is_new && ack.is_of_data;
+        let acks = usize::try_from(acks).ok()?;
+        let opened = self.acks.range(from..).filter(opens).nth(acks)?;
+        let until = opened.acked.saturating_add(flight.bytes);
+        let had = self.acks.partition_point(|ack| ack.acked < until);
+        let since_ns = self.acks.get(had)?.time_ns;
+        Some(since_ns.min(flight.answered_ns))
+    }
+
+    /// The window may have been made smaller, as what it lets go then comes.
+    pub(super) fn window_begins_anew(&mut self, time_ns: i64) {
+        self.largest.begins_anew(time_ns);
+        self.phases.is_smaller(time_ns);
+    }
+}
