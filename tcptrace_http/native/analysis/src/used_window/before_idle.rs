@@ -49,8 +49,9 @@ impl UsedWindow {
     }
 
     /// The sender had used up its window when it stopped last, for the first time since it was idle: a smaller one than
-    /// before, if more than that had been outstanding or ACKs had opened it further, and there would have been room for a segment. `was_full` is
-    /// whether it had stopped behind a full segment: behind a short one Nagle's algorithm stops it as well.
+    /// before, if more than that had been outstanding or ACKs had opened it further, and there would have been room for a
+    /// segment. `was_full` is whether it had stopped behind a full segment: behind a short one Nagle's algorithm stops
+    /// it as well.
     pub(crate) fn is_used_up(&mut self, was_full: bool) {
         let stopped = self.outstanding.saturating_add(self.full_bytes);
         let Some(before) = self.before_idle.as_mut().filter(|it| !it.is_smaller) else {
@@ -60,8 +61,10 @@ impl UsedWindow {
         if self.buffer.is_some() || !(was_full || before.is_sure) {
             return;
         }
-        let is_less =
-            before.is_opened || self.outstanding.saturating_add(self.full_bytes / 2) <= before.used;
+        // It begins again with no more than at first; a full buffer holds what it held.
+        let is_as_at_first = self.outstanding <= self.initial.unwrap_or(0).max(self.full_bytes);
+        let is_less = self.outstanding.saturating_add(self.full_bytes / 2) <= before.used
+            || before.is_opened && is_as_at_first;
         // A restart leaves no less than the initial window (RFC 5681, section 4.1).
         let has_initial = self.initial.is_none_or(|initial| stopped > initial);
         before.is_smaller = is_less && has_initial && stopped <= before.window;

@@ -295,6 +295,23 @@ fn of_an_old_stack_the_window_that_acks_had_opened_is_thrown_away_though_no_more
 }
 
 #[test]
+fn what_stops_after_an_idle_period_where_it_did_before_may_be_a_buffer_that_is_larger_than_a_window_at_first(
+) {
+    let mut window = UsedWindow::default();
+    window.stops(1001, FULL);
+    for end in [1001, 3001, 5001, 7001] {
+        window.hears(1, end);
+        window.stops(end + 2000, FULL);
+    }
+    window.hears(1, 9001);
+    window.was_idle_behind(9001, true);
+    window.was_idle();
+    window.stops(11_001, FULL);
+    window.is_used_up(true);
+    assert!(!window.was_thrown_away(12_001));
+}
+
+#[test]
 fn a_window_that_is_used_up_as_large_as_before_was_kept() {
     let mut window = idle_after_eight(false);
     window.stops(ANEW + 8000, FULL);
