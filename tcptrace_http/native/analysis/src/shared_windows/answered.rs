@@ -12,7 +12,7 @@ use crate::observation::observation_point;
 
 impl HostPair {
     /// The server sends a segment.
-    pub(super) fn answers(&mut self, time_ns: i64, segment: &Segment<'_>) {
+    pub(super) fn acknowledges_client(&mut self, time_ns: i64, segment: &Segment<'_>) {
         if !segment.has(flags::ACK) {
             return;
         }
@@ -78,7 +78,7 @@ mod tests {
         pair.connections
             .iter_mut()
             .for_each(|it| it.server_port = it.client_port);
-        pair.answers(100 * MS, &port(1));
+        pair.acknowledges_client(100 * MS, &port(1));
         assert!(
             !pair.is_after_answer_to_other(100 * MS, 2),
             "of a SYN alone"
@@ -87,11 +87,11 @@ mod tests {
             ack: SeqNumber(NEAR_END.wrapping_add(101)),
             ..port(1)
         };
-        pair.answers(200 * MS, &of_data);
+        pair.acknowledges_client(200 * MS, &of_data);
         assert!(pair.is_after_answer_to_other(200 * MS, 2));
         assert!(!pair.is_after_answer_to_other(200 * MS, 1), "its own");
         assert!(!pair.is_after_answer_to_other(202 * MS, 2), "later");
-        pair.answers(300 * MS, &of_data);
+        pair.acknowledges_client(300 * MS, &of_data);
         assert!(!pair.is_after_answer_to_other(300 * MS, 2), "nothing new");
     }
 }

@@ -189,7 +189,7 @@ impl SharedWindows {
             }
         } else {
             pair.asked.said(packet.time_ns);
-            pair.answers(packet.time_ns, segment);
+            pair.acknowledges_client(packet.time_ns, segment);
             pair.bare.comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
