@@ -398,6 +398,7 @@ mod tests {
         };
         let start = (1 << 32) - 500;
         let pause = Pause {
+            was_used_up: false,
             previous: segment(0, start),
             data: segment(230, start + 1000 + missing * 1000),
             is_short: false,
