@@ -112,8 +112,8 @@ def _taken(packets: list[Packet], peers: list[Packet]) -> Iterator[Packet]:
     """The packets of a sender, those as lost that its peer dropped.
 
     In SYN-SENT everything but a SYN or RST is dropped (RFC 9293, section 3.10.7.3), and so is what comes to a
-    listener; of data that ends beyond the window that the peer offers nothing is taken. What probes a window only asks
-    for it, whether it is taken or not.
+    listener; of data that ends beyond the window that the peer offers nothing is taken. What probes a window only
+    asks for it, whether it is taken or not.
     """
     syns = [packet.received for packet in packets if packet.is_syn and packet.received is not None]
     first = min(syns, default=0)
