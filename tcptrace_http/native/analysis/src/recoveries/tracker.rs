@@ -1,5 +1,9 @@
 //! The recoveries of what one side of a flow sends.
 
+mod heard;
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 
 use trace_model::rows::{RecoveryKind, RecoveryRow};
@@ -9,8 +13,6 @@ use super::hole::Hole;
 use super::kind::{kind, Told, TIMED_OUT_MIN_NS};
 use super::known::{Known, Sent, LOST_AT_ONCE, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::window::ClosedWindow;
-use super::Heard;
-use crate::statistics::selective_acks::{duplicate, offsets};
 
 /// Holes that are remembered, each with what came behind it.
 const HOLES_MAX: usize = 64;
@@ -19,6 +21,7 @@ const RECENT_MAX: usize = 64;
 /// A D-SACK comes within a round trip, and a response is complete at the latest when its repair is
 /// acknowledged; what is over for so long is as well known as it will be.
 const SETTLED_AFTER_NS: i64 = 3_000_000_000;
+
 #[derive(Debug, Default)]
 pub struct Tracker {
     open: Option<Episode>,
@@ -287,93 +290,6 @@ impl Tracker {
         }
     }
 
-    /// Whether a row of it is new.
-    pub fn heard(&mut self, heard: &Heard<'_>) -> bool {
-        self.note_window(heard);
-        if heard.class.duplicate_ack_count == 0 {
-            self.answers = 0;
-        } else if duplicate(heard.segment).is_some() {
-            self.answers = self.answers.saturating_add(1);
-        }
-        let is_new = self.note_hole_that_closes(heard);
-        self.heard_of_episodes(heard);
-        is_new
-    }
-
-    fn heard_of_episodes(&mut self, heard: &Heard<'_>) {
-        let twice = duplicate(heard.segment);
-        for block in heard.segment.options.sack.as_slice() {
-            let at = offsets(*block, heard.segment, heard.ack);
-            if Some(*block) == twice {
-                for episode in self.open.iter_mut().chain(&mut self.recent) {
-                    episode.received_twice(at);
-                }
-            } else {
-                self.sacked = self.sacked.max(at.1);
-            }
-        }
-        for episode in self.recent.iter_mut().rev().take(2) {
-            episode.judge(heard);
-        }
-        let Some(open) = self.open.as_mut() else {
-            return;
-        };
-        open.judge(heard);
-        let is_duplicate = heard.class.duplicate_ack_count > 0;
-        open.row.duplicate_acks = open
-            .row
-            .duplicate_acks
-            .saturating_add(u32::from(is_duplicate));
-        if heard.ack >= open.until {
-            self.close();
-        }
-    }
-
-    /// A hole of which SACKs tell, and which is then filled though nothing was sent again: there was another
-    /// order at the receiver.
-    fn note_hole_that_closes(&mut self, heard: &Heard<'_>) -> bool {
-        let mut is_reordering = false;
-        if let Some((frame, time_ns, start)) = self.told.filter(|(_, _, start)| heard.ack > *start)
-        {
-            self.told = None;
-            let late = heard.time_ns.saturating_sub(time_ns);
-            is_reordering = late <= SETTLED_AFTER_NS && self.open.is_none();
-            if is_reordering {
-                self.remember(Episode::without_resending(RecoveryRow {
-                    kind: RecoveryKind::Reordering,
-                    first_frame: frame,
-                    last_frame: heard.frame,
-                    start: time_ns,
-                    end: heard.time_ns,
-                    offset: start,
-                    resent_segments: 1,
-                    rtt: heard.receiver_path_ns,
-                    confidence: 0.9,
-                    ..RecoveryRow::default()
-                }));
-            }
-        }
-        let blocks = heard.segment.options.sack.as_slice();
-        let tells = blocks
-            .first()
-            .is_some_and(|block| offsets(*block, heard.segment, heard.ack).0 > heard.ack);
-        if tells && self.told.is_none() && self.holes.is_empty() && self.open.is_none() {
-            self.told = Some((heard.frame, heard.time_ns, heard.ack));
-        }
-        is_reordering
-    }
-
-    fn note_window(&mut self, heard: &Heard<'_>) {
-        let Some(window) = heard.window else { return };
-        match self.window.as_mut() {
-            Some(closed) => closed.announced(heard.frame, heard.time_ns, window),
-            None if window == 0 => {
-                self.window = Some(ClosedWindow::announced_by(heard.frame, heard.time_ns));
-            }
-            None => {}
-        }
-    }
-
     /// New data follows: a window that had been closed and was opened is a thing of the past.
     fn window_was_open(&mut self, sent: &Sent, known: &Known) {
         if !self
@@ -476,72 +392,5 @@ impl Tracker {
         let episodes = self.recent.len().saturating_mul(size_of::<Episode>());
         let holes = self.holes.len().saturating_mul(size_of::<Hole>());
         episodes.saturating_add(holes) as u64
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::classify::Class;
-
-    const MS: i64 = 1_000_000;
-
-    /// Data that came 96 ms after the one before, on a path of 20 ms, behind a packet that never came by.
-    fn after_a_missing_packet(tracker: &mut Tracker) -> Option<RecoveryKind> {
-        let known = known(4381);
-        tracker.sent(
-            &Sent {
-                time_ns: 136 * MS,
-                start: 4381,
-                end: 5841,
-                skipped_identifications: 1,
-                ..new_data(0)
-            },
-            &known,
-        )
-    }
-
-    fn new_data(gap_before_bytes: u32) -> Sent {
-        Sent {
-            payload_bytes: 1460,
-            class: Class {
-                is_new: true,
-                gap_before_bytes,
-                ..Class::default()
-            },
-            ..Sent::default()
-        }
-    }
-
-    fn known(next: i64) -> Known {
-        Known {
-            original: None,
-            next,
-            acked: 1461,
-            last_data: Some((1, 40 * MS)),
-            asked_ns: None,
-            asked_before_copies_ns: None,
-            heard_before_ns: 96 * MS,
-            duplicate_acks: 0,
-            rtt_ns: Some(20 * MS),
-            sender_path_ns: Some(20 * MS),
-            segment_bytes: 1460,
-        }
-    }
-
-    #[test]
-    fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_hole() {
-        let mut tracker = Tracker::default();
-        let lost = after_a_missing_packet(&mut tracker);
-        assert_eq!(lost, Some(RecoveryKind::TailLossProbe));
-        let mut tracker = Tracker::default();
-        let behind = Sent {
-            time_ns: 40 * MS,
-            start: 2921,
-            end: 4381,
-            ..new_data(1460)
-        };
-        assert_eq!(tracker.sent(&behind, &known(1461)), None);
-        assert_eq!(after_a_missing_packet(&mut tracker), None);
     }
 }
