@@ -17,6 +17,8 @@ pub(super) struct BeforeIdle {
     /// The least that it was, and where what it would have let go at once begins.
     window: i64,
     start: i64,
+    /// The idle period was longer than a retransmission timeout, for its sender had answered all.
+    is_sure: bool,
     /// Each ACK had opened it in slow start, be it used up or not.
     is_opened: bool,
     /// A smaller one was used up since.
@@ -39,6 +41,7 @@ impl UsedWindow {
                 used: self.largest,
                 window,
                 start: end,
+                is_sure,
                 is_opened: self.threshold.is_none() && self.is_old(),
                 is_smaller: false,
             });
@@ -48,14 +51,14 @@ impl UsedWindow {
     /// The sender had used up its window when it stopped last, for the first time since it was idle: a smaller one than
     /// before, if more than that had been outstanding or ACKs had opened it further, and there would have been room for a
     /// segment. `was_full` is whether it had stopped behind a full segment: behind a short one Nagle's algorithm stops
-    /// it as well, or it has no more.
+    /// it as well.
     pub(crate) fn is_used_up(&mut self, was_full: bool) {
         let stopped = self.outstanding.saturating_add(self.full_bytes);
         let Some(before) = self.before_idle.as_mut().filter(|it| !it.is_smaller) else {
             return;
         };
         // What is free of a buffer that is full differs with what its writer does.
-        if self.buffer.is_some() || !was_full {
+        if self.buffer.is_some() || !(was_full || before.is_sure) {
             return;
         }
         // It begins again with no more than at first; a full buffer holds what it held.

@@ -323,12 +323,12 @@ fn a_window_that_is_used_up_as_large_as_before_was_kept() {
 }
 
 #[test]
-fn a_pause_behind_a_short_segment_shows_no_window() {
-    for is_sure in [true, false] {
+fn behind_a_short_segment_a_pause_of_a_round_trip_shows_no_window() {
+    for (is_sure, is_shown) in [(true, true), (false, false)] {
         let mut window = idle_after_eight(is_sure);
         window.stops(ANEW + 500, FULL);
         window.is_used_up(false);
-        assert!(!window.was_thrown_away(ANEW + 1500), "{is_sure}");
+        assert_eq!(window.was_thrown_away(ANEW + 1500), is_shown, "{is_sure}");
     }
 }
 

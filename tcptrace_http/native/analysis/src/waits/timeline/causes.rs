@@ -117,8 +117,8 @@ impl Timeline {
             self.uses_up_window(was_full, data, route, acks);
         }
         let limit = self.limit_now((data, released), route, acks);
-        let waited_for_ack = released == Released::ByAck && !is_answer;
-        self.was_idle((gap, waited_for_ack), data, route, acks);
+        // Between writes of one response Nagle's algorithm stops its sender as well.
+        self.was_idle((gap, is_answer), data, route, acks);
         // As much as Nagle's algorithm would the window holds what is short, which the detectors tell where they can.
         let fills_shown = limit == Limit::SlowStart
             && !route.is_at_sender

@@ -7,10 +7,10 @@ use trace_model::rows::Cause;
 
 impl Timeline {
     /// The sender goes on with `data` after `gap`: if that is longer than its retransmission timeout it may throw its
-    /// window away, be it that the last ACK comes at that moment only. `waited_for_ack` is whether one let it go.
+    /// window away, be it that the last ACK comes at that moment only. `is_answer` is whether a response begins with it.
     pub(super) fn was_idle(
         &mut self,
-        (gap, waited_for_ack): (i64, bool),
+        (gap, is_answer): (i64, bool),
         data: Data,
         route: Route,
         acks: &Acks,
@@ -22,8 +22,7 @@ impl Timeline {
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
         if acked >= self.sent_until {
-            self.window
-                .was_idle_behind(self.sent_until, !waited_for_ack);
+            self.window.was_idle_behind(self.sent_until, is_answer);
         }
         self.window.was_idle();
     }
