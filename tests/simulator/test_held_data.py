@@ -89,4 +89,5 @@ def test_a_short_first_segment_is_told_where_the_pace_of_the_link_shows_only_aft
 def test_writes_of_one_response_far_apart_show_no_restart() -> None:
     # 2 KB at a time on 56 kb/s: Nagle's algorithm stops the sender behind each.
     _, comparison = compared_run(1, 790, at="client")
-    assert not [it for it in comparison.verdicts if it.detector == "slow-start-restart" and not it.is_missed]
+    told = {it.key[1] for it in comparison.verdicts if it.detector == "slow-start-restart"}
+    assert not told & {49155, 49161, 49165, 49171}
