@@ -29,6 +29,14 @@ def failures(agreement):
     return [(outcome.number, outcome.failure) for outcome in agreement.outcomes if outcome.failure]
 
 
+def many_agree(at, share_floor):
+    many = agreement_of(SEED, range(MANY), at=at, jobs=1)
+    assert failures(many) == []
+    assert many.sum.unequal == {}
+    assert many.share >= share_floor
+    return many
+
+
 @pytest.fixture(scope="module")
 def few():
     return agreement_of(SEED, range(EVERYDAY), at="client", jobs=1)
@@ -46,10 +54,7 @@ def test_causes_of_random_scenarios_agree_for_most_of_the_time(few):
 
 @pytest.mark.slow
 def test_transactions_and_causes_of_many_random_scenarios_are_what_happened():
-    many = agreement_of(SEED, range(MANY), at="client", jobs=1)
-    assert failures(many) == []
-    assert many.sum.unequal == {}
-    assert many.share >= SHARE_FLOOR
+    many = many_agree("client", SHARE_FLOOR)
     for name, (precision, recall) in DETECTOR_FLOORS.items():
         assert many.precision(name) >= precision, name
         assert many.recall(name) >= recall, name
@@ -57,7 +62,4 @@ def test_transactions_and_causes_of_many_random_scenarios_are_what_happened():
 
 @pytest.mark.slow
 def test_transactions_and_causes_of_captures_at_the_server_are_what_happened():
-    many = agreement_of(SEED, range(MANY), at="server", jobs=1)
-    assert failures(many) == []
-    assert many.sum.unequal == {}
-    assert many.share >= SERVER_SHARE_FLOOR
+    many_agree("server", SERVER_SHARE_FLOOR)

@@ -125,6 +125,7 @@ impl PauseTracker {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_path;
     use super::super::AckSeen;
     use super::*;
     use crate::bounded::Bounded;
@@ -139,20 +140,7 @@ mod tests {
 
     /// A path of 100 ms to the sender and back, whose link takes a millisecond for a segment.
     fn path() -> Path {
-        Path {
-            segment_bytes: FULL,
-            sender_rtt_ns: Some(100 * MS),
-            receiver_rtt_ns: Some(0),
-            receive_window: 65_535,
-            in_loss_recovery: false,
-            takes_ns: MS,
-            service_ns: 0,
-            queued_ns: 0,
-            window_bytes: 0,
-            sender_permits_sack: false,
-            is_let_go_by_other: false,
-            may_share_window: false,
-        }
+        test_path::path(FULL, 100 * MS, MS)
     }
 
     fn sends(tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32) {

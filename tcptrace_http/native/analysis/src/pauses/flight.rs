@@ -112,6 +112,7 @@ impl PauseTracker {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_path;
     use super::super::AckSeen;
     use super::*;
     use crate::half::Acknowledged;
@@ -121,20 +122,7 @@ mod tests {
 
     /// A path of 4 ms to the sender and back, behind a link that takes so long for a full segment.
     fn path(takes_ns: i64) -> Path {
-        Path {
-            segment_bytes: FULL,
-            sender_rtt_ns: Some(4 * MS),
-            receiver_rtt_ns: Some(0),
-            receive_window: 65_535,
-            in_loss_recovery: false,
-            takes_ns,
-            service_ns: 0,
-            queued_ns: 0,
-            window_bytes: 0,
-            sender_permits_sack: false,
-            is_let_go_by_other: false,
-            may_share_window: false,
-        }
+        test_path::path(FULL, 4 * MS, takes_ns)
     }
 
     /// The second of two full segments, so long after the ACK of the first one.

@@ -13,6 +13,8 @@ mod flight;
 mod messages;
 mod nagle_disproofs;
 mod pause;
+#[cfg(test)]
+mod test_path;
 mod used;
 
 use std::collections::VecDeque;

@@ -38,27 +38,18 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::segment;
     use super::*;
-    use trace_model::{IpAddress, Segment, SeqNumber, TcpOptions};
+    use trace_model::{IpAddress, SeqNumber};
 
     const MS: i64 = 1_000_000;
     const NEAR_END: u32 = u32::MAX - 50;
 
-    fn segment(client_port: u16, flags: u16, (seq, ack): (u32, u32)) -> Segment<'static> {
+    fn packet(client_port: u16, flags: u16, (seq, ack): (u32, u32)) -> Segment<'static> {
         Segment {
             source_port: client_port,
             destination_port: client_port,
-            seq: SeqNumber(seq),
-            ack: SeqNumber(ack),
-            flags,
-            window: 65_535,
-            checksum: 0,
-            urgent_pointer: 0,
-            options: TcpOptions::default(),
-            header_bytes: 20,
-            payload_bytes: 0,
-            payload_offset: 54,
-            payload: &[],
+            ..segment(flags, seq, ack, 0)
         }
     }
 
@@ -69,11 +60,11 @@ mod tests {
         pair.to_server_ns = Some(100 * MS);
         pair.to_client_ns = Some(0);
         for client_port in [1, 2] {
-            pair.heard(0, &segment(client_port, flags::SYN, (NEAR_END, 0)));
+            pair.heard(0, &packet(client_port, flags::SYN, (NEAR_END, 0)));
         }
         let port = |client_port| Segment {
             source_port: client_port,
-            ..segment(client_port, flags::ACK, (0, NEAR_END.wrapping_add(1)))
+            ..packet(client_port, flags::ACK, (0, NEAR_END.wrapping_add(1)))
         };
         pair.connections
             .iter_mut()

@@ -7,7 +7,6 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
-use super::host_pair::HostPair;
 use crate::link_margins::SLOWEST_PS;
 
 const PICOSECONDS: i64 = 1_000;
@@ -50,7 +49,7 @@ impl Bare {
 
     /// Picoseconds that a byte takes, if so many that came so late took as long each as headers did. A packet without
     /// payload may have gone right before the question: the handshake's last.
-    fn agrees_with(self, late_ns: i64, bytes: i64) -> Option<i64> {
+    pub(super) fn agrees_with(self, late_ns: i64, bytes: i64) -> Option<i64> {
         let bare_ns = self.least_ns.filter(|_| bytes >= PAYLOAD_MIN)?;
         let late_ps = |ahead_ns: i64| {
             let taken_ps = late_ns.saturating_sub(ahead_ns).saturating_mul(PICOSECONDS);
@@ -68,45 +67,12 @@ impl Bare {
     }
 }
 
-impl HostPair {
-    /// An answer of so many bytes begins, in one segment.
-    pub(super) fn answers(&mut self, time_ns: i64, bytes: u32, question: Question) {
-        let Some(to_server_ns) = self.to_server_ns.filter(|_| !self.is_at_server()) else {
-            return;
-        };
-        let elapsed_ns = time_ns.saturating_sub(question.time_ns);
-        let late_ns = elapsed_ns.saturating_sub(to_server_ns);
-        let bytes = i64::from(bytes).saturating_add(i64::from(question.bytes));
-        if let Some(byte_ps) = self.bare.agrees_with(late_ns, bytes) {
-            self.link.agree_on(byte_ps, byte_ps);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::tests::segment;
     use super::*;
-    use trace_model::TcpOptions;
 
     const MS: i64 = 1_000_000;
-
-    fn packet() -> Segment<'static> {
-        Segment {
-            source_port: 80,
-            destination_port: 50_000,
-            seq: SeqNumber(u32::MAX - 100),
-            ack: SeqNumber(u32::MAX - 10),
-            flags: flags::ACK,
-            window: 65_535,
-            checksum: 0,
-            urgent_pointer: 0,
-            options: TcpOptions::default(),
-            header_bytes: 20,
-            payload_bytes: 0,
-            payload_offset: 54,
-            payload: &[],
-        }
-    }
 
     /// Packets so long after each other, and what each carried.
     fn after(gaps_ms: &[(i64, u32)]) -> Bare {
@@ -114,11 +80,8 @@ mod tests {
         let mut time_ns = 0;
         for (gap_ms, payload_bytes) in gaps_ms {
             time_ns += gap_ms * MS;
-            let segment = Segment {
-                payload_bytes: *payload_bytes,
-                ..packet()
-            };
-            bare.comes(time_ns, &segment);
+            let packet = segment(flags::ACK, u32::MAX - 100, u32::MAX - 10, *payload_bytes);
+            bare.comes(time_ns, &packet);
         }
         bare
     }

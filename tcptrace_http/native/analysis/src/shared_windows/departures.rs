@@ -130,8 +130,9 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::segment;
     use super::*;
-    use trace_model::{flags, SeqNumber, TcpOptions};
+    use trace_model::flags;
 
     fn left(from_ns: i64, to_ns: i64) -> Left {
         Left {
@@ -165,13 +166,13 @@ mod tests {
     fn what_is_sent_again_tells_how_long_nothing_was_heard_of_whoever_shares_the_window() {
         let address = trace_model::IpAddress::v4([10, 0, 0, 2]);
         let mut pair = HostPair::new(address, address);
-        pair.heard(0, &segment(true, flags::SYN, 0, 0));
+        pair.heard(0, &packet(true, flags::SYN, 0, 0));
         pair.sent(
             100,
-            &segment(false, flags::SYN | flags::ACK, 0, 0),
+            &packet(false, flags::SYN | flags::ACK, 0, 0),
             (0, false),
         );
-        pair.sent(200, &segment(false, flags::ACK, 1, 1000), (0, false));
+        pair.sent(200, &packet(false, flags::ACK, 1, 1000), (0, false));
         for (time_ns, client_port) in [(210_000_000, 1), (250_000_000, 2)] {
             pair.acks.push_back(Ack {
                 time_ns,
@@ -183,8 +184,8 @@ mod tests {
             });
         }
         let (copy, new) = (
-            segment(false, flags::ACK, 1, 1000),
-            segment(false, flags::ACK, 1001, 1000),
+            packet(false, flags::ACK, 1, 1000),
+            packet(false, flags::ACK, 1001, 1000),
         );
         let then = left(300_000_000, 300_000_000);
         assert_eq!(
@@ -199,22 +200,12 @@ mod tests {
         assert_eq!(pair.unheard_ns(then, &copy), Some(50_000_000));
     }
 
-    fn segment(from_client: bool, flags: u16, seq: u32, payload_bytes: u32) -> Segment<'static> {
+    fn packet(from_client: bool, flags: u16, seq: u32, payload_bytes: u32) -> Segment<'static> {
         let (source_port, destination_port) = if from_client { (1, 80) } else { (80, 1) };
         Segment {
             source_port,
             destination_port,
-            seq: SeqNumber(seq),
-            ack: SeqNumber(0),
-            flags,
-            window: 65_535,
-            checksum: 0,
-            urgent_pointer: 0,
-            options: TcpOptions::default(),
-            header_bytes: 20,
-            payload_bytes,
-            payload_offset: 54,
-            payload: &[],
+            ..segment(flags, seq, 0, payload_bytes)
         }
     }
 }

@@ -7,11 +7,7 @@
 //! after a round trip of ACKs; one that holds as much as before, though more was there to be sent, is the largest that
 //! its stack has (Eggert 1999, section 4). That it is one for all shows when others use what one of them has left of it.
 
-use trace_model::{flags, Segment, SeqNumber};
-
-use super::connection::Connection;
-use super::host_pair::HostPair;
-use super::release::Ack;
+use trace_model::SeqNumber;
 
 /// So many round trips of ACKs between two flights show that a window does not grow, even if each ACK is of two segments.
 const ROUND_TRIPS_SURE: i64 = 2;
@@ -23,25 +19,25 @@ const WINDOW_SEGMENTS_MIN: i64 = 8;
 /// A SYN or a FIN of the client went by.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
-    time_ns: i64,
+    pub(super) time_ns: i64,
     /// Of all connections so much had been acknowledged, with so many ACKs.
-    acked: i64,
-    acks: i64,
+    pub(super) acked: i64,
+    pub(super) acks: i64,
     /// What answers it acknowledges all up to here.
-    end: SeqNumber,
+    pub(super) end: SeqNumber,
 }
 
 /// What all connections had in flight when a mark came to the server.
 #[derive(Clone, Copy, Debug, Default)]
-struct Flight {
-    bytes: i64,
+pub(super) struct Flight {
+    pub(super) bytes: i64,
     /// ACKs that had come, and when the mark went by here.
-    acks: i64,
-    asked_ns: i64,
+    pub(super) acks: i64,
+    pub(super) asked_ns: i64,
     /// When the answer came.
-    answered_ns: i64,
+    pub(super) answered_ns: i64,
     /// Connections that had something of it.
-    senders: usize,
+    pub(super) senders: usize,
 }
 
 /// Flights that were as large, since a first one.
@@ -56,7 +52,7 @@ struct Steady {
 
 /// What a flight tells of the largest window.
 #[derive(Clone, Copy, Debug)]
-enum Shown {
+pub(super) enum Shown {
     Nothing,
     /// It was in use then.
     InUse(Flight),
@@ -66,11 +62,11 @@ enum Shown {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LargestWindow {
-    acks: i64,
+    pub(super) acks: i64,
     /// The largest flights since the window may have been made smaller, and the one before them.
     steady: Option<Steady>,
-    before: Flight,
-    bytes: Option<i64>,
+    pub(super) before: Flight,
+    pub(super) bytes: Option<i64>,
 }
 
 impl LargestWindow {
@@ -80,7 +76,7 @@ impl LargestWindow {
     }
 
     /// The window may be smaller now.
-    fn begins_anew(&mut self, time_ns: i64) {
+    pub(super) fn begins_anew(&mut self, time_ns: i64) {
         self.steady = None;
         self.before = Flight {
             acks: self.acks,
@@ -90,7 +86,7 @@ impl LargestWindow {
     }
 
     /// So much was in flight.
-    fn shows(&mut self, flight: Flight, full_bytes: i64, is_shared: bool) -> Shown {
+    pub(super) fn shows(&mut self, flight: Flight, full_bytes: i64, is_shared: bool) -> Shown {
         let is_above = |bytes: i64| flight.bytes >= bytes.saturating_add(full_bytes);
         let is_below = |bytes: i64| flight.bytes.saturating_add(full_bytes) <= bytes;
         if self.bytes.is_some_and(is_above) {
@@ -137,82 +133,5 @@ impl Steady {
         let stays = acks >= segments.saturating_mul(ROUND_TRIPS_SURE)
             || (acks >= segments && self.more >= FLIGHTS_SURE);
         self.is_of_all && stays && segments >= WINDOW_SEGMENTS_MIN
-    }
-}
-
-impl HostPair {
-    /// A SYN or a FIN of the client goes by, after what it acknowledges was counted.
-    pub(super) fn marks(&mut self, time_ns: i64, segment: &Segment<'_>) {
-        let mark = Mark {
-            time_ns,
-            acked: self.room.acked(),
-            acks: self.largest.acks,
-            end: segment.seq.plus(segment.sequence_length()),
-        };
-        if let Some(connection) = self.connection(segment.source_port, segment.destination_port) {
-            connection.mark = Some(mark);
-        }
-    }
-
-    /// A segment of the server without payload comes: the answer to a mark tells what was in flight.
-    pub(super) fn may_answer_mark(&mut self, time_ns: i64, segment: &Segment<'_>) {
-        let connection = self.connection(segment.destination_port, segment.source_port);
-        let mark = connection.and_then(|it| it.mark.take_if(|mark| mark.end == segment.ack));
-        let is_bare = !segment.has(flags::FIN) && !self.is_at_server();
-        let Some(mark) = mark.filter(|_| is_bare) else {
-            return;
-        };
-        let had_more = self.connections.iter().any(|it| it.had_more());
-        let sends = |it: &&Connection| it.sent_ns > mark.time_ns;
-        let flight = Flight {
-            bytes: self.room.sent().saturating_sub(mark.acked),
-            acks: mark.acks,
-            asked_ns: mark.time_ns,
-            answered_ns: time_ns,
-            senders: self.connections.iter().filter(sends).count(),
-        };
-        let full_bytes = i64::from(self.pace.largest_bytes);
-        // After a loss a window grows by a segment in a round trip: that is not told from one that does not.
-        let may_tell = !self.had_loss || self.largest.bytes.is_some();
-        if !had_more || !may_tell || full_bytes == 0 {
-            return;
-        }
-        match self.largest.shows(flight, full_bytes, self.is_shared) {
-            Shown::Nothing => {}
-            Shown::InUse(flight) => {
-                let since_ns = self.is_largest_since_ns(flight, full_bytes);
-                self.phases
-                    .is_largest(since_ns.unwrap_or(flight.answered_ns));
-            }
-            Shown::NotThat => self.phases.was_not_largest(),
-        }
-    }
-
-    /// When what a window let go came that ACKs had opened to the size of this flight since the one before, if it was
-    /// never lowered: each opens it by a segment (RFC 5681, section 3.1).
-    fn is_largest_since_ns(&self, flight: Flight, full_bytes: i64) -> Option<i64> {
-        let before = self.largest.before;
-        let oldest_ns = self.acks.front()?.time_ns;
-        if self.had_loss || oldest_ns > before.asked_ns && before.acks > 0 {
-            return None;
-        }
-        let missing = flight.bytes.saturating_sub(before.bytes);
-        let acks = missing.checked_div(full_bytes)?;
-        let from = self
-            .acks
-            .partition_point(|ack| ack.time_ns <= before.asked_ns);
-        let opens = |ack: &&Ack| ack.is_new && ack.is_of_data;
-        let acks = usize::try_from(acks).ok()?;
-        let opened = self.acks.range(from..).filter(opens).nth(acks)?;
-        let until = opened.acked.saturating_add(flight.bytes);
-        let had = self.acks.partition_point(|ack| ack.acked < until);
-        let since_ns = self.acks.get(had)?.time_ns;
-        Some(since_ns.min(flight.answered_ns))
-    }
-
-    /// The window may have been made smaller, as what it lets go then comes.
-    pub(super) fn window_begins_anew(&mut self, time_ns: i64) {
-        self.largest.begins_anew(time_ns);
-        self.phases.is_smaller(time_ns);
     }
 }

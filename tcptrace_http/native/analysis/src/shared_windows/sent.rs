@@ -2,6 +2,7 @@
 
 use trace_model::Segment;
 
+use super::bare::Question;
 use super::below_threshold::Held;
 use super::clock::Silence;
 use super::connection::{Opened, Step};
@@ -202,5 +203,18 @@ impl HostPair {
         }
         let segments = bytes.div_ceil(SEGMENT_BYTES);
         self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
+    }
+
+    /// An answer of so many bytes begins, in one segment.
+    fn answers(&mut self, time_ns: i64, bytes: u32, question: Question) {
+        let Some(to_server_ns) = self.to_server_ns.filter(|_| !self.is_at_server()) else {
+            return;
+        };
+        let elapsed_ns = time_ns.saturating_sub(question.time_ns);
+        let late_ns = elapsed_ns.saturating_sub(to_server_ns);
+        let bytes = i64::from(bytes).saturating_add(i64::from(question.bytes));
+        if let Some(byte_ps) = self.bare.agrees_with(late_ns, bytes) {
+            self.link.agree_on(byte_ps, byte_ps);
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Talk {
     }
 }
 
-fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Segment<'static> {
+pub(super) fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Segment<'static> {
     Segment {
         source_port: 0,
         destination_port: 0,

@@ -1,3 +1,4 @@
+use super::super::test_path::path;
 use super::*;
 
 const MS: i64 = 1_000_000;
@@ -13,20 +14,7 @@ fn since_ms(missing: u64) -> i64 {
         bytes: 1000,
         has_fin: false,
     };
-    let path = Path {
-        segment_bytes: 1000,
-        sender_rtt_ns: Some(10 * MS),
-        receiver_rtt_ns: Some(0),
-        receive_window: 65_535,
-        in_loss_recovery: false,
-        takes_ns: 8 * MS,
-        service_ns: 0,
-        queued_ns: 0,
-        window_bytes: 0,
-        sender_permits_sack: false,
-        is_let_go_by_other: false,
-        may_share_window: false,
-    };
+    let path = path(1000, 10 * MS, 8 * MS);
     let start = (1 << 32) - 500;
     let pause = Pause {
         was_used_up: false,

@@ -1,0 +1,21 @@
+//! The path of tests of pauses.
+
+use super::Path;
+
+/// A path near the receiver of so long a way to the sender and back, whose link takes so long for a full segment.
+pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Path {
+    Path {
+        segment_bytes,
+        sender_rtt_ns: Some(sender_rtt_ns),
+        receiver_rtt_ns: Some(0),
+        receive_window: 65_535,
+        in_loss_recovery: false,
+        takes_ns,
+        service_ns: 0,
+        queued_ns: 0,
+        window_bytes: 0,
+        sender_permits_sack: false,
+        is_let_go_by_other: false,
+        may_share_window: false,
+    }
+}

@@ -1,0 +1,111 @@
+//! With which windows the connections of a pair begin: the first ACK of their data lets more go.
+
+use super::connection::{Connection, Step};
+use super::host_pair::HostPair;
+use super::inherited::Candidate;
+use super::threshold::OPTIONS_BYTES;
+use crate::jitter::CLOSE_NS;
+
+impl HostPair {
+    /// New data of a connection comes, before which the slowest link was idle or not.
+    pub(super) fn begins_with(
+        &mut self,
+        (time_ns, bytes): (i64, u32),
+        ports: (u16, u16),
+        step: Step,
+        was_idle: bool,
+    ) {
+        self.pace_is_known();
+        let way_ns = self.to_server_ns.unwrap_or(0);
+        let full_bytes = self.full_bytes();
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        let (syn_ns, is_opened_again) = (connection.syn_ns, connection.is_opened_again);
+        let begun = connection.beginning.goes_on(time_ns, step.newly, way_ns);
+        // Whose SYN was lost begins with a segment (RFC 5681, section 3.1).
+        let Some(flight) = begun.filter(|_| !is_opened_again && !step.begins) else {
+            return;
+        };
+        let after_ns = time_ns
+            .saturating_sub(way_ns)
+            .saturating_sub(connection.acked_ns);
+        let is_missing = step.is_hole || self.missing.has_unaccounted(syn_ns);
+        // No algorithm of Nagle holds a full segment behind what was pushed.
+        let is_full = i64::from(bytes).saturating_add(OPTIONS_BYTES) >= full_bytes;
+        if step.had_more && was_idle {
+            self.inherited.began_with(flight, full_bytes, is_missing);
+        } else if step.had_more || is_full {
+            self.inherited.candidate = Some(Candidate {
+                flight,
+                after_ns,
+                bytes,
+                is_missing,
+            });
+        }
+    }
+
+    /// What followed an ACK by as much as way and link take was let go by that. Others tell later how long the link
+    /// takes, and never that it takes longer.
+    fn pace_is_known(&mut self) {
+        let Some(candidate) = self.inherited.candidate else {
+            return;
+        };
+        let pace = self.pace.of(candidate.bytes).zip(self.pace.of(0));
+        // Two that were held each by itself tell nothing of the link.
+        let pace = pace.filter(|(takes_ns, _)| *takes_ns < self.round_trip_ns());
+        let Some((takes_ns, bare_ns)) = pace else {
+            return;
+        };
+        // The path's least round trip has the headers, but for options of the SYN and framing.
+        let on_link_ns = takes_ns.saturating_sub(bare_ns);
+        let late_ns = candidate.after_ns.saturating_sub(on_link_ns);
+        let close_ns = CLOSE_NS.saturating_add(bare_ns);
+        if late_ns >= close_ns.saturating_neg() {
+            self.inherited.candidate = None;
+        }
+        if late_ns.saturating_abs() <= close_ns {
+            let full_bytes = self.full_bytes();
+            self.inherited
+                .began_with(candidate.flight, full_bytes, candidate.is_missing);
+        }
+    }
+
+    /// The threshold that a connection had from others before it, in bytes, if its host keeps that.
+    pub(super) fn inherited_threshold(&mut self, ports: (u16, u16)) -> Option<i64> {
+        let is_shown = self.inherited.is_shown && !self.is_shared;
+        let connection: Option<&mut Connection> = self.connection(ports.0, ports.1);
+        connection.filter(|_| is_shown)?.beginning.threshold
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::inherited::Begun;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn what_follows_an_ack_by_way_and_link_was_let_go_by_that() {
+        for (after_ms, is_known) in [(10, true), (60, false)] {
+            let mut pair = HostPair::with_path(100 * MS);
+            let flight = Begun {
+                bytes: 170,
+                packets: 1,
+            };
+            pair.inherited.candidate = Some(Candidate {
+                flight,
+                after_ns: after_ms * MS,
+                bytes: 1000,
+                is_missing: false,
+            });
+            pair.pace.follows(300 * MS, 1000);
+            pair.pace_is_known();
+            assert_eq!(pair.inherited.first, None, "the link's pace is not known");
+            pair.pace.follows(10 * MS, 1000);
+            pair.pace_is_known();
+            assert_eq!(pair.inherited.first.is_some(), is_known);
+        }
+    }
+}
