@@ -310,7 +310,7 @@ impl Flow {
             self.recovery_until = self.server_half().next;
             self.usage.server_loss_ns.get_or_insert(packet.time_ns);
         }
-        if !class.is_new {
+        if !class.is_new && !self.is_first_on_syn(segment) {
             let followed = self.followed();
             followed
                 .flights

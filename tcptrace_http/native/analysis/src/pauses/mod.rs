@@ -176,6 +176,11 @@ impl PauseTracker {
         self.behind.of_packet(bytes, path_ns)
     }
 
+    /// Whether data was sent before.
+    pub fn has_data(&self) -> bool {
+        self.previous.is_some()
+    }
+
     /// Gives back all memory but the counts: the flow is over.
     pub fn release(&mut self) {
         *self = PauseTracker {
