@@ -30,6 +30,10 @@ RELEASE_RTT_SHARE: Final = 0.1
 RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
 #: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
 HANDSHAKE_BYTES: Final = 80
+#: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path: that is
+#: the least round trip that was seen.
+EARLY_MAX_NS: Final = 10_000_000
+EARLY_RTT_SHARE: Final = 0.05
 #: Within this it follows on all but a busy host; one that is later may be a coincidence.
 RELEASE_USUAL_NS: Final = 2_000_000
 #: Where the ACK was not delayed, the pause is one round trip; what comes later by more than this
@@ -105,7 +109,8 @@ def held(
     on_link = pl.min_horizontal(RELEASE_ON_LINK_MAX_NS, rtt * pl.col("released_bytes") / HANDSHAKE_BYTES)
     late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
     slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
-    follows_ack = ns("ack_to_release").abs() <= slack
+    early = pl.max_horizontal(EARLY_MAX_NS, rtt * EARLY_RTT_SHARE)
+    follows_ack = ns("ack_to_release").is_between(-early, slack)
 
     # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2). One that counts
     # the options in, as BSDs did, waits for a third: next to it its delay is seen, and is no path's.

@@ -63,6 +63,8 @@ ACKED_AT_ONCE: Final = 2
 #: by which share of them round trips vary.
 OFF_ACK_MAX_NS: Final = 1_000_000
 OFF_ACK_RTT_SHARE: Final = 0.01
+#: Flights follow each other in round trips; these vary, and the one at hand may be less than that of the handshake.
+ROUND_TRIP_SHARE_MIN: Final = 0.75
 #: A first flight, or a segment, that takes this share of the round trip has gone through the bottleneck.
 PACE_RTT_SHARE: Final = 0.02
 #: A flight more costs one round trip, and as much over it as round trips vary; what its sender waited
@@ -154,6 +156,10 @@ def find(
         | (waited_full & (first == pl.col("initial_window_segments")))
         | second_is_used_up.fill_null(value=False)
     )
+    # An ACK lets the second one go no sooner than a round trip after the first began: what comes in less was written
+    # then.
+    starts = pl.col("flight_start_ns").cast(times)
+    took_round_trip = starts.list.get(1) - starts.list.get(0) >= rtt * ROUND_TRIP_SHARE_MIN
     window_is_open = pl.col("receive_window_segments") > first
     window_may_be_open = pl.col("receive_window_segments") > 1
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
@@ -162,7 +168,7 @@ def find(
     # Without them the response takes its time on the wire, in the pace of its first flight (of its closest
     # segments, if that is a single one), and the shortest of the waits as often as the earlier window had
     # asked for. Before the bottleneck a flight has no pace; there the longest waits are what was lost.
-    starts, ends = pl.col("flight_start_ns").cast(times), pl.col("flight_end_ns").cast(times)
+    ends = pl.col("flight_end_ns").cast(times)
     spacing = ((ends - starts) / (flights.cast(times) - 1)).list.eval(
         pl.element().filter(pl.element().is_finite())
     )
@@ -192,7 +198,7 @@ def find(
     )
     return (
         between_holds(after_idle, nagle)
-        .filter(starts_small, grows, is_window, window_is_open, is_used_up, ~may_be_nagle)
+        .filter(starts_small, grows, is_window, window_is_open, is_used_up, took_round_trip, ~may_be_nagle)
         .with_columns(surplus=surplus)
         .filter(pl.col("surplus") > 0, lost > 0)
         .with_columns(

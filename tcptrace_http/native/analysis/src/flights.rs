@@ -187,10 +187,7 @@ impl FlightTracker {
     /// says nothing about the window that an idle period may reset.
     pub fn retransmission(&mut self, offset: u64) {
         self.retransmissions = self.retransmissions.saturating_add(1);
-        self.restart = None;
-        self.largest = 0;
-        self.largest_window = 0;
-        self.grown_window.forget();
+        self.lowered_window();
         if let Some(current) = self.current.as_mut() {
             current.window_segments = 0;
             current.saw_loss = true;
@@ -200,6 +197,15 @@ impl FlightTracker {
                 after_idle.first_flight_resent = after_idle.first_flight_resent.saturating_add(1);
             }
         }
+    }
+
+    /// The newest segment was lost before it was seen: a silence before it need not have been idle, and the window is
+    /// lower since.
+    pub fn lowered_window(&mut self) {
+        self.restart = None;
+        self.largest = 0;
+        self.largest_window = 0;
+        self.grown_window.forget();
     }
 
     /// The server sent new data.

@@ -217,7 +217,7 @@ impl Flow {
         }
         if segment.payload_bytes > 0 {
             if from_server {
-                self.server_data(packet, segment, start, class);
+                self.server_data(packet, segment, start, (class, recovery));
             } else if !self.is_opaque {
                 self.client_data(packet, segment, start, class);
             }
@@ -302,7 +302,7 @@ impl Flow {
         packet: &Packet<'_>,
         segment: &Segment<'_>,
         start: i64,
-        class: &Class,
+        (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         // What had held the first segment behind a loss is not disturbed by it.
         let in_loss_recovery = self.server_half().acked < self.recovery_until;
@@ -376,6 +376,9 @@ impl Flow {
             outstanding_bytes: flight_bytes,
             shares_window: followed.sharing.is_shared,
         });
+        if recovery.is_some() {
+            followed.flights.lowered_window();
+        }
     }
 
     /// Follows the pace of the client's data, from its first segment on: a request may be split

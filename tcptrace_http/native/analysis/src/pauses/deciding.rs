@@ -60,6 +60,7 @@ impl PauseTracker {
                 .filter(|_| path.is_nearer_to_sender()),
             largest_flight_bytes: largest_flight_bytes.max(path.window_bytes),
             made_room_ns: self.made_room_ns(previous, data, path),
+            may_have_made_room_ns: self.may_have_made_room_ns(previous, data),
             was_used_up: self.was_used_up(),
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,

@@ -68,12 +68,19 @@ impl PauseTracker {
         data: SentData,
         path: &Path,
     ) -> Option<i64> {
+        // How a window grows that was lowered is not known so well: that it was used up shows in whole segments.
+        let may_have_room = self.had_loss && !self.was_used_up();
+        let is_told = !path.may_share_window && !may_have_room;
+        self.may_have_made_room_ns(previous, data)
+            .filter(|_| is_told)
+    }
+
+    /// ... if the window is no larger than it was shown to be.
+    pub(super) fn may_have_made_room_ns(&self, previous: SentData, data: SentData) -> Option<i64> {
         let window = self.largest_flight_bytes.max(self.last_window_bytes);
         let bytes = u64::from(data.bytes);
         let fits = |in_flight: u64| in_flight.saturating_add(bytes) <= window;
-        // How a window grows that was lowered is not known so well: that it was used up shows in whole segments.
-        let may_have_room = self.had_loss && !self.was_used_up();
-        if path.may_share_window || may_have_room || fits(self.last_flight_bytes) {
+        if fits(self.last_flight_bytes) {
             return None;
         }
         let acked = previous.end.saturating_sub(self.last_flight_bytes);

@@ -44,6 +44,8 @@ pub(super) struct Pause {
     pub(super) largest_flight_bytes: u64,
     /// When an ACK made room for it in the window, if there was none before.
     pub(super) made_room_ns: Option<i64>,
+    /// ... if the window is no larger than it was shown to be.
+    pub(super) may_have_made_room_ns: Option<i64>,
     /// What was in flight filled the window to its last byte.
     pub(super) was_used_up: bool,
     /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full
@@ -184,6 +186,19 @@ impl Pause {
         }
     }
 
+    /// Whether it came just when the ACK would have let it go that made room for it in the window, by all that is
+    /// known of the queue: then that was all that it waited for.
+    fn came_with_room(&self, ending: &Ending, takes_ns: i64) -> bool {
+        self.may_have_made_room_ns.is_some_and(|time_ns| {
+            let ack = PeerAck {
+                time_ns,
+                ..ending.ack
+            };
+            let since_ns = self.since(&Ending { ack, short: None }, takes_ns);
+            since_ns.saturating_abs() <= CLOSE_NS
+        })
+    }
+
     /// How much later than this ACK could have released it the data came.
     fn late_ns(&self, ending: &Ending, takes_ns: i64) -> i64 {
         let released_ns = self
@@ -257,7 +272,8 @@ impl Pause {
         let waited_for_all = self.is_short
             && short.is_none()
             && ack_covers_all
-            && in_flight <= self.largest_flight_bytes.min(path.receive_window);
+            && in_flight <= self.largest_flight_bytes.min(path.receive_window)
+            && !self.came_with_room(&ending, takes_ns);
         let is_behind_full = waited_for_all && !may_be_delayed;
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
         let is_alone = ack.outstanding_segments == 1;

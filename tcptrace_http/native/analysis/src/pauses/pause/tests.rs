@@ -28,6 +28,7 @@ fn since_ms(missing: u64) -> i64 {
         queued_until_ns: None,
         largest_flight_bytes: 0,
         made_room_ns: None,
+        may_have_made_room_ns: None,
         waits_for_all: false,
         shorts: 0,
         endings: Vec::new(),
@@ -54,4 +55,62 @@ fn what_was_lost_before_data_that_an_ack_let_go_may_have_taken_its_time_on_the_l
     assert_eq!(since_ms(0), 12);
     assert_eq!(since_ms(1), 4);
     assert_eq!(since_ms(2), 0);
+}
+
+/// A short end behind two full segments that used up the window, so long after the ACK of the second on a path of
+/// 10 ms: whether it waited for that of all, when the ACK of the first had made room for it 8 ms before.
+fn waited_for_all(late_ms: i64, queued_ns: i64) -> bool {
+    let start = (1 << 32) - 500;
+    let segment = |time_ms: i64, start: u64, bytes: u32| SentData {
+        frame: 1,
+        time_ns: time_ms * MS,
+        start,
+        end: start + u64::from(bytes),
+        bytes,
+        has_fin: false,
+    };
+    let pause = Pause {
+        was_used_up: false,
+        previous: segment(208, start, 1000),
+        data: segment(218 + late_ms, start + 1000, 700),
+        is_short: true,
+        path: Path {
+            queued_ns,
+            may_share_window: true,
+            ..path(1000, 10 * MS, 0)
+        },
+        spacing_ns: 0,
+        drained_ns: 0,
+        bound_ns: 0,
+        queued_until_ns: None,
+        largest_flight_bytes: 2000,
+        made_room_ns: None,
+        may_have_made_room_ns: Some(200 * MS),
+        waits_for_all: false,
+        shorts: 0,
+        endings: Vec::new(),
+    };
+    let ack = PeerAck {
+        number: 2,
+        frame: 2,
+        time_ns: 208 * MS,
+        before: start,
+        after: start + 1000,
+        covered_ns: 208 * MS,
+        outstanding_segments: 1,
+        outstanding_bytes: 1000,
+        bytes: 0,
+        opens_connection: false,
+        covers_syn: false,
+    };
+    let ending = Ending { ack, short: None };
+    let held = pause.ended_by(std::iter::once(ending), 0);
+    held.is_some_and(|it| it.waited_for_all)
+}
+
+#[test]
+fn what_may_have_stood_in_a_queue_since_the_window_had_room_waited_for_no_other_ack() {
+    assert!(waited_for_all(0, 0));
+    assert!(waited_for_all(2, 2 * MS));
+    assert!(!waited_for_all(2, 10 * MS));
 }
