@@ -8,6 +8,7 @@ use crate::classify::Class;
 use crate::ends::Side;
 use crate::http;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
+use crate::shared_windows::Unheard;
 use crate::tables::Tables;
 
 /// Data that follows other data sooner was not sent by a timer, however little the path takes.
@@ -204,6 +205,7 @@ impl Flow {
         let sender = self.half(side);
         let counts = sender.numbering.counts() || self.host_step.is_some();
         let network = packet.network.filter(|_| counts);
+        let on_link_ns = self.is_on_link_ns(side, segment);
         Sent {
             frame: packet.frame,
             time_ns: packet.time_ns,
@@ -220,9 +222,25 @@ impl Flow {
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
             is_after_other: self.sharing().is_after_other,
-            unheard_ns: self.sharing().unheard_ns.filter(|_| side != self.client),
+            unheard: self.unheard(side, on_link_ns),
+            on_link_ns,
             service_ns: self.sharing().service_ns.unwrap_or(0),
         }
+    }
+
+    /// What the sender had not heard: which ACKs came too late for it shows where it is known how long the slowest link
+    /// takes for what comes.
+    fn unheard(&self, side: Side, on_link_ns: i64) -> Option<Unheard> {
+        let unheard = self.sharing().unheard.filter(|_| side != self.client)?;
+        let later_acks = if on_link_ns > 0 {
+            unheard.later_acks
+        } else {
+            0
+        };
+        Some(Unheard {
+            later_acks,
+            ..unheard
+        })
     }
 
     /// What is known of data of `side` that starts at offset `start`.

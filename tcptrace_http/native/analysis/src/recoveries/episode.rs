@@ -71,6 +71,13 @@ impl Episode {
         }
     }
 
+    /// Whether what ACKs had told to be lost comes by once more, though its first copy came: who sent it had heard of
+    /// nothing that left behind that copy, and one that has SACKs counts no ACK twice. The timer was left.
+    pub fn sends_twice(&self, sent: &Sent, known: &Known, sacked: i64) -> bool {
+        let was_told = self.row.kind == RecoveryKind::FastRecovery && sacked > sent.start;
+        was_told && self.first.0 == sent.start && sent.end <= known.acked
+    }
+
     /// What happened to data that was not sent again: it was overtaken, or a window was closed.
     pub fn without_resending(row: RecoveryRow) -> Self {
         Episode {

@@ -38,10 +38,12 @@ impl Hole {
         (step != 0).then_some(step < 0)
     }
 
-    /// Whether what shows the hole had come when `sent` left: half of the path's round trip before it comes.
+    /// Whether what shows the hole had come when `sent` left: half of the path's round trip, and what the
+    /// slowest link takes for it, before it comes.
     pub(super) fn was_there_when_left(&self, sent: &Sent, known: &Known) -> bool {
         let way_ns = known.sender_path_ns.unwrap_or(0) / 2;
-        self.time_ns < sent.time_ns.saturating_sub(way_ns)
+        let left_ns = sent.time_ns.saturating_sub(sent.on_link_ns);
+        self.time_ns < left_ns.saturating_sub(way_ns)
     }
 
     /// Whether `sent` was overtaken, and not sent again.
@@ -63,7 +65,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     #[test]
-    fn half_a_round_trip_before_something_comes_it_was_sent() {
+    fn half_a_round_trip_and_its_time_on_the_link_before_something_comes_it_was_sent() {
         let hole = Hole {
             start: 1,
             end: 1001,
@@ -92,5 +94,10 @@ mod tests {
         };
         assert!(hole.was_there_when_left(&copy(551), &known));
         assert!(!hole.was_there_when_left(&copy(549), &known));
+        let on_link = Sent {
+            on_link_ns: 30 * MS,
+            ..copy(579)
+        };
+        assert!(!hole.was_there_when_left(&on_link, &known));
     }
 }

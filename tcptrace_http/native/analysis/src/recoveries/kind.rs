@@ -1,6 +1,7 @@
 //! What made a sender send something again, by how long it had heard nothing and what it had heard.
 
 use crate::jitter::{AT_ONCE_MAX_NS, CLOSE_NS};
+use crate::shared_windows::Unheard;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::RecoveryKind;
 
@@ -24,7 +25,7 @@ const SLACK_SHARE: i64 = 8;
 const DUPLICATE_ACKS: u32 = 3;
 
 /// What the sender may know when it sends something again.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Told {
     /// Since it sent that data, or heard anything: the lesser of both.
     pub waited_ns: i64,
@@ -37,13 +38,18 @@ pub struct Told {
     pub has_sack: bool,
     /// It left when an ACK of another connection came, with which its own may share all of congestion control.
     pub is_after_other: bool,
-    /// How long it had heard nothing, at the least, as far as it is known when it sent that.
-    pub unheard_ns: Option<i64>,
+    /// What it had not heard, as far as it is known when it sent that.
+    pub unheard: Option<Unheard>,
     /// What the slowest link takes for a full segment; 0 if that is not known.
     pub service_ns: i64,
 }
 
 impl Told {
+    /// How long it had heard nothing, at the least.
+    fn unheard_ns(&self) -> Option<i64> {
+        self.unheard.map(|unheard| unheard.least_ns)
+    }
+
     fn anything(&self) -> bool {
         self.has_hole || self.duplicate_acks > 0
     }
@@ -56,7 +62,7 @@ impl Told {
     /// Whether an ACK of another connection let it go, with which its own shares all of congestion control: by it the
     /// sender counts the last of those that tell of a loss (E-TCP, section 3). By chance a timer runs out then.
     fn is_told_by_other(&self) -> bool {
-        let at_once = self.unheard_ns.is_some_and(|ns| ns <= CLOSE_NS);
+        let at_once = self.unheard_ns().is_some_and(|ns| ns <= CLOSE_NS);
         self.is_after_other && at_once && self.anything()
     }
 
@@ -78,8 +84,15 @@ impl Told {
         let most_ns = rack_ns.max(apart_ns).max(AT_ONCE_MAX_NS);
         let is_at_once =
             (self.service_ns.saturating_neg() / SLACK_SHARE..=0).contains(&self.waited_ns);
-        let is_silent = self.unheard_ns.is_some_and(|ns| ns > most_ns);
+        let is_silent = self.unheard_ns().is_some_and(|ns| ns > most_ns);
         is_silent && !is_at_once && !self.is_after_other
+    }
+
+    /// Whether it left so late that it had heard nothing for longer than this, if it did not stand in a queue since; ACKs
+    /// that go by here later came too late to tell, and those before were too few.
+    fn may_have_waited(&self, least_ns: i64) -> bool {
+        let in_time = self.unheard.filter(|unheard| unheard.later_acks > 0);
+        self.is_untold() && in_time.is_some_and(|unheard| unheard.most_ns > least_ns)
     }
 
     /// Whether a timer ran out although ACKs had told of the loss. Next to the sender it shows that no ACK
@@ -93,9 +106,10 @@ impl Told {
         };
         let shows_timer = is_near || self.is_untold();
         // Who is told of a loss sends again at once when the ACK comes that tells.
-        let is_silent = self.unheard_ns.is_some_and(|ns| ns > AT_ONCE_MAX_NS);
+        let is_silent = self.unheard_ns().is_some_and(|ns| ns > AT_ONCE_MAX_NS);
         let shows_timer = shows_timer || self.is_told_by_none(known);
-        let has_waited = self.waited_ns > least_ns.max(AT_ONCE_MAX_NS) || is_silent;
+        let least_ns = least_ns.max(AT_ONCE_MAX_NS);
+        let has_waited = self.waited_ns > least_ns || is_silent || self.may_have_waited(least_ns);
         shows_timer && self.anything() && has_waited
     }
 }
@@ -164,6 +178,15 @@ mod tests {
         kind(&Sent::default(), &known, &told)
     }
 
+    fn for_ms(unheard_ms: i64) -> Option<Unheard> {
+        let (least_ns, most_ns) = (unheard_ms * MS, unheard_ms * MS);
+        Some(Unheard {
+            least_ns,
+            most_ns,
+            later_acks: 0,
+        })
+    }
+
     const ONE_DUPLICATE: Told = Told {
         waited_ns: 150 * MS,
         duplicate_acks: 1,
@@ -171,7 +194,7 @@ mod tests {
         had_hole: true,
         has_sack: false,
         is_after_other: false,
-        unheard_ns: None,
+        unheard: None,
         service_ns: 0,
     };
 
@@ -211,7 +234,7 @@ mod tests {
             ..ONE_DUPLICATE
         };
         let unheard = |ms: i64| Told {
-            unheard_ns: Some(ms * MS),
+            unheard: for_ms(ms),
             ..soon
         };
         assert_eq!(behind_a_hole(unheard(1)), RecoveryKind::FastRecovery);
@@ -220,14 +243,14 @@ mod tests {
 
     #[test]
     fn what_the_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
-        let after_other = |unheard_ns: i64| Told {
+        let after_other = |unheard_ms: i64| Told {
             waited_ns: 600 * MS,
             is_after_other: true,
-            unheard_ns: Some(unheard_ns),
+            unheard: for_ms(unheard_ms),
             ..ONE_DUPLICATE
         };
         assert_eq!(behind_a_hole(after_other(0)), RecoveryKind::FastRecovery);
-        assert_eq!(behind_a_hole(after_other(MS)), RecoveryKind::Timeout);
+        assert_eq!(behind_a_hole(after_other(1)), RecoveryKind::Timeout);
     }
 
     #[test]
@@ -236,7 +259,7 @@ mod tests {
         let since = Told {
             waited_ns: -100 * MS,
             duplicate_acks: 4,
-            unheard_ns: Some(90 * MS),
+            unheard: for_ms(90),
             service_ns: 40 * MS,
             ..ONE_DUPLICATE
         };
@@ -247,7 +270,7 @@ mod tests {
                 ..since
             },
             Told {
-                unheard_ns: Some(30 * MS),
+                unheard: for_ms(30),
                 service_ns: 10 * MS,
                 has_sack: true,
                 ..since
@@ -255,6 +278,36 @@ mod tests {
             Told {
                 waited_ns: -3 * MS,
                 ..since
+            },
+        ] {
+            assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");
+        }
+    }
+
+    #[test]
+    fn acks_that_came_too_late_told_nothing_and_those_before_were_too_few() {
+        let in_time = Told {
+            waited_ns: -50 * MS,
+            unheard: Some(Unheard {
+                least_ns: -300 * MS,
+                most_ns: 100 * MS,
+                later_acks: 2,
+            }),
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(in_time), RecoveryKind::Timeout);
+        for told in [
+            Told {
+                duplicate_acks: 3,
+                ..in_time
+            },
+            Told {
+                has_sack: true,
+                ..in_time
+            },
+            Told {
+                unheard: for_ms(5),
+                ..in_time
             },
         ] {
             assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");

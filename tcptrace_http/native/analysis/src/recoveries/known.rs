@@ -5,6 +5,7 @@ use trace_model::rows::{RecoveryKind, RecoveryRow};
 use super::hole::Hole;
 use super::kind::{probe_after_ns, TIMED_OUT_MIN_NS};
 use crate::classify::Class;
+use crate::shared_windows::Unheard;
 
 /// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
 /// not waited for: it is the pace of ACKs.
@@ -57,11 +58,13 @@ pub struct Sent {
     pub is_late: bool,
     /// An ACK of another connection between these hosts came right before it left, and none of its own.
     pub is_after_other: bool,
-    /// How long its sender had heard nothing, at the least, when this left that is sent again; from all ACKs that went
-    /// by before it can have left, and the time that it may have stood in a queue.
-    pub unheard_ns: Option<i64>,
+    /// What its sender had not heard when this left that is sent again; from all ACKs that went by before it can have
+    /// left, and the time that it may have stood in a queue.
+    pub unheard: Option<Unheard>,
     /// What the slowest link takes for a full segment; 0 if that is not known.
     pub service_ns: i64,
+    /// ... and for this very one.
+    pub on_link_ns: i64,
 }
 
 /// What is known of the two directions at that time.
@@ -230,8 +233,9 @@ mod tests {
             };
             let sent = Sent {
                 is_after_other: false,
-                unheard_ns: None,
+                unheard: None,
                 service_ns: 0,
+                on_link_ns: 0,
                 frame: 1,
                 time_ns: waited_ms * 1_000_000,
                 start: 1,

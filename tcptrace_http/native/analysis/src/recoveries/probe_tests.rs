@@ -5,6 +5,7 @@ use trace_model::rows::RecoveryKind;
 use super::known::{Known, Sent};
 use super::tracker::Tracker;
 use crate::classify::Class;
+use crate::shared_windows::Unheard;
 
 const MS: i64 = 1_000_000;
 
@@ -51,7 +52,7 @@ fn told(is_after_other: bool) -> Option<RecoveryKind> {
             ..Class::default()
         },
         is_after_other: true,
-        unheard_ns: Some(0),
+        unheard: Some(Unheard::default()),
         ..behind
     };
     tracker.sent(&again, &known(2001, 1))

@@ -133,12 +133,8 @@ impl Tracker {
             let told = Told {
                 waited_ns: known.waited_for_answer(sent),
                 duplicate_acks: known.duplicate_acks,
-                has_hole: false,
-                had_hole: false,
-                has_sack: false,
                 is_after_other: sent.is_after_other,
-                unheard_ns: None,
-                service_ns: 0,
+                ..Told::default()
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
@@ -176,19 +172,27 @@ impl Tracker {
     /// Something is sent again, or late: it came by before, or fills a hole.
     fn resent(&mut self, sent: &Sent, known: &Known, hole: Option<Hole>) -> RecoveryKind {
         self.told = None;
+        let later = sent.unheard.map_or(0, |unheard| unheard.later_acks);
         let told = Told {
             waited_ns: known.waited(sent),
-            duplicate_acks: known.duplicate_acks.saturating_sub(self.answers),
+            duplicate_acks: known
+                .duplicate_acks
+                .saturating_sub(self.answers)
+                .saturating_sub(later),
             has_hole: hole.is_some() || self.sacked > sent.start,
             had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
                 || self.sacked > sent.start,
             has_sack: self.sacked > sent.start,
             is_after_other: sent.is_after_other,
-            unheard_ns: sent.unheard_ns,
+            unheard: sent.unheard,
             service_ns: sent.service_ns,
         };
         let told_by_probe = self.waited_for_probe(sent, known, hole);
-        match (kind(sent, known, &told), told_by_probe) {
+        let open = self.open.as_ref();
+        let is_twice = open.is_some_and(|open| open.sends_twice(sent, known, self.sacked));
+        let timeout = is_twice.then_some(RecoveryKind::Timeout);
+        let kind = timeout.unwrap_or_else(|| kind(sent, known, &told));
+        match (kind, told_by_probe) {
             (RecoveryKind::FastRecovery, Some(waited)) if self.open.is_none() => {
                 let kind = self.repair(sent, known, RecoveryKind::TailLossProbe, hole);
                 if let Some(open) = self.open.as_mut() {

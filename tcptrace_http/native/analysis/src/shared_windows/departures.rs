@@ -33,6 +33,16 @@ impl Left {
     }
 }
 
+/// What a sender had not heard when it sent something again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unheard {
+    /// How long it had heard nothing, at the least and at the most: it may have stood in a queue since.
+    pub least_ns: i64,
+    pub most_ns: i64,
+    /// Of its connection so many ACKs have gone by here that cannot have reached it.
+    pub later_acks: u32,
+}
+
 /// The newest packet of the server: when it came, and how soon it may have left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Departures {
@@ -94,19 +104,27 @@ impl HostPair {
         self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
     }
 
-    /// How long the server had heard nothing, at the least, when it sent data again: of the connection, or of any if
-    /// they share their window. None where nothing is sent again, or it is not known how long that takes on the link.
-    pub(super) fn unheard_ns(&mut self, left: Left, segment: &Segment<'_>) -> Option<i64> {
-        self.pace.largest_ns()?;
+    /// What the server had heard, or not, when it sent data again: of the connection, or of any if they share their
+    /// window. None where nothing is sent again, or it is not known how long that takes on the link.
+    pub(super) fn unheard(&mut self, left: Left, segment: &Segment<'_>) -> Option<Unheard> {
+        let full_ns = self.pace.largest_ns()?;
         let connection = self.connection(segment.destination_port, segment.source_port)?;
         let is_again = connection.next?.is_after(segment.seq);
         let to_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let is_heard = |ack: &&Ack| {
-            let is_of_it = self.is_shared || ack.client_port == segment.destination_port;
-            is_of_it && ack.time_ns <= to_ns
-        };
-        let heard = self.acks.iter().rev().filter(|_| is_again).find(is_heard);
-        heard.map(|ack| left.from_ns.saturating_sub(ack.time_ns))
+        // How long it was on the link is known to a share of that.
+        let latest_ns = to_ns.saturating_add(full_ns / SLACK_SHARE);
+        let is_of_it = |ack: &&Ack| self.is_shared || ack.client_port == segment.destination_port;
+        let mut heard = self.acks.iter().rev().filter(|_| is_again).filter(is_of_it);
+        let later = heard.clone().take_while(|ack| ack.time_ns > latest_ns);
+        let is_far = !self.is_at_server();
+        let later = later.filter(|ack| is_far && ack.client_port == segment.destination_port);
+        let in_time = heard.clone().find(|ack| ack.time_ns <= latest_ns)?;
+        let heard = heard.find(|ack| ack.time_ns <= to_ns)?;
+        Some(Unheard {
+            least_ns: left.from_ns.saturating_sub(heard.time_ns),
+            most_ns: left.to_ns.saturating_sub(in_time.time_ns),
+            later_acks: u32::try_from(later.count()).unwrap_or(u32::MAX),
+        })
     }
 
     /// The ACKs of something new that came to the server after a packet had left.
@@ -190,15 +208,25 @@ mod tests {
         );
         let then = left(300_000_000, 300_000_000);
         assert_eq!(
-            pair.unheard_ns(then, &copy),
+            pair.unheard(then, &copy),
             None,
             "the link's pace is not known"
         );
         pair.pace.follows(1_200_000, 1000);
-        assert_eq!(pair.unheard_ns(then, &copy), Some(90_000_000));
-        assert_eq!(pair.unheard_ns(then, &new), None);
+        let least_ns = |unheard: Option<Unheard>| unheard.map(|it| it.least_ns);
+        assert_eq!(least_ns(pair.unheard(then, &copy)), Some(90_000_000));
+        assert_eq!(pair.unheard(then, &new), None);
+        let since = left(100_000_000, 220_000_000);
+        let since = pair.unheard(since, &copy);
+        assert_eq!(
+            since.map(|it| (it.least_ns, it.most_ns, it.later_acks)),
+            Some((-110_000_000, 10_000_000, 0)),
+            "the later ACK is of another connection"
+        );
+        let before = pair.unheard(left(100_000_000, 209_000_000), &copy);
+        assert_eq!(before, None, "nothing had been heard");
         pair.is_shared = true;
-        assert_eq!(pair.unheard_ns(then, &copy), Some(50_000_000));
+        assert_eq!(least_ns(pair.unheard(then, &copy)), Some(50_000_000));
     }
 
     fn packet(from_client: bool, flags: u16, seq: u32, payload_bytes: u32) -> Segment<'static> {

@@ -210,7 +210,7 @@ impl HostPair {
             goes_elsewhere: self.goes_elsewhere,
             timer_ns: self.timer_ns,
             is_path_steady: self.equal_ways >= EQUAL_WAYS_MIN,
-            unheard_ns: None,
+            unheard: None,
             is_again: false,
             missed: None,
             phases: self.phases,

@@ -2,7 +2,7 @@
 
 use trace_model::{flags, Segment};
 
-use super::departures::Left;
+use super::departures::{Left, Unheard};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::missing_packets::Missing;
 use super::release::Ack;
@@ -24,8 +24,8 @@ pub(super) struct Missed {
     pub(super) before: Option<MissedBefore>,
     /// Data that comes may have been sent before and missed, whichever ACK had let it go.
     pub(super) is_again: bool,
-    /// How long its sender had heard nothing when it sent data again.
-    pub(super) unheard_ns: Option<i64>,
+    /// What its sender had not heard when it sent data again.
+    pub(super) unheard: Option<Unheard>,
     /// It fills a hole of a flight that a timer took for lost, which no ACK has told it to.
     pub(super) is_cleared: bool,
 }
@@ -75,10 +75,10 @@ impl HostPair {
     ) -> Missed {
         let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
-        let unheard_ns = self.unheard_ns(left, segment);
+        let unheard = self.unheard(left, segment);
         let Some(host_step) = host_step else {
             return Missed {
-                unheard_ns,
+                unheard,
                 ..Missed::default()
             };
         };
@@ -152,7 +152,7 @@ impl HostPair {
             elsewhere,
             before,
             is_again,
-            unheard_ns,
+            unheard,
             is_cleared,
         }
     }

@@ -56,6 +56,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
 use crate::used_window::Limit;
+pub use departures::Unheard;
 use host_pair::HostPair;
 pub use missed::MissedBefore;
 #[cfg(test)]
@@ -130,8 +131,8 @@ pub struct Sharing {
     pub is_path_steady: bool,
     /// How long a timer of the server waited last, as far as a hole has shown that.
     pub timer_ns: Option<i64>,
-    /// How long its sender had heard nothing, at the least, when it sent this again.
-    pub unheard_ns: Option<i64>,
+    /// What its sender had not heard when it sent this again.
+    pub unheard: Option<Unheard>,
     /// What the sender waited for if its connections share their window.
     pub limit: Limit,
     /// Until when the window that they share has grown, if it is full now.
@@ -216,7 +217,7 @@ impl SharedWindows {
                 missed: missed.before,
                 is_again: missed.is_again,
                 is_after_other: sharing.is_after_other && !missed.is_cleared,
-                unheard_ns: missed.unheard_ns,
+                unheard: missed.unheard,
                 ..sharing
             }
         }

@@ -172,6 +172,12 @@ impl Acks {
         later.take_while(move |ack| ack.time_ns <= time_ns)
     }
 
+    /// The newest ACK that went by here until `time_ns`.
+    pub(super) fn newest_by(&self, time_ns: i64) -> Option<Ack> {
+        let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);
+        self.ring.get(before.checked_sub(1)?).copied()
+    }
+
     /// Up to where all had been acknowledged by `time_ns`.
     pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
         let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);

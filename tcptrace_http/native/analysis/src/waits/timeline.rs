@@ -326,6 +326,7 @@ impl Timeline {
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
+        self.note_let_go_by_window((data, cause), route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
         }

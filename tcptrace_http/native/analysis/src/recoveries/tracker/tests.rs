@@ -61,3 +61,46 @@ fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_ho
     assert_eq!(tracker.sent(&behind, &known(1461)), None);
     assert_eq!(after_a_missing_packet(&mut tracker), None);
 }
+
+/// What is sent again twice and came by the first time, if SACKs told of the loss or not.
+fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
+    let mut tracker = Tracker {
+        sacked,
+        ..Tracker::default()
+    };
+    let behind = Sent {
+        time_ns: 40 * MS,
+        start: 2921,
+        end: 4381,
+        ..new_data(1460)
+    };
+    tracker.sent(&behind, &known(1461));
+    let copy = |time_ms: i64| Sent {
+        time_ns: time_ms * MS,
+        start: 1461,
+        end: 2921,
+        class: Class {
+            is_retransmission: true,
+            ..Class::default()
+        },
+        ..new_data(0)
+    };
+    let told = Known {
+        duplicate_acks: 3,
+        heard_before_ns: 0,
+        ..known(7301)
+    };
+    let first = tracker.sent(&copy(100), &told);
+    assert_eq!(first, Some(RecoveryKind::FastRecovery));
+    let acked = Known {
+        acked: 5841,
+        ..told
+    };
+    tracker.sent(&copy(150), &acked)
+}
+
+#[test]
+fn what_sacks_had_told_of_and_came_the_timer_alone_has_sent_once_more() {
+    assert_eq!(sent_twice(4381), Some(RecoveryKind::Timeout));
+    assert_eq!(sent_twice(0), Some(RecoveryKind::FastRecovery));
+}

@@ -1,9 +1,10 @@
-//! Responses whose first segment Nagle's algorithm held.
+//! Responses whose first segment Nagle's algorithm held, or a window.
 //!
 //! Theory of operation. A response may be written while the one before it is unacknowledged: its request came with
 //! that one's, or before its ACK. Nagle's algorithm holds the response's short first segment then (RFC 896) until an
 //! ACK of all that was sent before comes, so it goes by the path's time after that ACK. A server's work does not end
-//! so: it begins with the request, and ends whenever it is done.
+//! so: it begins with the request, and ends whenever it is done. A window that the response before fills holds a full
+//! segment until an ACK of any of that comes.
 
 use super::super::acks::Acks;
 use super::super::pace::BURST_MIN_NS;
@@ -15,7 +16,7 @@ use trace_model::rows::Cause;
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const HELD_MAX: usize = 1 << 11;
 
-/// A short segment that may have waited for the ACK of all data before it.
+/// A segment that may have waited for an ACK: a short one for that of all data before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LetGo {
     /// Offsets of the segment.
@@ -59,6 +60,36 @@ impl Timeline {
             } else {
                 Cause::StallNagleHold
             },
+        });
+    }
+
+    /// Remembers which ACK a full segment followed that has waited for room in the window: a response may begin in it.
+    pub(super) fn note_let_go_by_window(
+        &mut self,
+        (data, cause): (Data, Option<(Cause, f64)>),
+        route: Route,
+        acks: &Acks,
+    ) {
+        let windows = [Cause::SendLimitedSlowStart, Cause::SendLimitedCwnd];
+        let cause = cause
+            .map(|(cause, _)| cause)
+            .filter(|it| windows.contains(it));
+        let is_alone = !data.opens_hole && data.recovery.is_none() && !data.sharing.is_shared;
+        let Some(cause) = cause.filter(|_| data.is_full() && is_alone) else {
+            return;
+        };
+        let path_ns = route.to_sender_ns.saturating_add(self.takes_ns(data.bytes));
+        let Some(ack) = acks.newest_by(Acks::known_by(data.at.time_ns, path_ns)) else {
+            return;
+        };
+        self.let_go = Some(LetGo {
+            start: data.end.saturating_sub(i64::from(data.bytes)),
+            end: data.end,
+            ack_ns: ack.time_ns,
+            elapsed_ns: data.at.time_ns.saturating_sub(ack.time_ns),
+            ack_bytes: ack.bytes,
+            route,
+            cause,
         });
     }
 
@@ -174,5 +205,44 @@ mod tests {
     fn a_held_opening_may_come_sooner_than_a_path_that_was_measured_with_the_options_of_a_syn() {
         assert!(is_held(86, true));
         assert!(!is_held(83, true));
+    }
+
+    /// A response whose first segment is full and comes so long after the ACK of a part of what was before it, on a path
+    /// of 50 ms, for this cause: whether that is told of the response, which was asked for at this time.
+    fn held_by_window(elapsed_ms: i64, cause: Cause, asked_ms: i64) -> Option<Cause> {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let mut timeline = Timeline::new(words, None);
+        let route = Route {
+            to_sender_ns: 50 * MS,
+            ..Route::default()
+        };
+        let mut acks = Acks::default();
+        acks.push(0, START - 2000, 60_000, 50 * MS);
+        acks.push(100 * MS, START - 1000, 60_000, 50 * MS);
+        let at = Moment {
+            time_ns: (100 + elapsed_ms) * MS,
+            frame: 1,
+        };
+        let data = Data::plain(at, START + 1000);
+        timeline.note_let_go_by_window((data, Some((cause, 0.7))), route, &acks);
+        timeline.note_held_opening(START);
+        timeline.take_held_opening(START, asked_ms * MS)
+    }
+
+    #[test]
+    fn a_full_segment_that_begins_a_response_as_an_ack_makes_room_in_the_window_waited_for_that() {
+        let window = Cause::SendLimitedSlowStart;
+        assert_eq!(held_by_window(50, window, 90), Some(window));
+        assert_eq!(
+            held_by_window(50, window, 110),
+            None,
+            "it was not asked for"
+        );
+        assert_eq!(held_by_window(80, window, 90), None, "its server worked");
+        let idle = Cause::ServerDataUnavailable;
+        assert_eq!(held_by_window(50, idle, 90), None);
     }
 }
