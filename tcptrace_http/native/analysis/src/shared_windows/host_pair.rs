@@ -230,12 +230,14 @@ impl HostPair {
         observation_point(self.to_server_ns, self.to_client_ns) == ObservationPoint::Server
     }
 
-    /// Whether data of another connection than this was on its way when the server sent what comes now.
+    /// Whether data of another connection than this was on its way when the server sent what comes now, or was lost
+    /// and is not repaired: the window that they may share counts it as well (Eggert 1999, section 3).
     pub(super) fn are_others_in_flight(&self, time_ns: i64, client_port: u16) -> bool {
         let since_ns = time_ns.saturating_sub(self.round_trip_ns());
         let mut others = self.connections.iter();
         others.any(|it| {
-            it.client_port != client_port && it.sent_ns > it.syn_ns && it.sent_ns >= since_ns
+            let is_sent = it.sent_ns >= since_ns || it.in_flight() > 0;
+            it.client_port != client_port && it.sent_ns > it.syn_ns && is_sent
         })
     }
 

@@ -87,7 +87,7 @@ impl HostPair {
             self.was_let_go(Held { bytes, newly, by });
         }
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
-        self.had_loss |= !is_new;
+        self.had_loss |= !is_new || is_missed;
         let silence = Silence {
             from_ns: sent_ns,
             to_ns: time_ns,

@@ -217,8 +217,22 @@ fn what_left_within_a_round_trip_of_others_data_had_them_in_flight() {
     talk.opens(0, 1);
     assert!(!talk.data(202, 1, 2).are_others_in_flight);
     talk.opens(30, 2);
+    talk.ack(231, 2, 1);
     assert!(talk.data(331, 1, 3).are_others_in_flight);
     assert!(!talk.data(332, 1, 4).are_others_in_flight);
+}
+
+#[test]
+fn what_others_lost_counts_in_a_window_that_may_be_shared_until_it_is_repaired() {
+    for (number, is_in_flight) in [(2, false), (3, true)] {
+        let mut talk = Talk::default();
+        talk.opens(0, 1);
+        talk.opens(30, 2);
+        talk.ack(231, 2, 1);
+        talk.data(400, 2, number);
+        talk.ack(400, 2, 2);
+        assert_eq!(talk.data(900, 1, 2).are_others_in_flight, is_in_flight);
+    }
 }
 
 #[test]

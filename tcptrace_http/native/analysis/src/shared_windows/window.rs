@@ -53,6 +53,16 @@ impl SharedWindow {
         self.used.is_full() && (self.only.is_some() || self.used.is_fullest())
     }
 
+    /// What limits all that are said to wait for such a limit. A largest window that is known to be one of all stays full
+    /// while its connections leave less than it holds: by their short segments, and by what is lost.
+    fn of_all(&self, limit: Limit, is_known: bool) -> Limit {
+        let stays_full = is_known && self.limit == Limit::SendBuffer;
+        match limit {
+            Limit::SendBuffer if !self.is_full() && !stays_full => Limit::None,
+            limit => limit,
+        }
+    }
+
     /// What any connection of the server has in flight at most, as far as that is known: a host keeps its stack.
     pub(super) fn of_one(&self) -> Option<i64> {
         self.of_one
@@ -119,10 +129,8 @@ impl HostPair {
             .saturating_add(self.pace.of(bytes).unwrap_or(0));
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
         let was_known = self.window.used.buffer().is_some();
-        let limit = match self.window.used.limit(end, bytes, false) {
-            Limit::SendBuffer if !self.window.is_full() => Limit::None,
-            limit => limit,
-        };
+        let limit = self.window.used.limit(end, bytes, false);
+        let limit = self.window.of_all(limit, was_known && self.is_shared);
         if limit == Limit::SendBuffer {
             self.window.used.is_told_full();
         }
@@ -200,6 +208,22 @@ mod tests {
             grew_until_ns.push(window.grew_until_ns());
         }
         assert_eq!(grew_until_ns, [None, None, Some(300), None, Some(300)]);
+    }
+
+    #[test]
+    fn a_largest_window_that_is_known_stays_full_while_less_than_it_holds_is_in_flight() {
+        let mut window = SharedWindow::default();
+        window.used.stops(8001, FULL);
+        window.used.hears(1, 5001);
+        window.used.stops(10_001, FULL);
+        for (before, is_known, limit) in [
+            (Limit::SendBuffer, true, Limit::SendBuffer),
+            (Limit::SendBuffer, false, Limit::None),
+            (Limit::SlowStart, true, Limit::None),
+        ] {
+            window.limit = before;
+            assert_eq!(window.of_all(Limit::SendBuffer, is_known), limit);
+        }
     }
 
     #[test]

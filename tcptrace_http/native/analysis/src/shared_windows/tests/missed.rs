@@ -27,6 +27,13 @@ fn what_a_timer_sends_again_would_have_come_when_an_ack_had_let_it_go() {
 }
 
 #[test]
+fn what_was_lost_unseen_is_a_loss_to_what_waits_from_then_on() {
+    let mut talk = one_is_missing();
+    assert!(!talk.data(1700, 2, 2).had_loss);
+    assert!(talk.data(2900, 2, 3).had_loss);
+}
+
+#[test]
 fn a_packet_that_is_missing_behind_a_syn_that_is_not_answered_in_its_turn_was_the_answer() {
     for (is_answered, is_lost) in [(false, false), (true, true)] {
         let mut talk = Talk::counted();

@@ -25,7 +25,8 @@ impl Timeline {
         }
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
-        if let Some((before, _)) = self.sent.filter(|_| self.window.exceeds_twice_told()) {
+        let is_refuted = self.window.exceeds_twice_told() && !data.sharing.is_shared;
+        if let Some((before, _)) = self.sent.filter(|_| is_refuted) {
             self.phases.had_no_buffer(before.time_ns);
         }
     }

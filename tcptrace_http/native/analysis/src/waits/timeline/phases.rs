@@ -56,12 +56,13 @@ pub(super) struct Known {
 impl Known {
     pub(super) fn note(&mut self, latest: Phases) {
         self.first_loss_ns = latest.first_loss_ns();
-        self.no_buffer_ns = self.no_buffer_ns.max(latest.no_buffer_ns());
+        // What a connection has in flight of a window of all tells of no buffer.
+        self.no_buffer_ns = latest.no_buffer_ns();
         self.slow_starts.note(latest.iter());
     }
 
     pub(super) fn had_no_buffer(&mut self, time_ns: i64) {
-        self.no_buffer_ns = self.no_buffer_ns.max(Some(time_ns));
+        self.no_buffer_ns = Some(time_ns);
     }
 
     pub(super) fn note_largest(&mut self, latest: Phases) {
@@ -120,16 +121,16 @@ mod tests {
     use crate::shared_windows::SPANS_MAX;
 
     #[test]
-    fn of_two_times_until_which_buffers_were_refuted_the_later_one_counts() {
+    fn of_connections_that_share_a_window_only_what_all_have_in_flight_refutes_a_buffer() {
         let mut known = Known::default();
         let mut latest = Phases::default();
+        known.had_no_buffer(50);
+        assert_eq!(known.no_buffer_ns, Some(50));
+        known.note(latest);
+        assert_eq!(known.no_buffer_ns, None);
         latest.had_no_buffer(100);
         known.note(latest);
-        known.had_no_buffer(50);
         assert_eq!(known.no_buffer_ns, Some(100));
-        known.had_no_buffer(200);
-        known.note(latest);
-        assert_eq!(known.no_buffer_ns, Some(200));
     }
 
     #[test]
