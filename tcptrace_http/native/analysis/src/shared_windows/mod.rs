@@ -23,6 +23,7 @@ mod bare;
 mod beginnings;
 mod below_threshold;
 mod clock;
+mod closing;
 mod connection;
 mod departures;
 mod headers;
@@ -201,7 +202,7 @@ impl SharedWindows {
         } else {
             pair.asked.said(packet.time_ns);
             pair.acknowledges_client(packet.time_ns, segment);
-            pair.bare.comes(packet.time_ns, segment);
+            pair.bare_comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);

@@ -28,6 +28,7 @@ mod timeline;
 
 use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 
+use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
 use crate::shared_windows::{Ahead, Sharing};
 use acks::Acks;
@@ -226,6 +227,11 @@ impl Waits {
     /// The server's connections to the client were found to share a window.
     pub fn windows_are_shared(&mut self) {
         self.responses.windows_are_shared();
+    }
+
+    /// What all connections between the two hosts have told of the slowest link until now.
+    pub fn link_is(&mut self, link: Arrivals) {
+        self.responses.link_is(link);
     }
 
     /// The server's numbers pass over packets that it sends to others: they tell of no losses.

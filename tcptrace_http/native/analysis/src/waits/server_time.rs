@@ -89,9 +89,8 @@ impl Waits {
             self.responses.opening_pace_ns(first.time_ns)
         };
         let lost = self.give_lost((asked, answer), route, pace_ns, partition);
-        let longer_ns = self.responses.syn_longer_ns();
         partition.at_most(
-            route.to_sender_ns.saturating_sub(longer_ns),
+            self.responses.bare_way_ns(route),
             came,
             Cause::NetworkPropagation,
             confidence,
