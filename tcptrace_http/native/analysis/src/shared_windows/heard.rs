@@ -60,6 +60,7 @@ impl HostPair {
         let is_new = connection
             .acked
             .is_none_or(|acked| segment.ack.is_after(acked));
+        let ends_repair = is_new && connection.repairs(segment.ack);
         if is_new {
             connection.acked = Some(segment.ack);
             connection.acked_ns = time_ns;
@@ -94,6 +95,7 @@ impl HostPair {
             client_port: ports.0,
             is_new,
             is_of_data: had_data && (is_new || segment.payload_bytes == 0),
+            ends_repair,
             acked,
             of_ns,
         });

@@ -311,10 +311,12 @@ impl Timeline {
         }
         self.has_gone_back(data, route);
         let cause = self.wait_before((data, is_answer), route, acks);
-        let is_of_buffer =
-            cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
-        if is_of_buffer {
+        let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
+        if is_of_buffer && !is_answer {
             self.window.is_of_buffer();
+        }
+        if is_of_buffer && !data.sharing.is_shared {
+            self.window.is_told_full();
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
         if is_timed(data.recovery) && !data.opens_hole {
