@@ -63,7 +63,7 @@ pub use missed::MissedBefore;
 pub use phases::SPANS_MAX;
 pub use phases::{Phases, SlowStart};
 pub(crate) use release::is_rhythm;
-pub use uplink::Ahead;
+pub use uplink::{Ahead, Standing};
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.

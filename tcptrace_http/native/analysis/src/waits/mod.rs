@@ -162,7 +162,7 @@ impl Waits {
 
     /// Of the first request so much had been sent when it was found to be one.
     pub fn had_asked(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
-        self.behind.note(at, ahead);
+        self.behind.note(at, bytes, ahead);
         self.question = Some(Question::of(None, at.time_ns, bytes));
     }
 
@@ -200,7 +200,7 @@ impl Waits {
                 .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
             self.client_acks.came_with(sent.at.time_ns, sent.bytes);
-            self.behind.note(sent.at, sent.sharing.ahead);
+            self.behind.note(sent.at, sent.bytes, sent.sharing.ahead);
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
                 .new_data(data, None, path.of_requests(), &self.server_acks);

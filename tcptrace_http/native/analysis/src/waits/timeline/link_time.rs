@@ -5,7 +5,7 @@ use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
-use crate::shared_windows::Ahead;
+use crate::shared_windows::Standing;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;
@@ -28,7 +28,7 @@ impl Timeline {
     }
 
     /// How long a request may have stood behind what its client had sent before.
-    pub(in crate::waits) fn ahead_ns(&self, ahead: Ahead) -> i64 {
+    pub(in crate::waits) fn standing_ns(&self, ahead: Standing) -> i64 {
         let together_ns = (ahead.packets > 0)
             .then(|| self.on_link_ns(ahead.bytes, ahead.packets, self.full_bytes))
             .flatten();
