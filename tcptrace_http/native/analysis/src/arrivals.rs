@@ -79,8 +79,10 @@ impl Arrivals {
             && are_equal(one_ps, other_ps)
             && self.byte_ps.is_none_or(is_bound)
         {
-            // The handshake's packets are larger than others without payload: both may seem a little quicker.
-            self.byte_ps = Some(one_ps.max(other_ps));
+            // The handshake's packets are larger than others without payload: both may seem a little quicker. A distance
+            // is exact.
+            let distance_ps = self.byte_ps.filter(|byte_ps| are_equal(*byte_ps, one_ps));
+            self.byte_ps = distance_ps.or(Some(one_ps.max(other_ps)));
             self.agreeing = AGREEING_MIN;
         }
     }

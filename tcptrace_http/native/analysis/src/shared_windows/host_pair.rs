@@ -67,6 +67,8 @@ pub(super) struct HostPair {
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
     pub(super) bare: Bare,
+    /// The way to the server and back of a FIN and its ACK.
+    pub(super) bare_way_ns: Option<i64>,
     pub(super) missing: MissingPackets,
     /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
     /// by another way, and its numbers tell of no losses.
@@ -119,6 +121,7 @@ impl HostPair {
             came_ns: None,
             link: Arrivals::default(),
             bare: Bare::default(),
+            bare_way_ns: None,
             missing: MissingPackets::default(),
             goes_elsewhere: false,
             had_hole: false,

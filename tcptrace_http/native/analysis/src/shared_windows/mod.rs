@@ -23,6 +23,7 @@ mod bare;
 mod beginnings;
 mod below_threshold;
 mod clock;
+mod closing;
 mod connection;
 mod departures;
 mod headers;
@@ -63,7 +64,7 @@ pub use missed::MissedBefore;
 pub use phases::SPANS_MAX;
 pub use phases::{Phases, SlowStart};
 pub(crate) use release::is_rhythm;
-pub use uplink::Ahead;
+pub use uplink::{Ahead, Standing};
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.
@@ -202,7 +203,7 @@ impl SharedWindows {
         } else {
             pair.asked.said(packet.time_ns);
             pair.acknowledges_client(packet.time_ns, segment);
-            pair.bare.comes(packet.time_ns, segment);
+            pair.bare_comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let missed = pair.misses(packet.time_ns, segment, host_step);
             let queued = pair.queues(packet.time_ns, segment);

@@ -213,7 +213,8 @@ impl HostPair {
         let elapsed_ns = time_ns.saturating_sub(question.time_ns);
         let late_ns = elapsed_ns.saturating_sub(to_server_ns);
         let bytes = i64::from(bytes).saturating_add(i64::from(question.bytes));
-        if let Some(byte_ps) = self.bare.agrees_with(late_ns, bytes) {
+        self.bare.answered(late_ns, bytes);
+        if let Some(byte_ps) = self.bare.agrees() {
             self.link.agree_on(byte_ps, byte_ps);
         }
     }

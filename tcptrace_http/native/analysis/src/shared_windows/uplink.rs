@@ -7,19 +7,29 @@
 
 use crate::jitter::CLOSE_NS;
 
-/// What stood before a packet of the client, but for the beginning of its own request.
+/// What stands before a packet of the client on the link to the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ahead {
+    /// What others sent, or its own connection for other requests.
+    pub others: Standing,
+    /// The beginning of its own request.
+    pub own: Standing,
+    /// Its own request was begun before.
+    pub goes_on: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
     /// Payload and number of the packets that left in the same instant, if it was not known what they take.
     pub bytes: u32,
     pub packets: u32,
-    /// Else the time that the link took for all before it.
+    /// Else the time that the link takes for what it has not carried yet.
     pub queued_ns: i64,
 }
 
-impl Ahead {
-    fn and(self, bytes: u32, queued_ns: i64) -> Ahead {
-        Ahead {
+impl Standing {
+    fn and(self, bytes: u32, queued_ns: i64) -> Standing {
+        Standing {
             bytes: self.bytes.saturating_add(bytes),
             packets: self.packets.saturating_add(1),
             queued_ns: self.queued_ns.saturating_add(queued_ns),
@@ -43,9 +53,9 @@ pub(super) struct Leaving {
 pub(super) struct Uplink {
     newest_ns: i64,
     /// What left in the same instant.
-    together: Ahead,
+    together: Standing,
     /// What was not pushed last, on this connection: what follows there goes on with it.
-    begun: Option<(u16, Ahead)>,
+    begun: Option<(u16, Standing)>,
     busy_until_ns: i64,
 }
 
@@ -60,25 +70,38 @@ impl Uplink {
             ..
         } = leaving;
         if time_ns.saturating_sub(self.newest_ns) > CLOSE_NS {
-            self.together = Ahead::default();
+            self.together = Standing::default();
             if let Some((_, begun)) = self.begun.as_mut() {
                 (begun.bytes, begun.packets) = (0, 0);
             }
         }
         self.newest_ns = time_ns;
         let begun = self.begun.filter(|(port, _)| *port == client_port);
-        let own = begun.map_or(Ahead::default(), |(_, own)| own);
+        let own = begun.map_or(Standing::default(), |(_, own)| own);
         let standing_ns = self.busy_until_ns.saturating_sub(time_ns);
         let ahead = if takes_ns.is_some() {
+            let of = |queued_ns: i64| Standing {
+                queued_ns,
+                ..Standing::default()
+            };
             Ahead {
-                queued_ns: standing_ns.saturating_sub(own.queued_ns).max(0),
-                ..Ahead::default()
+                others: of(standing_ns.saturating_sub(own.queued_ns).max(0)),
+                own: of(own.queued_ns.min(standing_ns).max(0)),
+                goes_on: begun.is_some(),
             }
         } else {
-            Ahead {
+            let others = Standing {
                 bytes: self.together.bytes.saturating_sub(own.bytes),
                 packets: self.together.packets.saturating_sub(own.packets),
                 queued_ns: 0,
+            };
+            Ahead {
+                others,
+                own: Standing {
+                    queued_ns: 0,
+                    ..own
+                },
+                goes_on: begun.is_some(),
             }
         };
         let service_ns = takes_ns.unwrap_or(0);
@@ -110,23 +133,22 @@ mod tests {
     }
 
     #[test]
-    fn a_request_stands_behind_what_its_client_sent_in_the_same_instant_but_for_its_own_beginning()
-    {
+    fn a_request_stands_behind_what_its_client_sent_in_the_same_instant_and_its_own_beginning() {
         let mut uplink = Uplink::default();
         leaves(&mut uplink, 10, 1, 500);
         assert_eq!(leaves(&mut uplink, 20, 1, 0), Ahead::default());
-        let behind_an_ack = Ahead {
-            packets: 1,
-            ..Ahead::default()
-        };
-        assert_eq!(leaves(&mut uplink, 20, 2, 1000), behind_an_ack);
-        assert_eq!(leaves(&mut uplink, 20, 2, 300), behind_an_ack);
-        let behind_all = Ahead {
-            bytes: 1300,
-            packets: 3,
+        let of = |bytes, packets| Standing {
+            bytes,
+            packets,
             queued_ns: 0,
         };
-        assert_eq!(leaves(&mut uplink, 20, 2, 300), behind_all);
+        let begins = leaves(&mut uplink, 20, 2, 1000);
+        assert_eq!((begins.others, begins.goes_on), (of(0, 1), false));
+        let rest = leaves(&mut uplink, 20, 2, 300);
+        assert_eq!((rest.others, rest.own), (of(0, 1), of(1000, 1)));
+        assert!(rest.goes_on);
+        let next = leaves(&mut uplink, 20, 2, 300);
+        assert_eq!((next.others, next.own), (of(1300, 3), of(0, 0)));
     }
 
     #[test]
@@ -140,12 +162,15 @@ mod tests {
                 is_pushed,
                 takes_ns: Some(70 * MS),
             });
-            (ahead.packets, ahead.queued_ns / MS)
+            let of = |standing: Standing| standing.queued_ns / MS;
+            (of(ahead.others), of(ahead.own))
         };
         assert_eq!(queued_ms(100, 1, true), (0, 0));
-        assert_eq!(queued_ms(150, 2, false), (0, 20));
-        assert_eq!(queued_ms(150, 2, true), (0, 20));
+        assert_eq!(queued_ms(150, 2, false), (20, 0));
+        assert_eq!(queued_ms(150, 2, true), (20, 70));
         assert_eq!(queued_ms(400, 3, false), (0, 0));
-        assert_eq!(queued_ms(430, 3, true), (0, 0));
+        assert_eq!(queued_ms(430, 3, true), (0, 40));
+        assert_eq!(queued_ms(600, 3, false), (0, 0));
+        assert_eq!(queued_ms(700, 3, true), (0, 0));
     }
 }

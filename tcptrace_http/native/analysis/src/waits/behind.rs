@@ -1,4 +1,4 @@
-//! What stood before a request on the link to the server, until its transaction is over.
+//! The ends of requests, and what stood before them on the link to the server, until their transactions are over.
 
 use std::collections::VecDeque;
 
@@ -8,29 +8,39 @@ use crate::shared_windows::Ahead;
 /// Requests whose transactions are not over, as the openings of their answers.
 const REQUESTS_MAX: usize = 1 << 11;
 
-/// The frames of requests that stood behind others, and what those were.
+/// The last segment of a request, as far as it is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ending {
+    pub(super) bytes: u32,
+    pub(super) ahead: Ahead,
+}
+
+/// ... with their frames.
 #[derive(Debug, Default)]
 pub(super) struct Behind {
-    requests: VecDeque<(u64, Ahead)>,
+    requests: VecDeque<(u64, Ending)>,
 }
 
 impl Behind {
-    pub(super) fn note(&mut self, at: Moment, ahead: Ahead) {
-        if ahead != Ahead::default() && self.requests.len() < REQUESTS_MAX {
-            self.requests.push_back((at.frame, ahead));
+    pub(super) fn note(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
+        if ahead.goes_on {
+            self.requests.pop_back();
+        }
+        if self.requests.len() < REQUESTS_MAX {
+            self.requests.push_back((at.frame, Ending { bytes, ahead }));
         }
     }
 
-    /// What stood before the segment in `frame`; what went before it is forgotten.
-    pub(super) fn take(&mut self, frame: u64) -> Ahead {
+    /// The request that ended in `frame`; what went before it is forgotten.
+    pub(super) fn take(&mut self, frame: u64) -> Option<Ending> {
         let past = self.requests.partition_point(|(at, _)| *at < frame);
         self.requests.drain(..past);
         let request = self.requests.front().filter(|(at, _)| *at == frame);
-        request.map_or(Ahead::default(), |(_, ahead)| *ahead)
+        request.map(|(_, ending)| *ending)
     }
 
     pub(super) fn held_bytes(&self) -> u64 {
-        let each = size_of::<(u64, Ahead)>();
+        let each = size_of::<(u64, Ending)>();
         u64::try_from(self.requests.capacity().saturating_mul(each)).unwrap_or(u64::MAX)
     }
 }
@@ -42,15 +52,17 @@ mod tests {
     #[test]
     fn a_request_is_told_by_the_frame_of_its_last_segment() {
         let mut behind = Behind::default();
-        let ahead = |packets| Ahead {
-            packets,
-            ..Ahead::default()
-        };
-        for (frame, packets) in [(10, 1), (20, 2), (30, 0)] {
+        for (frame, bytes, goes_on) in [(10, 100, false), (20, 500, false), (21, 30, true)] {
             let at = Moment { time_ns: 0, frame };
-            behind.note(at, ahead(packets));
+            let ahead = Ahead {
+                goes_on,
+                ..Ahead::default()
+            };
+            behind.note(at, bytes, ahead);
         }
-        assert_eq!(behind.take(20), ahead(2));
-        assert_eq!(behind.take(30), ahead(0));
+        assert_eq!(behind.requests.len(), 2);
+        let of = |ending: Option<Ending>| ending.map(|it| it.bytes);
+        assert_eq!(of(behind.take(21)), Some(30));
+        assert_eq!(of(behind.take(30)), None);
     }
 }

@@ -28,6 +28,7 @@ mod timeline;
 
 use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 
+use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
 use crate::shared_windows::{Ahead, Sharing};
 use acks::Acks;
@@ -161,7 +162,7 @@ impl Waits {
 
     /// Of the first request so much had been sent when it was found to be one.
     pub fn had_asked(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
-        self.behind.note(at, ahead);
+        self.behind.note(at, bytes, ahead);
         self.question = Some(Question::of(None, at.time_ns, bytes));
     }
 
@@ -199,7 +200,7 @@ impl Waits {
                 .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
             self.client_acks.came_with(sent.at.time_ns, sent.bytes);
-            self.behind.note(sent.at, sent.sharing.ahead);
+            self.behind.note(sent.at, sent.bytes, sent.sharing.ahead);
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
                 .new_data(data, None, path.of_requests(), &self.server_acks);
@@ -226,6 +227,11 @@ impl Waits {
     /// The server's connections to the client were found to share a window.
     pub fn windows_are_shared(&mut self) {
         self.responses.windows_are_shared();
+    }
+
+    /// What all connections between the two hosts have told of the slowest link until now.
+    pub fn link_is(&mut self, link: Arrivals) {
+        self.responses.link_is(link);
     }
 
     /// The server's numbers pass over packets that it sends to others: they tell of no losses.

@@ -18,6 +18,8 @@ const FULL_SEGMENT_BYTES: u64 = 1460;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     bytes: u32,
+    /// ... without what was sent of the request before.
+    last_bytes: u32,
     /// Packets without payload that went right before it: the handshake's last.
     headers: u32,
     /// When it went by: with the SYN (RFC 1644, RFC 7413) before the handshake was done.
@@ -31,11 +33,14 @@ impl Asked {
         let header = row.request_header_bytes.unwrap_or(0);
         let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
         let last = spans.request.map(|(_, last)| last);
+        let ending = last.and_then(|last| behind.take(last.frame));
+        let bytes = u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0);
         Asked {
-            bytes: u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0),
+            bytes,
+            last_bytes: ending.map_or(bytes, |it| it.bytes.min(bytes)),
             headers: u32::from(spans.opens_connection),
             at_ns: last.map(|last| last.time_ns),
-            ahead: last.map_or(Ahead::default(), |last| behind.take(last.frame)),
+            ahead: ending.map_or(Ahead::default(), |it| it.ahead),
         }
     }
 }
@@ -89,9 +94,8 @@ impl Waits {
             self.responses.opening_pace_ns(first.time_ns)
         };
         let lost = self.give_lost((asked, answer), route, pace_ns, partition);
-        let longer_ns = self.responses.syn_longer_ns();
         partition.at_most(
-            route.to_sender_ns.saturating_sub(longer_ns),
+            self.responses.bare_way_ns(route),
             came,
             Cause::NetworkPropagation,
             confidence,
@@ -110,7 +114,9 @@ impl Waits {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
             let written_ns = written.time_ns.saturating_sub(pace_ns);
             let room_ns = written_ns.saturating_sub(from_ns);
-            let question_ns = self.responses.question_takes_ns(asked.bytes);
+            let own_ns = self.responses.standing_ns(asked.ahead.own);
+            let question_ns = self.responses.question_takes_ns(asked.last_bytes);
+            let question_ns = question_ns.saturating_add(own_ns);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
@@ -120,7 +126,7 @@ impl Waits {
             let is_sure = held == Cause::ServerThink;
             let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
             let stood_ns = if is_sure { stood_ns } else { 0 };
-            let asked_ns = self.responses.ahead_ns(asked.ahead);
+            let asked_ns = self.responses.standing_ns(asked.ahead.others);
             let joined = Moment {
                 time_ns: written
                     .time_ns

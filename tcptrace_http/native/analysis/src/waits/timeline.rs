@@ -118,8 +118,8 @@ pub(super) struct Timeline {
     copies_ns: Option<i64>,
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
-    /// By so many bytes a handshake's packets are longer than others.
-    syn_longer_bytes: u32,
+    /// The way that handshakes have measured, and by how much their packets are longer than others.
+    syn_way: (Option<i64>, u32),
     burst: LinkBurst,
     /// All that was sent since nothing was on its way: where a link is never idle, what let each go tells no more.
     flight: LinkBurst,
@@ -178,7 +178,7 @@ impl Timeline {
             link: Link::default(),
             copies_ns: None,
             shared_way_ns: None,
-            syn_longer_bytes: 0,
+            syn_way: (None, 0),
             burst: LinkBurst::default(),
             flight: LinkBurst::default(),
             learnt_until: 0,
@@ -305,7 +305,7 @@ impl Timeline {
         }
         self.shared_arrivals = data.sharing.link;
         self.shared_way_ns = data.sharing.to_client_ns;
-        self.syn_longer_bytes = data.sharing.syn_longer_bytes;
+        self.syn_way = (data.sharing.to_server_ns, data.sharing.syn_longer_bytes);
         if let Some(bound_ps) = data.sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
             self.link.asked_bound(bound_ps);
         }

@@ -5,7 +5,7 @@ use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
-use crate::shared_windows::Ahead;
+use crate::shared_windows::Standing;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;
@@ -17,14 +17,18 @@ impl Timeline {
         self.on_link_ns(bytes, 0, self.full_bytes).unwrap_or(0)
     }
 
-    /// How much longer the slowest link takes for a handshake's packets than for others without payload.
-    pub(in crate::waits) fn syn_longer_ns(&self) -> i64 {
-        let longer_ns = self.on_link_ns(self.syn_longer_bytes, 0, self.full_bytes);
-        longer_ns.unwrap_or(0)
+    /// The way to the sender and back of packets without payload, which those of a handshake are longer than: its
+    /// options take their time on a slow link. What is shorter than a handshake was measured otherwise.
+    pub(in crate::waits) fn bare_way_ns(&self, route: Route) -> i64 {
+        let (syn_way_ns, longer_bytes) = self.syn_way;
+        let is_of_syn = syn_way_ns.is_some_and(|way_ns| route.to_sender_ns >= way_ns);
+        let longer_ns = self.on_link_ns(longer_bytes, 0, self.full_bytes);
+        let longer_ns = longer_ns.filter(|_| is_of_syn).unwrap_or(0);
+        route.to_sender_ns.saturating_sub(longer_ns)
     }
 
     /// How long a request may have stood behind what its client had sent before.
-    pub(in crate::waits) fn ahead_ns(&self, ahead: Ahead) -> i64 {
+    pub(in crate::waits) fn standing_ns(&self, ahead: Standing) -> i64 {
         let together_ns = (ahead.packets > 0)
             .then(|| self.on_link_ns(ahead.bytes, ahead.packets, self.full_bytes))
             .flatten();
@@ -161,6 +165,13 @@ impl Timeline {
     pub(super) fn is_outlasted(&self, gap: i64, data: Data) -> bool {
         let known = self.link_known();
         known.is_outlasted(gap, data.bytes, data.segments)
+    }
+
+    /// What the data of all connections between the two hosts tells of the slowest link, where this has had no more.
+    pub(in crate::waits) fn link_is(&mut self, link: Arrivals) {
+        if !self.settles_by_ack {
+            self.shared_arrivals = link;
+        }
     }
 
     /// Whether the slowest link may be a slow one, as far as is known.
