@@ -25,6 +25,7 @@ mod below_threshold;
 mod clock;
 mod connection;
 mod departures;
+mod fast_recovery;
 mod heard;
 mod host_pair;
 mod inherited;
