@@ -3,6 +3,7 @@
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
+use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
 
@@ -47,6 +48,7 @@ pub(super) struct Connection {
     /// The client's SYN or FIN went by that is not answered.
     pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
+    pub(super) fast_recovery: FastRecovery,
 }
 
 /// What a segment of the server is to its connection.
@@ -116,6 +118,7 @@ impl Connection {
             had_loss,
             mark: None,
             beginning: Beginning::default(),
+            fast_recovery: FastRecovery::default(),
         }
     }
 

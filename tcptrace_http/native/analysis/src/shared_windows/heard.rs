@@ -36,6 +36,7 @@ impl HostPair {
             return self.marks(time_ns, segment);
         }
         let had_loss = self.had_loss;
+        let comes_ns = time_ns.saturating_add(self.full_way_ns());
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
@@ -70,12 +71,16 @@ impl HostPair {
         let syn_ack_ns = connection
             .syn_ack_ns
             .filter(|_| !connection.is_opened_again);
+        let is_recovered = connection.fast_recovery.ends(segment.ack, comes_ns);
         // That of a SYN opens no window (RFC 5681, section 3.1).
         if is_new && newly > i32::from(is_first) {
             connection.beginning.is_acked(time_ns);
-            let end_ns = time_ns.saturating_add(self.full_way_ns());
-            self.phases.acknowledged(end_ns);
+            self.phases.acknowledged(comes_ns);
             self.largest.acknowledged();
+            if is_recovered {
+                self.threshold.is_window_at(time_ns);
+                self.phases.has_reached_threshold(comes_ns);
+            }
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {

@@ -130,6 +130,10 @@ impl HostPair {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left) && self.may_have_timed_out(ports, left);
                 let is_new = self.is_of_new_flight(ports, segment);
+                if let Some((it, next)) = self.connection(ports.0, ports.1).zip(next) {
+                    let from_to = (segment.payload_seq(), next);
+                    it.fast_recovery.sends_again(time_ns, from_to, is_by_timer);
+                }
                 self.lost((left, time_ns), 0, (is_new, is_by_timer));
                 self.fills_hole(time_ns, ports, is_by_timer);
                 self.passes_over_copies(since_ns, time_ns, segment);

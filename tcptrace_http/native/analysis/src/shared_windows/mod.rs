@@ -26,6 +26,7 @@ mod clock;
 mod closing;
 mod connection;
 mod departures;
+mod fast_recovery;
 mod headers;
 mod heard;
 mod host_pair;

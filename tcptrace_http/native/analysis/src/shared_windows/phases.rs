@@ -87,6 +87,29 @@ impl Phases {
         }
     }
 
+    /// The window is as large as the threshold now, however many ACKs have opened it.
+    pub fn has_reached_threshold(&mut self, end_ns: i64) {
+        let newest = self.spans.last_mut().and_then(Option::as_mut);
+        if let Some(newest) = newest.filter(|it| it.end_ns == i64::MAX && it.start_ns < end_ns) {
+            newest.end_ns = end_ns;
+        }
+    }
+
+    /// The same for who waited for something else between these times: without the slow starts that began there.
+    #[must_use]
+    pub fn without(mut self, start_ns: i64, end_ns: i64) -> Self {
+        for span in &mut self.spans {
+            if let Some(it) = span.filter(|it| it.start_ns >= start_ns && it.start_ns < end_ns) {
+                let left = SlowStart {
+                    start_ns: end_ns,
+                    ..it
+                };
+                *span = Some(left).filter(|left| left.start_ns < left.end_ns);
+            }
+        }
+        self
+    }
+
     /// The same, so much later.
     #[must_use]
     pub fn later_by(self, ns: i64) -> Self {
@@ -174,6 +197,31 @@ mod tests {
         slow_starts.acknowledged(220);
         slow_starts.acknowledged(230);
         assert_eq!(spans(slow_starts), [(100, 150), (200, 220)]);
+    }
+
+    #[test]
+    fn a_slow_start_is_over_when_the_window_is_set_to_the_threshold_whatever_acks_are_missing() {
+        let mut slow_starts = Phases::default();
+        slow_starts.has_reached_threshold(50);
+        slow_starts.timed_out(100, 5);
+        slow_starts.has_reached_threshold(90);
+        slow_starts.acknowledged(150);
+        slow_starts.has_reached_threshold(160);
+        slow_starts.has_reached_threshold(170);
+        assert_eq!(spans(slow_starts), [(100, 160)]);
+    }
+
+    #[test]
+    fn who_waited_for_something_else_has_what_is_left_of_a_slow_start_that_began_meanwhile() {
+        let mut slow_starts = Phases::default();
+        for start_ns in [100, 200, 300] {
+            slow_starts.timed_out(start_ns, 1);
+            slow_starts.acknowledged(start_ns + 50);
+        }
+        let left = slow_starts.without(150, 270);
+        assert_eq!(spans(left), [(100, 150), (300, 350)]);
+        let left = slow_starts.without(210, 320);
+        assert_eq!(spans(left), [(100, 150), (200, 250), (320, 350)]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ impl HostPair {
         let Some(connection) = self.connection(client_port, segment.source_port) else {
             return Sharing::default();
         };
-        let question = connection.question;
+        let (question, recovery) = (connection.question, connection.fast_recovery);
         let step = connection.sends(time_ns, segment, had_loss);
         let Step {
             is_new,
@@ -157,6 +157,7 @@ impl HostPair {
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,
+            phases: recovery.leaves(self.phases),
             threshold: self.inherited_threshold((client_port, segment.source_port)),
             ..self.sharing(release == Release::Other && is_new)
         }

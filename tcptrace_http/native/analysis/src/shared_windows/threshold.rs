@@ -23,6 +23,8 @@ pub(super) struct Threshold {
     cleared_ns: i64,
     /// What had been sent when something was sent again last.
     recovers_until: i64,
+    /// When the last ACK came that ended a fast recovery: it leaves a window as large as the threshold.
+    window_ns: i64,
     /// When the window may have been made smaller last, as what it lets go then comes; and whether that was for the
     /// server had been idle, not for a loss.
     since_ns: i64,
@@ -87,6 +89,11 @@ impl Threshold {
     pub(super) fn was_idle(&mut self, time_ns: i64) {
         self.since_ns = self.since_ns.max(time_ns);
         self.was_restarted = true;
+    }
+
+    /// An ACK came that ended a fast recovery.
+    pub(super) fn is_window_at(&mut self, time_ns: i64) {
+        self.window_ns = time_ns;
     }
 
     /// ACKs that a window takes to get there that had no room behind so much. Of a window that was used up before the
@@ -163,6 +170,9 @@ impl HostPair {
         phases.timed_out(noticed_ns, self.threshold.acks());
         for ack in self.acks_after(left) {
             phases.acknowledged(ack.time_ns.saturating_add(way_ns));
+        }
+        if self.threshold.window_ns > left.likely_ns.saturating_add(CLOSE_NS) {
+            phases.has_reached_threshold(self.threshold.window_ns.saturating_add(way_ns));
         }
         self.phases = phases;
     }
