@@ -242,6 +242,24 @@ impl UsedWindow {
         self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
     }
 
+    /// What was outstanding when it stopped last.
+    pub(crate) fn outstanding(&self) -> i64 {
+        self.outstanding
+    }
+
+    /// Whether so much outstanding fills its send buffer, as far as that is known.
+    pub(crate) fn would_fill_buffer(&self, outstanding: i64) -> bool {
+        let room = outstanding.saturating_add(self.full_bytes);
+        self.buffer.is_some_and(|buffer| room > buffer)
+    }
+
+    /// How large its send buffer is, if that is known and no whole number of segments.
+    pub(crate) fn odd_buffer(&self) -> Option<i64> {
+        let rest = |buffer: &i64| buffer.checked_rem(self.full_bytes);
+        self.buffer
+            .filter(|buffer| rest(buffer).is_some_and(|it| it > 0))
+    }
+
     /// How large its send buffer is, if it has waited for that.
     pub(crate) fn buffer(&self) -> Option<i64> {
         self.buffer

@@ -16,6 +16,7 @@ mod gone_back;
 mod held_openings;
 mod if_on_link;
 mod in_buffer;
+mod known_buffer;
 mod lateness;
 mod let_go;
 mod limits;
@@ -148,6 +149,8 @@ pub(super) struct Timeline {
     if_shared: Option<Cause>,
     /// ... and if the slowest link is as slow as that makes it.
     if_on_link: Option<IfOnLink>,
+    /// What was outstanding when its sender stopped, if the receiver's window or slow start did that.
+    stopped_with: Option<i64>,
     /// When the window that connections share was in slow start after a loss.
     phases: phases::Known,
     gone_back: gone_back::GoneBack,
@@ -197,6 +200,7 @@ impl Timeline {
             held_openings: VecDeque::new(),
             if_shared: None,
             if_on_link: None,
+            stopped_with: None,
             phases: phases::Known::default(),
             gone_back: gone_back::GoneBack::default(),
         }
@@ -310,7 +314,7 @@ impl Timeline {
         let is_of_buffer =
             cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
         if is_of_buffer {
-            self.window.is_of_buffer();
+            self.is_of_buffer();
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
         if is_timed(data.recovery) && !data.opens_hole {
@@ -345,6 +349,7 @@ impl Timeline {
             cause,
             if_shared: self.if_shared.take(),
             if_on_link: self.if_on_link.take(),
+            stopped_with: self.stopped_with.take(),
             is_told_by_host: data.is_told_by_host,
             begins_burst: begins_flight || was_held,
             begins_flight,

@@ -130,6 +130,12 @@ impl Timeline {
             return None;
         }
         let told = (self.of_restart(told.0, data), told.1);
+        if matches!(
+            told.0,
+            Cause::SendLimitedReceiveWindow | Cause::SendLimitedSlowStart
+        ) {
+            self.stopped_with = Some(self.window.outstanding());
+        }
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }
@@ -145,7 +151,7 @@ impl Timeline {
         }
         self.if_shared = Some(shared.0);
         if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {
-            self.window.leaves_room();
+            self.leaves_room();
         }
         if is_in_flight && told.0 == Cause::Unexplained {
             // An ACK came at its time by chance: a host takes as long to send what is there.
