@@ -55,6 +55,8 @@ pub(crate) struct UsedWindow {
     recovers_until: i64,
     /// The window since a timer ran out, if one did: a segment (RFC 5681, section 3.1), and one more with each ACK.
     regrown: Option<i64>,
+    /// Since it was lowered last no timer ran out, nor was it idle.
+    is_halved: bool,
     /// What was lost before it was seen.
     unseen: (i64, i64),
     /// A send buffer is this large.
@@ -168,6 +170,11 @@ impl UsedWindow {
         } else {
             Limit::None
         }
+    }
+
+    /// Something was lost of which ACKs told, and the window has been halved since, not begun anew.
+    pub(crate) fn is_halved(&self) -> bool {
+        self.is_halved
     }
 
     /// Whether slow start after the last loss is over.
@@ -304,6 +311,7 @@ impl UsedWindow {
         self.avoiding = 0;
         self.opened = 0;
         self.regrown = None;
+        self.is_halved = false;
         self.is_paced = false;
     }
 
@@ -318,6 +326,7 @@ impl UsedWindow {
         if start >= self.recovers_until {
             self.recovers_until = end;
             self.regrown = by_timer.then_some(self.full_bytes);
+            self.is_halved = !by_timer;
             self.begins_anew_with(end.saturating_sub(start));
         }
     }
@@ -332,6 +341,7 @@ impl UsedWindow {
             self.avoiding = 0;
             self.opened = 0;
             self.regrown = Some(self.full_bytes);
+            self.is_halved = false;
             self.unseen.0 = start;
         }
         self.unseen.1 = end;

@@ -149,8 +149,6 @@ pub(super) struct Timeline {
     if_shared: Option<Cause>,
     /// ... and if the slowest link is as slow as that makes it.
     if_on_link: Option<IfOnLink>,
-    /// What was outstanding when its sender stopped, if the receiver's window or slow start did that.
-    stopped_with: Option<i64>,
     /// When the window that connections share was in slow start after a loss.
     phases: phases::Known,
     gone_back: gone_back::GoneBack,
@@ -200,7 +198,6 @@ impl Timeline {
             held_openings: VecDeque::new(),
             if_shared: None,
             if_on_link: None,
-            stopped_with: None,
             phases: phases::Known::default(),
             gone_back: gone_back::GoneBack::default(),
         }
@@ -349,7 +346,7 @@ impl Timeline {
             cause,
             if_shared: self.if_shared.take(),
             if_on_link: self.if_on_link.take(),
-            stopped_with: self.stopped_with.take(),
+            stopped_with: self.stopped_with(cause, data),
             is_told_by_host: data.is_told_by_host,
             begins_burst: begins_flight || was_held,
             begins_flight,

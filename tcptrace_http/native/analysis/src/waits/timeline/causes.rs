@@ -130,12 +130,6 @@ impl Timeline {
             return None;
         }
         let told = (self.of_restart(told.0, data), told.1);
-        if matches!(
-            told.0,
-            Cause::SendLimitedReceiveWindow | Cause::SendLimitedSlowStart
-        ) {
-            self.stopped_with = Some(self.window.outstanding());
-        }
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }

@@ -5,10 +5,23 @@
 //! had one in slow start that had stopped with just as much, to the byte, if that is no whole number of segments as a
 //! window is.
 
-use super::Timeline;
+use super::{Data, Timeline};
 use trace_model::rows::Cause;
 
 impl Timeline {
+    /// What was outstanding when the sender had stopped before `data`, which waited for `cause`: if that is a window of
+    /// its own connection, or the receiver's.
+    pub(super) fn stopped_with(&self, cause: Option<(Cause, f64)>, data: Data) -> Option<i64> {
+        let is_window = cause.is_some_and(|(cause, _)| {
+            matches!(
+                cause,
+                Cause::SendLimitedReceiveWindow | Cause::SendLimitedSlowStart
+            )
+        });
+        let is_own = is_window && !data.sharing.are_others_in_flight;
+        is_own.then_some(self.window.outstanding())
+    }
+
     /// Data waited for room in its sender's buffer.
     pub(super) fn is_of_buffer(&mut self) {
         let known = self.window.buffer();
@@ -66,7 +79,7 @@ impl Timeline {
 mod tests {
     use super::super::super::acks::Acks;
     use super::super::super::partition::Moment;
-    use super::super::{Data, Route, Words};
+    use super::super::{Route, Words};
     use super::*;
 
     const MS: i64 = 1_000_000;
