@@ -55,6 +55,8 @@ pub(crate) struct UsedWindow {
     recovers_until: i64,
     /// The window since a timer ran out, if one did: a segment (RFC 5681, section 3.1), and one more with each ACK.
     regrown: Option<i64>,
+    /// Since it was lowered last no timer ran out, nor was it idle.
+    is_halved: bool,
     /// What was lost before it was seen.
     unseen: (i64, i64),
     /// A send buffer is this large.
@@ -172,6 +174,11 @@ impl UsedWindow {
         }
     }
 
+    /// Something was lost of which ACKs told, and the window has been halved since, not begun anew.
+    pub(crate) fn is_halved(&self) -> bool {
+        self.is_halved
+    }
+
     /// Whether slow start after the last loss is over.
     fn is_at_threshold(&self) -> bool {
         // One without room for a full segment is at a threshold that is no larger than what it would fill then.
@@ -263,6 +270,24 @@ impl UsedWindow {
         self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
     }
 
+    /// What was outstanding when it stopped last.
+    pub(crate) fn outstanding(&self) -> i64 {
+        self.outstanding
+    }
+
+    /// Whether so much outstanding fills its send buffer, as far as that is known.
+    pub(crate) fn would_fill_buffer(&self, outstanding: i64) -> bool {
+        let room = outstanding.saturating_add(self.full_bytes);
+        self.buffer.is_some_and(|buffer| room > buffer)
+    }
+
+    /// How large its send buffer is, if that is known and no whole number of segments.
+    pub(crate) fn odd_buffer(&self) -> Option<i64> {
+        let rest = |buffer: &i64| buffer.checked_rem(self.full_bytes);
+        self.buffer
+            .filter(|buffer| rest(buffer).is_some_and(|it| it > 0))
+    }
+
     /// How large its send buffer is, if it has waited for that.
     pub(crate) fn buffer(&self) -> Option<i64> {
         self.buffer
@@ -307,6 +332,7 @@ impl UsedWindow {
         self.avoiding = 0;
         self.opened = 0;
         self.regrown = None;
+        self.is_halved = false;
         self.is_paced = false;
     }
 
@@ -321,6 +347,7 @@ impl UsedWindow {
         if start >= self.recovers_until {
             self.recovers_until = end;
             self.regrown = by_timer.then_some(self.full_bytes);
+            self.is_halved = !by_timer;
             self.begins_anew_with(end.saturating_sub(start));
         }
     }
@@ -335,6 +362,7 @@ impl UsedWindow {
             self.avoiding = 0;
             self.opened = 0;
             self.regrown = Some(self.full_bytes);
+            self.is_halved = false;
             self.unseen.0 = start;
         }
         self.unseen.1 = end;

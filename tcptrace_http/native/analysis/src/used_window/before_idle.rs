@@ -37,9 +37,11 @@ impl UsedWindow {
             self.least
         };
         if is_sure || !self.was_thrown_away(end) {
+            // A shorter time before in which it was idle may have thrown nothing away.
+            let earlier = self.before_idle.filter(|it| !it.is_smaller);
             self.before_idle = Some(BeforeIdle {
-                used: self.largest,
-                window,
+                used: earlier.map_or(0, |it| it.used).max(self.largest),
+                window: earlier.map_or(0, |it| it.window).max(window),
                 start: end,
                 is_sure,
                 is_opened: self.threshold.is_none() && self.is_old(),

@@ -368,3 +368,23 @@ fn a_window_that_begins_at_a_threshold_that_others_had_learnt_avoids_congestion(
         assert_eq!(window.limit(1701, FULL, false), limit);
     }
 }
+
+#[test]
+fn a_window_that_no_shorter_idle_period_threw_away_is_what_a_longer_one_does() {
+    let start = (1 << 32) - 8000;
+    let mut window = UsedWindow::default();
+    window.hears(1, start);
+    window.stops(start + 8000, FULL);
+    window.hears(2, start + 8000);
+    let mut end = start + 8000;
+    for sent in [1000, 2000] {
+        window.was_idle_behind(end, true);
+        window.was_idle();
+        end += sent;
+        window.stops(end, FULL);
+        window.hears(3, end - 1000);
+    }
+    window.is_used_up(true);
+    assert!(window.was_thrown_away(start + 9000 + 8000));
+    assert!(!window.was_thrown_away(start + 9000 + 10_000));
+}

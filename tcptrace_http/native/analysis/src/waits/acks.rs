@@ -178,6 +178,12 @@ impl Acks {
         self.ring.get(before.checked_sub(1)?).copied()
     }
 
+    /// When all up to `end` was acknowledged first.
+    pub(super) fn time_of(&self, end: i64) -> Option<i64> {
+        let at = self.ring.partition_point(|ack| ack.acked < end);
+        self.ring.get(at).map(|ack| ack.time_ns)
+    }
+
     /// Up to where all had been acknowledged by `time_ns`.
     pub(super) fn acked_by(&self, time_ns: i64) -> i64 {
         let before = self.ring.partition_point(|ack| ack.time_ns <= time_ns);

@@ -16,6 +16,7 @@ mod gone_back;
 mod held_openings;
 mod if_on_link;
 mod in_buffer;
+mod known_buffer;
 mod lateness;
 mod let_go;
 mod limits;
@@ -313,7 +314,7 @@ impl Timeline {
         let cause = self.wait_before((data, is_answer), route, acks);
         let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
         if is_of_buffer && !is_answer {
-            self.window.is_of_buffer();
+            self.is_of_buffer();
         }
         if is_of_buffer && !data.sharing.is_shared {
             self.window.is_told_full();
@@ -352,6 +353,7 @@ impl Timeline {
             cause,
             if_shared: self.if_shared.take(),
             if_on_link: self.if_on_link.take(),
+            stopped_with: self.stopped_with(cause, data),
             is_told_by_host: data.is_told_by_host,
             begins_burst: begins_flight || was_held,
             begins_flight,

@@ -145,7 +145,7 @@ impl Timeline {
         }
         self.if_shared = Some(shared.0);
         if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {
-            self.window.leaves_room();
+            self.leaves_room();
         }
         if is_in_flight && told.0 == Cause::Unexplained {
             // An ACK came at its time by chance: a host takes as long to send what is there.

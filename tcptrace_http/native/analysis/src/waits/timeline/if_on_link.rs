@@ -68,6 +68,7 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             is_told_by_host: data.is_told_by_host,
+            stopped_with: data.stopped_with,
             if_on_link: Some(IfOnLink {
                 cause,
                 ..if_on_link

@@ -43,10 +43,15 @@ impl Timeline {
         let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
         let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, behind_ns);
-        self.window_hears(acks, until_ns);
         let bytes = data.bytes.min(data.full_bytes);
         self.window.inherits(data.sharing.threshold);
-        let limit = self.window.limit(end, bytes, data.sharing.had_loss);
+        let had_loss = data.sharing.had_loss;
+        let phase = self.phase_before_all(end, (bytes, had_loss), until_ns, acks);
+        self.window_hears(acks, until_ns);
+        let limit = match self.window.limit(end, bytes, had_loss) {
+            limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
+            limit => limit,
+        };
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
         // ahead of the data may have left before it, or with it.
         let may_share = released == Released::ByAck && data.sharing.are_others_in_flight;
@@ -66,6 +71,31 @@ impl Timeline {
         limit
     }
 
+    /// What lay in the buffer with nothing on its way left when the ACK of all before it came, however long the link
+    /// took for it: the phase of the window until then, if that ACK seems to have come before and ends no recovery.
+    fn phase_before_all(
+        &mut self,
+        end: i64,
+        (bytes, had_loss): (u32, bool),
+        until_ns: i64,
+        acks: &Acks,
+    ) -> Option<Limit> {
+        let all_ns = acks.time_of(end).filter(|all_ns| *all_ns <= until_ns)?;
+        if !self.has_more {
+            return None;
+        }
+        self.window_hears(acks, all_ns.saturating_sub(1));
+        if self.window.is_recovering() {
+            return None;
+        }
+        let limit = self.window.limit(end, bytes, had_loss);
+        let is_phase = match limit {
+            Limit::SlowStart => !self.window.is_halved(),
+            limit => limit == Limit::CongestionAvoidance,
+        };
+        is_phase.then_some(limit)
+    }
+
     /// The least that the window was when the newest segment was let go.
     pub(in crate::waits) fn least_window_bytes(&self) -> u64 {
         self.window.least_bytes()
@@ -75,5 +105,60 @@ impl Timeline {
         for ack in acks.between(self.window.heard_until_ns(), until_ns) {
             self.window.hears(ack.time_ns, ack.acked);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+    use trace_model::rows::Cause;
+
+    const MS: i64 = 1_000_000;
+
+    /// The phase of a window in which a segment comes, half a round trip later than the ACK of all makes it.
+    fn limit_long_after_all(had_more: bool, by_timer: bool) -> Limit {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let start = (1 << 32) - 1000;
+        let mut timeline = Timeline::new(words, None);
+        timeline.window.stops(start, 1000);
+        timeline.window.had_loss(start - 6000, start, by_timer);
+        timeline.window.hears(MS, start);
+        timeline.sent_until = start + 2000;
+        timeline.has_more = had_more;
+        let mut acks = Acks::default();
+        acks.push(MS, start, 60_000, 100 * MS);
+        acks.push(10 * MS, start + 2000, 60_000, 100 * MS);
+        let at = Moment {
+            time_ns: 160 * MS,
+            frame: 1,
+        };
+        let data = Data::plain(at, start + 3000);
+        timeline.limit_at((data, Released::ByNone), route, &acks)
+    }
+
+    #[test]
+    fn what_lay_in_the_buffer_waited_for_the_window_as_it_was_before_the_ack_of_all() {
+        assert_eq!(limit_long_after_all(true, true), Limit::SlowStart);
+        assert_eq!(
+            limit_long_after_all(false, true),
+            Limit::CongestionAvoidance
+        );
+    }
+
+    #[test]
+    fn a_window_that_was_halved_is_in_no_slow_start_though_all_was_acknowledged() {
+        assert_eq!(
+            limit_long_after_all(true, false),
+            Limit::CongestionAvoidance
+        );
     }
 }

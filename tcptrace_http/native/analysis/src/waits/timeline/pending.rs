@@ -21,6 +21,8 @@ pub(super) struct Pending {
     /// That it was lost before is told by the numbers of its host alone.
     pub(super) is_told_by_host: bool,
     pub(super) if_on_link: Option<IfOnLink>,
+    /// What was outstanding when its sender stopped, if the receiver's window or slow start did that.
+    pub(super) stopped_with: Option<i64>,
     /// It waited for something, or nothing before it is on its way.
     pub(super) begins_burst: bool,
     pub(super) begins_flight: bool,

@@ -118,6 +118,7 @@ impl Timeline {
             bytes: data.bytes,
             segments: data.segments,
             if_on_link: data.if_on_link,
+            stopped_with: data.stopped_with,
             is_told_by_host: data.is_told_by_host,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {

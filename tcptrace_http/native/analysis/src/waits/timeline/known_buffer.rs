@@ -1,0 +1,141 @@
+//! What waited for a full send buffer before that was known.
+//!
+//! A sender whose buffer is as large as the window that it is offered fills both at once. That it was the buffer shows
+//! when it stops with as much outstanding though the window has room for more: it had waited for the same before. So
+//! had one in slow start that had stopped with just as much, to the byte, if that is no whole number of segments as a
+//! window is.
+
+use super::{Data, Timeline};
+use trace_model::rows::Cause;
+
+impl Timeline {
+    /// What was outstanding when the sender had stopped before `data`, which waited for `cause`: if that is a window of
+    /// its own connection, or the receiver's.
+    pub(super) fn stopped_with(&self, cause: Option<(Cause, f64)>, data: Data) -> Option<i64> {
+        let is_window = cause.is_some_and(|(cause, _)| {
+            matches!(
+                cause,
+                Cause::SendLimitedReceiveWindow | Cause::SendLimitedSlowStart
+            )
+        });
+        let is_own = is_window && !data.sharing.are_others_in_flight;
+        is_own.then_some(self.window.outstanding())
+    }
+
+    /// Data waited for room in its sender's buffer.
+    pub(super) fn is_of_buffer(&mut self) {
+        let known = self.window.buffer();
+        self.window.is_of_buffer();
+        if self.window.buffer() != known {
+            self.was_just_full();
+        }
+    }
+
+    /// What was told to have waited for a window in slow start waited for the buffer, if just as much was outstanding
+    /// as that holds, and no window does.
+    fn was_just_full(&mut self) {
+        let Some(buffer) = self.window.odd_buffer() else {
+            return;
+        };
+        self.waited_for_buffer(Cause::SendLimitedSlowStart, |outstanding| {
+            outstanding == buffer
+        });
+    }
+
+    /// Its full buffer stopped the sender although the receiver's window had room for a segment.
+    pub(super) fn leaves_room(&mut self) {
+        let was_known = self.window.is_full_buffer();
+        self.window.leaves_room();
+        if !was_known && self.window.is_full_buffer() {
+            self.is_as_small_as_window();
+        }
+    }
+
+    /// What was told to have waited for the receiver's window waited for the buffer, if that was full.
+    fn is_as_small_as_window(&mut self) {
+        let window = self.window;
+        let fills = |outstanding| window.would_fill_buffer(outstanding);
+        self.waited_for_buffer(Cause::SendLimitedReceiveWindow, fills);
+    }
+
+    /// What was told to have waited for `cause` waited for the buffer, if what was outstanding `fills` that.
+    fn waited_for_buffer(&mut self, cause: Cause, fills: impl Fn(i64) -> bool) {
+        for piece in &mut self.pieces {
+            let stopped_with = piece.waited.and_then(|waited| waited.stopped_with);
+            if piece.cause == cause && stopped_with.is_some_and(&fills) {
+                piece.cause = Cause::SendLimitedSendBuffer;
+            }
+        }
+        for sent in &mut self.pending {
+            let told = sent.cause.filter(|(told, _)| *told == cause);
+            if let Some((_, confidence)) = told.filter(|_| sent.stopped_with.is_some_and(&fills)) {
+                sent.cause = Some((Cause::SendLimitedSendBuffer, confidence));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::super::partition::Moment;
+    use super::super::{Route, Words};
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// What data waited for 210 ms after the first came, all of which was acknowledged in one: of each round trip so many
+    /// bytes are sent, in segments of which the last may be short, and the ACK of the first offers a
+    /// window of so many, each later one of so many.
+    fn waited_for_first(sizes: &[u32], (first, later): (u32, u32)) -> Option<Cause> {
+        let words = Words {
+            burst: Cause::SendLimitedBottleneck,
+            idle: Cause::ServerDataUnavailable,
+        };
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let mut end = (1 << 32) - 9000;
+        let mut timeline = Timeline::new(words, None);
+        timeline.window.hears(1, end);
+        let mut acks = Acks::default();
+        acks.push(0, end, first, 100 * MS);
+        for round in 1..7 {
+            let window = if round == 1 { first } else { later };
+            for (place, bytes) in (1..).zip(sizes) {
+                end += i64::from(*bytes);
+                let at = Moment {
+                    time_ns: 110 * MS * round + place,
+                    frame: 1,
+                };
+                let data = Data {
+                    bytes: *bytes,
+                    ..Data::plain(at, end)
+                };
+                timeline.new_data(data, None, route, &acks);
+            }
+            acks.push(110 * MS * round + 10 * MS, end, window, 100 * MS);
+        }
+        let told = timeline.between(120 * MS, 220 * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn who_stops_with_room_in_the_window_later_had_waited_for_no_window_with_as_much_outstanding() {
+        let full = [1000, 1000, 1000, 1000];
+        let has_room = waited_for_first(&full, (4000, 5000));
+        assert_eq!(has_room, Some(Cause::SendLimitedSendBuffer));
+        let has_none = waited_for_first(&full, (4000, 4000));
+        assert_eq!(has_none, Some(Cause::SendLimitedReceiveWindow));
+    }
+
+    #[test]
+    fn who_stops_with_just_what_its_buffer_holds_was_in_no_slow_start_unless_that_is_full_segments()
+    {
+        let with_rest = waited_for_first(&[1000, 500, 1000, 1000], (60_000, 60_000));
+        assert_eq!(with_rest, Some(Cause::SendLimitedSendBuffer));
+        let of_full = waited_for_first(&[1000, 1000, 1000, 1000], (60_000, 60_000));
+        assert_eq!(of_full, Some(Cause::SendLimitedSlowStart));
+    }
+}
