@@ -64,6 +64,7 @@ impl Flow {
             outstanding_segments,
             outstanding_bytes,
             bytes: packet.segment.as_ref().map_or(0, |it| it.payload_bytes),
+            opens_connection: packet.segment.as_ref().is_some_and(|it| it.has(flags::SYN)),
         };
         if !acknowledges_server {
             let path = self.request_path();

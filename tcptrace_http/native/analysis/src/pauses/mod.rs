@@ -163,6 +163,8 @@ pub struct AckSeen {
     pub outstanding_bytes: u64,
     /// What its packet carried itself.
     pub bytes: u32,
+    /// It answers a SYN: until then the sender of that may send no more.
+    pub opens_connection: bool,
 }
 
 impl PauseTracker {
@@ -244,7 +246,8 @@ impl PauseTracker {
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
             bytes: ack.bytes,
-            opens_connection: ack.acknowledged.before < 1 && after > 0,
+            opens_connection: ack.opens_connection,
+            covers_syn: ack.acknowledged.before < 1,
         });
     }
 
