@@ -88,12 +88,16 @@ class Holds:
         """The holds from ``start`` until ``packet`` left; they follow each other without a gap."""
         holds: list[Hold] = []
         limits = list(self._limits(start, packet.sent))
-        for (begun, ended, recorded), later in itertools.zip_longest(limits, limits[1:]):
+        paced_from: int | None = None
+        for (begins, ended, recorded), later in itertools.zip_longest(limits, limits[1:]):
+            begun = begins if paced_from is None else paced_from
             limit = recorded
             if limit == "pacing" and later is not None and later[2] not in _LOSSES:
-                # What a pacer did not let go would have waited without it, too: for what came then.
-                limit = later[2]
-            elif limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
+                # What a pacer did not let go would have waited without it, too: for what came then, all that time.
+                paced_from = begun
+                continue
+            paced_from = None
+            if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
                 # Who paces has let go what it has when the first ACK comes; that is the window then.
                 limit = self._phase(begun)
             cause = self._cause(limit, packet)

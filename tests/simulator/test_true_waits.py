@@ -138,6 +138,22 @@ def test_what_a_pacer_did_not_let_go_waited_for_the_window_unless_a_loss_took_th
     assert waits_of(true_waits(tables(OPENED + lines, [own]), document))[2:] == found
 
 
+def test_the_delayed_ack_that_ended_what_a_pacer_began_was_waited_for_all_that_time():
+    lines = """
+        S 75 pacing
+        S 75>100 1+1200 ack 101 new
+        S 150 slow_start
+        C 200>225 101+0 ack 1201 delayed_ack
+        S 225>250 1201+1460 ack 101 new
+        S 225 application
+        C 250>275 101+0 ack 2661 ack
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2660), received_ms=75, written_ms=75)
+    document = scenario(one_way_ms=25.0, sharing="ensemble")
+    found = waits_of(true_waits(tables(OPENED + lines, [own]), document))
+    assert found[-1] == "0 stall.nagle_delayed_ack 150"
+
+
 NAGLE = """
     S 75>100 1+200 ack 101 new
     S 75 nagle

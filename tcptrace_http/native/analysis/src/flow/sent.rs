@@ -341,6 +341,10 @@ impl Flow {
             queued_ns: self.sharing().queued_ns,
             is_let_go_by_other: self.sharing().is_shared && self.sharing().is_let_go_by_other,
             may_share_window: self.sharing().is_shared || self.sharing().may_be_shared,
+            had_room_ns: self
+                .sharing()
+                .had_room_ns
+                .filter(|_| self.sharing().is_shared),
             window_bytes: waits
                 .filter(|_| !self.sharing().had_loss)
                 .map_or(0, Waits::response_window_bytes),
@@ -420,6 +424,7 @@ impl Flow {
             sender_permits_sack: server.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,
+            had_room_ns: None,
         }
     }
 
@@ -439,6 +444,7 @@ impl Flow {
             sender_permits_sack: client.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,
+            had_room_ns: None,
         }
     }
 }

@@ -217,6 +217,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_shared_window_had_room_for_before_its_ack_waited_for_the_ack_of_all() {
+        for (had_room_ns, had_room) in [
+            (Some(900 * MS), true),
+            (Some(1049 * MS), false),
+            (None, false),
+        ] {
+            let path = Path {
+                may_share_window: true,
+                had_room_ns,
+                ..path()
+            };
+            let mut tracker = PauseTracker::default();
+            let end = START + u64::from(FULL);
+            sends_on(&path, &mut tracker, 1000, START, FULL);
+            tracker.message_opens(START);
+            acks(&mut tracker, 1050, START, end);
+            sends_on(&path, &mut tracker, 1151, end, 400);
+            let waited = tracker.open.iter().any(|pause| pause.waited_for_all);
+            assert_eq!(waited, had_room);
+        }
+    }
+
+    #[test]
     fn acks_have_opened_a_window_beyond_what_was_sent_at_once_unless_its_sender_was_idle_since() {
         assert!(had_room_after(150));
         assert!(had_room_after(280));

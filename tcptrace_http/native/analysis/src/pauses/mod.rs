@@ -87,6 +87,9 @@ pub struct Path {
     pub is_let_go_by_other: bool,
     /// ... or more than chance speaks for that they share it: what one had in flight does not show how large it is.
     pub may_share_window: bool,
+    /// When the ACK went by since which the window that all share had room for the data at hand, if that was not the
+    /// one that let it go.
+    pub had_room_ns: Option<i64>,
 }
 
 impl Path {

@@ -269,10 +269,20 @@ impl Pause {
         let may_be_held = self.is_short && short.is_some();
         // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
         let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));
+        let had_room = |made_ns: i64| made_ns.saturating_add(RELEASE_MAX_NS) < ack.time_ns;
+        // It had less in flight itself: what others had in flight of the window that they share shows how large that is.
+        let exceeds_own = in_flight > self.largest_flight_bytes;
+        let shared_room_ns = path
+            .had_room_ns
+            .filter(|made_ns| exceeds_own && had_room(*made_ns));
+        let largest_flight_bytes = match shared_room_ns {
+            Some(_) => in_flight,
+            None => self.largest_flight_bytes,
+        };
         let waited_for_all = self.is_short
             && short.is_none()
             && ack_covers_all
-            && in_flight <= self.largest_flight_bytes.min(path.receive_window)
+            && in_flight <= largest_flight_bytes.min(path.receive_window)
             && !self.came_with_room(&ending, takes_ns);
         let is_behind_full = waited_for_all && !may_be_delayed;
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
@@ -299,8 +309,8 @@ impl Pause {
             .max(service_ns);
         // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
         // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
-        let had_room_ns = self
-            .made_room_ns
+        let had_room_ns = shared_room_ns
+            .or(self.made_room_ns)
             .filter(|made_ns| {
                 // Which of two ACKs that come together had come when data left is not told so closely, but for a
                 // window that whole segments had used up.
@@ -343,7 +353,7 @@ impl Pause {
             outstanding_bytes: ack.outstanding_bytes,
             receive_window: path.receive_window,
             sender_permits_sack: path.sender_permits_sack,
-            largest_flight_bytes: self.largest_flight_bytes,
+            largest_flight_bytes,
             server_path_rtt: path.sender_rtt_ns,
             client_path_rtt: path.receiver_rtt_ns,
             ..PauseRow::default()

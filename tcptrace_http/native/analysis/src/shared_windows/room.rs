@@ -27,6 +27,8 @@ pub(super) struct Room {
     recovers_until: i64,
     /// Data that left up to when this came by found room for a full segment.
     until_ns: Option<i64>,
+    /// The newest data had room since so much was acknowledged, if that was before the ACK came which let it go.
+    had_room_at: Option<i64>,
 }
 
 impl Room {
@@ -60,6 +62,8 @@ impl Room {
     fn leaves(&mut self, time_ns: i64, (before, acked): (i64, i64), bytes: i64, full: i64) {
         let others = self.sent.saturating_sub(bytes);
         let in_flight = others.saturating_sub(before);
+        let fits = in_flight > 0 && in_flight.saturating_add(bytes) <= self.largest;
+        self.had_room_at = fits.then(|| self.sent.saturating_sub(self.largest));
         if in_flight <= 0 {
             // Who pauses may begin with a smaller window than before (RFC 5681, section 4.1).
             self.largest = 0;
@@ -81,6 +85,13 @@ impl Room {
 }
 
 impl HostPair {
+    /// When the ACK went by since which the window had room for the newest data, if that was not the one that let it go.
+    pub(super) fn had_room_ns(&self) -> Option<i64> {
+        let least = self.room.had_room_at?;
+        let first = self.acks.partition_point(|ack| ack.acked < least);
+        self.acks.get(first).map(|ack| ack.time_ns)
+    }
+
     /// Data of the server comes by, of which so much is new and counted already; it found the slowest link idle,
     /// or left behind other data: up to when data of any connection that left found room.
     pub(super) fn room_until_ns(
@@ -89,6 +100,7 @@ impl HostPair {
         (bytes, newly): (u32, i64),
         was_idle: bool,
     ) -> Option<i64> {
+        self.room.had_room_at = None;
         if newly <= 0 {
             return self.room.until_ns;
         }
@@ -150,6 +162,17 @@ mod tests {
         room.sends(FULL);
         room.leaves(200, (0, 2 * FULL), FULL, FULL);
         assert_eq!(room.until_ns, Some(100));
+    }
+
+    #[test]
+    fn what_fits_behind_all_that_was_in_flight_before_its_ack_had_room_then() {
+        let at = FULL / 2;
+        for (before, had_room_at) in [(0, None), (FULL, Some(at)), (4 * FULL, None)] {
+            let mut room = room();
+            room.sends(FULL / 2);
+            room.leaves(200, (before, 4 * FULL), FULL / 2, FULL);
+            assert_eq!(room.had_room_at, had_room_at, "{before}");
+        }
     }
 
     #[test]

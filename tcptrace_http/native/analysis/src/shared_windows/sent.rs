@@ -158,6 +158,7 @@ impl HostPair {
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
             room_until_ns,
             phases: recovery.leaves(self.phases),
+            had_room_ns: self.had_room_ns().filter(|_| is_new),
             threshold: self.inherited_threshold((client_port, segment.source_port)),
             ..self.sharing(release == Release::Other && is_new)
         }
