@@ -420,6 +420,7 @@ impl Flow {
             sender_permits_sack: server.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,
+            is_over_when_sent: false,
         }
     }
 
@@ -439,6 +440,7 @@ impl Flow {
             sender_permits_sack: client.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,
+            is_over_when_sent: true,
         }
     }
 }

@@ -87,6 +87,9 @@ pub struct Path {
     pub is_let_go_by_other: bool,
     /// ... or more than chance speaks for that they share it: what one had in flight does not show how large it is.
     pub may_share_window: bool,
+    /// The message is over when it has left its sender, as a request is: what waits there loses the time until it
+    /// leaves, however long the queue is that it would have met.
+    pub is_over_when_sent: bool,
 }
 
 impl Path {

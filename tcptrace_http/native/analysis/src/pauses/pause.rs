@@ -186,9 +186,12 @@ impl Pause {
         }
     }
 
-    /// Whether it came just when the ACK would have let it go that made room for it in the window, by all that is
-    /// known of the queue: then that was all that it waited for.
+    /// Whether it may have stood in a queue since the ACK let it go that made room for it in the window: then that was
+    /// all that it waited for, unless its sender is known to wait for all.
     fn came_with_room(&self, ending: &Ending, takes_ns: i64) -> bool {
+        if self.waits_for_all || self.queued_ns() == 0 {
+            return false;
+        }
         self.may_have_made_room_ns.is_some_and(|time_ns| {
             let ack = PeerAck {
                 time_ns,

@@ -17,5 +17,6 @@ pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Pat
         sender_permits_sack: false,
         is_let_go_by_other: false,
         may_share_window: false,
+        is_over_when_sent: false,
     }
 }
