@@ -425,6 +425,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            is_over_when_sent: false,
         }
     }
 
@@ -445,6 +446,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            is_over_when_sent: true,
         }
     }
 }

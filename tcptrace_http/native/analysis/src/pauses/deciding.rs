@@ -49,7 +49,7 @@ impl PauseTracker {
             path: *path,
             spacing_ns: self.spacing_ns,
             bound_ns: 0,
-            drained_ns: if path.is_nearer_to_sender() {
+            drained_ns: if path.is_nearer_to_sender() && !path.is_over_when_sent {
                 self.link.drained_ns()
             } else {
                 previous.time_ns
@@ -293,5 +293,63 @@ mod tests {
         sends(&mut tracker, 1106, START + 2 * full, 400);
         let could_send_ns = tracker.open.first().map(|it| it.row.could_send_time);
         assert_eq!(could_send_ns, Some(1102 * MS));
+    }
+
+    /// When a short segment could have left its sender that waited for the ACK of another one, before a link that was
+    /// busy with this until 1,166 ms.
+    fn could_send_ms(is_over_when_sent: bool) -> Option<i64> {
+        let mut tracker = PauseTracker::default();
+        let near = Path {
+            sender_rtt_ns: Some(0),
+            receiver_rtt_ns: Some(10 * MS),
+            is_over_when_sent,
+            ..path()
+        };
+        let full = u64::from(FULL);
+        let acks_on = |tracker: &mut PauseTracker, time_ms: i64, before: u64, after: u64| {
+            let stream = |offset: u64| i64::try_from(offset).unwrap() + 1;
+            let ack = AckSeen {
+                frame: 2,
+                time_ns: time_ms * MS,
+                acknowledged: Acknowledged {
+                    before: stream(before),
+                    after: stream(after),
+                },
+                covered_ns: (time_ms - 100) * MS,
+                outstanding_segments: 2,
+                outstanding_bytes: after - before,
+                bytes: 0,
+                opens_connection: false,
+            };
+            tracker.acknowledged(ack, &near);
+        };
+        let sends = |tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32, flight| {
+            let data = SentData {
+                frame: 1,
+                time_ns: time_ms * MS,
+                start,
+                end: start + u64::from(bytes),
+                bytes,
+                has_fin: false,
+            };
+            tracker.sent(data, &near, flight);
+        };
+        sends(&mut tracker, 1000, START, FULL, full);
+        tracker.message_opens(START);
+        sends(&mut tracker, 1000, START + full, FULL, 2 * full);
+        acks_on(&mut tracker, 1110, START, START + 2 * full);
+        let next = START + 2 * full;
+        sends(&mut tracker, 1110, next, FULL, full);
+        sends(&mut tracker, 1110, next + full, 200, full + 200);
+        acks_on(&mut tracker, 1320, next, next + full + 200);
+        sends(&mut tracker, 1320, next + full + 200, 400, 400);
+        let first = tracker.open.first();
+        first.map(|pause| pause.row.could_send_time / MS)
+    }
+
+    #[test]
+    fn what_waits_to_leave_loses_the_time_that_it_would_have_queued_before_the_link_as_well() {
+        assert_eq!(could_send_ms(true), Some(1110));
+        assert!(could_send_ms(false) > Some(1110));
     }
 }

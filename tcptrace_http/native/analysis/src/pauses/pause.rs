@@ -186,9 +186,12 @@ impl Pause {
         }
     }
 
-    /// Whether it came just when the ACK would have let it go that made room for it in the window, by all that is
-    /// known of the queue: then that was all that it waited for.
+    /// Whether it may have stood in a queue since the ACK let it go that made room for it in the window: then that was
+    /// all that it waited for, unless its sender is known to wait for all.
     fn came_with_room(&self, ending: &Ending, takes_ns: i64) -> bool {
+        if self.waits_for_all || self.queued_ns() == 0 {
+            return false;
+        }
         self.may_have_made_room_ns.is_some_and(|time_ns| {
             let ack = PeerAck {
                 time_ns,
@@ -283,7 +286,7 @@ impl Pause {
             && short.is_none()
             && ack_covers_all
             && in_flight <= largest_flight_bytes.min(path.receive_window)
-            && !self.came_with_room(&ending, takes_ns);
+            && (shared_room_ns.is_some() || !self.came_with_room(&ending, takes_ns));
         let is_behind_full = waited_for_all && !may_be_delayed;
         // A full segment that waits for the ACK of the only one in flight met a window of one segment.
         let is_alone = ack.outstanding_segments == 1;
