@@ -8,7 +8,6 @@ use crate::classify::Class;
 use crate::ends::Side;
 use crate::http;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
-use crate::shared_windows::Unheard;
 use crate::tables::Tables;
 
 /// Data that follows other data sooner was not sent by a timer, however little the path takes.
@@ -222,25 +221,10 @@ impl Flow {
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
             is_after_other: self.sharing().is_after_other,
-            unheard: self.unheard(side, on_link_ns),
+            unheard: self.sharing().unheard.filter(|_| side != self.client),
             on_link_ns,
             service_ns: self.sharing().service_ns.unwrap_or(0),
         }
-    }
-
-    /// What the sender had not heard: which ACKs came too late for it shows where it is known how long the slowest link
-    /// takes for what comes.
-    fn unheard(&self, side: Side, on_link_ns: i64) -> Option<Unheard> {
-        let unheard = self.sharing().unheard.filter(|_| side != self.client)?;
-        let later_acks = if on_link_ns > 0 {
-            unheard.later_acks
-        } else {
-            0
-        };
-        Some(Unheard {
-            later_acks,
-            ..unheard
-        })
     }
 
     /// What is known of data of `side` that starts at offset `start`.

@@ -26,6 +26,23 @@ const AGREE_SHARE: i64 = 40;
 pub(super) struct Question {
     pub(super) time_ns: i64,
     pub(super) bytes: u32,
+    /// The number after its last byte.
+    end: Option<SeqNumber>,
+}
+
+impl Question {
+    /// A segment of the client with payload: a copy of what it has asked is no other question.
+    pub(super) fn asked(self, time_ns: i64, segment: &Segment<'_>) -> Question {
+        let end = segment.payload_seq().plus(segment.payload_bytes);
+        if self.end.is_some_and(|known| !end.is_after(known)) {
+            return self;
+        }
+        Question {
+            time_ns,
+            bytes: segment.payload_bytes,
+            end: Some(end),
+        }
+    }
 }
 
 /// Packets of the server without payload, each behind another one of its connection that told as much: nothing that
@@ -156,6 +173,15 @@ mod tests {
         assert_eq!(bare.agrees_with_options(800_000, 8), Some(100_000_000));
         assert_eq!(bare.agrees_with_options(1_000_000, 8), None);
         assert_eq!(bare.agrees_with_options(80_000, 8), None, "jitter");
+    }
+
+    #[test]
+    fn a_copy_of_a_question_is_no_other_question() {
+        let of = |seq: u32| segment(flags::ACK, seq, 0, 100);
+        let question = Question::default().asked(MS, &of(u32::MAX - 50));
+        let copied = question.asked(200 * MS, &of(u32::MAX - 50));
+        assert_eq!((copied.time_ns, copied.bytes), (MS, 100));
+        assert_eq!(copied.asked(300 * MS, &of(49)).time_ns, 300 * MS);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use trace_model::Segment;
 
-use super::host_pair::HostPair;
+use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::release::Ack;
 use crate::jitter::CLOSE_NS;
 
@@ -106,25 +106,39 @@ impl HostPair {
 
     /// What the server had heard, or not, when it sent data again: of the connection, or of any if they share their
     /// window. None where nothing is sent again, or it is not known how long that takes on the link.
-    pub(super) fn unheard(&mut self, left: Left, segment: &Segment<'_>) -> Option<Unheard> {
-        let full_ns = self.pace.largest_ns()?;
+    pub(super) fn unheard(
+        &mut self,
+        time_ns: i64,
+        left: Left,
+        segment: &Segment<'_>,
+    ) -> Option<Unheard> {
+        self.pace.largest_ns()?;
+        let latest_ns = self.left_by_ns(time_ns, segment.payload_bytes);
         let connection = self.connection(segment.destination_port, segment.source_port)?;
         let is_again = connection.next?.is_after(segment.seq);
         let to_ns = left.to_ns.saturating_add(CLOSE_NS);
-        // How long it was on the link is known to a share of that.
-        let latest_ns = to_ns.saturating_add(full_ns / SLACK_SHARE);
         let is_of_it = |ack: &&Ack| self.is_shared || ack.client_port == segment.destination_port;
         let mut heard = self.acks.iter().rev().filter(|_| is_again).filter(is_of_it);
-        let later = heard.clone().take_while(|ack| ack.time_ns > latest_ns);
-        let is_far = !self.is_at_server();
-        let later = later.filter(|ack| is_far && ack.client_port == segment.destination_port);
-        let in_time = heard.clone().find(|ack| ack.time_ns <= latest_ns)?;
+        let is_later = |ack: &&Ack| latest_ns.is_some_and(|ns| ack.time_ns > ns);
+        let later = heard.clone().take_while(is_later);
+        let later = later.filter(|ack| ack.client_port == segment.destination_port);
+        let in_time = heard.clone().find(|ack| !is_later(ack))?;
         let heard = heard.find(|ack| ack.time_ns <= to_ns)?;
         Some(Unheard {
             least_ns: left.from_ns.saturating_sub(heard.time_ns),
             most_ns: left.to_ns.saturating_sub(in_time.time_ns),
             later_acks: u32::try_from(later.count()).unwrap_or(u32::MAX),
         })
+    }
+
+    /// At the latest when data left that comes now, where distances have agreed on what the link takes for it: but for
+    /// the headers, of which the path's least round trip has a part.
+    fn left_by_ns(&self, time_ns: i64, bytes: u32) -> Option<i64> {
+        let takes_ns = |bytes: u32| self.link.takes_ns(bytes, 1, SEGMENT_BYTES);
+        let (takes_ns, bare_ns) = takes_ns(bytes).zip(takes_ns(0))?;
+        let way_ns = self.to_server_ns.filter(|_| !self.is_at_server())?;
+        let left_ns = time_ns.saturating_sub(way_ns).saturating_sub(takes_ns);
+        Some(left_ns.saturating_add(bare_ns.saturating_mul(2)))
     }
 
     /// The ACKs of something new that came to the server after a packet had left.
@@ -208,25 +222,56 @@ mod tests {
         );
         let then = left(300_000_000, 300_000_000);
         assert_eq!(
-            pair.unheard(then, &copy),
+            pair.unheard(then.to_ns, then, &copy),
             None,
             "the link's pace is not known"
         );
         pair.pace.follows(1_200_000, 1000);
         let least_ns = |unheard: Option<Unheard>| unheard.map(|it| it.least_ns);
-        assert_eq!(least_ns(pair.unheard(then, &copy)), Some(90_000_000));
-        assert_eq!(pair.unheard(then, &new), None);
-        let since = left(100_000_000, 220_000_000);
-        let since = pair.unheard(since, &copy);
         assert_eq!(
-            since.map(|it| (it.least_ns, it.most_ns, it.later_acks)),
-            Some((-110_000_000, 10_000_000, 0)),
-            "the later ACK is of another connection"
+            least_ns(pair.unheard(then.to_ns, then, &copy)),
+            Some(90_000_000)
         );
-        let before = pair.unheard(left(100_000_000, 209_000_000), &copy);
-        assert_eq!(before, None, "nothing had been heard");
+        assert_eq!(pair.unheard(then.to_ns, then, &new), None);
         pair.is_shared = true;
-        assert_eq!(least_ns(pair.unheard(then, &copy)), Some(50_000_000));
+        assert_eq!(
+            least_ns(pair.unheard(then.to_ns, then, &copy)),
+            Some(50_000_000)
+        );
+    }
+
+    #[test]
+    fn an_ack_that_went_by_after_a_copy_had_left_came_too_late_for_its_sender() {
+        const MS: i64 = 1_000_000;
+        let mut pair = HostPair::with_path(50 * MS);
+        pair.heard(0, &packet(true, flags::SYN, 0, 0));
+        let syn_ack = packet(false, flags::SYN | flags::ACK, u32::MAX - 1000, 0);
+        pair.sent(50 * MS, &syn_ack, (0, false));
+        let data = packet(false, flags::ACK, u32::MAX - 999, 1000);
+        pair.sent(100 * MS, &data, (0, false));
+        pair.pace.follows(80 * MS, 1000);
+        for time_ms in [110, 260, 290] {
+            pair.acks.push_back(Ack {
+                time_ns: time_ms * MS,
+                client_port: 1,
+                is_new: false,
+                is_of_data: true,
+                acked: 0,
+                of_ns: 0,
+                ends_repair: false,
+            });
+        }
+        let later_acks = |pair: &mut HostPair| {
+            let left = left(150 * MS, 250 * MS);
+            let unheard = pair.unheard(380 * MS, left, &data);
+            unheard.map(|it| (it.most_ns / MS, it.later_acks))
+        };
+        let unknown = later_acks(&mut pair);
+        assert_eq!(unknown, Some((-40, 0)), "the link is not known");
+        for _ in 0..3 {
+            pair.link.came_after(80 * MS, 1000, 1, 100 * MS);
+        }
+        assert_eq!(later_acks(&mut pair), Some((140, 2)));
     }
 
     fn packet(from_client: bool, flags: u16, seq: u32, payload_bytes: u32) -> Segment<'static> {

@@ -2,7 +2,6 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
-use super::bare::Question;
 use super::connection::Connection;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::inherited::Beginning;
@@ -42,10 +41,7 @@ impl HostPair {
         };
         if segment.payload_bytes > 0 {
             connection.is_asked = true;
-            connection.question = Question {
-                time_ns,
-                bytes: segment.payload_bytes,
-            };
+            connection.question = connection.question.asked(time_ns, segment);
             connection.had_loss = had_loss;
         }
         if segment.has(flags::FIN) {

@@ -75,7 +75,7 @@ impl HostPair {
     ) -> Missed {
         let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
-        let unheard = self.unheard(left, segment);
+        let unheard = self.unheard(time_ns, left, segment);
         let Some(host_step) = host_step else {
             return Missed {
                 unheard,

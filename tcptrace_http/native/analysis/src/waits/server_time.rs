@@ -178,7 +178,11 @@ impl Waits {
         let held_up = busy_until.saturating_add(1)..=came.time_ns;
         let repaired =
             pieces.filter(|piece| piece.is_repair() && held_up.contains(&piece.end.time_ns));
+        // An ACK of the request's copy that has a number beyond the answer tells that this had been sent before: it was
+        // the answer that was lost, and the copy told its sender nothing.
+        let was_told_of = self.responses.opening_was_told_of(first.time_ns);
         for piece in repaired {
+            lost = lost.or(was_told_of.then_some(Cause::StallTailLoss));
             let since_ns = partition.time_ns().max(busy_until);
             let sent_ns = answer_ns.saturating_sub(stood_ns(since_ns));
             if piece.end.time_ns > sent_ns {

@@ -5,6 +5,7 @@ use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
+use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Standing;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
@@ -156,9 +157,9 @@ impl Timeline {
         let lost_segments = missing.div_ceil(data.full_bytes.max(1));
         let segments = data.segments.saturating_add(lost_segments);
         let takes_ns = self.on_link_ns(bytes, segments, data.full_bytes);
-        takes_ns.is_some_and(|takes_ns| {
-            gap.saturating_sub(takes_ns).saturating_abs() <= self.link_slack_ns()
-        })
+        // A packet without payload may have been before it.
+        let slack_ns = self.link_slack_ns().saturating_add(CLOSE_NS);
+        takes_ns.is_some_and(|takes_ns| gap.saturating_sub(takes_ns).saturating_abs() <= slack_ns)
     }
 
     /// Whether data comes so long after other data that the slowest link cannot have been busy with it all the time.

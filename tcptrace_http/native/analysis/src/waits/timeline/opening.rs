@@ -25,6 +25,8 @@ pub(super) struct Opening {
     pub(super) repaired: Option<Cause>,
     /// ... as the numbers of its host alone tell.
     pub(super) is_told_by_host: bool,
+    /// An ACK that came before it told that it had been sent.
+    was_told_of: bool,
 }
 
 impl Timeline {
@@ -52,6 +54,7 @@ impl Timeline {
             if_shared: window,
             repaired: data.recovery.map(|_| repair(data.recovery)),
             is_told_by_host: data.is_told_by_host,
+            was_told_of: data.was_told_of,
         });
     }
 
@@ -77,6 +80,7 @@ impl Timeline {
                 if_shared: None,
                 repaired: None,
                 is_told_by_host: false,
+                was_told_of: false,
             });
         }
     }
@@ -91,6 +95,11 @@ impl Timeline {
     /// or the loss of it.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.held
+    }
+
+    /// Whether the first segment of an answer, which went by at `time_ns`, had been sent before an ACK that came sooner.
+    pub(in crate::waits) fn opening_was_told_of(&self, time_ns: i64) -> bool {
+        self.opening(time_ns).is_some_and(|it| it.was_told_of)
     }
 
     /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been
