@@ -19,13 +19,13 @@ from tcptrace_http.schema import ON_REQUEST, TABLES
 from tcptrace_http.trace import empty_frame, frame_of
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
     from collections.abc import Set as AbstractSet
 
     import polars as pl
 
-    from tcptrace_http.capture import CaptureStream, Decoded
+    from tcptrace_http.capture import Decoded
+    from tcptrace_http.capture_stream import CaptureStream, Source
     from tcptrace_http.charts import Plots
     from tcptrace_http.detectors import Gathered
     from tcptrace_http.pages import Pages
@@ -394,11 +394,11 @@ class Analysis:
     @cached_property
     def _again(self) -> Decoded:
         """The capture decoded once more, with the tables that are made only on request."""
-        path = self.capture.path
-        if not Path(path).is_file():
-            wanted = sorted(ON_REQUEST)
+        source = self._decoded.source
+        if not isinstance(source, bytes) and not Path(source).is_file():
+            path, wanted = self.capture.path, sorted(ON_REQUEST)
             raise KeyError(f"{path} cannot be read a second time for these tables: analyze(path, tables={wanted})")
-        return decode(path, on_request=ON_REQUEST, statistics=False)
+        return decode(source, on_request=ON_REQUEST, statistics=False)
 
     def _chosen(self, name: str, make: Callable[[], pl.DataFrame]) -> pl.DataFrame:
         if self._selected is not None and name in self._selected:
@@ -531,14 +531,14 @@ def _rows_where(frame: pl.DataFrame, expression: str, table: str) -> pl.DataFram
 
 
 def analyze(
-    path: str | os.PathLike[str],
+    source: Source,
     *,
     tables: Collection[str] = (),
     statistics: bool = True,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
 ) -> Analysis:
-    """Analyse a capture file, or ``-`` for standard input.
+    """Analyse a capture: a file by its path, ``-`` for standard input, or bytes, as of a simulation.
 
     ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
     ``jobs`` is the number of threads for a large capture, by default one for each core: one reads ahead,
@@ -550,14 +550,21 @@ def analyze(
     >>> analysis.findings.select("detector", "transaction", "first_frame").row(0)
     ('short-initial-segment', 11, 61)
 
+    What is simulated needs no file:
+
+    >>> from reference_sim import retrieval, simulate
+    >>> simulation = simulate(retrieval(strategy="http10-serial", page="heidemann", network="lan"))
+    >>> tcptrace_http.analyze(simulation.pcap(at="client")).transactions["status"].unique().to_list()
+    [200]
+
     :raises CaptureError: the file is no capture, or cannot be read.
     """
     on_request = ON_REQUEST.intersection(tables)
-    return Analysis(decode(path, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress))
+    return Analysis(decode(source, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress))
 
 
 def analyze_in_batches(
-    path: str | os.PathLike[str],
+    source: Source,
     *,
     jobs: int | None = None,
     progress: Callable[[CaptureStream], None] | None = None,
@@ -569,7 +576,7 @@ def analyze_in_batches(
 
     A small capture comes in one piece, as :func:`analyze` gives it.
     """
-    return in_parts(batches(path, jobs=jobs, progress=progress))
+    return in_parts(batches(source, jobs=jobs, progress=progress))
 
 
 def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:

@@ -1,39 +1,28 @@
-"""Capture files as streams of bytes: by path or from standard input, unpacked by their content."""
+"""Captures read: their bytes fed to the core, whose rows come out, all together or as soon as they are final."""
 
 from __future__ import annotations
 
 import glob
-import io
 import os
 import stat
-import sys
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.capture_stream import CHUNK_BYTES, SHARED_CHUNK_BYTES, STANDARD_INPUT, CaptureStream
 from tcptrace_http.errors import CaptureError, MalformedCapture, UnknownFormat, UnsupportedLinkType
-from tcptrace_http.filled import filled, filled_ahead
 from tcptrace_http.schema import TABLES
 from tcptrace_http.trace import Provenance, Trace, frame_of, native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from types import TracebackType
-    from typing import Any, Protocol, Self
 
     import polars as pl
 
+    from tcptrace_http.capture_stream import Source, Strangeness
     from tcptrace_http.schema import Table
 
-    class _FillAll(Protocol):
-        def __call__(self, fill: Callable[[memoryview], int], /) -> Iterator[memoryview]: ...
-
-
 __all__ = [
-    "STANDARD_INPUT",
-    "CaptureStream",
     "Decoded",
-    "Strangeness",
     "anomalies_of",
     "batches",
     "blocks",
@@ -46,24 +35,10 @@ __all__ = [
     "text_of",
 ]
 
-STANDARD_INPUT: Final = "-"
-
-# Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
-CHUNK_BYTES: Final = 256 * 1024
-# Threads that wait for each other after every chunk get larger ones.
-SHARED_CHUNK_BYTES: Final = 1024 * 1024
 # A smaller capture is read before a second thread has begun.
 SHARED_FROM_BYTES: Final = 32 * 1024 * 1024
 #: Rows after which those that are final leave the core: some ten megabytes.
 ROWS_IN_A_BATCH: Final = 24_576
-_MAGIC_BYTES: Final = 4
-_GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
-_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
-
-# A zstd frame says how far back it refers, and that is memory: 128 MiB, as the command zstd allows
-# without --long (ZSTD_WINDOWLOG_LIMIT_DEFAULT).
-_ZSTD_WINDOW_LOG_MAX: Final = 27
-
 _ERRORS: Final[dict[str, type[CaptureError]]] = {
     "unknown_format": UnknownFormat,
     "unsupported_link_type": UnsupportedLinkType,
@@ -72,18 +47,11 @@ _ERRORS: Final[dict[str, type[CaptureError]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Strangeness:
-    """What was strange about the packing of a file: a row of ``anomalies`` that the core cannot know."""
-
-    kind: str
-    offset: int
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
 class Decoded:
     """Rows of a capture as the core gave them: all of them, or those that were final by then."""
 
+    #: What they were read from.
+    source: Source
     rows: native.Rows
     on_request: frozenset[str]
     #: Whether ``flows`` has its statistics.
@@ -117,144 +85,8 @@ def expand(patterns: Iterable[str]) -> Iterator[str]:
         yield from matches
 
 
-class _Source(io.RawIOBase):
-    """A file that counts what was read from it, and whose first bytes can be looked at before."""
-
-    def __init__(self, file: io.RawIOBase) -> None:
-        self._file = file
-        self._ahead = b""
-        self.position = 0
-
-    def peek(self, length: int) -> bytes:
-        while len(self._ahead) < length:
-            more = self._file.read(length - len(self._ahead))
-            if not more:
-                break
-            self._ahead += more
-        return self._ahead
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:  # the buffer protocol has no name before Python 3.12
-        if self._ahead:
-            count = min(len(buffer), len(self._ahead))
-            buffer[:count], self._ahead = self._ahead[:count], self._ahead[count:]
-        else:
-            count = self._file.readinto(buffer) or 0
-        self.position += count
-        return count
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
-
-
-class CaptureStream:
-    """The bytes of a capture file, unpacked; a context manager.
-
-    A packed file that ends early or is damaged gives all that could be unpacked, and then says so
-    in ``strangeness``.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-        self.strangeness: list[Strangeness] = []
-        #: Size of the file as it lies on the disk; None for a pipe.
-        self.total: int | None = None
-        self._source = _Source(self._open())
-
-    def _open(self) -> io.FileIO:
-        if self.path == STANDARD_INPUT:
-            if sys.stdin is None or sys.stdin.isatty():
-                raise CaptureError(
-                    self.path, "standard input is a terminal; pipe a capture into it, as tcpdump -w - does"
-                )
-            return io.FileIO(sys.stdin.fileno(), closefd=False)
-        try:
-            file = io.FileIO(self.path)
-        except FileNotFoundError:
-            raise CaptureError(self.path, "no such file") from None
-        except PermissionError:
-            raise CaptureError(self.path, "no permission to read it") from None
-        except IsADirectoryError:
-            raise CaptureError(self.path, "is a directory; name the capture files in it") from None
-        except (OSError, ValueError) as error:
-            raise CaptureError(self.path, f"cannot be opened: {_reason(error)}") from None
-        status = os.fstat(file.fileno())
-        if stat.S_ISREG(status.st_mode):
-            self.total = status.st_size
-        return file
-
-    @property
-    def position(self) -> int:
-        """Bytes read from the file as it lies on the disk."""
-        return self._source.position
-
-    def chunks(self, *, chunk_bytes: int = CHUNK_BYTES, ahead: bool = False) -> Iterator[memoryview]:
-        """The bytes; each chunk is valid until the next one is asked for.
-
-        ``ahead`` lets a thread read (and unpack) the next chunks meanwhile.
-        """
-        fill_all = partial(filled_ahead if ahead else filled, chunk_bytes=chunk_bytes)
-        try:
-            magic = self._source.peek(_MAGIC_BYTES)
-            if magic.startswith(_GZIP_MAGIC):
-                yield from self._unpacked("gzip", fill_all)
-            elif magic.startswith(_ZSTD_MAGIC):
-                yield from self._unpacked("zstd", fill_all)
-            else:
-                yield from fill_all(self._source.readinto)
-        except OSError as error:
-            raise CaptureError(
-                self.path, f"cannot be read after {self.position} bytes: {_reason(error)}"
-            ) from None
-
-    def _unpacked(self, packing: str, fill_all: _FillAll) -> Iterator[memoryview]:
-        packed = io.BufferedReader(self._source, CHUNK_BYTES)
-        unpacked, damage = _gunzip(packed) if packing == "gzip" else _unzstd(packed)
-        try:
-            yield from fill_all(unpacked.readinto1)
-        except EOFError:
-            self._strange("capture_cut_short", f"the {packing} data ends early")
-        except damage as error:
-            self._strange("malformed_block", f"the {packing} data is damaged ({error})")
-
-    def _strange(self, kind: str, detail: str) -> None:
-        self.strangeness.append(Strangeness(kind, self.position, detail))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._source.close()
-
-
-def _gunzip(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
-    import gzip
-    import zlib
-
-    return gzip.GzipFile(fileobj=packed), (gzip.BadGzipFile, zlib.error)
-
-
-def _unzstd(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-
-    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG_MAX}
-    return zstd.ZstdFile(packed, options=options), (zstd.ZstdError,)
-
-
-def _reason(error: Exception) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
-
-
 def decode(
-    path: str | os.PathLike[str],
+    source: Source,
     *,
     on_request: frozenset[str] = frozenset(),
     statistics: bool = False,
@@ -263,13 +95,13 @@ def decode(
 ) -> Decoded:
     """All rows of a capture; ``progress`` is called after every chunk."""
     *_, last = batches(
-        path, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress, rows_in_a_batch=None
+        source, on_request=on_request, statistics=statistics, jobs=jobs, progress=progress, rows_in_a_batch=None
     )
     return last
 
 
 def batches(
-    path: str | os.PathLike[str],
+    source: Source,
     *,
     on_request: frozenset[str] = frozenset(),
     statistics: bool = False,
@@ -281,7 +113,7 @@ def batches(
 
     Memory is bounded by what is read between two batches, and by the flows that are open.
     """
-    with CaptureStream(os.fspath(path)) as stream:
+    with CaptureStream(source) as stream:
         jobs = 1 if on_request else _jobs(stream, jobs)
         core = native.Analyzer(
             packets="packets" in on_request,
@@ -294,9 +126,9 @@ def batches(
                 progress(stream)
             if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
                 provenance = _provenance(stream, core)
-                yield Decoded(core.take(), on_request, statistics, provenance, (), is_last=False)
+                yield Decoded(source, core.take(), on_request, statistics, provenance, (), is_last=False)
         provenance = _provenance(stream, core)
-        yield Decoded(core.take(), on_request, statistics, provenance, tuple(stream.strangeness))
+        yield Decoded(source, core.take(), on_request, statistics, provenance, tuple(stream.strangeness))
 
 
 def _jobs(stream: CaptureStream, jobs: int | None) -> int:
@@ -336,7 +168,7 @@ def blocks(
         others=False,
         block_rows=block_rows,
     )
-    with CaptureStream(os.fspath(path)) as stream:
+    with CaptureStream(path) as stream:
         for _ in _fed(core, stream):
             while (block := core.take_block(table.name)) is not None:
                 yield block
@@ -360,8 +192,10 @@ def _fed(
     yield
 
 
-def read(path: str | os.PathLike[str]) -> Trace:
+def read(source: Source) -> Trace:
     """Read a capture into a trace: every packet's headers, and what was strange.
+
+    ``source`` is a path, ``-`` for standard input, or the bytes of a capture themselves.
 
     >>> import tcptrace_http
     >>> trace = tcptrace_http.read("sample_traces/heidemann_1996_figure2.pcap")
@@ -370,7 +204,7 @@ def read(path: str | os.PathLike[str]) -> Trace:
 
     :raises CaptureError: the file is no capture, or cannot be read.
     """
-    decoded = decode(path, on_request=frozenset({"packets"}))
+    decoded = decode(source, on_request=frozenset({"packets"}))
     return Trace(
         packets=frame_of(decoded.rows.table("packets"), TABLES["packets"]),
         anomalies=anomalies_of(decoded),

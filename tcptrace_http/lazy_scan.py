@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.capture import STANDARD_INPUT, blocks, expand, is_glob, text_of
+from tcptrace_http.capture import blocks, expand, is_glob, text_of
+from tcptrace_http.capture_stream import STANDARD_INPUT
 from tcptrace_http.errors import CaptureError, UnknownName
 from tcptrace_http.schema import TABLES, polars_schema
 from tcptrace_http.trace import frame_of

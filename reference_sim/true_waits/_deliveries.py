@@ -51,6 +51,8 @@ class Stream:
     places: dict[int, int]
     #: The packet that began the recovery in which a packet was sent again, by that one's number.
     openers: dict[int, Packet]
+    #: When packets with payload came, whatever was known of it.
+    arrivals: list[int]
 
     def first_copy(self, offset: int) -> Packet | None:
         """The packet that carried the byte at ``offset`` first."""
@@ -65,6 +67,11 @@ class Stream:
         """The delivery with which the byte at ``offset`` was there."""
         at = bisect.bisect_right(self.deliveries, offset, key=lambda it: it.after)
         return self.deliveries[at] if at < len(self.deliveries) else None
+
+    def arrived_before(self, time: int) -> int:
+        """When the packet came that came last before this time; what it carried may have been there before."""
+        at = bisect.bisect_left(self.arrivals, time)
+        return self.arrivals[at - 1] if at else 0
 
     def repair_cause(self, packet: Packet) -> str:
         """How the sender learnt that what ``packet`` carries was lost."""
@@ -98,14 +105,15 @@ def stream_of(connection: Connection, sender: str, at: str) -> Stream:
     packets = [packet for packet in taken if packet.payload]
     ends = [packet for packet in taken if packet.has_fin and not packet.payload]
     firsts = list(_firsts(packets))
+    later = connection.paths[CLIENT].least if sender == SERVER and at == SERVER else 0
     if sender == CLIENT and at == CLIENT:
         deliveries = [Delivery(it.sent, it, it.start, it.end, None, None) for it in firsts]
     else:
-        later = connection.paths[CLIENT].least if sender == SERVER and at == SERVER else 0
         deliveries = list(_arrivals(packets, firsts, later))
     places = {packet.packet: place for place, packet in enumerate(packets)}
     heard = {packet.received for packet in connection.packets[peer]}
-    return Stream(sender, packets, firsts, ends, deliveries, places, _openers(packets, heard))
+    arrivals = sorted(packet.received + later for packet in packets if packet.received is not None)
+    return Stream(sender, packets, firsts, ends, deliveries, places, _openers(packets, heard), arrivals)
 
 
 def _taken(packets: list[Packet], peers: list[Packet]) -> Iterator[Packet]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.true_waits._partition import Partition, Piece
@@ -330,7 +330,8 @@ def _held(since: int, delivery: Delivery, stream: Stream, observer: Observer) ->
     if delivery.behind is not None and observer.at != stream.sender:
         time, packet = delivery.behind
     else:
-        packet = delivery.lost
+        # Its copy may have brought what had left behind it, which had its time on the link as well.
+        packet = replace(delivery.lost, bytes=max(delivery.lost.bytes, delivery.packet.bytes))
         time = _undisturbed(since, packet, stream, observer)
     return packet, min(time, delivery.time)
 
@@ -355,7 +356,9 @@ def _plain(
     is_departure = stream.sender == observer.at == CLIENT
     burst = "request.send" if stream.sender == CLIENT else _PACE
     service = 0 if is_departure else observer.connection.paths[stream.sender].service(packet.bytes)
-    yield Piece(min(time, since + service), burst)
+    # A copy of what had come took its time on the slowest link, too.
+    busy = since if is_departure else max(since, stream.arrived_before(time))
+    yield Piece(min(time, busy + service), burst)
     # What was lost before it held nothing up: both waited for the same.
     previous = stream.sent_before(first)
     if previous is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from reference_sim.reproduction.runner import Progress as RunProgress
-    from tcptrace_http.capture import CaptureStream
+    from tcptrace_http.capture_stream import CaptureStream
 
 __all__ = ["Progress", "ReproductionProgress", "SimulationProgress", "Working"]
 

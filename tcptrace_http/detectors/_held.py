@@ -26,6 +26,10 @@ FROM_CLIENT: Final = "client_to_server"
 RELEASE_MAX_NS: Final = 6_000_000
 #: ... and on a long path by a share of it, for round trips vary.
 RELEASE_RTT_SHARE: Final = 0.1
+#: ... and on a link of which the pace is not known by what that takes for it: a full segment at 1.2 Mbit/s this.
+RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
+#: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
+HANDSHAKE_BYTES: Final = 80
 #: Within this it follows on all but a busy host; one that is later may be a coincidence.
 RELEASE_USUAL_NS: Final = 2_000_000
 #: Where the ACK was not delayed, the pause is one round trip; what comes later by more than this
@@ -94,11 +98,15 @@ def held(
         return pl.col(name).dt.total_nanoseconds()
 
     rtt = ns("server_path_rtt").fill_null(0) + ns("client_path_rtt").fill_null(0)
-    slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE)
-    follows_ack = ns("ack_to_release").abs() <= slack
-
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
     is_delayed = pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX)
+    # What a short segment held until a delayed ACK came took its time on a link that is not known, too.
+    may_be_on_link = is_delayed & pl.col("ack_covers_all") & pl.col("short_frame").is_not_null()
+    on_link = pl.min_horizontal(RELEASE_ON_LINK_MAX_NS, rtt * pl.col("released_bytes") / HANDSHAKE_BYTES)
+    late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
+    slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
+    follows_ack = ns("ack_to_release").abs() <= slack
+
     # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2). One that counts
     # the options in, as BSDs did, waits for a third: next to it its delay is seen, and is no path's.
     at_once = 2 * pl.col("segment_bytes").cast(pl.UInt64)

@@ -6,9 +6,7 @@ A side may be the name of a strategy or a fix: then it is that, on what was infe
 from __future__ import annotations
 
 import os
-import tempfile
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from tcptrace_http.difference.modelled import INFERRED, SCENARIO_SUFFIX, model_named, modelled
@@ -126,14 +124,10 @@ def _at_client(scenario: Scenario) -> Analysis:
 
 
 def _simulated(scenario: Scenario) -> Analysis:
-    """The analysis of what the scenario's first tap captures: as a file, so that it is read as any other is."""
+    """The analysis of what the scenario's first tap captures."""
     from reference_sim.scenario import Record
     from reference_sim.simulation import simulate
     from tcptrace_http.analysis import analyze
 
     simulation = simulate(replace(scenario, record=Record()))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "simulated.pcap"
-        path.write_bytes(simulation.pcap(simulation.taps[0]))
-        # All rows are in memory then: the file is not read again.
-        return analyze(path, tables=("segments",), jobs=1)
+    return analyze(simulation.pcap(at=simulation.taps[0]), tables=("segments",), jobs=1)

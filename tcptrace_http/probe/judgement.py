@@ -20,7 +20,7 @@ from tcptrace_http.probe.habits import habits
 from tcptrace_http.probe.recording import NoRecording, Recording
 from tcptrace_http.probe.session import Session
 from tcptrace_http.probe.target import target_of
-from tcptrace_http.probe.workload import CONTROL, SERIAL, STEPS
+from tcptrace_http.probe.workload import CONTROL, SERIAL, STEPS, run
 from tcptrace_http.remedies import settings_for
 from tcptrace_http.report.quantity import counted
 
@@ -95,7 +95,7 @@ def probe(  # noqa: PLR0913 -- what a user chooses
                 )
         session.budget.start()
         try:
-            session.run(progress)
+            run(session, progress)
         finally:
             if recording is not None:
                 recording.end()

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
-from http import HTTPStatus
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http._version import __version__
-from tcptrace_http.errors import ProbeError
 from tcptrace_http.probe.budget import Spent
 from tcptrace_http.probe.connection import Connection, Exchange
 from tcptrace_http.probe.target import bound_socket
-from tcptrace_http.probe.workload import STEPS, first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from tcptrace_http.probe.budget import Budget
     from tcptrace_http.probe.target import Target
@@ -28,13 +25,15 @@ _PORTS_OF_A_PATH: Final = 10
 
 
 class Session:
-    """Runs the workload. What the server does wrong is kept in the exchanges, and raises nothing."""
+    """Asks what the workload says. What the server does wrong is kept in the exchanges, and raises nothing."""
 
     def __init__(self, target: Target, budget: Budget, *, paths: Sequence[str] = ()) -> None:
         self.target = target
         self.budget = budget
         #: Further documents to ask for.
         self.paths = tuple(target.at(path).path for path in paths)
+        #: The one that the others are compared with; the workload's first step finds it.
+        self.document: Exchange
         self.exchanges: list[Exchange] = []
         self.notes: list[str] = []
         self.serves_ranges = False
@@ -46,55 +45,6 @@ class Session:
         #: The ports of all connections that there will be.
         self.ports = tuple(int(each.getsockname()[1]) for each in self._reserved)
         self._open: list[Connection] = []
-
-    def run(self, progress: Callable[[str], None] | None = None) -> None:
-        """All steps, as far as the budget goes.
-
-        :raises ProbeError: the server cannot be reached or does not answer the first request.
-        """
-        tell = progress or _silent
-        try:
-            with suppress(Spent):
-                tell("first")
-                self.document = first(self)
-                if self._is_fit():
-                    self._do_steps(tell)
-                return
-            if not self.exchanges:
-                raise ProbeError(self.target.url, f"no whole answer within {self.budget.limits.time:g} s")
-            self.note("the probe's time or requests were used up before all steps were done")
-        finally:
-            tell("")
-            self.close()
-
-    def _do_steps(self, tell: Callable[[str], None]) -> None:
-        """Each step; a server that cannot be reached any more is judged by what it did before.
-
-        :raises Spent: the time or the requests are used up.
-        """
-        for step in STEPS:
-            tell(step.__name__.replace("_", " "))
-            try:
-                step(self)
-            except ProbeError as error:
-                self.note(f"{error.what}, after it had answered {len(self.exchanges)} requests")
-                return
-            self.close_all()
-            self.done.append(step.__name__)
-
-    def _is_fit(self) -> bool:
-        """Whether the document serves to compare others with."""
-        known = self.document
-        if known.is_cut:
-            self.note(
-                f"{self.target.path} is longer than {self.budget.limits.response_bytes:,} bytes; it was cut off,"
-                " and nothing else was asked: probe a smaller document"
-            )
-        elif known.status != HTTPStatus.OK or not known.is_complete:
-            self.note(f"{self.target.path} is answered with {known.status}; probe a document that is there")
-        else:
-            return True
-        return False
 
     @property
     def rtt_ns(self) -> int | None:
@@ -175,7 +125,3 @@ class Session:
         )
         lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
         return f"{method} {path} HTTP/1.1\r\n{lines}\r\n".encode("latin-1")
-
-
-def _silent(step: str) -> None:
-    """Tells nobody."""

@@ -7,16 +7,20 @@ comments at the constants.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import ProbeError
+from tcptrace_http.probe.budget import Spent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tcptrace_http.probe.connection import Exchange
     from tcptrace_http.probe.session import Session
 
-__all__ = ["CONTROL", "EXPECTATION", "REPEATS", "SERIAL", "STEPS", "first"]
+__all__ = ["CONTROL", "EXPECTATION", "REPEATS", "SERIAL", "STEPS", "run"]
 
 #: Sizes that between them show a head written alone, and pieces of 4, 8, 16 and 32 kB (nginx without
 #: sendfile shows from 33 kB only, a Go server above 4 kB only); the odd ones leave a short segment at the end.
@@ -49,6 +53,27 @@ _UNSEEN: Final = "slow start after idle could not be seen"
 PATIENCE_SECONDS: Final = 1.0
 #: Longer than a delayed ACK of 40 ms.
 _ACK_PAUSE_SECONDS: Final = 0.1
+
+
+def run(session: Session, progress: Callable[[str], None] | None = None) -> None:
+    """All steps, as far as the budget goes.
+
+    :raises ProbeError: the server cannot be reached or does not answer the first request.
+    """
+    tell = progress or _silent
+    try:
+        with suppress(Spent):
+            tell("first")
+            session.document = first(session)
+            if _is_fit(session):
+                _do_steps(session, tell)
+            return
+        if not session.exchanges:
+            raise ProbeError(session.target.url, f"no whole answer within {session.budget.limits.time:g} s")
+        session.note("the probe's time or requests were used up before all steps were done")
+    finally:
+        tell("")
+        session.close()
 
 
 def first(session: Session) -> Exchange:
@@ -210,6 +235,41 @@ STEPS: Final = (
     many,
     restart,
 )
+
+
+def _do_steps(session: Session, tell: Callable[[str], None]) -> None:
+    """Each step; a server that cannot be reached any more is judged by what it did before.
+
+    :raises Spent: the time or the requests are used up.
+    """
+    for step in STEPS:
+        tell(step.__name__.replace("_", " "))
+        try:
+            step(session)
+        except ProbeError as error:
+            session.note(f"{error.what}, after it had answered {len(session.exchanges)} requests")
+            return
+        session.close_all()
+        session.done.append(step.__name__)
+
+
+def _is_fit(session: Session) -> bool:
+    """Whether the document serves to compare others with."""
+    known = session.document
+    if known.is_cut:
+        session.note(
+            f"{session.target.path} is longer than {session.budget.limits.response_bytes:,} bytes; it was cut off,"
+            " and nothing else was asked: probe a smaller document"
+        )
+    elif known.status != HTTPStatus.OK or not known.is_complete:
+        session.note(f"{session.target.path} is answered with {known.status}; probe a document that is there")
+    else:
+        return True
+    return False
+
+
+def _silent(step: str) -> None:
+    """Tells nobody."""
 
 
 def _repeat(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import site
-import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -89,11 +88,8 @@ def _of_seed(seed: int) -> list[Outcome]:
 
 
 def inference_of(run: Simulation, at: str, *, session: bool = False) -> Inference:
-    """What is inferred from the capture at this end, which goes through a file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "page.pcap"
-        run.write_pcap(path, at=at)
-        return infer(tcptrace_http.analyze(path, tables=NEEDED_TABLES), session=session)
+    """What is inferred from the capture at this end."""
+    return infer(tcptrace_http.analyze(run.pcap(at=at), tables=NEEDED_TABLES), session=session)
 
 
 def page_time(run: Simulation) -> int:

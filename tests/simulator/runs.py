@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tcptrace_http
@@ -32,10 +30,8 @@ def run_of(scenario: Scenario, *, at: str) -> Run:
     """The scenario simulated, and its capture at one end analysed."""
     document = scenario.document()
     simulation = simulate(document)
-    with tempfile.TemporaryDirectory() as folder:
-        capture = Path(folder) / "capture.pcap"
-        simulation.write_pcap(capture, at=simulation.taps[0 if at == "client" else 1])
-        analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
+    capture = simulation.pcap(at=simulation.taps[0 if at == "client" else 1])
+    analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
     told = told_of(analysis, document["epoch_ns"])
     return Run(vars(simulation.truth), document, told, at)
 

@@ -233,6 +233,34 @@ def test_what_came_to_a_closed_window_was_not_there_until_it_came_again():
     assert waits(lines, own)[2:] == ["0 send_limited.zero_window 400", "0 stall.tail_loss 400"]
 
 
+def test_what_a_copy_brings_besides_what_was_lost_took_its_time_on_the_link():
+    lines = """
+        S 75>107 1+1000 ack 101 new
+        S 75>- 1001+560 ack 101 new
+        S 75>- 1561+900 ack 101 new
+        S 375>410 1001+1460 ack 101 retransmission_timeout
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2460), received_ms=75, written_ms=75)
+    # 150 bytes a millisecond: 1040 bytes, then 1500, of which what was lost first had 600.
+    found = waits(lines, own, rate_bps=1_200_000)
+    assert found[-2:] == ["0 send_limited.bottleneck 16.6667", "0 stall.tail_loss 293"]
+
+
+def test_a_window_cost_nothing_while_the_link_was_at_work_on_a_copy_of_what_had_come():
+    lines = """
+        S 75>110 1+1460 ack 101 new
+        S 85>120 1+1460 ack 101 retransmission_timeout
+        S 85 congestion_avoidance
+        S 100>{came} 1461+1460 ack 101 new
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    found = [waits(lines.format(came=came), own, rate_bps=1_200_000)[2:] for came in (130, 135)]
+    assert found == [
+        ["0 send_limited.bottleneck 29.7333"],
+        ["0 send_limited.bottleneck 29.7333", "0 send_limited.cwnd 5"],
+    ]
+
+
 def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_tells_of_it():
     lines = """
         S 75>100 1+1000 ack 101 new

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import heapq
 import struct
-import tempfile
 from collections import defaultdict
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import tcptrace_http
@@ -48,11 +46,9 @@ def compared_together(seed: int, numbers: Sequence[int], *, at: str) -> list[tup
     if len(numbers) > TOGETHER_MAX:
         raise ValueError(f"{len(numbers)} scenarios; the addresses of one capture tell {TOGETHER_MAX} apart")
     members = [_simulated(seed, number, place + 1, at=at) for place, number in enumerate(numbers)]
-    with tempfile.TemporaryDirectory() as folder:
-        capture = Path(folder) / "capture.pcap"
-        capture.write_bytes(_merged([member.pcap for member in members]))
-        analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
-        told = _by_place(told_of(analysis, members[0].document["epoch_ns"]))
+    capture = _merged([member.pcap for member in members])
+    analysis = tcptrace_http.analyze(capture, tables=("packets",), jobs=1)
+    told = _by_place(told_of(analysis, members[0].document["epoch_ns"]))
     return [
         (member.words, compared(Run(member.truth, member.document, told[place + 1], at)))
         for place, member in enumerate(members)

@@ -10,7 +10,9 @@ from backports import zstd
 from captures import LINUX_COOKED, START, clean_exchange, pcap, pcapng
 
 import tcptrace_http
-from tcptrace_http.capture import CHUNK_BYTES, CaptureStream, decode, expand
+from tcptrace_http.capture import decode, expand
+from tcptrace_http.capture_stream import CHUNK_BYTES, CaptureStream
+from tcptrace_http.errors import UnknownFormat
 
 NOBODY = 65534
 CLEAN = pcap(clean_exchange())
@@ -140,3 +142,19 @@ def test_link_type_of_the_file_decides_how_frames_are_decoded(file):
     provenance = tcptrace_http.read(file(pcap(clean_exchange(), link_type=LINUX_COOKED))).provenance
     assert provenance.packets == len(clean_exchange())
     assert provenance.tcp_packets == 0
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress], ids=["plain", "gzip", "zstd"])
+def test_capture_in_memory_has_the_rows_of_the_same_capture_in_a_file(file, pack):
+    packed = pack(CLEAN)
+    in_memory, on_disk = tcptrace_http.analyze(packed), tcptrace_http.analyze(file(packed))
+    assert in_memory.transactions.equals(on_disk.transactions)
+    assert in_memory.waits.equals(on_disk.waits)
+    # Tables that are made on request are made of the same bytes once more.
+    assert in_memory.segments.equals(on_disk.segments)
+    assert tcptrace_http.read(packed).packets.equals(tcptrace_http.read(file(packed)).packets)
+
+
+def test_bytes_that_are_no_capture_are_told_without_a_path():
+    with pytest.raises(UnknownFormat, match=r"^<bytes>: "):
+        tcptrace_http.analyze(b"no capture at all, whatever it is called")

@@ -61,6 +61,8 @@ pub(crate) struct UsedWindow {
     unseen: (i64, i64),
     /// A send buffer is this large.
     buffer: Option<i64>,
+    /// The most that was outstanding when a full buffer was told.
+    told: Option<i64>,
     /// A clock of the sender has let data go since it was idle.
     is_paced: bool,
     /// The least that the window is if it avoids congestion, since it may have been reset.
@@ -221,6 +223,25 @@ impl UsedWindow {
         let may_avoid = self.is_recovering() || self.threshold.is_some();
         let least = if may_avoid { 0 } else { self.least };
         u64::try_from(least).unwrap_or(0)
+    }
+
+    /// A full buffer was told when it stopped.
+    pub(crate) fn is_told_full(&mut self) {
+        self.told = Some(self.told.unwrap_or(0).max(self.outstanding));
+    }
+
+    /// Whether it stopped with a segment more outstanding than when a full buffer was told: no buffer was full then.
+    pub(crate) fn exceeds_told(&mut self) -> bool {
+        let most = self.outstanding.saturating_sub(self.full_bytes);
+        self.told.take_if(|told| *told <= most).is_some()
+    }
+
+    /// Whether it stopped with more outstanding than a buffer holds that showed half of it when it was told to be full.
+    pub(crate) fn exceeds_twice_told(&mut self) -> bool {
+        let most = self.outstanding;
+        self.told
+            .take_if(|told| told.saturating_mul(2) < most)
+            .is_some()
     }
 
     /// Whether it stopped with as much as a full buffer may show: its writer goes on before all of it is free, and

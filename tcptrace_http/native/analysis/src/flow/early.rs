@@ -30,6 +30,11 @@ impl Flow {
         }
     }
 
+    /// Whether a SYN-ACK that is sent again carries the server's first data (RFC 1644, section 3.2): it had none before.
+    pub(super) fn is_first_on_syn(&mut self, segment: &Segment<'_>) -> bool {
+        segment.has(flags::SYN) && !self.followed().pauses.has_data()
+    }
+
     /// A segment before the SYN-ACK tells nothing of its connection but that it was there.
     pub(super) fn count_early(&mut self, side: Side, segment: &Segment<'_>) -> Class {
         let (sender, _) = self.halves(side);

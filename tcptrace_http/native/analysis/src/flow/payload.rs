@@ -198,7 +198,7 @@ impl Flow {
         }
         if is_request {
             let bytes = self.client_half().next.saturating_sub(1);
-            waits.had_asked(at, u32::try_from(bytes).unwrap_or(0));
+            waits.had_asked(at, u32::try_from(bytes).unwrap_or(0), self.sharing().ahead);
         }
         let path = self.waits_path();
         for (by_client, half, data) in [

@@ -64,6 +64,7 @@ impl Flow {
             outstanding_segments,
             outstanding_bytes,
             bytes: packet.segment.as_ref().map_or(0, |it| it.payload_bytes),
+            opens_connection: packet.segment.as_ref().is_some_and(|it| it.has(flags::SYN)),
         };
         if !acknowledges_server {
             let path = self.request_path();
@@ -309,7 +310,7 @@ impl Flow {
             self.recovery_until = self.server_half().next;
             self.usage.server_loss_ns.get_or_insert(packet.time_ns);
         }
-        if !class.is_new {
+        if !class.is_new && !self.is_first_on_syn(segment) {
             let followed = self.followed();
             followed
                 .flights

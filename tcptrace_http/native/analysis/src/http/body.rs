@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 
+use super::fields::Fields;
 use super::known_texts::{Known, KnownTexts};
-use super::message::Message;
 use super::Mark;
 
 /// Longest text that is kept: longer than the pages, scripts and answers that sites send.
@@ -81,13 +81,16 @@ impl std::fmt::Debug for Kept {
 
 impl Keeper {
     /// None for a response whose body nobody asks about: any but the final answer to a plain GET.
-    pub(super) fn for_body_of(message: &Message, known: &KnownTexts) -> Option<Box<Keeper>> {
-        if message.status != Some(200) {
+    pub(super) fn for_body_of(
+        status: Option<u16>,
+        announced: Option<u64>,
+        fields: &Fields,
+        known: &KnownTexts,
+    ) -> Option<Box<Keeper>> {
+        if status != Some(200) {
             return None;
         }
-        let announced = message.content_length;
         let fits = announced.is_none_or(|bytes| bytes <= TEXT_BYTES_MAX as u64);
-        let fields = &message.fields;
         let may_be_read = fields
             .content_encoding
             .as_deref()

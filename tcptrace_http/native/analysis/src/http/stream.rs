@@ -236,7 +236,14 @@ impl Reader {
             .flatten();
         self.message_bytes = message.held_bytes();
         self.kept = (self.looks_at_bodies && body.is_some())
-            .then(|| Keeper::for_body_of(&message, known))
+            .then(|| {
+                Keeper::for_body_of(
+                    message.status,
+                    message.content_length,
+                    &message.fields,
+                    known,
+                )
+            })
             .flatten();
         self.message = Some(message);
         self.state = body.map_or(State::Idle, State::Body);

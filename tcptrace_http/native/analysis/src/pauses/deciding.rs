@@ -6,6 +6,8 @@ use crate::waits::Waits;
 
 /// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once.
 const UNDECIDED_MAX: usize = 16;
+/// The options of a SYN leave less room for its data (RFC 9293, section 3.1): what fills that is no short segment.
+const SYN_OPTIONS_BYTES: u32 = 40;
 
 impl PauseTracker {
     /// Looks at the pause between two data segments, which an ACK may have ended. Near the receiver it is told
@@ -22,7 +24,11 @@ impl PauseTracker {
         }
         let shorts = &self.shorts;
         let short_of = |ack: &PeerAck| {
-            let is_acked = |short: &&ShortSegment| short.end <= ack.after && short.end > ack.before;
+            let least = if ack.covers_syn { SYN_OPTIONS_BYTES } else { 0 };
+            let is_acked = |short: &&ShortSegment| {
+                let is_full = short.bytes.saturating_add(least) > path.segment_bytes;
+                short.end <= ack.after && short.end > ack.before && !is_full
+            };
             shorts.iter().rev().find(is_acked).copied()
         };
         let ending = |ack: &PeerAck| Ending {
@@ -172,6 +178,7 @@ mod tests {
             outstanding_segments: 1,
             outstanding_bytes: after - before,
             bytes: 0,
+            opens_connection: false,
         };
         tracker.acknowledged(ack, &path());
     }

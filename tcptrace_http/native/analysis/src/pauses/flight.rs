@@ -139,6 +139,7 @@ mod tests {
             outstanding_segments: 1,
             outstanding_bytes: u64::from(FULL),
             bytes: 0,
+            opens_connection: false,
         };
         tracker.acknowledged(ack, path);
         let second = SentData {
@@ -204,6 +205,7 @@ mod tests {
             outstanding_segments: 1,
             outstanding_bytes: u64::from(after - before),
             bytes: 0,
+            opens_connection: false,
         };
         tracker.sent(segment(0, 0, FULL), path, 0);
         tracker.acknowledged(acked(MS, 0, FULL), path);

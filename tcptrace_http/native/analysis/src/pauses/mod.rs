@@ -160,6 +160,8 @@ pub struct AckSeen {
     pub outstanding_bytes: u64,
     /// What its packet carried itself.
     pub bytes: u32,
+    /// It answers a SYN: until then the sender of that may send no more.
+    pub opens_connection: bool,
 }
 
 impl PauseTracker {
@@ -172,6 +174,11 @@ impl PauseTracker {
         }
         let path_ns = path.sender_rtt_ns.unwrap_or(0);
         self.behind.of_packet(bytes, path_ns)
+    }
+
+    /// Whether data was sent before.
+    pub fn has_data(&self) -> bool {
+        self.previous.is_some()
     }
 
     /// Gives back all memory but the counts: the flow is over.
@@ -236,7 +243,8 @@ impl PauseTracker {
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
             bytes: ack.bytes,
-            opens_connection: ack.acknowledged.before < 1 && after > 0,
+            opens_connection: ack.opens_connection,
+            covers_syn: ack.acknowledged.before < 1,
         });
     }
 

@@ -76,9 +76,11 @@ pub(super) struct PeerAck {
     pub(super) outstanding_bytes: u64,
     /// What it carried itself.
     pub(super) bytes: u32,
-    /// Data that came on the SYN-ACK: until this ACK the connection was not open, and what follows it may have
-    /// waited for that (RFC 7413, section 4.2; RFC 1644).
+    /// It answers a SYN with data: what follows that waited for it. Who answers with data himself need not wait until
+    /// that is acknowledged (RFC 1644, section 3.2; RFC 7413, section 4.2).
     pub(super) opens_connection: bool,
+    /// It acknowledges a SYN, and maybe what came on that.
+    pub(super) covers_syn: bool,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -49,6 +49,7 @@ mod tests {
                 client_port,
                 is_new,
                 is_of_data: is_new,
+                ends_repair: false,
                 acked: 0,
                 of_ns: 0,
             });

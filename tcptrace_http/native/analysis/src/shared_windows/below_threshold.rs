@@ -97,6 +97,7 @@ mod tests {
                 client_port: 1,
                 is_new: true,
                 is_of_data: true,
+                ends_repair: false,
                 acked,
                 of_ns: 0,
             });

@@ -99,6 +99,7 @@ mod tests {
                 client_port: 2,
                 is_new: false,
                 is_of_data,
+                ends_repair: false,
                 acked: 0,
                 of_ns: 0,
             });

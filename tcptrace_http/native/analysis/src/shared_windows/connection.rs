@@ -193,10 +193,36 @@ impl Connection {
         both.is_none_or(|(halved, acked)| !halved.is_after(acked))
     }
 
+    /// Whether an ACK is the first that reaches beyond all that was sent again.
+    pub(super) fn repairs(&self, ack: SeqNumber) -> bool {
+        self.again.is_some_and(|again| {
+            let had_come = self.acked.is_some_and(|acked| !again.is_after(acked));
+            !had_come && !again.is_after(ack)
+        })
+    }
+
     /// What it has sent that is not acknowledged.
     pub(super) fn in_flight(&self) -> i64 {
         let acked = self.acked.or(self.first);
         let both = self.next.zip(acked);
         both.map_or(0, |(next, acked)| i64::from(next.distance_from(acked)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ack_of_all_that_was_sent_again_ends_its_repair() {
+        let start = SeqNumber(u32::MAX - 1000);
+        let mut connection = Connection::new(0, (1, 80), SeqNumber(0), false);
+        connection.acked = Some(start);
+        assert!(!connection.repairs(start.plus(3000)), "nothing was");
+        connection.again = Some(start.plus(2000));
+        assert!(!connection.repairs(start.plus(1000)), "a part of it");
+        assert!(connection.repairs(start.plus(2000)));
+        connection.acked = Some(start.plus(2000));
+        assert!(!connection.repairs(start.plus(3000)), "what is behind it");
     }
 }

@@ -179,6 +179,7 @@ mod tests {
                 client_port,
                 is_new: true,
                 is_of_data: true,
+                ends_repair: false,
                 acked: 0,
                 of_ns: 0,
             });

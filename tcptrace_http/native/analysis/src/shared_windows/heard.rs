@@ -4,9 +4,10 @@ use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
 use super::connection::Connection;
-use super::host_pair::HostPair;
+use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::inherited::Beginning;
 use super::release::Ack;
+use super::uplink::{Ahead, Leaving};
 
 /// ACKs of a round trip of all connections of a pair.
 const ACKS_MAX: usize = 256;
@@ -14,6 +15,18 @@ const ACKS_MAX: usize = 256;
 const CONNECTIONS_MAX: usize = 64;
 
 impl HostPair {
+    /// What a packet of the client stands behind on the link to the server, which is taken to be as slow as back.
+    pub(super) fn leaves_client(&mut self, time_ns: i64, segment: &Segment<'_>) -> Ahead {
+        let bytes = segment.payload_bytes;
+        self.uplink.leaves(Leaving {
+            time_ns,
+            client_port: segment.source_port,
+            bytes,
+            is_pushed: segment.has(flags::PSH),
+            takes_ns: self.link.takes_ns(bytes, 1, SEGMENT_BYTES),
+        })
+    }
+
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
         self.asked
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
@@ -47,6 +60,7 @@ impl HostPair {
         let is_new = connection
             .acked
             .is_none_or(|acked| segment.ack.is_after(acked));
+        let ends_repair = is_new && connection.repairs(segment.ack);
         if is_new {
             connection.acked = Some(segment.ack);
             connection.acked_ns = time_ns;
@@ -81,6 +95,7 @@ impl HostPair {
             client_port: ports.0,
             is_new,
             is_of_data: had_data && (is_new || segment.payload_bytes == 0),
+            ends_repair,
             acked,
             of_ns,
         });

@@ -10,6 +10,7 @@ use super::backlog::{Backlog, Queued};
 use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
+use super::headers::Headers;
 use super::inherited::Inherited;
 use super::largest::LargestWindow;
 use super::ledger::Ledger;
@@ -23,6 +24,7 @@ use super::room::Room;
 use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
 use super::timers::Timers;
+use super::uplink::{Ahead, Uplink};
 use super::window::SharedWindow;
 use super::Sharing;
 use crate::arrivals::Arrivals;
@@ -89,6 +91,8 @@ pub(super) struct HostPair {
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
     pub(super) inherited: Inherited,
+    pub(super) uplink: Uplink,
+    pub(super) headers: Headers,
 }
 
 impl HostPair {
@@ -133,6 +137,8 @@ impl HostPair {
             pacer: Pacer::default(),
             threshold: Threshold::default(),
             inherited: Inherited::default(),
+            uplink: Uplink::default(),
+            headers: Headers::default(),
         }
     }
 
@@ -209,6 +215,8 @@ impl HostPair {
             missed: None,
             phases: self.phases,
             threshold: None,
+            ahead: Ahead::default(),
+            syn_longer_bytes: self.headers.syn_longer_bytes(),
         }
     }
 

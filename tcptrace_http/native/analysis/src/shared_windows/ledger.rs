@@ -57,7 +57,8 @@ impl Ledger {
 
     /// The window when an ACK has come.
     fn hears(self, ack: &Ack, growth: impl Fn(i64) -> i64) -> Self {
-        let is_newer = ack.acked > self.acked && ack.is_of_data;
+        // One that ends a recovery sets the window to the threshold (RFC 5681, section 3.2).
+        let is_newer = ack.acked > self.acked && ack.is_of_data && !ack.ends_repair;
         let grown = |window: i64| window.saturating_add(if is_newer { growth(window) } else { 0 });
         Ledger {
             window: self.window.map(grown),
@@ -219,6 +220,7 @@ mod tests {
                 client_port,
                 is_new: true,
                 is_of_data: true,
+                ends_repair: false,
                 acked,
                 of_ns: 0,
             });
@@ -306,6 +308,26 @@ mod tests {
         );
         let larger = ledger(5 * FULL).had(5 * FULL);
         assert_eq!((larger.window, larger.below), (Some(5 * FULL), None));
+    }
+
+    #[test]
+    fn an_ack_that_ends_a_recovery_adds_nothing_to_the_window() {
+        for (ends_repair, window) in [(true, 4 * FULL), (false, 5 * FULL)] {
+            let ack = Ack {
+                time_ns: 0,
+                client_port: 1,
+                is_new: true,
+                is_of_data: true,
+                ends_repair,
+                acked: FULL,
+                of_ns: 0,
+            };
+            let ledger = Ledger {
+                window: Some(4 * FULL),
+                ..Ledger::default()
+            };
+            assert_eq!(ledger.hears(&ack, |_| FULL).window, Some(window));
+        }
     }
 
     #[test]

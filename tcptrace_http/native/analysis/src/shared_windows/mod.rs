@@ -25,6 +25,7 @@ mod below_threshold;
 mod clock;
 mod connection;
 mod departures;
+mod headers;
 mod heard;
 mod host_pair;
 mod inherited;
@@ -43,6 +44,7 @@ mod sent;
 mod sent_queue;
 mod threshold;
 mod timers;
+mod uplink;
 mod way;
 mod window;
 
@@ -60,6 +62,7 @@ pub use missed::MissedBefore;
 pub use phases::SPANS_MAX;
 pub use phases::{Phases, SlowStart};
 pub(crate) use release::is_rhythm;
+pub use uplink::Ahead;
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.
@@ -141,6 +144,10 @@ pub struct Sharing {
     pub missed: Option<MissedBefore>,
     /// When the window was in slow start after a loss.
     pub phases: Phases,
+    /// By so many bytes a SYN and its answer, which measure the way, are longer than packets without payload.
+    pub syn_longer_bytes: u32,
+    /// What stood before it on the link to the server, of the client's data.
+    pub ahead: Ahead,
     /// Where slow start ends of its connection, which began with what those before it had learnt.
     pub threshold: Option<i64>,
 }
@@ -181,10 +188,12 @@ impl SharedWindows {
         };
         pair.seen_ns = packet.time_ns;
         let from_client = pair.client == network.source;
+        pair.headers.goes_by(from_client, segment);
         if from_client {
             pair.heard(packet.time_ns, segment);
             pair.queue_hears(packet.time_ns, segment);
             Sharing {
+                ahead: pair.leaves_client(packet.time_ns, segment),
                 is_after_answer_to_other: pair
                     .is_after_answer_to_other(packet.time_ns, segment.source_port),
                 ..pair.sharing(false)

@@ -25,12 +25,24 @@ pub struct Phases {
     acks_left: u32,
     /// When the window was the largest that its stack has, the newest last.
     largest: [Option<SlowStart>; SPANS_MAX],
+    /// More was in flight then than any buffer held that was told to be full before.
+    no_buffer_ns: Option<i64>,
 }
 
 impl Phases {
     /// ACKs told of a loss.
     pub fn had_loss(&mut self, time_ns: i64) {
         self.first_loss_ns.get_or_insert(time_ns);
+    }
+
+    /// More was in flight by then than in a buffer that was told to be full.
+    pub fn had_no_buffer(&mut self, time_ns: i64) {
+        self.no_buffer_ns = Some(time_ns);
+    }
+
+    /// What was told to have filled a buffer until then had filled a window.
+    pub fn no_buffer_ns(&self) -> Option<i64> {
+        self.no_buffer_ns
     }
 
     /// From then on the window avoids congestion but for its slow starts; it never had a threshold before.
@@ -86,6 +98,7 @@ impl Phases {
             first_loss_ns: self.first_loss_ns.map(|it| it.saturating_add(ns)),
             spans: self.spans.map(|it| it.map(span)),
             largest: self.largest.map(|it| it.map(span)),
+            no_buffer_ns: self.no_buffer_ns.map(|it| it.saturating_add(ns)),
             ..self
         }
     }

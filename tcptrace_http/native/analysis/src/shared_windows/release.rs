@@ -52,6 +52,8 @@ pub(super) struct Ack {
     pub(super) is_new: bool,
     /// It is of data, as new as that may be: a duplicate one lets data go, too (RFC 5681, section 3.2).
     pub(super) is_of_data: bool,
+    /// It is the first of all that was sent again on its connection.
+    pub(super) ends_repair: bool,
     /// What had been acknowledged then of all connections.
     pub(super) acked: i64,
     /// When the newest data of its connection came.

@@ -100,6 +100,9 @@ impl HostPair {
         let known_by = |time_ns: i64| time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
         self.window_hears(known_by(before_ns));
         self.window.used.stops(end, full_bytes);
+        if self.window.used.exceeds_told() {
+            self.phases.had_no_buffer(before_ns);
+        }
         if was_idle {
             // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
             self.window.used.was_idle();
@@ -120,6 +123,9 @@ impl HostPair {
             Limit::SendBuffer if !self.window.is_full() => Limit::None,
             limit => limit,
         };
+        if limit == Limit::SendBuffer {
+            self.window.used.is_told_full();
+        }
         if limit == Limit::SendBuffer && leaving.had_more && leaving.release != Release::None {
             self.window.used.is_of_buffer();
             if self.window.only.is_some() {

@@ -53,6 +53,20 @@ fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
 }
 
 #[test]
+fn a_segment_more_than_in_a_buffer_that_was_told_to_be_full_shows_that_none_was() {
+    for (sent, is_more, is_twice) in [(16, false, false), (17, true, false), (21, true, true)] {
+        let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+        window.is_told_full();
+        hear(&mut window, 12);
+        window.stops(1 + sent * 1000, FULL);
+        let mut half_shown = window;
+        assert_eq!(window.exceeds_told(), is_more, "{sent} segments");
+        assert!(!window.exceeds_told(), "that is told once");
+        assert_eq!(half_shown.exceeds_twice_told(), is_twice, "{sent} segments");
+    }
+}
+
+#[test]
 fn a_full_buffer_that_left_room_in_the_receivers_window_twice_is_no_larger_than_that() {
     let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
     window.is_of_buffer();

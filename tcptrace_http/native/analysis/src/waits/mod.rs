@@ -16,6 +16,7 @@
 //! each packet has one that let it go, from tcpeval (Barford and Crovella, SIGCOMM 2000).
 
 mod acks;
+mod behind;
 mod link;
 mod pace;
 mod partition;
@@ -28,8 +29,9 @@ mod timeline;
 use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, TransactionRow, WaitRow};
 
 use crate::observation::observation_point;
-use crate::shared_windows::Sharing;
+use crate::shared_windows::{Ahead, Sharing};
 use acks::Acks;
+use behind::Behind;
 pub use partition::Moment;
 use partition::{Partition, ASSUMED, INFERRED, SEEN};
 use server_time::{Answer, Asked};
@@ -124,6 +126,8 @@ pub struct Waits {
     server_spoke: bool,
     /// What the client has sent since.
     question: Option<Question>,
+    /// What its requests stood behind.
+    behind: Behind,
 }
 
 impl Waits {
@@ -146,6 +150,7 @@ impl Waits {
             previous_end: None,
             server_spoke: !is_request,
             question: None,
+            behind: Behind::default(),
         }
     }
 
@@ -155,7 +160,8 @@ impl Waits {
     }
 
     /// Of the first request so much had been sent when it was found to be one.
-    pub fn had_asked(&mut self, at: Moment, bytes: u32) {
+    pub fn had_asked(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
+        self.behind.note(at, ahead);
         self.question = Some(Question::of(None, at.time_ns, bytes));
     }
 
@@ -193,6 +199,7 @@ impl Waits {
                 .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
             self.client_acks.came_with(sent.at.time_ns, sent.bytes);
+            self.behind.note(sent.at, sent.sharing.ahead);
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests
                 .new_data(data, None, path.of_requests(), &self.server_acks);
@@ -330,7 +337,7 @@ impl Waits {
                 Some(extent) => extent.last.unwrap_or(spans.end),
                 None => self.last_byte(row, last),
             };
-            let asked = Asked::of(row, &spans);
+            let asked = Asked::of(row, &spans, &mut self.behind);
             self.note_answer(asked, &spans, path);
             let asked_ns = spans.request.map(|(_, last)| last.time_ns);
             let held = response_start.zip(asked_ns).and_then(|(start, asked_ns)| {
@@ -408,6 +415,7 @@ impl Waits {
             self.responses.held_bytes(),
             self.client_acks.held_bytes(),
             self.server_acks.held_bytes(),
+            self.behind.held_bytes(),
         ]
         .into_iter()
         .fold(0, u64::saturating_add)

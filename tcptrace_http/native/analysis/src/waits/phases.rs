@@ -14,6 +14,12 @@ impl Waits {
         (cause, confidence): (Cause, f64),
         partition: &mut Partition,
     ) {
+        let cause = match cause {
+            Cause::SendLimitedSendBuffer if self.responses.was_no_buffer(moment.time_ns) => {
+                Cause::SendLimitedSlowStart
+            }
+            cause => cause,
+        };
         if !matches!(cause, Cause::SendLimitedCwnd | Cause::SendLimitedSlowStart) {
             return partition.until(moment, cause, confidence);
         }

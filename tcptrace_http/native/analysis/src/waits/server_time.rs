@@ -3,10 +3,12 @@
 use trace_model::rows::{Cause, TransactionRow};
 
 use super::acks::DELAYED_ACK_MAX_NS;
+use super::behind::Behind;
 use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
 use super::timeline::{Piece, Route};
 use super::{Path, Waits};
+use crate::shared_windows::Ahead;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// What a segment carries on Ethernet.
@@ -20,16 +22,20 @@ pub(super) struct Asked {
     headers: u32,
     /// When it went by: with the SYN (RFC 1644, RFC 7413) before the handshake was done.
     at_ns: Option<i64>,
+    /// What stood before it on the link.
+    ahead: Ahead,
 }
 
 impl Asked {
-    pub(super) fn of(row: &TransactionRow, spans: &Spans) -> Asked {
+    pub(super) fn of(row: &TransactionRow, spans: &Spans, behind: &mut Behind) -> Asked {
         let header = row.request_header_bytes.unwrap_or(0);
         let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
+        let last = spans.request.map(|(_, last)| last);
         Asked {
             bytes: u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0),
             headers: u32::from(spans.opens_connection),
-            at_ns: spans.request.map(|(_, last)| last.time_ns),
+            at_ns: last.map(|last| last.time_ns),
+            ahead: last.map_or(Ahead::default(), |last| behind.take(last.frame)),
         }
     }
 }
@@ -83,8 +89,9 @@ impl Waits {
             self.responses.opening_pace_ns(first.time_ns)
         };
         let lost = self.give_lost((asked, answer), route, pace_ns, partition);
+        let longer_ns = self.responses.syn_longer_ns();
         partition.at_most(
-            route.to_sender_ns,
+            route.to_sender_ns.saturating_sub(longer_ns),
             came,
             Cause::NetworkPropagation,
             confidence,
@@ -108,15 +115,22 @@ impl Waits {
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
         let held = held.or(lost).unwrap_or(Cause::ServerThink);
-        if held == Cause::ServerThink && !route.is_at_sender {
+        if !route.is_at_sender {
             // When it came to a queue nobody sees, but the link shows that it stood in one.
+            let is_sure = held == Cause::ServerThink;
             let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
+            let stood_ns = if is_sure { stood_ns } else { 0 };
+            let asked_ns = self.responses.ahead_ns(asked.ahead);
             let joined = Moment {
-                time_ns: written.time_ns.saturating_sub(stood_ns),
+                time_ns: written
+                    .time_ns
+                    .saturating_sub(stood_ns.saturating_add(asked_ns)),
                 ..written
             };
-            partition.until(joined, held, confidence);
-            partition.until(written, Cause::NetworkQueueing, INFERRED);
+            self.give_held(joined, (held, confidence), partition);
+            if asked_ns > 0 || is_sure {
+                partition.until(written, Cause::NetworkQueueing, INFERRED);
+            }
         }
         self.give_held(written, (held, confidence), partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);

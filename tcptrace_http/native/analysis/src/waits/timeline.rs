@@ -119,6 +119,8 @@ pub(super) struct Timeline {
     copies_ns: Option<i64>,
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
+    /// By so many bytes a handshake's packets are longer than others.
+    syn_longer_bytes: u32,
     burst: LinkBurst,
     /// All that was sent since nothing was on its way: where a link is never idle, what let each go tells no more.
     flight: LinkBurst,
@@ -177,6 +179,7 @@ impl Timeline {
             link: Link::default(),
             copies_ns: None,
             shared_way_ns: None,
+            syn_longer_bytes: 0,
             burst: LinkBurst::default(),
             flight: LinkBurst::default(),
             learnt_until: 0,
@@ -303,15 +306,18 @@ impl Timeline {
         }
         self.shared_arrivals = data.sharing.link;
         self.shared_way_ns = data.sharing.to_client_ns;
+        self.syn_longer_bytes = data.sharing.syn_longer_bytes;
         if let Some(bound_ps) = data.sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
             self.link.asked_bound(bound_ps);
         }
         self.has_gone_back(data, route);
         let cause = self.wait_before((data, is_answer), route, acks);
-        let is_of_buffer =
-            cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer) && !is_answer;
-        if is_of_buffer {
+        let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
+        if is_of_buffer && !is_answer {
             self.is_of_buffer();
+        }
+        if is_of_buffer && !data.sharing.is_shared {
+            self.window.is_told_full();
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
         if is_timed(data.recovery) && !data.opens_hole {

@@ -43,6 +43,7 @@ fn since_ms(missing: u64) -> i64 {
         outstanding_bytes: 1000,
         bytes: 0,
         opens_connection: false,
+        covers_syn: false,
     };
     let ending = Ending { ack, short: None };
     pause.since(&ending, 8 * MS) / MS

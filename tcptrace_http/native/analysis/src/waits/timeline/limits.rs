@@ -25,6 +25,9 @@ impl Timeline {
         }
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
+        if let Some((before, _)) = self.sent.filter(|_| self.window.exceeds_twice_told()) {
+            self.phases.had_no_buffer(before.time_ns);
+        }
     }
 
     /// What limits it then, when it has heard all but what let `data` go.

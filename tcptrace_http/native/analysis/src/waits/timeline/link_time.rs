@@ -5,6 +5,7 @@ use super::super::link::{Least, LinkBurst};
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
+use crate::shared_windows::Ahead;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;
@@ -16,10 +17,27 @@ impl Timeline {
         self.on_link_ns(bytes, 0, self.full_bytes).unwrap_or(0)
     }
 
+    /// How much longer the slowest link takes for a handshake's packets than for others without payload.
+    pub(in crate::waits) fn syn_longer_ns(&self) -> i64 {
+        let longer_ns = self.on_link_ns(self.syn_longer_bytes, 0, self.full_bytes);
+        longer_ns.unwrap_or(0)
+    }
+
+    /// How long a request may have stood behind what its client had sent before.
+    pub(in crate::waits) fn ahead_ns(&self, ahead: Ahead) -> i64 {
+        let together_ns = (ahead.packets > 0)
+            .then(|| self.on_link_ns(ahead.bytes, ahead.packets, self.full_bytes))
+            .flatten();
+        together_ns.unwrap_or(0).max(ahead.queued_ns)
+    }
+
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(in crate::waits) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
-        self.opening(time_ns)
-            .map_or(0, |opening| self.takes(opening.bytes, 1, self.full_bytes))
+        let bytes = self.opening(time_ns).map(|opening| opening.bytes);
+        bytes.map_or(0, |bytes| {
+            let on_link = self.on_link_ns(bytes, 0, self.full_bytes);
+            on_link.unwrap_or_else(|| self.takes(bytes, 1, self.full_bytes))
+        })
     }
 
     /// How long the first segment of an answer, which went by at `time_ns`, may have stood before the slowest link,

@@ -49,12 +49,19 @@ pub(super) struct Known {
     first_loss_ns: Option<i64>,
     slow_starts: Spans,
     largest: Spans,
+    /// What was told to have filled a buffer until then had filled a window.
+    no_buffer_ns: Option<i64>,
 }
 
 impl Known {
     pub(super) fn note(&mut self, latest: Phases) {
         self.first_loss_ns = latest.first_loss_ns();
+        self.no_buffer_ns = self.no_buffer_ns.max(latest.no_buffer_ns());
         self.slow_starts.note(latest.iter());
+    }
+
+    pub(super) fn had_no_buffer(&mut self, time_ns: i64) {
+        self.no_buffer_ns = self.no_buffer_ns.max(Some(time_ns));
     }
 
     pub(super) fn note_largest(&mut self, latest: Phases) {
@@ -78,6 +85,11 @@ impl Timeline {
     /// When a loss showed first to who shares the window.
     pub(in crate::waits) fn first_loss_ns(&self) -> Option<i64> {
         self.phases.first_loss_ns
+    }
+
+    /// Whether more was in flight later than in a buffer that is told to have been full until then.
+    pub(in crate::waits) fn was_no_buffer(&self, time_ns: i64) -> bool {
+        self.phases.no_buffer_ns.is_some_and(|it| time_ns <= it)
     }
 
     /// The slow starts that reach into the time from `start_ns` to `end_ns`.
@@ -106,6 +118,19 @@ impl Timeline {
 mod tests {
     use super::*;
     use crate::shared_windows::SPANS_MAX;
+
+    #[test]
+    fn of_two_times_until_which_buffers_were_refuted_the_later_one_counts() {
+        let mut known = Known::default();
+        let mut latest = Phases::default();
+        latest.had_no_buffer(100);
+        known.note(latest);
+        known.had_no_buffer(50);
+        assert_eq!(known.no_buffer_ns, Some(100));
+        known.had_no_buffer(200);
+        known.note(latest);
+        assert_eq!(known.no_buffer_ns, Some(200));
+    }
 
     #[test]
     fn a_slow_start_of_which_the_end_was_not_told_is_forgotten() {

@@ -1,0 +1,193 @@
+"""The bytes of captures: files, standard input or what is in memory, unpacked by their content."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from tcptrace_http.errors import CaptureError
+from tcptrace_http.filled import filled, filled_ahead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import TracebackType
+    from typing import Any, Protocol, Self, TypeAlias
+
+    #: What a capture is read from: a path, ``-`` for standard input, or its bytes themselves.
+    Source: TypeAlias = str | os.PathLike[str] | bytes
+
+    class _FillAll(Protocol):
+        def __call__(self, fill: Callable[[memoryview], int], /) -> Iterator[memoryview]: ...
+
+
+__all__ = ["CHUNK_BYTES", "SHARED_CHUNK_BYTES", "STANDARD_INPUT", "CaptureStream", "Strangeness"]
+
+STANDARD_INPUT: Final = "-"
+
+# Reads of 256 KiB are as fast as a mapped file, and serve pipes too; larger ones leave the cache.
+CHUNK_BYTES: Final = 256 * 1024
+# Threads that wait for each other after every chunk get larger ones.
+SHARED_CHUNK_BYTES: Final = 1024 * 1024
+#: What stands for the path of a capture that is in memory.
+_IN_MEMORY: Final = "<bytes>"
+_MAGIC_BYTES: Final = 4
+_GZIP_MAGIC: Final = b"\x1f\x8b"  # RFC 1952, section 2.3.1
+_ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"  # RFC 8878, section 3.1.1
+
+# A zstd frame says how far back it refers, and that is memory: 128 MiB, as the command zstd allows
+# without --long (ZSTD_WINDOWLOG_LIMIT_DEFAULT).
+_ZSTD_WINDOW_LOG_MAX: Final = 27
+
+
+@dataclass(frozen=True, slots=True)
+class Strangeness:
+    """What was strange about the packing of a file: a row of ``anomalies`` that the core cannot know."""
+
+    kind: str
+    offset: int
+    detail: str
+
+
+class _Source(io.RawIOBase):
+    """A file that counts what was read from it, and whose first bytes can be looked at before."""
+
+    def __init__(self, file: io.RawIOBase | io.BytesIO) -> None:
+        self._file = file
+        self._ahead = b""
+        self.position = 0
+
+    def peek(self, length: int) -> bytes:
+        while len(self._ahead) < length:
+            more = self._file.read(length - len(self._ahead))
+            if not more:
+                break
+            self._ahead += more
+        return self._ahead
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # the buffer protocol has no name before Python 3.12
+        if self._ahead:
+            count = min(len(buffer), len(self._ahead))
+            buffer[:count], self._ahead = self._ahead[:count], self._ahead[count:]
+        else:
+            count = self._file.readinto(buffer) or 0
+        self.position += count
+        return count
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+class CaptureStream:
+    """The bytes of a capture, unpacked; a context manager.
+
+    A packed file that ends early or is damaged gives all that could be unpacked, and then says so
+    in ``strangeness``.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.path = _IN_MEMORY if isinstance(source, bytes) else os.fspath(source)
+        self.strangeness: list[Strangeness] = []
+        #: Size of the file as it lies on the disk; None for a pipe.
+        self.total: int | None = None
+        if isinstance(source, bytes):
+            self.total = len(source)
+            self._source = _Source(io.BytesIO(source))
+        else:
+            self._source = _Source(self._open())
+
+    def _open(self) -> io.FileIO:
+        if self.path == STANDARD_INPUT:
+            if sys.stdin is None or sys.stdin.isatty():
+                raise CaptureError(
+                    self.path, "standard input is a terminal; pipe a capture into it, as tcpdump -w - does"
+                )
+            return io.FileIO(sys.stdin.fileno(), closefd=False)
+        try:
+            file = io.FileIO(self.path)
+        except FileNotFoundError:
+            raise CaptureError(self.path, "no such file") from None
+        except PermissionError:
+            raise CaptureError(self.path, "no permission to read it") from None
+        except IsADirectoryError:
+            raise CaptureError(self.path, "is a directory; name the capture files in it") from None
+        except (OSError, ValueError) as error:
+            raise CaptureError(self.path, f"cannot be opened: {_reason(error)}") from None
+        status = os.fstat(file.fileno())
+        if stat.S_ISREG(status.st_mode):
+            self.total = status.st_size
+        return file
+
+    @property
+    def position(self) -> int:
+        """Bytes read from the file as it lies on the disk."""
+        return self._source.position
+
+    def chunks(self, *, chunk_bytes: int = CHUNK_BYTES, ahead: bool = False) -> Iterator[memoryview]:
+        """The bytes; each chunk is valid until the next one is asked for.
+
+        ``ahead`` lets a thread read (and unpack) the next chunks meanwhile.
+        """
+        fill_all = partial(filled_ahead if ahead else filled, chunk_bytes=chunk_bytes)
+        try:
+            magic = self._source.peek(_MAGIC_BYTES)
+            if magic.startswith(_GZIP_MAGIC):
+                yield from self._unpacked("gzip", fill_all)
+            elif magic.startswith(_ZSTD_MAGIC):
+                yield from self._unpacked("zstd", fill_all)
+            else:
+                yield from fill_all(self._source.readinto)
+        except OSError as error:
+            raise CaptureError(
+                self.path, f"cannot be read after {self.position} bytes: {_reason(error)}"
+            ) from None
+
+    def _unpacked(self, packing: str, fill_all: _FillAll) -> Iterator[memoryview]:
+        packed = io.BufferedReader(self._source, CHUNK_BYTES)
+        unpacked, damage = _gunzip(packed) if packing == "gzip" else _unzstd(packed)
+        try:
+            yield from fill_all(unpacked.readinto1)
+        except EOFError:
+            self._strange("capture_cut_short", f"the {packing} data ends early")
+        except damage as error:
+            self._strange("malformed_block", f"the {packing} data is damaged ({error})")
+
+    def _strange(self, kind: str, detail: str) -> None:
+        self.strangeness.append(Strangeness(kind, self.position, detail))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._source.close()
+
+
+def _gunzip(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    import gzip
+    import zlib
+
+    return gzip.GzipFile(fileobj=packed), (gzip.BadGzipFile, zlib.error)
+
+
+def _unzstd(packed: io.BufferedReader[_Source]) -> tuple[io.BufferedIOBase, tuple[type[Exception], ...]]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _ZSTD_WINDOW_LOG_MAX}
+    return zstd.ZstdFile(packed, options=options), (zstd.ZstdError,)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -1,0 +1,62 @@
+//! By how much a handshake's packets are longer than others without payload: options that only a SYN has (RFC 9293,
+//! section 3.2) take their time on a slow link, so the round trip that a handshake measures is no bare packet's.
+
+use trace_model::{flags, Segment};
+
+/// Headers of TCP of one host.
+#[derive(Clone, Copy, Debug, Default)]
+struct Header {
+    syn_bytes: Option<u8>,
+    least_bytes: Option<u8>,
+}
+
+/// ... of both, the client first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Headers([Header; 2]);
+
+impl Headers {
+    pub(super) fn goes_by(&mut self, from_client: bool, segment: &Segment<'_>) {
+        let [client, server] = &mut self.0;
+        let header = if from_client { client } else { server };
+        let bytes = segment.header_bytes;
+        if segment.has(flags::SYN) {
+            header.syn_bytes = Some(header.syn_bytes.map_or(bytes, |least| least.min(bytes)));
+        } else {
+            header.least_bytes = Some(header.least_bytes.map_or(bytes, |least| least.min(bytes)));
+        }
+    }
+
+    /// Bytes of a SYN and its answer that other packets lack.
+    pub(super) fn syn_longer_bytes(self) -> u32 {
+        let longer = |it: &Header| {
+            let both = it.syn_bytes.zip(it.least_bytes);
+            both.map_or(0, |(syn, least)| u32::from(syn.saturating_sub(least)))
+        };
+        self.0.iter().map(longer).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::segment;
+    use super::*;
+
+    #[test]
+    fn what_only_a_handshakes_packets_have_is_what_they_are_longer_by() {
+        let mut headers = Headers::default();
+        for (from_client, flags, header_bytes) in [
+            (true, flags::SYN, 40),
+            (false, flags::SYN, 44),
+            (true, flags::ACK, 32),
+            (false, flags::ACK, 36),
+            (false, flags::ACK, 32),
+        ] {
+            let packet = Segment {
+                header_bytes,
+                ..segment(flags, u32::MAX, 2, 0)
+            };
+            headers.goes_by(from_client, &packet);
+        }
+        assert_eq!(headers.syn_longer_bytes(), 8 + 12);
+    }
+}
