@@ -8,8 +8,8 @@
 //! equation 3); in slow start a segment more.
 //!
 //! What left found room, so the window was that large at least; what was held until a later ACK came found none, so it
-//! was smaller. Both borders grow with each ACK. In between the window is as likely large as small, so that the middle
-//! decides. When a segment left is known best where the link was idle: by the ACK that came nearest before it.
+//! was smaller. Both borders grow with each ACK. In between the window lies nearer to the lower one, which more
+//! segments show. When a segment left is known best where the link was idle: by the ACK that came nearest before it.
 
 use super::host_pair::HostPair;
 use super::release::Ack;
@@ -19,6 +19,9 @@ use crate::used_window::Limit;
 /// A SYN and a FIN are counted in what was sent, and not in the window: so many connections open and close in a round
 /// trip.
 pub(super) const FLAGS_BYTES: i64 = 40;
+/// So much of what lies between both borders of a window is it likely to have. Each segment that leaves shows how large
+/// it is at least, but only one that found the link idle that it is no larger: it lies nearer to the former.
+const UNKNOWN_SHARE: i64 = 4;
 /// A frame has so many bytes more than the headers of IP and TCP: those of Ethernet (IEEE 802.3, 3.2) are 18.
 const FRAME_BYTES: u32 = 18;
 
@@ -80,7 +83,7 @@ impl Ledger {
         // As far as the window has been used it had no room for another one.
         let below = self.below.unwrap_or(window);
         let unknown = below.saturating_sub(window).clamp(0, full);
-        let likely = window.saturating_add(unknown / 2);
+        let likely = window.saturating_add(unknown / UNKNOWN_SHARE);
         self.in_flight(sent) <= likely.saturating_add(FLAGS_BYTES)
     }
 
@@ -293,13 +296,14 @@ mod tests {
     }
 
     #[test]
-    fn a_window_lies_between_what_was_in_flight_and_what_found_no_room_and_its_middle_decides() {
+    fn a_window_lies_between_what_was_in_flight_and_what_found_no_room_and_nearer_to_the_former() {
         let ledger = |below: i64| Ledger {
             window: Some(4 * FULL),
             below: Some(below),
             ..Ledger::default()
         };
-        assert!(ledger(5 * FULL).had_room(4 * FULL + FULL / 2, FULL));
+        assert!(ledger(5 * FULL).had_room(4 * FULL + FULL / 4, FULL));
+        assert!(!ledger(5 * FULL).had_room(4 * FULL + FULL / 2, FULL));
         assert!(!ledger(4 * FULL + 100).had_room(4 * FULL + FULL / 2, FULL));
         let smaller = ledger(6 * FULL).had_none(4 * FULL, FULL);
         assert_eq!(
