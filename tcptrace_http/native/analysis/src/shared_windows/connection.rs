@@ -27,6 +27,8 @@ pub(super) struct Connection {
     pub(super) next: Option<SeqNumber>,
     /// The client has sent data since the server has.
     pub(super) is_asked: bool,
+    /// Its SYN had data, of which no answer has come.
+    pub(super) was_asked_by_syn: bool,
     pub(super) question: Question,
     /// The server's newest data was pushed: it had no more to send then (RFC 9293, section 3.9.1).
     was_pushed: bool,
@@ -65,6 +67,8 @@ pub(super) struct Step {
     pub(super) is_lost_anew: bool,
     /// The first data behind a question.
     pub(super) begins: bool,
+    /// The first data behind a SYN that had some.
+    pub(super) answers_syn: bool,
     /// The server had more to send before it.
     pub(super) had_more: bool,
     /// When the data before came.
@@ -106,6 +110,7 @@ impl Connection {
             acked_ns: time_ns,
             next: None,
             is_asked: false,
+            was_asked_by_syn: false,
             question: Question::default(),
             was_pushed: false,
             data_ns: time_ns,
@@ -154,6 +159,7 @@ impl Connection {
             is_hole: segment.seq.is_after(before),
             is_lost_anew,
             begins: (has_payload && std::mem::take(&mut self.is_asked)) || is_first,
+            answers_syn: has_payload && std::mem::take(&mut self.was_asked_by_syn),
             had_more: has_payload && !std::mem::replace(&mut self.was_pushed, is_pushed),
             sent_ns: self.sent_ns,
             had_loss: self.had_loss,

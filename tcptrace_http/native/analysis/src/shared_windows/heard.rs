@@ -1,6 +1,6 @@
 //! What comes from the client of a pair.
 
-use trace_model::{flags, Segment, SeqNumber};
+use trace_model::{flags, Segment};
 
 use super::connection::Connection;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
@@ -31,7 +31,7 @@ impl HostPair {
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
-            self.opens(time_ns, ports, segment.seq.plus(1));
+            self.opens(time_ns, ports, segment);
             return self.marks(time_ns, segment);
         }
         let had_loss = self.had_loss;
@@ -105,8 +105,7 @@ impl HostPair {
         }
     }
 
-    fn opens(&mut self, time_ns: i64, (client_port, server_port): (u16, u16), answered: SeqNumber) {
-        let ports = (client_port, server_port);
+    fn opens(&mut self, time_ns: i64, ports: (u16, u16), segment: &Segment<'_>) {
         let (mut gone, mut is_again) = (0_i64, false);
         self.connections.retain(|it| {
             let stays = (it.client_port, it.server_port) != ports;
@@ -119,7 +118,9 @@ impl HostPair {
             gone = gone.saturating_add(oldest.map_or(0, |it| it.in_flight()));
         }
         self.room.acknowledges(gone);
-        let mut connection = Connection::new(time_ns, ports, answered, self.had_loss);
+        let mut connection = Connection::new(time_ns, ports, segment.seq.plus(1), self.had_loss);
+        // A SYN may ask (RFC 1644, section 3.2; RFC 7413, section 4.2).
+        connection.was_asked_by_syn = segment.payload_bytes > 0;
         connection.is_opened_again = is_again;
         connection.beginning = Beginning::with(self.threshold.bytes(self.full_bytes()));
         self.connections.push_back(connection);

@@ -60,6 +60,8 @@ pub(super) struct HostPair {
     pub(super) by_others: i64,
     /// ... which began answers.
     pub(super) openings_by_others: i64,
+    /// ... and that were no coincidence, as likely as not.
+    pub(super) sure_openings: i64,
     pub(super) evidence: i64,
     pub(super) is_shared: bool,
     pub(super) had_loss: bool,
@@ -115,6 +117,7 @@ impl HostPair {
             flight: None,
             by_others: 0,
             openings_by_others: 0,
+            sure_openings: 0,
             evidence: 0,
             is_shared: false,
             had_loss: false,

@@ -5,7 +5,7 @@ use super::release::is_rhythm;
 use crate::jitter::CLOSE_NS;
 
 /// Scheduling on a host, and a packet of somebody else, make a shorter pause.
-const IDLE_MIN_NS: i64 = 500_000;
+pub(super) const IDLE_MIN_NS: i64 = 500_000;
 
 /// When the link was busy, as the packets show that come from it: it sends whatever waits without a pause, in the
 /// order in which it came (a work-conserving queue).

@@ -3,6 +3,7 @@
 use super::connection::Opened;
 use super::departures::Left;
 use super::host_pair::HostPair;
+use super::queue::IDLE_MIN_NS;
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
 
 /// Two packets closer than this left together, if no link is slower.
@@ -22,6 +23,9 @@ const SIGNS_MIN: i64 = 2;
 const SIGNS_SURE: i64 = 6;
 /// ... and the logarithm of how much more likely they are if windows are shared than by chance, in eighths of a bit.
 const EVIDENCE_MIN: i64 = 64;
+/// An opening speaks by itself if it is so much more likely than by chance, in eighths of a bit: those that the link
+/// has stand behind others' data are not.
+const SURE_OPENING: i64 = 24;
 /// If windows are shared it is an ACK that lets data go: as close as the path has it, or a little later where what
 /// else there is on the path is in its way. So many thousandths an application had held.
 const CLOSE: i64 = 400;
@@ -32,6 +36,8 @@ const BY_APPLICATION: i64 = 200;
 const OPENING_HELD: i64 = 200;
 /// A chance is seen in no longer pause: a second one like it comes with a page.
 const PAUSE_MAX_NS: i64 = 1_000_000_000;
+/// A link that is known is idle between packets that come by so much of the later one's time further apart.
+const IDLE_SHARE: i64 = 8;
 /// Pauses of a rhythm differ by less than this share of them.
 const RHYTHM_SHARE: i64 = 16;
 /// A chance is a share of this.
@@ -124,7 +130,9 @@ impl HostPair {
         if last_bytes >= FULL_BYTES_MIN && pause_ns > 0 {
             self.pace.follows(on_link_ns, bytes);
         }
-        let goes_on = before.filter(|_| self.is_together(pause_ns));
+        // What found the link idle left by itself.
+        let was_alone = self.found_link_idle(pause_ns, bytes);
+        let goes_on = before.filter(|_| !was_alone && self.is_together(pause_ns));
         let mut flight = goes_on.unwrap_or(Flight {
             start_ns: time_ns,
             last_ns: time_ns,
@@ -146,7 +154,12 @@ impl HostPair {
         // An answer waits for as long as its own connection is quiet, whatever others carry meanwhile.
         let of_own = goes_on.is_some() || coming.begins;
         let waited_ns = if of_own { coming.quiet_ns } else { pause_ns };
-        if is_sign && self.is_tellable(waited_ns) {
+        // Behind what left before it, it comes later than the ACK has it that let it go; and on a path that is quicker
+        // than the link always right behind an ACK of that.
+        let is_quick = self.round_trip_ns() <= self.late_ns();
+        let may_have_stood = goes_on.is_some() && self.pace.largest_ns().is_some();
+        let is_behind = may_have_stood && (own == Release::None || coming.begins && is_quick);
+        if is_sign && !is_behind && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;
             self.tells(own, coming, waited_ns);
         }
@@ -198,8 +211,11 @@ impl HostPair {
             .saturating_add(i64::from(is_by_other && coming.begins));
         let evidence = eighths_of_bits(if_shared).saturating_sub(eighths_of_bits(chance));
         self.evidence = self.evidence.saturating_add(evidence);
+        let is_sure = is_by_other && coming.begins && evidence >= SURE_OPENING;
+        self.sure_openings = self.sure_openings.saturating_add(i64::from(is_sure));
         let signs = self.by_others.saturating_add(self.openings_by_others);
-        let has_signs = self.by_others > 0 && signs >= SIGNS_MIN;
+        let has_signs =
+            self.sure_openings >= SIGNS_MIN || (self.by_others > 0 && signs >= SIGNS_MIN);
         self.is_shared = (has_signs && self.evidence >= EVIDENCE_MIN)
             || (self.is_shared && self.by_others >= SIGNS_SURE);
     }
@@ -215,6 +231,16 @@ impl HostPair {
         let off_ns = pause_ns.saturating_sub(service_ns.saturating_mul(lost));
         pause_ns <= service_ns.saturating_add(service_ns / 2).max(TOGETHER_NS)
             || off_ns.saturating_abs() <= service_ns / LOST_SHARE
+    }
+
+    /// Whether a segment comes so much later than the one before as the slowest link, which is known, is not busy for.
+    fn found_link_idle(&self, pause_ns: i64, bytes: u32) -> bool {
+        let known = self.pace.of(bytes).zip(self.pace.of(0));
+        known.is_some_and(|(takes_ns, headers_ns)| {
+            let slack_ns = headers_ns.max(takes_ns / IDLE_SHARE).max(IDLE_MIN_NS);
+            let is_longer = pause_ns > takes_ns.saturating_add(slack_ns);
+            is_longer && self.round_trip_ns() > self.late_ns()
+        })
     }
 
     /// Whether an answer came with that to the SYN, which had not been kept for it.
@@ -289,5 +315,29 @@ impl HostPair {
         }
         let share = covered_ns.saturating_mul(CERTAIN).checked_div(span_ns);
         share.unwrap_or(CERTAIN).min(CERTAIN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pace::Pace;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn what_comes_later_than_a_known_link_is_busy_for_found_it_idle_if_the_path_is_longer() {
+        for (way_ns, is_idle) in [(100 * MS, true), (MS, false)] {
+            let mut pair = HostPair::with_path(way_ns);
+            assert!(
+                !pair.found_link_idle(20 * MS, 1000),
+                "its pace is not known"
+            );
+            let mut pace = Pace::default();
+            pace.follows(4 * MS, 1000);
+            pair.pace = pace;
+            assert!(!pair.found_link_idle(4 * MS, 1000));
+            assert_eq!(pair.found_link_idle(6 * MS, 1000), is_idle);
+        }
     }
 }

@@ -6,6 +6,7 @@ use super::bare::Question;
 use super::below_threshold::Held;
 use super::clock::Silence;
 use super::connection::{Opened, Step};
+use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::ledger::Newly;
 use super::queue::LetGo;
@@ -112,12 +113,13 @@ impl HostPair {
             client_port,
             quiet_ns: time_ns.saturating_sub(sent_ns),
             had_more,
-            begins,
+            begins: begins || step.answers_syn,
             tells_nothing: !is_new || is_missed || is_at_once,
         });
         if release == Release::None && self.is_shared {
             // Of hosts that share a window it is not asked whether that was by chance.
-            release = self.release(time_ns, client_port, queued_ns);
+            let stood_ns = self.departures.newest().map_or(0, Left::stood_ns);
+            release = self.release(time_ns, client_port, queued_ns.max(stood_ns));
         }
         // What the window had room for is known best of what lay in the server's buffer.
         let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
