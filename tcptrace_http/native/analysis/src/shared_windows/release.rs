@@ -157,7 +157,9 @@ impl HostPair {
         // Behind what left before it, it comes later than the ACK has it that let it go; and on a path that is quicker
         // than the link always right behind an ACK of that.
         let is_quick = self.round_trip_ns() <= self.late_ns();
-        let may_have_stood = goes_on.is_some() && self.pace.largest_ns().is_some();
+        let may_have_stood = goes_on.is_some()
+            && self.pace.largest_ns().is_some()
+            && !self.is_longer_than_link(pause_ns, bytes);
         let is_behind = may_have_stood && (own == Release::None || coming.begins && is_quick);
         if is_sign && !is_behind && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;
@@ -233,13 +235,17 @@ impl HostPair {
             || off_ns.saturating_abs() <= service_ns / LOST_SHARE
     }
 
-    /// Whether a segment comes so much later than the one before as the slowest link, which is known, is not busy for.
+    /// Whether a segment found the slowest link idle, on a path so long that only an ACK can have let it go then.
     fn found_link_idle(&self, pause_ns: i64, bytes: u32) -> bool {
+        self.is_longer_than_link(pause_ns, bytes) && self.round_trip_ns() > self.late_ns()
+    }
+
+    /// Whether a segment comes so much later than the one before as the slowest link, which is known, is not busy for.
+    fn is_longer_than_link(&self, pause_ns: i64, bytes: u32) -> bool {
         let known = self.pace.of(bytes).zip(self.pace.of(0));
         known.is_some_and(|(takes_ns, headers_ns)| {
             let slack_ns = headers_ns.max(takes_ns / IDLE_SHARE).max(IDLE_MIN_NS);
-            let is_longer = pause_ns > takes_ns.saturating_add(slack_ns);
-            is_longer && self.round_trip_ns() > self.late_ns()
+            pause_ns > takes_ns.saturating_add(slack_ns)
         })
     }
 
