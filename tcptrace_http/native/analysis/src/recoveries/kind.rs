@@ -2,19 +2,11 @@
 
 use crate::jitter::{AT_ONCE_MAX_NS, CLOSE_NS};
 use crate::shared_windows::Unheard;
-use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 use trace_model::rows::RecoveryKind;
 
 use super::known::{Known, Sent};
 
-/// A wait this long was for the retransmission timer: a tenth of the least timeout is for how round trips vary.
-pub const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
-/// A tail-loss probe leaves two round trips after the last data (RFC 8985, section 7.2), never sooner
-/// than this. The round trip known here is the least of all, which makes it no longer.
-const PROBE_AFTER_MIN_NS: i64 = 10_000_000;
-/// Of two round trips; the host's clock ticks in milliseconds.
-const PROBE_NUMERATOR: i64 = 9;
-const PROBE_DENOMINATOR: i64 = 10;
 /// Who is nearer to the observation point than this sends at once what is seen at once.
 const NEAR_MAX_NS: i64 = 1_000_000;
 /// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
@@ -142,16 +134,6 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
     } else {
         RecoveryKind::TailLoss
     }
-}
-
-/// The least time after which a timer of the sender can have run out.
-#[must_use]
-pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
-    let twice = rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| rtt.saturating_mul(2));
-    let probe = (twice.saturating_mul(PROBE_NUMERATOR) / PROBE_DENOMINATOR).max(PROBE_AFTER_MIN_NS);
-    // On a long path the timer for retransmission is the sooner one: it waits a round trip and its least variance.
-    let timeout = rtt_ns.unwrap_or(0).saturating_add(TIMED_OUT_MIN_NS);
-    probe.min(timeout)
 }
 
 #[cfg(test)]

@@ -1,11 +1,8 @@
 //! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
 
-use trace_model::rows::{RecoveryKind, RecoveryRow};
-
-use super::hole::Hole;
-use super::kind::{probe_after_ns, TIMED_OUT_MIN_NS};
 use crate::classify::Class;
 use crate::shared_windows::Unheard;
+use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 
 /// Data that follows other data of the flow sooner than this, or than this part of the round trip, was
 /// not waited for: it is the pace of ACKs.
@@ -161,45 +158,6 @@ impl Known {
             (0..=FIRST_TIMER_LATE_NS).contains(&late_ns)
         });
         is_first || (TIMED_OUT_MIN_NS.saturating_add(rtt)..=most).contains(&waited)
-    }
-
-    /// What of a row depends on the view: near the sender the data came by before, near the receiver
-    /// what came behind it did, or nothing.
-    pub(super) fn row(&self, sent: &Sent, kind: RecoveryKind, hole: Option<Hole>) -> RecoveryRow {
-        let shown = hole.map(|hole| (hole.frame, hole.time_ns));
-        let silent_since = self.silent_since(sent);
-        let last_frame = self.last_data.map_or(sent.frame, |(frame, _)| frame);
-        let (first_frame, start) = self
-            .original
-            .or(shown)
-            .unwrap_or((last_frame, silent_since));
-        let is_tail = matches!(kind, RecoveryKind::TailLoss | RecoveryKind::TailLossProbe);
-        // That nothing came between may also be told by an ACK of the sender that was lost.
-        let may_be_an_ack = self.original.is_none()
-            && hole.is_none()
-            && sent.skipped_identifications < 2
-            && self.asked_ns > self.last_data.map(|(_, time_ns)| time_ns);
-        let confidence = match kind {
-            RecoveryKind::Unknown => 0.3,
-            _ if may_be_an_ack && !self.is_when_a_timer_runs_out(sent) => 0.4,
-            _ if may_be_an_ack => 0.6,
-            _ if self.original.is_some() => 0.95,
-            _ => 0.9,
-        };
-        RecoveryRow {
-            kind,
-            first_frame,
-            start,
-            end: start,
-            original_frame: self.original.map(|(frame, _)| frame),
-            original_time: self.original.map(|(_, time_ns)| time_ns),
-            timer: self
-                .original
-                .map(|(_, time_ns)| sent.time_ns.saturating_sub(time_ns)),
-            was_tail: is_tail,
-            confidence,
-            ..RecoveryRow::default()
-        }
     }
 }
 

@@ -18,6 +18,7 @@ mod kind;
 mod known;
 #[cfg(test)]
 mod probe_tests;
+mod row;
 mod tracker;
 mod window;
 

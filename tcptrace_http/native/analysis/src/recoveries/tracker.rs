@@ -10,9 +10,11 @@ use trace_model::rows::{RecoveryKind, RecoveryRow};
 
 use super::episode::{Episode, Span};
 use super::hole::Hole;
-use super::kind::{kind, Told, TIMED_OUT_MIN_NS};
+use super::kind::{kind, Told};
 use super::known::{Known, Sent, LOST_AT_ONCE, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
+use super::row::row;
 use super::window::ClosedWindow;
+use crate::timeouts::TIMED_OUT_MIN_NS;
 
 /// Holes that are remembered, each with what came behind it.
 const HOLES_MAX: usize = 64;
@@ -228,7 +230,7 @@ impl Tracker {
         });
         if !goes_on {
             self.close();
-            let mut opened = Episode::opened_by(sent, known, known.row(sent, kind, hole));
+            let mut opened = Episode::opened_by(sent, known, row(known, sent, kind, hole));
             if known.is_sender_far() && sent.are_skipped_own {
                 opened.until = opened.until.max(known.sent_before(sent));
             }
@@ -249,7 +251,7 @@ impl Tracker {
         let kind = RecoveryKind::SynRetransmission;
         if self.open.as_ref().is_none_or(|open| open.row.kind != kind) {
             self.close();
-            let row = known.row(sent, kind, None);
+            let row = row(known, sent, kind, None);
             self.open = Some(Episode::opened_by(sent, known, row));
         }
         if let Some(open) = self.open.as_mut() {

@@ -8,13 +8,10 @@ use super::missing_packets::Missing;
 use super::release::Ack;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
-use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
 const DUPLICATE_ACKS: usize = 3;
-
-/// A tenth of the least timeout is for how round trips vary.
-const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
 
 /// What the numbers of the server tell when a packet comes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -344,6 +344,7 @@ mod tests {
             pair.pace = pace;
             assert!(!pair.found_link_idle(4 * MS, 1000));
             assert_eq!(pair.found_link_idle(6 * MS, 1000), is_idle);
+            assert!(pair.is_longer_than_link(6 * MS, 1000), "nor did it stand");
         }
     }
 }

@@ -1,0 +1,50 @@
+//! The row of a recovery as it begins.
+
+use trace_model::rows::{RecoveryKind, RecoveryRow};
+
+use super::hole::Hole;
+use super::known::{Known, Sent};
+
+/// What of a row depends on the view: near the sender the data came by before, near the receiver
+/// what came behind it did, or nothing.
+pub(super) fn row(
+    known: &Known,
+    sent: &Sent,
+    kind: RecoveryKind,
+    hole: Option<Hole>,
+) -> RecoveryRow {
+    let shown = hole.map(|hole| (hole.frame, hole.time_ns));
+    let silent_since = known.silent_since(sent);
+    let last_frame = known.last_data.map_or(sent.frame, |(frame, _)| frame);
+    let (first_frame, start) = known
+        .original
+        .or(shown)
+        .unwrap_or((last_frame, silent_since));
+    let is_tail = matches!(kind, RecoveryKind::TailLoss | RecoveryKind::TailLossProbe);
+    // That nothing came between may also be told by an ACK of the sender that was lost.
+    let may_be_an_ack = known.original.is_none()
+        && hole.is_none()
+        && sent.skipped_identifications < 2
+        && known.asked_ns > known.last_data.map(|(_, time_ns)| time_ns);
+    let confidence = match kind {
+        RecoveryKind::Unknown => 0.3,
+        _ if may_be_an_ack && !known.is_when_a_timer_runs_out(sent) => 0.4,
+        _ if may_be_an_ack => 0.6,
+        _ if known.original.is_some() => 0.95,
+        _ => 0.9,
+    };
+    RecoveryRow {
+        kind,
+        first_frame,
+        start,
+        end: start,
+        original_frame: known.original.map(|(frame, _)| frame),
+        original_time: known.original.map(|(_, time_ns)| time_ns),
+        timer: known
+            .original
+            .map(|(_, time_ns)| sent.time_ns.saturating_sub(time_ns)),
+        was_tail: is_tail,
+        confidence,
+        ..RecoveryRow::default()
+    }
+}
