@@ -30,8 +30,8 @@ RELEASE_RTT_SHARE: Final = 0.1
 RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
 #: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
 HANDSHAKE_BYTES: Final = 80
-#: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path: that is
-#: the least round trip that was seen.
+#: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path: that
+#: is the least round trip that was seen.
 EARLY_MAX_NS: Final = 10_000_000
 EARLY_RTT_SHARE: Final = 0.05
 #: Within this it follows on all but a busy host; one that is later may be a coincidence.

@@ -63,7 +63,7 @@ ACKED_AT_ONCE: Final = 2
 #: by which share of them round trips vary.
 OFF_ACK_MAX_NS: Final = 1_000_000
 OFF_ACK_RTT_SHARE: Final = 0.01
-#: Flights follow each other in round trips; these vary, and the one at hand may be less than that of the handshake.
+#: Flights follow each other in round trips; these vary, and the one at hand may be less than the handshake's.
 ROUND_TRIP_SHARE_MIN: Final = 0.75
 #: A first flight, or a segment, that takes this share of the round trip has gone through the bottleneck.
 PACE_RTT_SHARE: Final = 0.02
@@ -156,10 +156,6 @@ def find(
         | (waited_full & (first == pl.col("initial_window_segments")))
         | second_is_used_up.fill_null(value=False)
     )
-    # An ACK lets the second one go no sooner than a round trip after the first began: what comes in less was written
-    # then.
-    starts = pl.col("flight_start_ns").cast(times)
-    took_round_trip = starts.list.get(1) - starts.list.get(0) >= rtt * ROUND_TRIP_SHARE_MIN
     window_is_open = pl.col("receive_window_segments") > first
     window_may_be_open = pl.col("receive_window_segments") > 1
     is_undisturbed = (pl.col("retransmissions") == 0) & (rtt >= RTT_MIN_NS)
@@ -168,7 +164,7 @@ def find(
     # Without them the response takes its time on the wire, in the pace of its first flight (of its closest
     # segments, if that is a single one), and the shortest of the waits as often as the earlier window had
     # asked for. Before the bottleneck a flight has no pace; there the longest waits are what was lost.
-    ends = pl.col("flight_end_ns").cast(times)
+    starts, ends = pl.col("flight_start_ns").cast(times), pl.col("flight_end_ns").cast(times)
     spacing = ((ends - starts) / (flights.cast(times) - 1)).list.eval(
         pl.element().filter(pl.element().is_finite())
     )
@@ -198,7 +194,7 @@ def find(
     )
     return (
         between_holds(after_idle, nagle)
-        .filter(starts_small, grows, is_window, window_is_open, is_used_up, took_round_trip, ~may_be_nagle)
+        .filter(starts_small, grows, is_window, window_is_open, is_used_up, _took_round_trip(rtt), ~may_be_nagle)
         .with_columns(surplus=surplus)
         .filter(pl.col("surplus") > 0, lost > 0)
         .with_columns(
@@ -265,6 +261,14 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             remedy=pl.lit(REMEDY),
         )
     )
+
+
+def _took_round_trip(rtt: pl.Expr) -> pl.Expr:
+    """Whether an ACK can have let the second flight go: what came sooner after the first was written then."""
+    import polars as pl
+
+    starts = pl.col("flight_start_ns").cast(pl.List(pl.Int64))
+    return starts.list.get(1) - starts.list.get(0) >= rtt * ROUND_TRIP_SHARE_MIN
 
 
 def _has_fin(flight: int) -> pl.Expr:
