@@ -154,13 +154,11 @@ impl HostPair {
         // An answer waits for as long as its own connection is quiet, whatever others carry meanwhile.
         let of_own = goes_on.is_some() || coming.begins;
         let waited_ns = if of_own { coming.quiet_ns } else { pause_ns };
-        // Behind what left before it, it comes later than the ACK has it that let it go; and on a path that is quicker
-        // than the link always right behind an ACK of that.
-        let is_quick = self.round_trip_ns() <= self.late_ns();
+        // Behind what left before it, it comes later than the ACK has it that let it go.
         let may_have_stood = goes_on.is_some()
             && self.pace.largest_ns().is_some()
             && !self.is_longer_than_link(pause_ns, bytes);
-        let is_behind = may_have_stood && (own == Release::None || coming.begins && is_quick);
+        let is_behind = may_have_stood && own == Release::None;
         if is_sign && !is_behind && self.is_tellable(waited_ns) {
             flight.has_told = own != Release::Own;
             self.tells(own, coming, waited_ns);
