@@ -155,14 +155,7 @@ mod tests {
     }
 
     fn sends_on(path: &Path, tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32) {
-        let data = SentData {
-            frame: 1,
-            time_ns: time_ms * MS,
-            start,
-            end: start + u64::from(bytes),
-            bytes,
-            has_fin: false,
-        };
+        let data = test_path::segment(time_ms * MS, start, bytes);
         tracker.sent(data, path, u64::from(bytes));
     }
 
@@ -324,15 +317,11 @@ mod tests {
             tracker.acknowledged(ack, &near);
         };
         let sends = |tracker: &mut PauseTracker, time_ms: i64, start: u64, bytes: u32, flight| {
-            let data = SentData {
-                frame: 1,
-                time_ns: time_ms * MS,
-                start,
-                end: start + u64::from(bytes),
-                bytes,
-                has_fin: false,
-            };
-            tracker.sent(data, &near, flight);
+            tracker.sent(
+                test_path::segment(time_ms * MS, start, bytes),
+                &near,
+                flight,
+            );
         };
         sends(&mut tracker, 1000, START, FULL, full);
         tracker.message_opens(START);

@@ -1,6 +1,6 @@
-//! The path of tests of pauses.
+//! The path of tests of pauses, and the segments that go by on it.
 
-use super::Path;
+use super::{Path, SentData};
 
 /// A path near the receiver of so long a way to the sender and back, whose link takes so long for a full segment.
 pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Path {
@@ -19,5 +19,17 @@ pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Pat
         may_share_window: false,
         had_room_ns: None,
         is_over_when_sent: false,
+    }
+}
+
+/// A segment without a FIN of so many bytes from an offset on.
+pub(super) fn segment(time_ns: i64, start: u64, bytes: u32) -> SentData {
+    SentData {
+        frame: 1,
+        time_ns,
+        start,
+        end: start.saturating_add(u64::from(bytes)),
+        bytes,
+        has_fin: false,
     }
 }

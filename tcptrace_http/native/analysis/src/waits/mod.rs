@@ -135,17 +135,9 @@ impl Waits {
     /// From the segment in which the first message was found, whose sender is told by `is_request`.
     #[must_use]
     pub fn new(at: Moment, is_request: bool) -> Self {
-        let requests = Words {
-            burst: Cause::RequestSend,
-            idle: Cause::ClientThink,
-        };
-        let responses = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         Waits {
-            requests: Timeline::new(requests, is_request.then_some(at)),
-            responses: Timeline::new(responses, (!is_request).then_some(at)),
+            requests: Timeline::new(Words::OF_REQUESTS, is_request.then_some(at)),
+            responses: Timeline::new(Words::OF_RESPONSES, (!is_request).then_some(at)),
             client_acks: Acks::default(),
             server_acks: Acks::default(),
             previous_end: None,

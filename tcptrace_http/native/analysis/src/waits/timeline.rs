@@ -70,6 +70,17 @@ pub(super) struct Words {
     pub(super) idle: Cause,
 }
 
+impl Words {
+    pub(super) const OF_RESPONSES: Words = Words {
+        burst: Cause::SendLimitedBottleneck,
+        idle: Cause::ServerDataUnavailable,
+    };
+    pub(super) const OF_REQUESTS: Words = Words {
+        burst: Cause::RequestSend,
+        idle: Cause::ClientThink,
+    };
+}
+
 /// Where a response lies, and when its first and last byte came.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Extent {

@@ -1,25 +1,14 @@
-use super::super::test_path::path;
+use super::super::test_path::{path, segment};
 use super::*;
 
 const MS: i64 = 1_000_000;
+const START: u64 = (1 << 32) - 500;
 
-/// How much later than an ACK could have released it data comes 30 ms after that, on a path of 10 ms and a link that
-/// takes 8 ms for a segment, of which so many are missing before it.
-fn since_ms(missing: u64) -> i64 {
-    let segment = |time_ms: i64, start: u64| SentData {
-        frame: 1,
-        time_ns: time_ms * MS,
-        start,
-        end: start + 1000,
-        bytes: 1000,
-        has_fin: false,
-    };
-    let path = path(1000, 10 * MS, 8 * MS);
-    let start = (1 << 32) - 500;
-    let pause = Pause {
+fn pause_between(previous: SentData, data: SentData, path: Path) -> Pause {
+    Pause {
         was_used_up: false,
-        previous: segment(0, start),
-        data: segment(230, start + 1000 + missing * 1000),
+        previous,
+        data,
         is_short: false,
         path,
         spacing_ns: 0,
@@ -32,22 +21,33 @@ fn since_ms(missing: u64) -> i64 {
         waits_for_all: false,
         shorts: 0,
         endings: Vec::new(),
-    };
+    }
+}
+
+/// The ACK of the first segment, which had come at that time.
+fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
     let ack = PeerAck {
         number: 1,
         frame: 2,
-        time_ns: 200 * MS,
-        before: start,
-        after: start + 1000,
-        covered_ns: 0,
+        time_ns,
+        before: START,
+        after: START + 1000,
+        covered_ns,
         outstanding_segments: 1,
         outstanding_bytes: 1000,
         bytes: 0,
         opens_connection: false,
         covers_syn: false,
     };
-    let ending = Ending { ack, short: None };
-    pause.since(&ending, 8 * MS) / MS
+    Ending { ack, short: None }
+}
+
+/// How much later than an ACK could have released it data comes 30 ms after that, on a path of 10 ms and a link that
+/// takes 8 ms for a segment, of which so many are missing before it.
+fn since_ms(missing: u64) -> i64 {
+    let data = segment(230 * MS, START + 1000 + missing * 1000, 1000);
+    let pause = pause_between(segment(0, START, 1000), data, path(1000, 10 * MS, 8 * MS));
+    pause.since(&acknowledged(200 * MS, 0), 8 * MS) / MS
 }
 
 #[test]
@@ -60,50 +60,20 @@ fn what_was_lost_before_data_that_an_ack_let_go_may_have_taken_its_time_on_the_l
 /// A short end behind two full segments that used up the window, so long after the ACK of the second on a path of
 /// 10 ms: whether it waited for that of all, when the ACK of the first had made room for it 8 ms before.
 fn waited_for_all(late_ms: i64, queued_ns: i64) -> bool {
-    let start = (1 << 32) - 500;
-    let segment = |time_ms: i64, start: u64, bytes: u32| SentData {
-        frame: 1,
-        time_ns: time_ms * MS,
-        start,
-        end: start + u64::from(bytes),
-        bytes,
-        has_fin: false,
+    let previous = segment(208 * MS, START, 1000);
+    let data = segment((218 + late_ms) * MS, START + 1000, 700);
+    let on = Path {
+        queued_ns,
+        may_share_window: true,
+        ..path(1000, 10 * MS, 0)
     };
     let pause = Pause {
-        was_used_up: false,
-        previous: segment(208, start, 1000),
-        data: segment(218 + late_ms, start + 1000, 700),
         is_short: true,
-        path: Path {
-            queued_ns,
-            may_share_window: true,
-            ..path(1000, 10 * MS, 0)
-        },
-        spacing_ns: 0,
-        drained_ns: 0,
-        bound_ns: 0,
-        queued_until_ns: None,
         largest_flight_bytes: 2000,
-        made_room_ns: None,
         may_have_made_room_ns: Some(200 * MS),
-        waits_for_all: false,
-        shorts: 0,
-        endings: Vec::new(),
+        ..pause_between(previous, data, on)
     };
-    let ack = PeerAck {
-        number: 2,
-        frame: 2,
-        time_ns: 208 * MS,
-        before: start,
-        after: start + 1000,
-        covered_ns: 208 * MS,
-        outstanding_segments: 1,
-        outstanding_bytes: 1000,
-        bytes: 0,
-        opens_connection: false,
-        covers_syn: false,
-    };
-    let ending = Ending { ack, short: None };
+    let ending = acknowledged(208 * MS, 208 * MS);
     let held = pause.ended_by(std::iter::once(ending), 0);
     held.is_some_and(|it| it.waited_for_all)
 }

@@ -119,17 +119,13 @@ mod tests {
     /// How long the ACK of a full segment, which went so long after that, was delayed, by what comes so long after the
     /// ACK, of which so much before it is missing, on a path of 20 ms.
     fn delay_ms(ack_ms: i64, after_ms: i64, missing: i64) -> i64 {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let route = Route {
             to_sender_ns: 20 * MS,
             ..Route::default()
         };
         let mut acks = Acks::default();
         acks.push(0, START, 60_000, 20 * MS);
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let data = |time_ms: i64, end: i64, opens_hole: bool| Data {
             bytes: 1000,
             full_bytes: 1000,

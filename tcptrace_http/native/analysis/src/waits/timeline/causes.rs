@@ -346,13 +346,9 @@ mod tests {
             (true, Cause::ServerDataUnavailable),
             (false, Cause::SendLimitedBottleneck),
         ] {
-            let words = Words {
-                burst: Cause::SendLimitedBottleneck,
-                idle: Cause::ServerDataUnavailable,
-            };
             let mut acks = Acks::default();
             acks.push(0, 1, 60_000, 500 * MS);
-            let mut timeline = Timeline::new(words, None);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             for (time_ms, end) in [(1000, 501), (1050, 1001)] {
                 let data = written(time_ms, end, is_path_steady);
                 timeline.new_data(data, None, route, &acks);
@@ -364,10 +360,6 @@ mod tests {
 
     #[test]
     fn no_distance_shows_a_slow_link_on_which_others_have_come_in_much_less() {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let route = Route {
             to_sender_ns: 500 * MS,
             ..Route::default()
@@ -379,7 +371,7 @@ mod tests {
         for (link, is_of_link) in [(Arrivals::default(), true), (link, false)] {
             let mut acks = Acks::default();
             acks.push(0, 1, 60_000, 500 * MS);
-            let mut timeline = Timeline::new(words, None);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             for (time_ms, end) in [(1000, 1001), (1300, 2001)] {
                 let sharing = Sharing {
                     link,

@@ -158,11 +158,7 @@ mod tests {
 
         /// After so many ACKs, with as many segments and one more on their way.
         fn after(acks: i64) -> Sender {
-            let words = Words {
-                burst: Cause::SendLimitedBottleneck,
-                idle: Cause::ServerDataUnavailable,
-            };
-            let mut timeline = Timeline::new(words, None);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             timeline.shook_hands(WAY_MS * MS, 0, ROUTE);
             let mut sender = Sender {
                 timeline,

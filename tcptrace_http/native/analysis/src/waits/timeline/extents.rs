@@ -167,7 +167,6 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Route, Words};
     use super::*;
-    use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
 
@@ -186,11 +185,7 @@ mod tests {
             is_at_sender: true,
             byte_ps: None,
         };
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let data = Data {
             bytes: 600,
             full_bytes: 1460,

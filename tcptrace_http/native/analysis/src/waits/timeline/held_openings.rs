@@ -159,11 +159,7 @@ mod tests {
     /// A response whose first segment of 500 bytes comes so long after the ACK of all before it, on a path of 50 ms,
     /// when the slowest link takes 38 ms for it: whether it was held, as far as that is known.
     fn is_held(elapsed_ms: i64, is_known: bool) -> bool {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let route = Route {
             to_sender_ns: 50 * MS,
             ..Route::default()
@@ -210,11 +206,7 @@ mod tests {
     /// A response whose first segment is full and comes so long after the ACK of a part of what was before it, on a path
     /// of 50 ms, for this cause: whether that is told of the response, which was asked for at this time.
     fn held_by_window(elapsed_ms: i64, cause: Cause, asked_ms: i64) -> Option<Cause> {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let route = Route {
             to_sender_ns: 50 * MS,
             ..Route::default()

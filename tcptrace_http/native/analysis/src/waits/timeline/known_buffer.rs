@@ -88,16 +88,12 @@ mod tests {
     /// bytes are sent, in segments of which the last may be short, and the ACK of the first offers a
     /// window of so many, each later one of so many.
     fn waited_for_first(sizes: &[u32], (first, later): (u32, u32)) -> Option<Cause> {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let route = Route {
             to_sender_ns: 100 * MS,
             ..Route::default()
         };
         let mut end = (1 << 32) - 9000;
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.hears(1, end);
         let mut acks = Acks::default();
         acks.push(0, end, first, 100 * MS);

@@ -33,10 +33,6 @@ mod tests {
     /// What held the third of three segments of 1,000 bytes, each of which takes 200 ms on the link: the ACK of the
     /// first, if that was not too late, opened a window of two.
     fn cause_of_third(ack_ms: i64, came_ms: i64) -> Option<Cause> {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let mut link = Arrivals::default();
         for _ in 0..3 {
             link.came_after(200 * MS, 1000, 1, 500 * MS);
@@ -50,7 +46,7 @@ mod tests {
         acks.push(0, first, 2000, 160 * MS);
         acks.push(ack_ms * MS, first + 1000, 2000, 160 * MS);
         acks.push((ack_ms + 190) * MS, first + 2000, 2000, 160 * MS);
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         for (time_ms, end) in [(400, 1000), (600, 2000), (came_ms, 3000)] {
             let at = Moment {
                 time_ns: time_ms * MS,

@@ -113,22 +113,17 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
-    use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
 
     /// The phase of a window in which a segment comes, half a round trip later than the ACK of all makes it.
     fn limit_long_after_all(had_more: bool, by_timer: bool) -> Limit {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let route = Route {
             to_sender_ns: 100 * MS,
             ..Route::default()
         };
         let start = (1 << 32) - 1000;
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.stops(start, 1000);
         timeline.window.had_loss(start - 6000, start, by_timer);
         timeline.window.hears(MS, start);

@@ -242,11 +242,7 @@ mod tests {
     }
 
     fn timeline() -> Timeline {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
-        Timeline::new(words, None)
+        Timeline::new(Words::OF_RESPONSES, None)
     }
 
     fn resent(time_ms: i64, start: i64, end: i64) -> Resent {

@@ -60,16 +60,12 @@ mod tests {
 
     #[test]
     fn what_waits_after_a_restart_with_less_outstanding_than_ever_waits_for_no_full_buffer() {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let start = (1 << 32) - 2000;
         for (flight, cause) in [
             (4000, Cause::StallSlowStartRestart),
             (8000, Cause::SendLimitedSendBuffer),
         ] {
-            let mut timeline = Timeline::new(words, None);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             let window = &mut timeline.window;
             window.hears(1, start);
             window.stops(start + 8000, 1000);

@@ -137,12 +137,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_request_waited_for_the_window_until_an_ack_made_room_in_it() {
-        let words = Words {
-            burst: Cause::RequestSend,
-            idle: Cause::ClientThink,
-        };
         let start = (1 << 32) - 1000;
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_REQUESTS, None);
         let mut acks = Acks::default();
         for (time_ms, end) in [(100, start), (100, start + 1000), (723, start + 2000)] {
             if time_ms == 723 {
@@ -167,11 +163,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_a_full_window_of_all_waited_for_that_to_grow_first() {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
-        let timeline = Timeline::new(words, None);
+        let timeline = Timeline::new(Words::OF_RESPONSES, None);
         for (is_shared, first) in [
             (true, Some((Cause::SendLimitedSlowStart, 70))),
             (false, None),

@@ -295,13 +295,9 @@ mod tests {
             to_sender_ns: 100 * MS,
             ..Route::default()
         };
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.new_data(data(100, 1001, Sharing::default()), None, route, &acks);
         acks.push(110 * MS, 1001, 60_000, 100 * MS);
         let sharing = Sharing {

@@ -100,11 +100,7 @@ mod tests {
     /// What limits a connection of which the window had room for more, as far as it is its own: a lowered one that was
     /// full of four segments for three round trips.
     fn limit_of_outgrown(are_others_in_flight: bool, released: Released) -> Limit {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
-        let mut timeline = Timeline::new(words, None);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let mut end = (1 << 32) - 1000;
         timeline.window.had_loss(end - 8000, end, false);
         for _ in 0..4 {
@@ -143,10 +139,7 @@ mod tests {
             (true, Cause::SendLimitedSlowStart),
             (false, Cause::RequestSend),
         ] {
-            let words = Words {
-                burst: Cause::RequestSend,
-                idle: Cause::ClientThink,
-            };
+            let words = Words::OF_REQUESTS;
             let start = (1 << 32) - 500;
             let mut acks = Acks::default();
             acks.push(600 * MS, start + 500, 60_000, 100 * MS);
@@ -217,10 +210,7 @@ mod tests {
 
     /// What a segment waited for that comes so long after a pushed one, on a path of that length.
     fn cause_behind_pushed(round_trip_ms: i64, gap_ms: i64, sharing: Sharing) -> Option<Cause> {
-        let words = Words {
-            burst: Cause::SendLimitedBottleneck,
-            idle: Cause::ServerDataUnavailable,
-        };
+        let words = Words::OF_RESPONSES;
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, round_trip_ms * MS);
         let mut timeline = Timeline::new(words, None);
