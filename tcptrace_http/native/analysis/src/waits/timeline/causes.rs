@@ -117,6 +117,9 @@ impl Timeline {
             self.uses_up_window(was_full, data, route, acks);
         }
         let limit = self.limit_now((data, released), route, acks);
+        if self.is_deferred((released, limit), data, route, acks) {
+            released = Released::ByWindow;
+        }
         // Between writes of one response Nagle's algorithm stops its sender as well.
         self.was_idle((gap, is_answer), data, route, acks);
         // As much as Nagle's algorithm would the window holds what is short, which the detectors tell where they can.
