@@ -1,5 +1,6 @@
 //! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
 
+mod advance;
 mod early;
 mod end;
 mod followed;

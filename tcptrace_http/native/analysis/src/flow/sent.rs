@@ -1,4 +1,4 @@
-//! What a segment does to its sender and to its peer: acknowledgments, new data, data sent again.
+//! What a segment does to its sender and to its peer: acknowledgments, round trips, waits and pauses.
 
 use trace_model::{flags, Packet, Segment};
 
@@ -6,16 +6,11 @@ use super::{moment, Flow};
 use crate::classify::Class;
 use crate::ends::Side;
 use crate::flights::FlightData;
-use crate::half::Outstanding;
-use crate::holes::Hole;
 use crate::observation::PATH_MIN_NS;
 use crate::pauses::{AckSeen, Path, SentData};
 use crate::recoveries::RecoveryKind;
 use crate::tables::Tables;
 use crate::waits::{Sent, SentAgain, Waits};
-
-/// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
-const OUTSTANDING_MAX: usize = 1 << 14;
 
 impl Flow {
     /// `side` acknowledged the other's data up to `ack`, maybe with a SYN-ACK that has payload.
@@ -148,84 +143,8 @@ impl Flow {
             .acknowledged(end, packet.frame, packet.time_ns, delay);
     }
 
-    /// Moves the sender's state on by a segment that carries payload, a SYN or a FIN.
-    pub(super) fn advance(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-        start: i64,
-        (class, recovery): (&Class, Option<RecoveryKind>),
-        row: Option<usize>,
-    ) {
-        let length = segment.sequence_length();
-        if length == 0 || segment.has(flags::RST) || class.is_keep_alive || class.is_window_probe {
-            // Behind an update that was lost on its way it looks like a keep-alive probe.
-            if let Some(waits) = self.waits.as_mut().filter(|_| segment.payload_bytes > 0) {
-                waits.probed(side != self.client, moment(packet));
-            }
-            return;
-        }
-        let end = start.saturating_add(i64::from(length));
-        let from_server = side != self.client;
-        let is_new = class.is_new;
-        let (sender, peer) = self.halves(side);
-        if is_new {
-            if sender.outstanding.len() >= OUTSTANDING_MAX
-                || (peer.counts.packets == 0 && sender.outstanding.len() > 1)
-            {
-                sender.outstanding.pop_front();
-            }
-            sender.outstanding.push_back(Outstanding {
-                end,
-                frame: packet.frame,
-                time_ns: packet.time_ns,
-                is_ambiguous: class.gap_before_bytes > 0,
-                row,
-            });
-            if class.gap_before_bytes > 0 {
-                sender.holes.add(Hole {
-                    start: sender.next,
-                    end: start,
-                    frame: Some(packet.frame),
-                });
-            }
-            sender.unique_bytes = sender
-                .unique_bytes
-                .saturating_add(u64::from(segment.payload_bytes));
-            sender.next = end;
-            sender.advanced_ns = packet.time_ns;
-        } else if sender.is_copy(end, packet.time_ns) {
-            return;
-        } else {
-            // A FIN takes a number too, but is no byte.
-            let payload_end = end.saturating_sub(i64::from(segment.has(flags::FIN)));
-            let beyond = u64::try_from(payload_end.saturating_sub(sender.next)).unwrap_or(0);
-            let filled = sender.holes.fill(start, payload_end);
-            let filled = filled
-                .saturating_add(beyond)
-                .saturating_add(sender.before_first(start, payload_end));
-            let payload = u64::from(segment.payload_bytes);
-            sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
-            sender.mark_ambiguous();
-            sender.next = sender.next.max(end);
-        }
-        // What ends the stream behind data that is missing tells of that as data does.
-        let shows_hole = is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
-        if segment.payload_bytes > 0 || shows_hole {
-            self.note_waits(side, packet, segment, start, (class, recovery));
-        }
-        if segment.payload_bytes > 0 {
-            if from_server {
-                self.server_data(packet, segment, start, (class, recovery));
-            } else if !self.is_opaque {
-                self.client_data(packet, segment, start, class);
-            }
-        }
-    }
-
     /// Tells the waits of data that was sent, or sent again.
-    fn note_waits(
+    pub(super) fn note_waits(
         &mut self,
         side: Side,
         packet: &Packet<'_>,
@@ -387,7 +306,7 @@ impl Flow {
 
     /// Follows the pace of the client's data, from its first segment on: a request may be split
     /// before it can be told that it is one.
-    fn client_data(
+    pub(super) fn client_data(
         &mut self,
         packet: &Packet<'_>,
         segment: &Segment<'_>,

@@ -1,0 +1,107 @@
+//! A sender's state, as its segments move it on.
+
+use trace_model::{flags, Packet, Segment};
+
+use super::{moment, Flow};
+use crate::classify::Class;
+use crate::ends::Side;
+use crate::half::Outstanding;
+use crate::holes::Hole;
+use crate::recoveries::RecoveryKind;
+
+/// Data that a one-sided capture leaves unacknowledged: more would only cost memory.
+const OUTSTANDING_MAX: usize = 1 << 14;
+
+impl Flow {
+    /// Moves the sender's state on by a segment that carries payload, a SYN or a FIN.
+    pub(super) fn advance(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        start: i64,
+        (class, recovery): (&Class, Option<RecoveryKind>),
+        row: Option<usize>,
+    ) {
+        let length = segment.sequence_length();
+        if length == 0 || segment.has(flags::RST) || class.is_keep_alive || class.is_window_probe {
+            // Behind an update that was lost on its way it looks like a keep-alive probe.
+            if let Some(waits) = self.waits.as_mut().filter(|_| segment.payload_bytes > 0) {
+                waits.probed(side != self.client, moment(packet));
+            }
+            return;
+        }
+        let end = start.saturating_add(i64::from(length));
+        if class.is_new {
+            self.sends_new(side, packet, segment, (start, end), class, row);
+        } else if self.half(side).is_copy(end, packet.time_ns) {
+            return;
+        } else {
+            self.sends_again(side, segment, (start, end));
+        }
+        // What ends the stream behind data that is missing tells of that as data does.
+        let shows_hole = class.is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
+        if segment.payload_bytes > 0 || shows_hole {
+            self.note_waits(side, packet, segment, start, (class, recovery));
+        }
+        if segment.payload_bytes > 0 {
+            if side != self.client {
+                self.server_data(packet, segment, start, (class, recovery));
+            } else if !self.is_opaque {
+                self.client_data(packet, segment, start, class);
+            }
+        }
+    }
+
+    /// A segment goes on behind all that its sender had sent.
+    fn sends_new(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        (start, end): (i64, i64),
+        class: &Class,
+        row: Option<usize>,
+    ) {
+        let (sender, peer) = self.halves(side);
+        let is_full = sender.outstanding.len() >= OUTSTANDING_MAX;
+        let is_never_acknowledged = peer.counts.packets == 0 && sender.outstanding.len() > 1;
+        if is_full || is_never_acknowledged {
+            sender.outstanding.pop_front();
+        }
+        sender.outstanding.push_back(Outstanding {
+            end,
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+            is_ambiguous: class.gap_before_bytes > 0,
+            row,
+        });
+        if class.gap_before_bytes > 0 {
+            sender.holes.add(Hole {
+                start: sender.next,
+                end: start,
+                frame: Some(packet.frame),
+            });
+        }
+        let payload = u64::from(segment.payload_bytes);
+        sender.unique_bytes = sender.unique_bytes.saturating_add(payload);
+        sender.next = end;
+        sender.advanced_ns = packet.time_ns;
+    }
+
+    /// A segment begins before the end of what its sender had sent: it may fill holes, and reach beyond that.
+    fn sends_again(&mut self, side: Side, segment: &Segment<'_>, (start, end): (i64, i64)) {
+        let (sender, _) = self.halves(side);
+        // A FIN takes a number too, but is no byte.
+        let payload_end = end.saturating_sub(i64::from(segment.has(flags::FIN)));
+        let beyond = u64::try_from(payload_end.saturating_sub(sender.next)).unwrap_or(0);
+        let filled = sender.holes.fill(start, payload_end);
+        let filled = filled
+            .saturating_add(beyond)
+            .saturating_add(sender.before_first(start, payload_end));
+        let payload = u64::from(segment.payload_bytes);
+        sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
+        sender.mark_ambiguous();
+        sender.next = sender.next.max(end);
+    }
+}
