@@ -8,6 +8,8 @@
 //! pipeline and either the lost part is too small for a second message or the same alternation was
 //! seen several times. Until then requests and responses are handed out unpaired.
 
+mod hand_out;
+
 use std::collections::VecDeque;
 
 use trace_model::AnomalyKind;
@@ -269,36 +271,11 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// Hands out whatever there is: no message can follow.
-    pub(super) fn hand_out_all(&mut self, out: &mut Output) {
-        self.give_up_before(self.slots.len(), out);
-    }
-
     /// Memory that the queue takes.
     pub(super) fn held_bytes(&self) -> u64 {
         let slot = size_of::<Slot>().saturating_add(size_of::<Exchange>());
         let slots = self.slots.len().saturating_mul(slot) as u64;
         slots.saturating_add(self.message_bytes)
-    }
-
-    /// Hands out what is not being answered right now, to have no more to keep: answers to it may
-    /// follow.
-    pub(super) fn hand_out_and_lose_order(&mut self, out: &mut Output) {
-        let mut has_lost = false;
-        for slot in std::mem::take(&mut self.slots) {
-            let is_answered_now = slot
-                .exchange()
-                .is_some_and(|it| it.response.is_some() && it.response_message.is_none());
-            if is_answered_now {
-                self.slots.push_back(slot);
-            } else {
-                has_lost = true;
-                self.give_up(slot, out);
-            }
-        }
-        if has_lost {
-            self.slots.push_back(Slot::Lost(Lost::Order));
-        }
     }
 
     fn exchanges_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Exchange> {
@@ -380,55 +357,6 @@ impl Pairing {
         } else {
             self.hand_out(at, out);
             self.slots.insert(at, Slot::Lost(Lost::Order));
-        }
-    }
-
-    pub(super) fn hand_out(&mut self, at: usize, out: &mut Output) {
-        if let Some(slot) = self.slots.remove(at) {
-            self.give_up(slot, out);
-        }
-    }
-
-    pub(super) fn give_up_before(&mut self, at: usize, out: &mut Output) {
-        for _ in 0..at {
-            if let Some(slot) = self.slots.pop_front() {
-                self.give_up(slot, out);
-            }
-        }
-    }
-
-    pub(super) fn give_up(&mut self, slot: Slot, out: &mut Output) {
-        if let Slot::Exchange(exchange) = slot {
-            self.message_bytes = self.message_bytes.saturating_sub(exchange.message_bytes());
-            self.emit(*exchange, out);
-        }
-    }
-
-    /// Hands out from the front what is finished.
-    fn flush(&mut self, out: &mut Output) {
-        while let Some(front) = self.slots.front() {
-            let is_lost = front.is_lost();
-            // Behind a marker that is there to stay nothing will be paired.
-            let stays = is_lost && self.pipelining_seen && !self.server_ended;
-            let at = usize::from(stays);
-            let is_due = match self.slots.get(at) {
-                None => false,
-                Some(Slot::Lost(_)) => stays || self.server_ended,
-                Some(Slot::Exchange(exchange)) => {
-                    exchange.is_finished(self.client_ended || stays, self.server_ended || stays)
-                }
-            };
-            if !is_due {
-                break;
-            }
-            self.hand_out(at, out);
-        }
-    }
-
-    fn emit(&mut self, exchange: Exchange, out: &mut Output) {
-        if let Some(transaction) = exchange.into_transaction(self.next_index) {
-            self.next_index = self.next_index.saturating_add(1);
-            out.transactions.push(transaction);
         }
     }
 }

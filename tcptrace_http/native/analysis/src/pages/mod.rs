@@ -7,21 +7,22 @@
 
 mod critical_path;
 mod grouping;
+mod making;
 mod reference;
 mod requests;
+mod waits_of;
 
 use crate::numbered::{Numbered, Numbers};
 use std::collections::BTreeMap;
 
-use trace_model::column::{Column, Columns, Values};
-use trace_model::rows::{
-    Cause, CriticalPathRow, CriticalPathTable, Membership, RetrievalRow, RetrievalTransactionRow,
-    RetrievalTransactionsTable, RetrievalsTable,
-};
+use trace_model::column::{Column, Columns};
+use trace_model::rows::Cause;
 
-use critical_path::{pieces, stretches, Place, Step, Stretch, Wait};
+use critical_path::{Place, Wait};
 use grouping::{members, Member};
-use requests::{Request, Requests};
+use making::Making;
+use requests::Requests;
+use waits_of::WaitsOf;
 
 /// A silence of the client from which on a transaction that nothing else explains begins a new page.
 /// B. Mah, An Empirical Model of HTTP Network Traffic (INFOCOM 1997) divides pages at one second, and
@@ -72,18 +73,6 @@ const SOURCES: [(&str, &[&str]); 5] = [
     ("waits", &["flow", "transaction", "cause", "start", "end"]),
     ("flaws", &["flow", "flaw"]),
 ];
-
-/// How sure it is that a transaction belongs to the retrieval, by its evidence. A Location and a Referer
-/// are what the peers themselves say; a link may be followed again by a later page; and time is a guess
-/// of which Mah found no better.
-fn confidence(how: Membership) -> f64 {
-    match how {
-        Membership::Base => 1.0,
-        Membership::Redirect | Membership::Referer => 0.95,
-        Membership::Link => 0.9,
-        Membership::Time => 0.6,
-    }
-}
 
 /// A wait that a detector has put in place of those of the core: its transaction, cause, start and end.
 pub type Stalled = (u32, u32, String, i64, i64);
@@ -266,176 +255,4 @@ fn pages(requests: &Requests, members: &[Member]) -> Vec<Vec<usize>> {
     };
     pages.sort_by_key(by_start);
     pages
-}
-
-/// The finished waits by transaction.
-struct WaitsOf<'a> {
-    /// The part that has them, their first row there, and their number.
-    rows: Numbered<Place, (&'a Columns, usize, usize)>,
-    stalled: &'a Numbered<Place, Vec<Wait>>,
-}
-
-impl<'a> WaitsOf<'a> {
-    fn of(parts: &'a [Columns], stalled: &'a Numbered<Place, Vec<Wait>>) -> WaitsOf<'a> {
-        let mut rows: Numbered<Place, (&Columns, usize, usize)> = Numbered::default();
-        for part in parts {
-            let flows = part.numbers("flow").unwrap_or_default().iter();
-            let transactions = part.numbers("transaction").unwrap_or_default();
-            // No transaction is in two parts, and in each its waits follow each other.
-            let places: Vec<Place> = flows.copied().zip(transactions.iter().copied()).collect();
-            let mut first = 0_usize;
-            for waits in places.chunk_by(|one, next| one == next) {
-                if let Some(place) = waits.first() {
-                    rows.insert(*place, (part, first, waits.len()));
-                }
-                first = first.saturating_add(waits.len());
-            }
-        }
-        WaitsOf { rows, stalled }
-    }
-
-    fn pieces(&self, stretch: &Stretch) -> Vec<Wait> {
-        if let Some(waits) = self.stalled.get(&stretch.place) {
-            return pieces(stretch, waits.iter().copied());
-        }
-        let Some((part, first, count)) = self.rows.get(&stretch.place).copied() else {
-            return pieces(stretch, std::iter::empty());
-        };
-        let values = |name| part.column(name).map(|column| &column.values);
-        let (Some(Values::Enum(causes, _)), Some(Values::Time(starts)), Some(Values::Time(ends))) =
-            (values("cause"), values("start"), values("end"))
-        else {
-            return pieces(stretch, std::iter::empty());
-        };
-        let waits = (first..first.saturating_add(count)).filter_map(|row| {
-            Some(Wait {
-                cause: *Cause::ALL.get(usize::from(*causes.get(row)?))?,
-                start_ns: *starts.get(row)?,
-                end_ns: *ends.get(row)?,
-            })
-        });
-        pieces(stretch, waits)
-    }
-}
-
-#[derive(Default)]
-struct Making {
-    count: u32,
-    retrievals: RetrievalsTable,
-    transactions: RetrievalTransactionsTable,
-    path: CriticalPathTable,
-}
-
-impl Making {
-    fn page(
-        &mut self,
-        requests: &Requests,
-        members: &[Member],
-        rows: &[usize],
-        waits: &WaitsOf<'_>,
-    ) {
-        let all = || {
-            let rows = rows.iter();
-            rows.filter_map(|row| Some((requests.rows.get(*row)?, members.get(*row)?)))
-        };
-        let Some((base, _)) = all().next() else {
-            return;
-        };
-        let retrieval = self.count;
-        self.count = retrieval.saturating_add(1);
-        let steps: Vec<Step> = all()
-            .map(|(it, member)| step(requests, it, member))
-            .collect();
-        for ((_, member), step) in all().zip(&steps) {
-            self.transactions.push(&RetrievalTransactionRow {
-                retrieval,
-                flow: step.place.0,
-                transaction: step.place.1,
-                how: member.how,
-                initiator_flow: step.initiator.map(|it| it.0),
-                initiator_transaction: step.initiator.map(|it| it.1),
-                known: step.known_ns,
-                start: step.start_ns,
-                request_time: step.request_ns,
-                end: step.end_ns,
-            });
-        }
-        let end = all().map(|(it, _)| it.end_ns).max().unwrap_or(base.end_ns);
-        let elapsed = end.saturating_sub(base.start_ns);
-        let flows: Numbers<u32> = all().map(|(it, _)| it.flow).collect();
-        self.retrievals.push(&RetrievalRow {
-            retrieval,
-            client: requests
-                .clients
-                .get(base.client)
-                .cloned()
-                .unwrap_or_default(),
-            flow: base.flow,
-            transaction: base.transaction,
-            url: requests.url(base.url).to_owned(),
-            start: base.start_ns,
-            end,
-            elapsed,
-            transactions: u32::try_from(steps.len()).unwrap_or(u32::MAX),
-            flows: u32::try_from(flows.len()).unwrap_or(u32::MAX),
-            bytes: all().map(|(it, _)| it.bytes).fold(0, u64::saturating_add),
-            how_grouped: all()
-                .map(|(_, member)| member.how)
-                .max()
-                .unwrap_or_default(),
-            confidence: mean(all().map(|(_, member)| confidence(member.how))),
-        });
-        self.path(retrieval, elapsed, stretches(steps), waits);
-    }
-
-    fn path(
-        &mut self,
-        retrieval: u32,
-        elapsed: i64,
-        mut stretches: Vec<Stretch>,
-        waits: &WaitsOf<'_>,
-    ) {
-        stretches.reverse();
-        let pieces = stretches.iter().flat_map(|stretch| {
-            let pieces = waits.pieces(stretch);
-            pieces.into_iter().map(|piece| (stretch.place, piece))
-        });
-        for (step, ((flow, transaction), piece)) in (0_u32..).zip(pieces) {
-            self.path.push(&CriticalPathRow {
-                retrieval,
-                step,
-                flow,
-                transaction,
-                cause: piece.cause,
-                start: piece.start_ns,
-                end: piece.end_ns,
-                share: piece.end_ns.saturating_sub(piece.start_ns) as f64 / elapsed as f64,
-            });
-        }
-    }
-}
-
-fn step(requests: &Requests, request: &Request, member: &Member) -> Step {
-    let initiator = member.cause.and_then(|it| requests.rows.get(it.initiator));
-    Step {
-        place: (request.flow, request.transaction),
-        initiator: initiator.map(|it| (it.flow, it.transaction)),
-        known_ns: member.cause.map(|it| it.known_ns),
-        start_ns: request.start_ns,
-        request_ns: request.request_ns,
-        end_ns: request.end_ns,
-    }
-}
-
-/// The mean of numbers whose sum is compensated (Kahan), so that many of them lose no digits.
-fn mean(numbers: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut lost, mut count) = (0.0, 0.0, 0.0);
-    for number in numbers {
-        let more: f64 = number - lost;
-        let next: f64 = sum + more;
-        lost = (next - sum) - more;
-        sum = next;
-        count += 1.0;
-    }
-    sum / count
 }

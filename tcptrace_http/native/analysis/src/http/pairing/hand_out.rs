@@ -1,0 +1,82 @@
+//! What leaves the queue: exchanges that are finished, and those that nothing can be paired with any more.
+
+use super::{Pairing, Slot};
+use crate::http::exchange::Exchange;
+use crate::http::slot::Lost;
+use crate::http::Output;
+
+impl Pairing {
+    /// Hands out whatever there is: no message can follow.
+    pub(in crate::http) fn hand_out_all(&mut self, out: &mut Output) {
+        self.give_up_before(self.slots.len(), out);
+    }
+
+    /// Hands out what is not being answered right now, to have no more to keep: answers to it may
+    /// follow.
+    pub(in crate::http) fn hand_out_and_lose_order(&mut self, out: &mut Output) {
+        let mut has_lost = false;
+        for slot in std::mem::take(&mut self.slots) {
+            let is_answered_now = slot
+                .exchange()
+                .is_some_and(|it| it.response.is_some() && it.response_message.is_none());
+            if is_answered_now {
+                self.slots.push_back(slot);
+            } else {
+                has_lost = true;
+                self.give_up(slot, out);
+            }
+        }
+        if has_lost {
+            self.slots.push_back(Slot::Lost(Lost::Order));
+        }
+    }
+
+    pub(in crate::http) fn hand_out(&mut self, at: usize, out: &mut Output) {
+        if let Some(slot) = self.slots.remove(at) {
+            self.give_up(slot, out);
+        }
+    }
+
+    pub(in crate::http) fn give_up_before(&mut self, at: usize, out: &mut Output) {
+        for _ in 0..at {
+            if let Some(slot) = self.slots.pop_front() {
+                self.give_up(slot, out);
+            }
+        }
+    }
+
+    pub(in crate::http) fn give_up(&mut self, slot: Slot, out: &mut Output) {
+        if let Slot::Exchange(exchange) = slot {
+            self.message_bytes = self.message_bytes.saturating_sub(exchange.message_bytes());
+            self.emit(*exchange, out);
+        }
+    }
+
+    /// Hands out from the front what is finished.
+    pub(super) fn flush(&mut self, out: &mut Output) {
+        while let Some(front) = self.slots.front() {
+            let is_lost = front.is_lost();
+            // Behind a marker that is there to stay nothing will be paired.
+            let stays = is_lost && self.pipelining_seen && !self.server_ended;
+            let at = usize::from(stays);
+            let is_due = match self.slots.get(at) {
+                None => false,
+                Some(Slot::Lost(_)) => stays || self.server_ended,
+                Some(Slot::Exchange(exchange)) => {
+                    exchange.is_finished(self.client_ended || stays, self.server_ended || stays)
+                }
+            };
+            if !is_due {
+                break;
+            }
+            self.hand_out(at, out);
+        }
+    }
+
+    pub(super) fn emit(&mut self, exchange: Exchange, out: &mut Output) {
+        if let Some(transaction) = exchange.into_transaction(self.next_index) {
+            self.next_index = self.next_index.saturating_add(1);
+            out.transactions.push(transaction);
+        }
+    }
+}

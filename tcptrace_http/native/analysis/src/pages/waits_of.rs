@@ -1,0 +1,57 @@
+//! The waits of the stretches of a critical path.
+
+use trace_model::column::{Columns, Values};
+use trace_model::rows::Cause;
+
+use super::critical_path::{pieces, Place, Stretch, Wait};
+use crate::numbered::Numbered;
+
+/// The finished waits by transaction.
+pub(super) struct WaitsOf<'a> {
+    /// The part that has them, their first row there, and their number.
+    rows: Numbered<Place, (&'a Columns, usize, usize)>,
+    stalled: &'a Numbered<Place, Vec<Wait>>,
+}
+
+impl<'a> WaitsOf<'a> {
+    pub(super) fn of(parts: &'a [Columns], stalled: &'a Numbered<Place, Vec<Wait>>) -> WaitsOf<'a> {
+        let mut rows: Numbered<Place, (&Columns, usize, usize)> = Numbered::default();
+        for part in parts {
+            let flows = part.numbers("flow").unwrap_or_default().iter();
+            let transactions = part.numbers("transaction").unwrap_or_default();
+            // No transaction is in two parts, and in each its waits follow each other.
+            let places: Vec<Place> = flows.copied().zip(transactions.iter().copied()).collect();
+            let mut first = 0_usize;
+            for waits in places.chunk_by(|one, next| one == next) {
+                if let Some(place) = waits.first() {
+                    rows.insert(*place, (part, first, waits.len()));
+                }
+                first = first.saturating_add(waits.len());
+            }
+        }
+        WaitsOf { rows, stalled }
+    }
+
+    pub(super) fn pieces(&self, stretch: &Stretch) -> Vec<Wait> {
+        if let Some(waits) = self.stalled.get(&stretch.place) {
+            return pieces(stretch, waits.iter().copied());
+        }
+        let Some((part, first, count)) = self.rows.get(&stretch.place).copied() else {
+            return pieces(stretch, std::iter::empty());
+        };
+        let values = |name| part.column(name).map(|column| &column.values);
+        let (Some(Values::Enum(causes, _)), Some(Values::Time(starts)), Some(Values::Time(ends))) =
+            (values("cause"), values("start"), values("end"))
+        else {
+            return pieces(stretch, std::iter::empty());
+        };
+        let waits = (first..first.saturating_add(count)).filter_map(|row| {
+            Some(Wait {
+                cause: *Cause::ALL.get(usize::from(*causes.get(row)?))?,
+                start_ns: *starts.get(row)?,
+                end_ns: *ends.get(row)?,
+            })
+        });
+        pieces(stretch, waits)
+    }
+}
