@@ -273,11 +273,6 @@ impl UsedWindow {
         self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
     }
 
-    /// What a full segment of its stream is.
-    pub(crate) fn full_bytes(&self) -> i64 {
-        self.full_bytes
-    }
-
     /// What was outstanding when it stopped last.
     pub(crate) fn outstanding(&self) -> i64 {
         self.outstanding

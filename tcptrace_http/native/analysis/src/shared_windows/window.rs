@@ -22,7 +22,7 @@ pub(super) struct SharedWindow {
     only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     of_one: Option<i64>,
-    /// What one that was alone had in flight when it was told to have filled its buffer.
+    /// What one had in flight when it was told to have filled its buffer.
     filled: Option<i64>,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
     full_since_ns: Option<i64>,
@@ -65,24 +65,20 @@ impl SharedWindow {
         }
     }
 
-    /// A connection that may have been alone has stopped, which had more to send. With just as much in flight as when a
-    /// buffer was told to be full before it fills that of any of them, unless something was lost or no ACK let it go on
-    /// (`may_be_window`); one that held a segment more had none so small.
-    fn stopped_alone(&mut self, limit: Limit, may_be_window: bool) {
-        let outstanding = self.used.outstanding();
-        if self.only.is_none() {
-            return;
-        }
-        let most = outstanding.saturating_sub(self.used.full_bytes());
+    /// A connection has stopped. With as much in flight, to the byte, as when one was told to be full before it fills the
+    /// buffer that any of them has; one that holds a segment more had none so small.
+    pub(super) fn one_stopped(&mut self, stopped: Stopped) {
+        let outstanding = stopped.outstanding;
+        let most = outstanding.saturating_sub(stopped.full_bytes);
         for known in [&mut self.filled, &mut self.of_one] {
             known.take_if(|it| *it <= most);
         }
-        if self.of_one.is_some() || may_be_window {
+        if self.of_one.is_some() || stopped.may_be_window {
             return;
         }
         if self.filled.is_some_and(|filled| filled == outstanding) {
             self.of_one = Some(outstanding);
-        } else if limit == Limit::SendBuffer {
+        } else if stopped.is_full {
             self.filled = Some(outstanding);
         }
     }
@@ -91,6 +87,18 @@ impl SharedWindow {
     pub(super) fn of_one(&self) -> Option<i64> {
         self.of_one
     }
+}
+
+/// How a connection has stopped that had more to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stopped {
+    /// What it had in flight of its own, and what a full segment is.
+    pub(super) outstanding: i64,
+    pub(super) full_bytes: i64,
+    /// Its window had room for more, as if it had filled its buffer.
+    pub(super) is_full: bool,
+    /// Something was lost before, or no ACK of its own let it go on.
+    pub(super) may_be_window: bool,
 }
 
 /// How data of a connection left that comes after a pause.
@@ -155,10 +163,6 @@ impl HostPair {
         let was_known = self.window.used.buffer().is_some();
         let limit = self.window.used.limit(end, bytes, false);
         let limit = self.window.of_all(limit, was_known && self.is_shared);
-        if leaving.had_more {
-            let is_of_window = self.had_loss || self.ack_before(time_ns, bytes).is_none();
-            self.window.stopped_alone(limit, is_of_window);
-        }
         if limit == Limit::SendBuffer {
             self.window.used.is_told_full();
         }
@@ -221,43 +225,36 @@ mod tests {
         assert_eq!(limit_after(&[2, 4, 8, 8, 8]), Limit::SendBuffer);
     }
 
-    /// The buffer of any of them, once one that may be alone has stopped with so much in flight each time.
-    fn buffer_of_one(
-        stops: &[(i64, Limit)],
-        (is_alone, may_be_window): (bool, bool),
-    ) -> Option<i64> {
-        let mut window = SharedWindow {
-            only: is_alone.then_some(1),
-            ..SharedWindow::default()
-        };
-        let start = 1 << 32;
-        for (outstanding, limit) in stops.iter().copied() {
-            window.used.hears(1, start - 500);
-            window.used.stops(start - 500 + outstanding, FULL);
-            window.stopped_alone(limit, may_be_window);
+    /// The buffer of any of them, once one has stopped with so much in flight each time, as if its buffer was full or not.
+    fn buffer_of_one(stops: &[(i64, bool)], may_be_window: bool) -> Option<i64> {
+        let mut window = SharedWindow::default();
+        for (outstanding, is_full) in stops.iter().copied() {
+            window.one_stopped(Stopped {
+                outstanding,
+                full_bytes: i64::from(FULL),
+                is_full,
+                may_be_window,
+            });
         }
         window.of_one
     }
 
     #[test]
-    fn who_stops_with_just_what_filled_a_buffer_before_has_filled_that_of_any_connection_of_the_host(
-    ) {
-        let stops = [(7300, Limit::SendBuffer), (7300, Limit::SlowStart)];
-        assert_eq!(buffer_of_one(&stops, (true, false)), Some(7300));
-        assert_eq!(buffer_of_one(&stops, (false, false)), None);
-        assert_eq!(buffer_of_one(&stops, (true, true)), None);
-        let of_window = [(7300, Limit::SlowStart), (7300, Limit::SlowStart)];
-        assert_eq!(buffer_of_one(&of_window, (true, false)), None);
-        let differs = [(7300, Limit::SendBuffer), (7000, Limit::SendBuffer)];
-        assert_eq!(buffer_of_one(&differs, (true, false)), None);
+    fn who_stops_with_just_what_filled_a_buffer_before_has_filled_that_of_any_connection() {
+        let stops = [(7300, true), (7300, false)];
+        assert_eq!(buffer_of_one(&stops, false), Some(7300));
+        assert_eq!(buffer_of_one(&stops, true), None);
+        let of_window = [(7300, false), (7300, false)];
+        assert_eq!(buffer_of_one(&of_window, false), None);
+        let differs = [(7300, true), (7000, true)];
+        assert_eq!(buffer_of_one(&differs, false), None);
     }
 
     #[test]
     fn who_has_a_segment_more_in_flight_than_filled_a_buffer_had_filled_a_window() {
-        let full = (7300, Limit::SendBuffer);
         for (more, is_known) in [(8000, true), (8300, false)] {
-            let stops = [full, full, (more, Limit::SlowStart)];
-            assert_eq!(buffer_of_one(&stops, (true, false)).is_some(), is_known);
+            let stops = [(7300, true), (7300, true), (more, false)];
+            assert_eq!(buffer_of_one(&stops, false).is_some(), is_known);
         }
     }
 
