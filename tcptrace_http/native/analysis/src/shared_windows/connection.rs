@@ -6,6 +6,7 @@ use super::bare::Question;
 use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
+use crate::used_window::UsedWindow;
 
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -51,6 +52,9 @@ pub(super) struct Connection {
     pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
     pub(super) fast_recovery: FastRecovery,
+    /// What it has sent, and what shows of the window that it uses.
+    pub(super) sent_bytes: i64,
+    pub(super) used: UsedWindow,
     /// Where the piece begins of which the newest data is, and when its application wrote that, if that is known.
     pub(super) written: Option<(SeqNumber, i64)>,
 }
@@ -126,6 +130,8 @@ impl Connection {
             mark: None,
             beginning: Beginning::default(),
             fast_recovery: FastRecovery::default(),
+            sent_bytes: 0,
+            used: UsedWindow::default(),
             written: None,
         }
     }
@@ -168,6 +174,7 @@ impl Connection {
             had_loss: self.had_loss,
             opened,
         };
+        self.sent_bytes = self.sent_bytes.saturating_add(step.newly);
         if has_payload {
             self.sent_ns = time_ns;
             self.had_loss = had_loss || !is_new;

@@ -36,6 +36,7 @@ mod ledger;
 mod marks;
 mod missed;
 mod missing_packets;
+mod own_flight;
 mod pace;
 mod pacer;
 mod phases;

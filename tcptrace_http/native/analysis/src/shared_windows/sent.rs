@@ -9,6 +9,7 @@ use super::connection::{Opened, Step};
 use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::ledger::Newly;
+use super::own_flight::Following;
 use super::queue::LetGo;
 use super::release::{Ack, Coming, Release, TOGETHER_NS};
 use super::threshold::OPTIONS_BYTES;
@@ -132,6 +133,15 @@ impl HostPair {
                 client_port,
             };
             self.limits(time_ns, (segment.payload_bytes, newly), leaving);
+        }
+        if is_new && is_in_answer {
+            self.own_goes_on(Following {
+                time_ns,
+                bytes: segment.payload_bytes,
+                newly,
+                before_ns: sent_ns,
+                ports: (client_port, segment.source_port),
+            });
         }
         let is_of_link = is_in_answer && is_new;
         let was_held = release != Release::None;

@@ -22,6 +22,8 @@ pub(super) struct SharedWindow {
     only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     of_one: Option<i64>,
+    /// What one had in flight when it was told to have filled its buffer.
+    filled: Option<i64>,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
     full_since_ns: Option<i64>,
 }
@@ -63,10 +65,40 @@ impl SharedWindow {
         }
     }
 
+    /// A connection has stopped. With as much in flight, to the byte, as when one was told to be full before it fills the
+    /// buffer that any of them has; one that holds a segment more had none so small.
+    pub(super) fn one_stopped(&mut self, stopped: Stopped) {
+        let outstanding = stopped.outstanding;
+        let most = outstanding.saturating_sub(stopped.full_bytes);
+        for known in [&mut self.filled, &mut self.of_one] {
+            known.take_if(|it| *it <= most);
+        }
+        if self.of_one.is_some() || stopped.may_be_window {
+            return;
+        }
+        if self.filled.is_some_and(|filled| filled == outstanding) {
+            self.of_one = Some(outstanding);
+        } else if stopped.is_full {
+            self.filled = Some(outstanding);
+        }
+    }
+
     /// What any connection of the server has in flight at most, as far as that is known: a host keeps its stack.
     pub(super) fn of_one(&self) -> Option<i64> {
         self.of_one
     }
+}
+
+/// How a connection has stopped that had more to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stopped {
+    /// What it had in flight of its own, and what a full segment is.
+    pub(super) outstanding: i64,
+    pub(super) full_bytes: i64,
+    /// Its window had room for more, as if it had filled its buffer.
+    pub(super) is_full: bool,
+    /// Something was lost before, or no ACK of its own let it go on.
+    pub(super) may_be_window: bool,
 }
 
 /// How data of a connection left that comes after a pause.
@@ -191,6 +223,39 @@ mod tests {
     fn a_window_of_all_that_grows_is_in_slow_start_and_one_that_stays_full_is_a_largest_one() {
         assert_eq!(limit_after(&[2, 4, 8, 16]), Limit::SlowStart);
         assert_eq!(limit_after(&[2, 4, 8, 8, 8]), Limit::SendBuffer);
+    }
+
+    /// The buffer of any of them, once one has stopped with so much in flight each time, as if its buffer was full or not.
+    fn buffer_of_one(stops: &[(i64, bool)], may_be_window: bool) -> Option<i64> {
+        let mut window = SharedWindow::default();
+        for (outstanding, is_full) in stops.iter().copied() {
+            window.one_stopped(Stopped {
+                outstanding,
+                full_bytes: i64::from(FULL),
+                is_full,
+                may_be_window,
+            });
+        }
+        window.of_one
+    }
+
+    #[test]
+    fn who_stops_with_just_what_filled_a_buffer_before_has_filled_that_of_any_connection() {
+        let stops = [(7300, true), (7300, false)];
+        assert_eq!(buffer_of_one(&stops, false), Some(7300));
+        assert_eq!(buffer_of_one(&stops, true), None);
+        let of_window = [(7300, false), (7300, false)];
+        assert_eq!(buffer_of_one(&of_window, false), None);
+        let differs = [(7300, true), (7000, true)];
+        assert_eq!(buffer_of_one(&differs, false), None);
+    }
+
+    #[test]
+    fn who_has_a_segment_more_in_flight_than_filled_a_buffer_had_filled_a_window() {
+        for (more, is_known) in [(8000, true), (8300, false)] {
+            let stops = [(7300, true), (7300, true), (more, false)];
+            assert_eq!(buffer_of_one(&stops, false).is_some(), is_known);
+        }
     }
 
     #[test]

@@ -59,8 +59,9 @@ impl UsedWindow {
         let Some(before) = self.before_idle.as_mut().filter(|it| !it.is_smaller) else {
             return;
         };
-        // What is free of a buffer that is full differs with what its writer does.
-        if self.buffer.is_some() || !(was_full || before.is_sure) {
+        // What is free of a buffer that is full differs with what its writer does, which goes on when half of it is.
+        let is_half_full = self.buffer.is_some_and(|it| self.outstanding >= it / 2);
+        if is_half_full || !(was_full || before.is_sure) {
             return;
         }
         // It begins again with no more than at first; a full buffer holds what it held.
@@ -94,5 +95,33 @@ impl UsedWindow {
         before.is_some_and(|before| {
             before.is_smaller && end <= before.start.saturating_add(before.window)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a window was thrown away of which the sender uses two segments after it was idle, and had used eight
+    /// before, if its buffer holds so much.
+    fn is_thrown_away(buffer: Option<i64>) -> bool {
+        let start = (1 << 32) - 8000;
+        let mut window = UsedWindow::default();
+        window.hears(1, start);
+        window.stops(start + 8000, 1000);
+        window.hears(2, start + 8000);
+        window.was_idle_behind(start + 8000, true);
+        window.was_idle();
+        window.has_buffer_of(buffer);
+        window.stops(start + 10_000, 1000);
+        window.is_used_up(true);
+        window.was_thrown_away(start + 11_000)
+    }
+
+    #[test]
+    fn a_window_that_begins_anew_with_far_less_than_its_buffer_holds_was_thrown_away() {
+        assert!(is_thrown_away(None));
+        assert!(is_thrown_away(Some(8000)));
+        assert!(!is_thrown_away(Some(4000)), "half of it may be free");
     }
 }
