@@ -8,6 +8,8 @@ use crate::link_margins::SLOWEST_PS;
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: u32 = 54;
+/// The slowest link may be another one than that on which was captured, with shorter headers of its own or none.
+const LINK_HEADER_BYTES: u32 = 14;
 const PICOSECONDS: i64 = 1_000;
 /// Of less payload the headers' share is too large to know them as little as that.
 const PAYLOAD_MIN: u32 = 256;
@@ -42,8 +44,14 @@ impl Arrivals {
             return;
         };
         let slack = byte_ps / AGREE_SHARE;
-        if sample_ps < byte_ps.saturating_sub(slack) {
-            self.begin_with(sample_ps);
+        let least_ps = byte_ps.saturating_sub(slack);
+        // Of a short segment the headers that the link has not are a large share.
+        let is_known = self.agreeing >= AGREEING_MIN;
+        let is_same = is_known && without_link_ps(gap_ns, bytes, segments) >= least_ps;
+        if sample_ps < least_ps {
+            if !is_same {
+                self.begin_with(sample_ps);
+            }
         } else if sample_ps <= byte_ps.saturating_add(slack) {
             self.byte_ps = Some(byte_ps.min(sample_ps));
             self.agreeing = self.agreeing.saturating_add(1);
@@ -148,6 +156,12 @@ fn size(bytes: u32, segments: u32) -> i64 {
     i64::from(bytes).saturating_add(i64::from(segments.saturating_mul(HEADER_BYTES)))
 }
 
+/// Picoseconds that a byte took, if the slowest link has no headers of its own.
+fn without_link_ps(gap_ns: i64, bytes: u32, segments: u32) -> i64 {
+    let headers = i64::from(segments.saturating_mul(LINK_HEADER_BYTES));
+    per_byte(gap_ns, size(bytes, segments).saturating_sub(headers))
+}
+
 fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
     let elapsed_ps = elapsed_ns.max(0).saturating_mul(PICOSECONDS);
     elapsed_ps.checked_div(size).unwrap_or(0)
@@ -172,6 +186,15 @@ mod tests {
         // 8 bits at 80 kbit/s are 0.1 ms.
         let arrivals = after(&[(100 * MS, 946), (50 * MS, 446)]);
         assert_eq!(arrivals.takes_ns(146, 1, 946), Some(20 * MS));
+    }
+
+    #[test]
+    fn a_short_segment_shows_no_quicker_link_by_headers_that_the_link_has_not() {
+        // The link carries a byte in 0.1 ms, and has no headers of its own.
+        let full = (100 * MS, 960);
+        let short = |gap_ns: i64| after(&[full, full, (gap_ns, 260)]);
+        assert!(short(30 * MS).takes_ns(960, 1, 960).is_some());
+        assert_eq!(short(28 * MS).takes_ns(960, 1, 960), None);
     }
 
     #[test]
