@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.true_waits._partition import Partition
-from reference_sim.true_waits._transaction import gaps_of
+from reference_sim.true_waits._transaction import gaps_of, request_gaps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reference_sim.true_waits._partition import Wait
     from reference_sim.true_waits._records import Packet, Transaction
-    from reference_sim.true_waits._transaction import Observer, Times
+    from reference_sim.true_waits._transaction import Gap, Observer, Times
 
 __all__ = ["Stall", "stalls_of"]
 
@@ -23,6 +23,8 @@ _HELD: Final = "stall.nagle_hold"
 #: Full segments that a receiver acknowledges at once (RFC 1122, section 4.2.3.2).
 _ACKED_AT_ONCE: Final = 2
 _RESTART: Final = "stall.slow_start_restart"
+#: What a hold by Nagle's algorithm is called wherever it is neither the opening of a response nor its end.
+_NAGLE: Final = {_DELAYED: "nagle-delayed-ack", _HELD: "nagle-hold"}
 #: Causes that are a pathology by themselves.
 _BY_CAUSE: Final = {
     _RESTART: "slow-start-restart",
@@ -57,16 +59,19 @@ class Stall:
 
 
 def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observer: Observer) -> list[Stall]:
-    """The stalls of a transaction, each name and cause once; of its response, but for losses."""
+    """The stalls of a transaction, each name and cause once; of its response, but for losses and Nagle's holds."""
     spans: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     unseen: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
     for wait in waits:
         if wait.cause in _ANYWHERE:
             spans[_ANYWHERE[wait.cause], wait.cause].append((wait.start, wait.end))
-    for packet, wait in _holds(times, observer):
+    for _, wait in _holds(request_gaps_of(times, observer), observer):
+        if wait.cause in _NAGLE:
+            spans[_NAGLE[wait.cause], wait.cause].append((wait.start, wait.end))
+    for packet, wait in _holds(gaps_of(times, observer), observer):
         if wait.cause in _BY_CAUSE:
             name = _BY_CAUSE[wait.cause]
-        elif wait.cause in (_DELAYED, _HELD):
+        elif wait.cause in _NAGLE:
             name = _name(transaction, packet, wait.cause, observer)
         else:
             continue
@@ -76,13 +81,13 @@ def stalls_of(transaction: Transaction, times: Times, waits: list[Wait], observe
     return [Stall(*key, tuple(found), tuple(unseen[key])) for key, found in sorted(spans.items())]
 
 
-def _holds(times: Times, observer: Observer) -> Iterator[tuple[Packet, Wait]]:
-    """What held the segments of a response, each when the observer sees it: at the server, as it left.
+def _holds(gaps: Iterator[Gap], observer: Observer) -> Iterator[tuple[Packet, Wait]]:
+    """What held the segments of a message, each when the observer sees it: at its sender, as it left.
 
-    At the client a segment that was lost shows nothing of what had held it, nor does one that came with data that
-    was sent again: the timer that sent this ended the hold.
+    At its receiver a segment that was lost shows nothing of what had held it, nor does one that came with data
+    that was sent again: the timer that sent this ended the hold.
     """
-    for gap in gaps_of(times, observer):
+    for gap in gaps:
         packet = gap.held
         is_at_sender = observer.at == packet.side
         if packet.is_retransmission or (packet.received is None and not is_at_sender):
@@ -126,4 +131,4 @@ def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer
     is_behind_short = any(it.payload < full for it in outstanding)
     if is_last and held.payload < full and (cause == _DELAYED or is_behind_short):
         return "odd-short-final-segment"
-    return "nagle-delayed-ack" if cause == _DELAYED else "nagle-hold"
+    return _NAGLE[cause]

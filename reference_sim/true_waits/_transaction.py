@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reference_sim.true_waits._holds import Hold, Holds
     from reference_sim.true_waits._partition import Wait
 
-__all__ = ["Gap", "Observer", "Times", "gaps_of", "partition_of", "times_of"]
+__all__ = ["Gap", "Observer", "Times", "gaps_of", "partition_of", "request_gaps_of", "times_of"]
 
 _ACK: Final = 0x10
 _PACE: Final = "send_limited.bottleneck"
@@ -116,9 +116,8 @@ def partition_of(
     if times.opens_connection:
         _give_setup(partition, observer)
     partition.until(times.request_first, "client.think")
-    for delivery in observer.requests.deliveries:
-        if times.request_first < delivery.time <= times.request_last:
-            partition.pieces(_gap(partition.at, delivery, observer.requests, observer.client, observer))
+    for gap in request_gaps_of(times, observer):
+        partition.pieces(gap.pieces)
     partition.until(times.request_last, "request.send")
     _give_server(transaction, times, observer, previous_end, partition)
     for gap in gaps_of(times, observer):
@@ -129,11 +128,21 @@ def partition_of(
 
 def gaps_of(times: Times, observer: Observer) -> Iterator[Gap]:
     """The times between the deliveries of a response, after its first one."""
-    since = times.response_first
-    for delivery in observer.responses.deliveries:
-        if times.response_first < delivery.time <= times.response_last:
-            pieces = list(_gap(since, delivery, observer.responses, observer.server, observer))
-            held, came = _held(since, delivery, observer.responses, observer)
+    first, last = times.response_first, times.response_last
+    return _gaps(first, last, observer.responses, observer.server, observer)
+
+
+def request_gaps_of(times: Times, observer: Observer) -> Iterator[Gap]:
+    """The times between the deliveries of a request, after its first one."""
+    first, last = times.request_first, times.request_last
+    return _gaps(first, last, observer.requests, observer.client, observer)
+
+
+def _gaps(since: int, last: int, stream: Stream, holds: Holds, observer: Observer) -> Iterator[Gap]:
+    for delivery in stream.deliveries:
+        if since < delivery.time <= last:
+            pieces = list(_gap(since, delivery, stream, holds, observer))
+            held, came = _held(since, delivery, stream, observer)
             yield Gap(since, delivery, pieces, held, came)
             since = delivery.time
 

@@ -5,22 +5,25 @@
 //! restarted sender (RFC 5681, section 4.1) shows the small flights of slow start again; one that is kept
 //! by its own buffer shows flights of one size, though nothing was lost and the receiver would take more.
 
+mod after_idle;
+mod data;
+mod flight;
+
 use trace_model::rows::{FlightRow, FlightsTable};
 
 use crate::bounded::Bounded;
 use crate::finished_message::FinishedMessage;
 use crate::grown_window::GrownWindow;
 use crate::timeouts::TIMEOUT_MIN_NS;
+use after_idle::AfterIdle;
+use flight::{are_steady, ends_flight, Flight};
 
-/// A wait of this part of the round trip ends a flight: ACK clocking fills less, a window more.
-const FLIGHT_GAP_NUMERATOR: i64 = 35;
-const FLIGHT_GAP_DENOMINATOR: i64 = 100;
+pub use data::FlightData;
+
 /// Data that follows an ACK by no more than this beyond what the path takes may have been released by it.
 const RELEASE_MAX_NS: i64 = 10_000_000;
 /// Round trips vary, and what an ACK lets go may seem to come before it.
 const EARLY_MAX_NS: i64 = 2_000_000;
-/// Below this round trip the gaps between flights drown in scheduling noise.
-const RTT_MIN_NS: i64 = 2_000_000;
 /// Flights of a response that are recorded; by then slow start has long ended.
 const FLIGHTS_MAX: usize = 64;
 /// ACKs of a flight that are remembered: those of its first segments let the next one begin.
@@ -28,56 +31,8 @@ const ACKS_MAX: usize = 64;
 /// Idle periods of responses that are not complete: a server that writes piece by piece is idle before each.
 const IDLES_MAX: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
-struct Flight {
-    /// Stream offset of its first byte.
-    offset: u64,
-    segments: u32,
-    first_frame: u64,
-    start_ns: i64,
-    end_ns: i64,
-    bytes: u64,
-    /// Payload of its first and of its last segment.
-    first_bytes: u32,
-    last_bytes: u32,
-    ends_full: bool,
-    /// By how much it missed when an ACK would have let it go.
-    off_ack_ns: u64,
-    /// What of the data before it ACKs had not acknowledged then.
-    behind_bytes: u64,
-    /// Most that was not acknowledged.
-    outstanding_bytes: u64,
-    /// Segments in its first round trip: more are clocked by ACKs, and no window.
-    window_segments: u32,
-    /// Something was sent again meanwhile: it shows a window that is no more.
-    saw_loss: bool,
-}
-
-/// A flight this much larger than the one before shows a window that opens: slow start doubles it, and
-/// with an ACK for each second segment only it grows by half.
-const GROWTH_NUMERATOR: u32 = 3;
-const GROWTH_DENOMINATOR: u32 = 2;
-/// So many flights in a row that do not grow are notable: a window that is used up for that long.
-const STEADY_ROUNDS_MIN: usize = 3;
 /// An ACK for more segments than this one is a stretch ACK (RFC 2525, section 2.13; RFC 5681, 4.2).
 const ACKED_SEGMENTS_USUAL: u64 = 2;
-
-/// A burst at the beginning of a flow or after an idle period, whose response is not complete yet.
-#[derive(Debug)]
-struct AfterIdle {
-    /// Stream offset of its first byte, and after its first flight.
-    offset: u64,
-    first_flight_end: u64,
-    first_flight_has_ended: bool,
-    first_flight_resent: u32,
-    begins_flow: bool,
-    idle_ns: i64,
-    earlier_flight_segments: u32,
-    earlier_window_segments: u32,
-    /// Retransmissions of the flow before it.
-    retransmissions: u32,
-    receive_window_segments: u32,
-}
 
 /// When an ACK went by, and the offset in the stream up to which it acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -93,51 +48,6 @@ struct Restart {
     earlier_flight_segments: u32,
     earlier_window_segments: u32,
     retransmissions: u32,
-}
-
-/// A new data segment of the server, as the flights see it.
-#[derive(Clone, Copy, Debug)]
-pub struct FlightData {
-    pub frame: u64,
-    pub time_ns: i64,
-    pub offset: u64,
-    pub bytes: u32,
-    pub segments: u32,
-    pub segment_bytes: u32,
-    /// The flow was seen from its SYN-ACK on.
-    pub begins_whole: bool,
-    pub rtt_ns: Option<i64>,
-    pub receive_window_segments: u32,
-    /// From the observation point to the server and back.
-    pub server_rtt_ns: Option<i64>,
-    /// How long the slowest link before the observation point takes for it, as far as that is known.
-    pub takes_ns: i64,
-    /// ... and how much longer than for a packet without payload, which the path's least round trip has.
-    pub longer_ns: i64,
-    /// Payload up to it that is not acknowledged.
-    pub outstanding_bytes: u64,
-    /// Its sender's connections to this client share their window, as far as that is known.
-    pub shares_window: bool,
-}
-
-impl FlightData {
-    /// Whether the last segment of it, before offload merged them, is a full one.
-    fn ends_full(&self) -> bool {
-        self.bytes.checked_rem(self.segment_bytes) == Some(0)
-    }
-
-    /// Payload of the first segment of it.
-    fn first_bytes(&self) -> u32 {
-        self.bytes.min(self.segment_bytes.max(1))
-    }
-
-    /// ... and of the last one.
-    fn last_bytes(&self) -> u32 {
-        match self.bytes.checked_rem(self.segment_bytes) {
-            Some(0) | None => self.first_bytes(),
-            Some(rest) => rest,
-        }
-    }
 }
 
 #[derive(Debug, Default)]
@@ -468,81 +378,6 @@ impl FlightTracker {
             stretch_acks: self.stretch_acks,
             retransmissions: self.retransmissions.saturating_sub(retransmissions),
             earlier_retransmissions: retransmissions,
-        }
-    }
-}
-
-/// Whether flights followed each other without growing. The last one is what was left to send.
-fn are_steady(flights: &[Flight]) -> bool {
-    let whole = flights.split_last().map_or(flights, |(_, whole)| whole);
-    let mut rounds = 0_usize;
-    for (before, after) in whole.iter().zip(whole.iter().skip(1)) {
-        let grown = before.segments.saturating_mul(GROWTH_NUMERATOR) / GROWTH_DENOMINATOR;
-        rounds = if after.segments <= grown {
-            rounds.saturating_add(1)
-        } else {
-            0
-        };
-        if rounds >= STEADY_ROUNDS_MIN {
-            return true;
-        }
-    }
-    false
-}
-
-/// Whether a wait between two segments is one for ACKs. Where the round trip is unknown or too
-/// short to see, only an idle period ends a flight.
-fn ends_flight(gap: i64, rtt_ns: Option<i64>) -> bool {
-    match rtt_ns {
-        Some(rtt) if rtt >= RTT_MIN_NS => {
-            gap > rtt.saturating_mul(FLIGHT_GAP_NUMERATOR) / FLIGHT_GAP_DENOMINATOR
-        }
-        _ => gap >= TIMEOUT_MIN_NS,
-    }
-}
-
-impl Flight {
-    fn opened_by(data: FlightData, off_ack_ns: u64, behind_bytes: u64) -> Self {
-        Flight {
-            offset: data.offset,
-            segments: data.segments,
-            first_frame: data.frame,
-            start_ns: data.time_ns,
-            end_ns: data.time_ns,
-            bytes: u64::from(data.bytes),
-            first_bytes: data.first_bytes(),
-            last_bytes: data.last_bytes(),
-            ends_full: data.ends_full(),
-            off_ack_ns,
-            behind_bytes,
-            outstanding_bytes: data.outstanding_bytes,
-            window_segments: data.rtt_ns.map_or(0, |_| data.segments),
-            saw_loss: false,
-        }
-    }
-
-    fn add(&mut self, data: FlightData) {
-        self.segments = self.segments.saturating_add(data.segments);
-        self.bytes = self.bytes.saturating_add(u64::from(data.bytes));
-        self.last_bytes = data.last_bytes();
-        self.ends_full = data.ends_full();
-        self.end_ns = data.time_ns;
-        self.outstanding_bytes = self.outstanding_bytes.max(data.outstanding_bytes);
-        let age = data.time_ns.saturating_sub(self.start_ns);
-        if data.rtt_ns.is_some_and(|rtt| age <= rtt) {
-            self.window_segments = self.window_segments.saturating_add(data.segments);
-        }
-    }
-}
-
-impl AfterIdle {
-    /// Its response goes on.
-    fn go_on(&mut self, data: FlightData) {
-        self.receive_window_segments = self
-            .receive_window_segments
-            .min(data.receive_window_segments);
-        if !self.first_flight_has_ended {
-            self.first_flight_end = data.offset.saturating_add(u64::from(data.bytes));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a sender had in flight when data left, as the ACKs that had come to it by then tell.
 
 use super::pause::PeerAck;
+use super::used::Growth;
 use super::{Path, PauseTracker, SentData};
 use super::{DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::timeouts::TIMEOUT_MIN_NS;
@@ -51,11 +52,22 @@ impl PauseTracker {
         let acks = self.had_come(data, path).map_or(0, |ack| ack.number);
         let full = u64::from(path.segment_bytes.max(1));
         let flight = self.flight_at_sender(data, path);
-        let whole = flight.div_ceil(full).saturating_mul(full);
-        // Once something was lost a window need not grow so.
-        let by_ack = if self.had_loss { 0 } else { full };
-        let window = self.used.shows(whole, acks, by_ack);
-        self.shown_window_bytes = self.used_since_idle.shows(whole, acks, by_ack);
+        let mut whole = flight.div_ceil(full).saturating_mul(full);
+        // Once something was lost a window need not grow so; and those who offer SACK came to ask whether a window
+        // is used before they let it grow (RFC 2018 and RFC 2861 are of one time).
+        let growth = match (self.had_loss, path.sender_permits_sack) {
+            (false, _) => Growth::SlowStart,
+            (true, false) => Growth::Avoidance,
+            (true, true) => Growth::Unknown,
+        };
+        // In fast recovery duplicate ACKs let go what no window has room for (RFC 5681, section 3.2).
+        if data.end.saturating_sub(flight) < self.recovery_end {
+            whole = 0;
+            self.used.begins_anew(acks);
+            self.used_since_idle.begins_anew(acks);
+        }
+        let window = self.used.shows(whole, acks, full, growth);
+        self.shown_window_bytes = self.used_since_idle.shows(whole, acks, full, growth);
         self.last_flight_bytes = flight;
         self.last_window_bytes = window;
     }
@@ -110,6 +122,7 @@ impl PauseTracker {
         let released_by = path
             .sender_rtt_ns
             .unwrap_or(0)
+            .saturating_add(path.takes_ns)
             .saturating_add(RELEASE_MAX_NS);
         self.acks.back().is_some_and(|ack| {
             ack.after >= previous.end && data.time_ns.saturating_sub(ack.time_ns) > released_by
@@ -244,6 +257,68 @@ mod tests {
             ..path(MS)
         };
         assert_eq!(room_behind_flight_of(4, &path), None);
+    }
+
+    /// An ACK of all up to `after`.
+    fn acked(time_ns: i64, before: u64, after: u64) -> AckSeen {
+        let stream = |offset: u64| i64::try_from(offset).unwrap_or(0) + 1;
+        AckSeen {
+            frame: 1,
+            time_ns,
+            acknowledged: Acknowledged {
+                before: stream(before),
+                after: stream(after),
+            },
+            covered_ns: time_ns,
+            outstanding_segments: 1,
+            outstanding_bytes: after - before,
+            bytes: 0,
+            opens_connection: false,
+        }
+    }
+
+    #[test]
+    fn a_segment_that_an_ack_let_go_and_the_link_took_long_for_ends_no_idle_period() {
+        let start = (1 << 32) - u64::from(FULL);
+        let was_idle_on = |takes_ns| {
+            let mut tracker = PauseTracker::default();
+            let path = path(takes_ns);
+            let first = test_path::segment(0, start, FULL);
+            tracker.sent(first, &path, 0);
+            tracker.acknowledged(acked(300 * MS, start, first.end), &path);
+            tracker.was_idle(first, test_path::segment(334 * MS, first.end, FULL), &path)
+        };
+        assert!(was_idle_on(MS));
+        assert!(!was_idle_on(30 * MS));
+    }
+
+    #[test]
+    fn what_is_sent_before_a_recovery_ends_shows_no_window_and_acks_open_it_after() {
+        let full = u64::from(FULL);
+        let start = (1 << 32) - 2 * full;
+        let mut tracker = PauseTracker::default();
+        let path = path(MS);
+        let sends = |tracker: &mut PauseTracker, time_ms: i64, number: u64| {
+            let segment = test_path::segment(time_ms * MS, start + number * full, FULL);
+            tracker.sent(segment, &path, full);
+        };
+        tracker.acknowledged(acked(0, start - 1, start), &path);
+        for number in 0..4 {
+            sends(&mut tracker, 50, number);
+        }
+        tracker.retransmission();
+        sends(&mut tracker, 60, 4);
+        assert_eq!(tracker.shown_window_bytes, 0);
+        tracker.acknowledged(acked(70 * MS, start, start + 5 * full), &path);
+        sends(&mut tracker, 90, 5);
+        sends(&mut tracker, 91, 6);
+        assert_eq!(tracker.shown_window_bytes, 2 * full);
+        for number in 5..9 {
+            let before = start + number * full;
+            tracker.acknowledged(acked(100 * MS, before, before + full), &path);
+        }
+        sends(&mut tracker, 120, 9);
+        assert_eq!(tracker.shown_window_bytes, 3 * full);
     }
 
     #[test]

@@ -131,6 +131,8 @@ pub struct PauseTracker {
     used: Used,
     used_since_idle: Used,
     had_loss: bool,
+    /// Where what had been sent ends when something was sent again: until that is acknowledged it recovers.
+    recovery_end: u64,
     /// The least that the window was then, since the sender was idle.
     shown_window_bytes: u64,
     acks_counted: u64,
@@ -262,6 +264,7 @@ impl PauseTracker {
         self.used_since_idle.begins_anew(self.acks_counted);
         self.shown_window_bytes = 0;
         self.had_loss = true;
+        self.recovery_end = self.previous.map_or(0, |previous| previous.end);
         self.link.had_loss();
     }
 

@@ -1,6 +1,18 @@
 //! What a window was used for, and what the ACKs since have made of it.
 
-/// In slow start each ACK adds a segment to a window (RFC 5681, section 3.1), be it used or not: the least that it is.
+/// By how much an ACK opens a window at least, be it used or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Growth {
+    /// That is not known.
+    Unknown,
+    /// By a segment, in slow start (RFC 5681, section 3.1).
+    SlowStart,
+    /// By a segment for as many ACKs as it has segments (RFC 5681, section 3.1, equation 3), and one more where these
+    /// are counted as Linux 2.0 does.
+    Avoidance,
+}
+
+/// The largest flight since the window was made anew, and what the ACKs since have made of it: the least that it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
     /// The largest flight, in whole segments, and how many ACKs had come by then.
@@ -10,17 +22,28 @@ pub(super) struct Used {
 
 impl Used {
     /// So much was in flight at once, in whole segments, when so many ACKs had come: the least that the window was.
-    pub(super) fn shows(&mut self, whole: u64, acks: u64, full: u64) -> u64 {
-        let window = self.grown(acks, full);
+    pub(super) fn shows(&mut self, whole: u64, acks: u64, full: u64, growth: Growth) -> u64 {
+        let window = self.grown(acks, full, growth);
         if whole > window {
             *self = Used { bytes: whole, acks };
         }
         whole.max(window)
     }
 
-    fn grown(&self, acks: u64, full: u64) -> u64 {
+    fn grown(&self, acks: u64, full: u64, growth: Growth) -> u64 {
         let newly = acks.saturating_sub(self.acks);
-        self.bytes.saturating_add(newly.saturating_mul(full))
+        match growth {
+            Growth::SlowStart => self.bytes.saturating_add(newly.saturating_mul(full)),
+            // With one segment more the square of the window, in segments, grows by more than two.
+            Growth::Avoidance if self.bytes > 0 => {
+                let begun = u128::from(self.bytes.checked_div(full).unwrap_or(0)).saturating_add(1);
+                let square = begun.saturating_mul(begun);
+                let grown = square.saturating_add(u128::from(newly).saturating_mul(2));
+                let segments = u64::try_from(grown.isqrt().saturating_sub(1)).unwrap_or(0);
+                self.bytes.max(segments.saturating_mul(full))
+            }
+            Growth::Avoidance | Growth::Unknown => self.bytes,
+        }
     }
 
     /// The window may be a smaller one when so many ACKs have come: after an idle period (RFC 5681, section 4.1).
@@ -38,9 +61,21 @@ mod tests {
     #[test]
     fn each_ack_adds_a_segment_to_what_was_used_at_once() {
         let mut used = Used::default();
-        assert_eq!(used.shows(2 * FULL, 5, FULL), 5 * FULL);
+        assert_eq!(used.shows(2 * FULL, 5, FULL, Growth::SlowStart), 5 * FULL);
         used.begins_anew(5);
-        assert_eq!(used.shows(2 * FULL, 5, FULL), 2 * FULL);
-        assert_eq!(used.shows(FULL, 7, FULL), 4 * FULL);
+        assert_eq!(used.shows(2 * FULL, 5, FULL, Growth::SlowStart), 2 * FULL);
+        assert_eq!(used.shows(FULL, 7, FULL, Growth::SlowStart), 4 * FULL);
+    }
+
+    #[test]
+    fn past_slow_start_acks_for_all_of_a_window_add_a_segment_and_none_where_nothing_was_used() {
+        let mut used = Used::default();
+        assert_eq!(used.shows(0, 3, FULL, Growth::Avoidance), 0);
+        assert_eq!(used.shows(2 * FULL, 3, FULL, Growth::Avoidance), 2 * FULL);
+        assert_eq!(used.shows(FULL, 6, FULL, Growth::Avoidance), 2 * FULL);
+        assert_eq!(used.shows(FULL, 7, FULL, Growth::Avoidance), 3 * FULL);
+        assert_eq!(used.shows(FULL, 11, FULL, Growth::Avoidance), 4 * FULL);
+        used.begins_anew(9);
+        assert_eq!(used.shows(FULL, 12, FULL, Growth::Unknown), FULL);
     }
 }
