@@ -176,7 +176,7 @@ impl FlowTable {
         if flow.is_reused_by(flow.side_of(source_is_low), segment) {
             let mut before = std::mem::replace(flow, new_flow());
             flow.reuses_ports = true;
-            finish(&mut before, tables);
+            finish(&mut before, &self.shared_windows, tables);
             if !was_over {
                 self.close_one(partition);
             }
@@ -209,7 +209,7 @@ impl FlowTable {
             self.ending.sort_by_key(|flow| Reverse(flow.number));
         }
         while let Some(mut flow) = self.ending.pop() {
-            finish(&mut flow, tables);
+            finish(&mut flow, &self.shared_windows, tables);
             if tables.rows() >= rows {
                 break;
             }
@@ -366,7 +366,7 @@ impl FlowTable {
         let Some(mut flow) = self.flows.get_mut(place).and_then(Option::take) else {
             return;
         };
-        finish(&mut flow, tables);
+        finish(&mut flow, &self.shared_windows, tables);
         let entry = self
             .places
             .find_entry(flow.key.hash(), |candidate| *candidate == place);
@@ -378,7 +378,8 @@ impl FlowTable {
     }
 }
 
-fn finish(flow: &mut Flow, tables: &mut Tables) {
+fn finish(flow: &mut Flow, shared_windows: &SharedWindows, tables: &mut Tables) {
+    flow.learns_of_sharing(shared_windows);
     flow.finish(tables);
     tables.flows.push(&flow_row(flow));
     if let Some(ending) = ending_row(flow) {

@@ -160,8 +160,8 @@ impl Flow {
             return;
         }
         self.http = None;
-        self.release_pauses();
         if self.unacknowledged.is_empty() {
+            self.release_pauses();
             self.waits = None;
         }
         self.unacknowledged.shrink();

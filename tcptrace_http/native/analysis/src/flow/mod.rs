@@ -8,6 +8,7 @@ mod memory;
 mod payload;
 mod recover;
 mod sent;
+mod shares_late;
 mod unacknowledged;
 mod usage;
 

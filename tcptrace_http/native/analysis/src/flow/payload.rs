@@ -16,8 +16,8 @@ use crate::tables::Tables;
 use crate::transaction_row::{link_rows, transaction_row};
 use crate::waits::{Moment, Waits};
 
-/// Transactions of which is told later what they waited for, as how slow their path is shows in the next ones: what the
-/// first exchanges of a connection ask for is short.
+/// Transactions of which is told later what they waited for, as how slow their path is, or that a window is shared, shows
+/// in the next ones: what the first exchanges of a connection ask for is short.
 const UNTOLD_MAX: usize = 4;
 
 /// Where the latest messages of both directions began.
@@ -394,10 +394,11 @@ impl Flow {
 
     /// Writes those of them that nothing more will be learnt of.
     pub(super) fn flush_told(&mut self, tables: &mut Tables) {
-        let path = self.waits_path();
-        let is_open = |waits: &Waits| waits.may_learn_link(path);
-        let may_learn = !self.is_over() && self.waits.as_deref().is_some_and(is_open);
-        let most = if may_learn { UNTOLD_MAX } else { 0 };
+        let most = if self.may_learn_of_waits() {
+            UNTOLD_MAX
+        } else {
+            0
+        };
         while let Some(transaction) = self.unacknowledged.pop_acknowledged(most) {
             self.write(transaction, tables);
         }

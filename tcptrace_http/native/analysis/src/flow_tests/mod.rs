@@ -4,6 +4,7 @@ mod early_data;
 mod joined_late;
 mod repeats;
 mod resets;
+mod shares_late;
 
 use trace_model::column::{Columns, Values};
 use trace_model::{

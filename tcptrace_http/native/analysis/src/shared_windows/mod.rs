@@ -236,6 +236,16 @@ impl SharedWindows {
         }
     }
 
+    /// When the window was in slow start that the connections between these hosts are known by now to share.
+    #[must_use]
+    pub fn shared_phases(&self, hosts: (IpAddress, IpAddress)) -> Option<Phases> {
+        let first = first_place(hosts);
+        let places = self.pairs.get(first..first.saturating_add(WAYS))?;
+        let mut pairs = places.iter().flatten();
+        let pair = pairs.find(|pair| pair.has(hosts) && pair.is_shared)?;
+        Some(pair.phases)
+    }
+
     /// Where the pair of these hosts stands; a client's SYN (`opens`) puts it there.
     fn place(&mut self, hosts: (IpAddress, IpAddress), opens: bool) -> Option<usize> {
         let first = first_place(hosts);

@@ -30,7 +30,7 @@ use trace_model::rows::{Cause, Framing, ObservationPoint, RecoveryKind, Transact
 
 use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
-use crate::shared_windows::{Ahead, Sharing};
+use crate::shared_windows::{Ahead, Phases, Sharing};
 use acks::Acks;
 use behind::Behind;
 pub use partition::Moment;
@@ -219,6 +219,11 @@ impl Waits {
     /// The server's connections to the client were found to share a window.
     pub fn windows_are_shared(&mut self) {
         self.responses.windows_are_shared();
+    }
+
+    /// ... which was in these phases, as others showed when this one was over.
+    pub fn window_was_shared(&mut self, phases: Phases, path: Path) {
+        self.responses.note_phases(phases, path.of_responses());
     }
 
     /// What all connections between the two hosts have told of the slowest link until now.

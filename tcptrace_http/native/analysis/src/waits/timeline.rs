@@ -300,13 +300,7 @@ impl Timeline {
             self.phases.note_largest(data.sharing.phases);
         }
         if data.sharing.is_shared {
-            // Near the sender the window moves a way sooner than what it lets go comes.
-            let way_ns = if route.is_at_sender {
-                self.way_ns(route)
-            } else {
-                0
-            };
-            self.phases.note(data.sharing.phases.later_by(way_ns));
+            self.note_phases(data.sharing.phases, route);
             self.windows_are_shared();
         }
         let question = question.filter(|_| is_answer);

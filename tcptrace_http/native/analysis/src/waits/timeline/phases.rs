@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Timeline;
+use super::{Route, Timeline};
 use crate::shared_windows::{Phases, SlowStart};
 
 /// Slow starts in a response: each takes the second that a timer waits at the least (RFC 6298, section 2.4).
@@ -83,6 +83,17 @@ impl Known {
 }
 
 impl Timeline {
+    /// The window is shared, and was in slow start then.
+    pub(in crate::waits) fn note_phases(&mut self, phases: Phases, route: Route) {
+        // Near the sender the window moves a way sooner than what it lets go comes.
+        let way_ns = if route.is_at_sender {
+            self.way_ns(route)
+        } else {
+            0
+        };
+        self.phases.note(phases.later_by(way_ns));
+    }
+
     /// When a loss showed first to who shares the window.
     pub(in crate::waits) fn first_loss_ns(&self) -> Option<i64> {
         self.phases.first_loss_ns
