@@ -6,6 +6,7 @@ mod followed;
 mod memory;
 mod payload;
 mod recover;
+mod request_path;
 mod sent;
 mod unacknowledged;
 mod usage;
