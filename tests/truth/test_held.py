@@ -18,7 +18,8 @@ HOLDS = {
 }
 OTHERS = {"cork-timeout", "small-send-buffer", "stretch-ack", "split-request"}
 
-#: How often each finding that claims time is right there; captures that are not named have none.
+#: How often each finding that claims time is right there, at both ends if none is named; captures that are not
+#: named have none.
 EXPECTED = {
     "req_split_nagle_lan": {"nagle-delayed-ack": 7},
     "req_split_nagle_rtt100": {"nagle-delayed-ack": 7, "nagle-hold": 1},
@@ -27,6 +28,9 @@ EXPECTED = {
     "lan_cork_forgotten": {"cork-timeout": 10},
     "buf_sndbuf4k_4kwrites_rtt100": {"small-send-buffer": 2},
     "buf_sndbuf16k_4kwrites_rtt100": {"small-send-buffer": 1},
+    # Once the client acknowledged three segments at once, 6 ms late: too soon for a delayed ACK. At its own end
+    # what took so long is the link.
+    "mix_bsdsrv_linuxcli_odd.srv": {"nagle-hold": 1},
 }
 NAMED_ELSEWHERE = {"short-initial-segment", "odd-short-final-segment"}
 
@@ -50,7 +54,8 @@ def test_every_hold_and_limit_of_a_sender_is_found_where_it_was_made_and_nowhere
         rows = found.filter(found["severity"] != "info").iter_rows(named=True)
         counts = Counter(row["detector"] for row in rows)
         mine = {name: n for name, n in counts.items() if name in (HOLDS | OTHERS) - NAMED_ELSEWHERE}
-        assert mine == EXPECTED.get(capture.name.removesuffix(".srv"), {}), capture.name
+        at_both_ends = EXPECTED.get(capture.name.removesuffix(".srv"), {})
+        assert mine == EXPECTED.get(capture.name, at_both_ends), capture.name
 
 
 def test_a_hold_has_one_owner(kernel):

@@ -7,8 +7,10 @@
 //! by it: where nothing was lost, its own buffer was full of what is not acknowledged.
 
 mod before_idle;
+mod emptied;
 
 use before_idle::BeforeIdle;
+use emptied::Emptied;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
@@ -75,6 +77,7 @@ pub(crate) struct UsedWindow {
     left_room: u32,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
     opened: i64,
+    emptied: Emptied,
 }
 
 impl UsedWindow {

@@ -8,6 +8,7 @@ use crate::classify::Class;
 use crate::ends::Side;
 use crate::http;
 use crate::recoveries::{Heard, Known, Rows, Sent, Span};
+use crate::shared_windows::WrittenAt;
 use crate::tables::Tables;
 
 /// Data that follows other data sooner was not sent by a timer, however little the path takes.
@@ -154,7 +155,8 @@ impl Flow {
                 .saturating_sub(sharing.missed_elsewhere);
             let is_again = u32::from(sharing.is_again);
             // All connections together tell which of them what is missing was of.
-            sender.skipped_identifications = if sharing.goes_elsewhere && from_server {
+            let is_whole = sharing.goes_elsewhere || sharing.written == Some(WrittenAt::OnTime);
+            sender.skipped_identifications = if is_whole && from_server {
                 0
             } else if sharing.is_shared {
                 is_again

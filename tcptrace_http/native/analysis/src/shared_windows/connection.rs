@@ -51,6 +51,8 @@ pub(super) struct Connection {
     pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
     pub(super) fast_recovery: FastRecovery,
+    /// Where the piece begins of which the newest data is, and when its application wrote that, if that is known.
+    pub(super) written: Option<(SeqNumber, i64)>,
 }
 
 /// What a segment of the server is to its connection.
@@ -124,6 +126,7 @@ impl Connection {
             mark: None,
             beginning: Beginning::default(),
             fast_recovery: FastRecovery::default(),
+            written: None,
         }
     }
 

@@ -20,6 +20,7 @@ use super::pacer::Pacer;
 use super::phases::Phases;
 use super::queue::Queue;
 use super::release::{Ack, Flight};
+use super::rhythm::Rhythm;
 use super::room::Room;
 use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
@@ -97,6 +98,8 @@ pub(super) struct HostPair {
     pub(super) inherited: Inherited,
     pub(super) uplink: Uplink,
     pub(super) headers: Headers,
+    /// Of what the server writes.
+    pub(super) rhythm: Rhythm,
 }
 
 impl HostPair {
@@ -145,6 +148,7 @@ impl HostPair {
             inherited: Inherited::default(),
             uplink: Uplink::default(),
             headers: Headers::default(),
+            rhythm: Rhythm::default(),
         }
     }
 
@@ -223,6 +227,7 @@ impl HostPair {
             phases: self.phases,
             threshold: None,
             ahead: Ahead::default(),
+            written: None,
             syn_longer_bytes: self.headers.syn_longer_bytes(),
         }
     }

@@ -6,6 +6,7 @@ use super::departures::{Left, Unheard};
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::missing_packets::Missing;
 use super::release::Ack;
+use super::writes::WrittenAt;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
 use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
@@ -69,6 +70,7 @@ impl HostPair {
         time_ns: i64,
         segment: &Segment<'_>,
         host_step: Option<HostStep>,
+        written: Option<WrittenAt>,
     ) -> Missed {
         let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
@@ -136,6 +138,7 @@ impl HostPair {
                 self.passes_over_copies(since_ns, time_ns, segment);
                 None
             }
+            0 if written == Some(WrittenAt::OnTime) => None,
             0 => {
                 let again = self.missed_before(since_ns, time_ns, left, ports);
                 is_again = again.is_some();

@@ -41,6 +41,7 @@ mod pacer;
 mod phases;
 mod queue;
 mod release;
+mod rhythm;
 mod room;
 mod sent;
 mod sent_queue;
@@ -49,6 +50,7 @@ mod timers;
 mod uplink;
 mod way;
 mod window;
+mod writes;
 
 use std::hash::BuildHasher;
 
@@ -66,6 +68,7 @@ pub use phases::SPANS_MAX;
 pub use phases::{Phases, SlowStart};
 pub(crate) use release::is_rhythm;
 pub use uplink::{Ahead, Standing};
+pub use writes::WrittenAt;
 
 /// Pairs of hosts that are followed: so many places, and of those on which a pair may stand so many side by side. The
 /// one that was heard of least lately gives way to a new one.
@@ -154,6 +157,8 @@ pub struct Sharing {
     pub syn_longer_bytes: u32,
     /// What stood before it on the link to the server, of the client's data.
     pub ahead: Ahead,
+    /// When its application wrote it, if that writes in a rhythm and a packet is missing.
+    pub written: Option<WrittenAt>,
     /// Where slow start ends of its connection, which began with what those before it had learnt.
     pub threshold: Option<i64>,
 }
@@ -209,7 +214,8 @@ impl SharedWindows {
             pair.acknowledges_client(packet.time_ns, segment);
             pair.bare_comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
-            let missed = pair.misses(packet.time_ns, segment, host_step);
+            let written = pair.writes(packet.time_ns, segment, host_step);
+            let missed = pair.misses(packet.time_ns, segment, host_step, written);
             let queued = pair.queues(packet.time_ns, segment);
             let behind = (queued.behind_others_ns, missed.is_again);
             let sharing = pair.sent(packet.time_ns, segment, behind);
@@ -223,6 +229,7 @@ impl SharedWindows {
                 is_again: missed.is_again,
                 is_after_other: sharing.is_after_other && !missed.is_cleared,
                 unheard: missed.unheard,
+                written,
                 ..sharing
             }
         }

@@ -9,6 +9,7 @@ mod missed;
 mod numbers;
 mod opening;
 mod phases;
+mod writes;
 
 const MS: i64 = 1_000_000;
 const SERVER: [u8; 4] = [10, 0, 0, 2];

@@ -1,5 +1,7 @@
 //! The acknowledgments that data may have waited for: what each let the sender send.
 
+mod in_order;
+
 use std::collections::VecDeque;
 
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
@@ -96,7 +98,13 @@ impl Acks {
 
     /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
     /// sender and of the data back, and the data itself takes up to `pace_ns` longer on a slow link.
-    pub(super) fn released(&self, time_ns: i64, end: i64, path_ns: i64, pace_ns: i64) -> Released {
+    /// `is_in_order` is whether nothing but an ACK of something new lets data go.
+    pub(super) fn released_in_order(
+        &self,
+        (time_ns, end): (i64, i64),
+        (path_ns, pace_ns): (i64, i64),
+        is_in_order: bool,
+    ) -> Released {
         // The path is the least there was: what an ACK lets go comes no sooner.
         let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
         let before = self.ring.partition_point(|ack| ack.time_ns <= target);
@@ -104,7 +112,9 @@ impl Acks {
             .checked_sub(1)
             .or_else(|| self.first_of_an_accelerated_open(time_ns, path_ns))
             .and_then(|at| Some((at, self.ring.get(at)?)));
-        let Some((at, ack)) = nearest else {
+        let in_order = |it| self.in_order(it, (time_ns.saturating_sub(path_ns), pace_ns));
+        let in_order = nearest.map(in_order).filter(|_| is_in_order);
+        let Some((at, ack)) = in_order.or(nearest) else {
             return Released::Unknown;
         };
         let slack = RELEASE_MAX_NS
@@ -264,13 +274,6 @@ impl Acks {
         let ack = ack.filter(|ack| ack.acked == end && ack.time_ns <= newest_ns)?;
         let before = self.ring.get(at.checked_sub(1)?)?;
         (before.acked == start).then(|| ack.time_ns.saturating_sub(came_ns))
-    }
-
-    /// The first ACK, if it went more than half a round trip before: the path was measured by a SYN-ACK with
-    /// data (RFC 1644, RFC 7413) then, and seemed longer by the time that took.
-    fn first_of_an_accelerated_open(&self, time_ns: i64, path_ns: i64) -> Option<usize> {
-        let first = self.ring.front()?;
-        (time_ns.saturating_sub(first.time_ns) > path_ns / 2).then_some(0)
     }
 
     /// When the window was closed last.

@@ -11,6 +11,7 @@ mod by_ack;
 mod causes;
 mod copies;
 mod data;
+mod deferral;
 mod extents;
 mod gone_back;
 mod held_openings;

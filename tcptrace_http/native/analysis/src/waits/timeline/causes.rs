@@ -52,9 +52,11 @@ impl Timeline {
         let (left_ns, is_opened) = (data.at.time_ns, data.sharing.to_server_ns.is_some());
         let on_link_ns = self.let_go_after_ns(data, route, acks).unwrap_or(0);
         let path_ns = route.to_sender_ns.saturating_add(on_link_ns);
+        let is_in_order = !self.window.is_recovering();
         let released_in = |pace_ns: i64| {
             let pace_ns = pace_ns.saturating_sub(on_link_ns);
-            match acks.released(left_ns, data.end, path_ns, pace_ns) {
+            let at = (left_ns, data.end);
+            match acks.released_in_order(at, (path_ns, pace_ns), is_in_order) {
                 // Of a connection that was seen to open all ACKs are known.
                 Released::Unknown if is_opened => Released::ByNone,
                 released => released,
@@ -117,6 +119,9 @@ impl Timeline {
             self.uses_up_window(was_full, data, route, acks);
         }
         let limit = self.limit_now((data, released), route, acks);
+        if self.is_deferred((released, limit), data, route, acks) {
+            released = Released::ByWindow;
+        }
         // Between writes of one response Nagle's algorithm stops its sender as well.
         self.was_idle((gap, is_answer), data, route, acks);
         // As much as Nagle's algorithm would the window holds what is short, which the detectors tell where they can.

@@ -15,7 +15,9 @@ impl Timeline {
         let is_window = cause.is_some_and(|(cause, _)| {
             matches!(
                 cause,
-                Cause::SendLimitedReceiveWindow | Cause::SendLimitedSlowStart
+                Cause::SendLimitedReceiveWindow
+                    | Cause::SendLimitedSlowStart
+                    | Cause::SendLimitedCwnd
             )
         });
         let is_own = is_window && !data.sharing.are_others_in_flight;
@@ -37,9 +39,9 @@ impl Timeline {
         let Some(buffer) = self.window.odd_buffer() else {
             return;
         };
-        self.waited_for_buffer(Cause::SendLimitedSlowStart, |outstanding| {
-            outstanding == buffer
-        });
+        for cause in [Cause::SendLimitedSlowStart, Cause::SendLimitedCwnd] {
+            self.waited_for_buffer(cause, |outstanding| outstanding == buffer);
+        }
     }
 
     /// Its full buffer stopped the sender although the receiver's window had room for a segment.

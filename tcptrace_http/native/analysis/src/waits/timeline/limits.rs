@@ -3,6 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
 use crate::used_window::Limit;
+use trace_model::rows::Cause;
 
 impl Timeline {
     /// What limits the sender that has waited until it sent `data`, whatever `released` that.
@@ -25,6 +26,10 @@ impl Timeline {
         }
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.stops(end, data.full_bytes);
+        if !self.has_more && self.words.burst != Cause::RequestSend {
+            // A client has each request in one piece: there is nothing more however its window stands.
+            self.window.is_emptied();
+        }
         let is_refuted = self.window.exceeds_twice_told() && !data.sharing.is_shared;
         if let Some((before, _)) = self.sent.filter(|_| is_refuted) {
             self.phases.had_no_buffer(before.time_ns);
@@ -66,6 +71,11 @@ impl Timeline {
             return Limit::None;
         }
         if outgrew && self.window.fills_half() {
+            return Limit::SendBuffer;
+        }
+        let is_window = matches!(limit, Limit::SlowStart | Limit::CongestionAvoidance);
+        let is_emptied = !self.has_more && self.window.empties_its_buffer();
+        if is_window && is_emptied && !may_be_shared && released == Released::ByAck && acked < end {
             return Limit::SendBuffer;
         }
         limit

@@ -3,6 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::shared::phase_of;
 use super::{Data, Route, Timeline};
+use crate::shared_windows::WrittenAt;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
@@ -38,6 +39,12 @@ impl Timeline {
         if cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedZeroWindow) {
             let told_ns = acks.closed_ns()?.saturating_add(route.to_sender_ns);
             return Some((Cause::SendLimitedReceiveWindow, told_ns));
+        }
+        let is_of_timer = cause.is_some_and(|(cause, _)| is_by_timer(cause));
+        if let Some(WrittenAt::Earlier { would_come_ns }) =
+            data.sharing.written.filter(|_| is_of_timer)
+        {
+            return Some((self.words.idle, would_come_ns));
         }
         if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
             return self.written_before_the_timer(gap_ns, data, route, acks);
@@ -126,6 +133,13 @@ impl Timeline {
     }
 }
 
+fn is_by_timer(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::StallTailLoss | Cause::StallRetransmissionTimeout
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::super::partition::{Moment, INFERRED};
@@ -159,6 +173,31 @@ mod tests {
             (Cause::RequestSend, 723),
         ];
         assert!(told.ends_with(&rest), "{told:?}");
+    }
+
+    #[test]
+    fn what_a_timer_has_sent_again_waited_for_its_application_until_it_was_due() {
+        let timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let written = Some(WrittenAt::Earlier { would_come_ns: 70 });
+        let sharing = Sharing {
+            written,
+            ..Sharing::default()
+        };
+        let at = Moment {
+            time_ns: 300,
+            frame: 1,
+        };
+        let lost = Data {
+            sharing,
+            ..Data::plain(at, 1 << 32)
+        };
+        let waited_first = |cause| {
+            let data = (lost, Route::default());
+            timeline.waited_first(Some((cause, 1.0)), true, 200, data, &Acks::default())
+        };
+        let idle = Some((Cause::ServerDataUnavailable, 70));
+        assert_eq!(waited_first(Cause::StallTailLoss), idle);
+        assert_eq!(waited_first(Cause::StallFastRecovery), None);
     }
 
     #[test]

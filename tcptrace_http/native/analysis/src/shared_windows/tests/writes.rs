@@ -1,0 +1,57 @@
+//! What an application has written in a rhythm.
+
+use super::*;
+
+/// Just below 2^32, so that an answer goes on behind it.
+const FIRST: u32 = u32::MAX - 2500;
+const WAY_MS: i64 = 100;
+
+/// A connection on which a piece of 1000 bytes is written every 1.5 s, until a fifth is due at 6.3 s.
+fn writes() -> Talk {
+    let mut talk = Talk::counted();
+    let syn_ack = segment(flags::SYN | flags::ACK, FIRST, 1, 0);
+    talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 0));
+    talk.packet(WAY_MS, false, 1, syn_ack);
+    talk.packet(WAY_MS, true, 1, segment(flags::ACK, 1, FIRST + 1, 100));
+    for nth in 0..4 {
+        let comes_ms = 3 * WAY_MS + 1500 * i64::from(nth);
+        piece(&mut talk, comes_ms, nth);
+        let acked = FIRST.wrapping_add(1001 + nth * 1000);
+        let ack = segment(flags::ACK, 101, acked, 0);
+        talk.packet(comes_ms, true, 1, ack);
+    }
+    talk.passed_over = Some(1);
+    talk
+}
+
+fn piece(talk: &mut Talk, time_ms: i64, nth: u32) -> Sharing {
+    let start = FIRST.wrapping_add(1 + nth * 1000);
+    let data = segment(flags::ACK | flags::PSH, start, 101, 1000);
+    talk.packet(time_ms, false, 1, data)
+}
+
+#[test]
+fn what_a_timer_sends_was_written_when_it_was_due() {
+    let sharing = piece(&mut writes(), 7500, 4);
+    let would_come_ns = 6300 * MS;
+    let earlier = WrittenAt::Earlier { would_come_ns };
+    assert_eq!(sharing.written, Some(earlier));
+}
+
+#[test]
+fn what_comes_when_it_was_due_was_not_lost_though_a_packet_is_missing() {
+    let sharing = piece(&mut writes(), 6303, 4);
+    assert_eq!(sharing.written, Some(WrittenAt::OnTime));
+}
+
+#[test]
+fn behind_a_part_of_a_piece_nothing_is_due() {
+    let mut talk = writes();
+    let start = FIRST.wrapping_add(4001);
+    talk.passed_over = Some(0);
+    let part = segment(flags::ACK | flags::PSH, start, 101, 300);
+    talk.packet(6300, false, 1, part);
+    talk.passed_over = Some(1);
+    let rest = segment(flags::ACK | flags::PSH, start.wrapping_add(300), 101, 700);
+    assert_eq!(talk.packet(9000, false, 1, rest).written, None);
+}

@@ -1,0 +1,71 @@
+//! A sender that had nothing left each time that it stopped, with just as much outstanding as the time before.
+//!
+//! What it pushed ends a write (RFC 9293, section 3.9.1.2), and may be all that it had. A window that stops it lets its
+//! buffer keep the rest, and grows with the ACKs; an application that waits for its next write stops wherever its
+//! writes end. Only a buffer that takes no more of a write than it has room for is emptied with as much outstanding, to
+//! the byte.
+
+use super::UsedWindow;
+
+/// Once a write may end where a window does.
+const TIMES_MIN: u32 = 2;
+
+/// With how much outstanding a sender stopped behind a push.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Emptied {
+    outstanding: i64,
+    times: u32,
+}
+
+impl UsedWindow {
+    /// What it had sent when it stopped was all that lay in its buffer, for all that is seen.
+    pub(crate) fn is_emptied(&mut self) {
+        let times = if self.outstanding == self.emptied.outstanding {
+            self.emptied.times.saturating_add(1)
+        } else {
+            1
+        };
+        self.emptied = Emptied {
+            outstanding: self.outstanding,
+            times,
+        };
+    }
+
+    /// Whether its buffer was emptied each time that it stopped with as much outstanding, which is no whole number of
+    /// segments as a window is.
+    pub(crate) fn empties_its_buffer(&self) -> bool {
+        let rest = self.outstanding.checked_rem(self.full_bytes);
+        let is_as_before = self.emptied.outstanding == self.outstanding;
+        is_as_before && self.emptied.times >= TIMES_MIN && rest.is_some_and(|rest| rest > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a buffer was emptied that stopped its sender with so much outstanding each time.
+    fn empties(stops: &[i64]) -> bool {
+        let mut window = UsedWindow::default();
+        let mut end = (1 << 32) - 7000;
+        for outstanding in stops {
+            window.hears(end, end);
+            end += outstanding;
+            window.stops(end, 1000);
+            window.is_emptied();
+        }
+        window.empties_its_buffer()
+    }
+
+    #[test]
+    fn who_has_nothing_left_with_as_much_outstanding_twice_had_a_full_buffer() {
+        assert!(empties(&[4000, 6144, 6144]));
+        assert!(!empties(&[6144]));
+        assert!(!empties(&[6144, 7168]));
+    }
+
+    #[test]
+    fn full_segments_fill_a_window_as_well() {
+        assert!(!empties(&[6000, 6000]));
+    }
+}
