@@ -255,13 +255,14 @@ def owner() -> pl.Expr:
 
     released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
     is_response = pl.col("direction") != FROM_CLIENT
-    # What was outstanding reaches back to the message's first segment.
-    waits_for_opening = (pl.col("short_offset") <= 0) & (pl.col("short_offset") + pl.col("short_bytes") > 0) | (
-        pl.col("outstanding_bytes") >= pl.col("released_offset")
-    )
+    # What was outstanding reaches back to the message's first segment; that is full if the newest short one that
+    # was outstanding ends before the message, which then begins within it.
+    ends_before = pl.col("short_offset") + pl.col("short_bytes") <= 0
+    waits_for_opening = (pl.col("short_offset") <= 0) | (pl.col("outstanding_bytes") >= pl.col("released_offset"))
     opens_short = (
         pl.col("short_frame").is_not_null()
         & waits_for_opening
+        & ~ends_before
         & (pl.col("opening_bytes") < pl.col("segment_bytes"))
     ).fill_null(value=False)
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")

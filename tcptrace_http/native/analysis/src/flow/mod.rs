@@ -7,6 +7,7 @@ mod followed;
 mod memory;
 mod payload;
 mod recover;
+mod request_path;
 mod sent;
 mod shares_late;
 mod unacknowledged;

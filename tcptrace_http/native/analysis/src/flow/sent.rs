@@ -302,6 +302,7 @@ impl Flow {
         if recovery.is_some() {
             followed.flights.lowered_window();
         }
+        self.acks_of_requests_come_behind(packet.time_ns, segment.payload_bytes);
     }
 
     /// Follows the pace of the client's data, from its first segment on: a request may be split
@@ -339,33 +340,13 @@ impl Flow {
             takes_ns: 0,
             queued_ns: 0,
             service_ns: 0,
+            there_ns: 0,
             window_bytes: 0,
             sender_permits_sack: server.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
             is_over_when_sent: false,
-        }
-    }
-
-    /// The path of the client's data.
-    fn request_path(&self) -> Path {
-        let (client, server) = (self.client_half(), self.server_half());
-        Path {
-            segment_bytes: self.segment_size.full(),
-            sender_rtt_ns: server.path_rtt_ns,
-            receiver_rtt_ns: client.path_rtt_ns,
-            receive_window: u64::from(server.last_window_bytes),
-            in_loss_recovery: client.acked < self.request_recovery_until,
-            takes_ns: 0,
-            queued_ns: 0,
-            service_ns: 0,
-            window_bytes: 0,
-            sender_permits_sack: client.sack_permitted,
-            is_let_go_by_other: false,
-            may_share_window: false,
-            had_room_ns: None,
-            is_over_when_sent: true,
         }
     }
 }

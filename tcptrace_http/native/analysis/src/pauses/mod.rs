@@ -8,10 +8,12 @@
 //! segment that this ACK acknowledges, and with what was outstanding. Whether it is a stall is for
 //! the detectors to say.
 
+mod busy_link;
 mod deciding;
 mod flight;
 mod messages;
 mod nagle_disproofs;
+mod on_link;
 mod pause;
 #[cfg(test)]
 mod test_path;
@@ -24,6 +26,7 @@ use crate::finished_message::FinishedMessage;
 use crate::half::Acknowledged;
 use crate::segmentation::Counted;
 use crate::serialization::Serialization;
+use busy_link::BusyLink;
 use nagle_disproofs::Suspicion;
 use pause::{Ending, OpenPause, Opening, Pause, PeerAck, ShortSegment};
 use used::Used;
@@ -77,6 +80,9 @@ pub struct Path {
     pub takes_ns: i64,
     /// How long the link takes for all of it, headers and all: no sooner behind what came before it does it come.
     pub service_ns: i64,
+    /// How much longer than one without payload a full segment takes on the link where that is behind the observation
+    /// point: as long as one that comes on it, for what links carry towards a client they carry no slower.
+    pub there_ns: i64,
     /// How long it may have stood before that link, behind what other connections were sent.
     pub queued_ns: i64,
     /// The least that the sender's window is by the ACKs that it had; 0 if that is not known.
@@ -145,6 +151,8 @@ pub struct PauseTracker {
     /// The longest that it took for a segment.
     takes_ns: i64,
     link: Bottleneck,
+    /// The link to the observation point, as busy as what comes on it tells: ACKs come on it.
+    ack_link: BusyLink,
     /// The newest ACK that the sender had, and where what it sent since begins.
     since_ack: Option<(u64, u64)>,
     /// Times that the sender sent a short segment behind full ones that were unacknowledged, which the algorithm
@@ -214,6 +222,12 @@ impl PauseTracker {
             .saturating_add(undecided) as u64
     }
 
+    /// The receiver sent data itself, which comes on the link that its ACKs come on.
+    pub fn peer_sent(&mut self, time_ns: i64, bytes: u32, path: &Path) {
+        let full = (path.there_ns, path.segment_bytes);
+        self.ack_link.came(time_ns, bytes, full);
+    }
+
     /// The receiver acknowledged new data.
     pub fn acknowledged(&mut self, ack: AckSeen, path: &Path) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
@@ -251,6 +265,11 @@ impl PauseTracker {
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
             bytes: ack.bytes,
+            stood_ns: self.ack_link.stood_ns(
+                ack.time_ns,
+                ack.bytes,
+                (path.there_ns, path.segment_bytes),
+            ),
             opens_connection: ack.opens_connection,
             covers_syn: ack.acknowledged.before < 1,
         });

@@ -1,7 +1,7 @@
 //! A pause between two data segments of one sender, and what may have ended it.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use trace_model::rows::{Direction, PauseRow};
 
@@ -22,9 +22,6 @@ const SPACING_SHARE: i64 = 10;
 const EQUALLY_NEAR_NS: i64 = 2_000_000;
 /// ... unless data came as close to the path's time behind the one as nothing does by chance, and not behind the other.
 const CLOSE_SHARE: i64 = 4;
-
-/// So many segments may be lost of a flight of which the rest shows that they had their time on the link.
-const LOST_MAX: i64 = 3;
 
 /// A pause between two data segments of one sender.
 #[derive(Debug)]
@@ -78,6 +75,8 @@ pub(super) struct PeerAck {
     pub(super) outstanding_bytes: u64,
     /// What it carried itself.
     pub(super) bytes: u32,
+    /// How long it may have stood in the queue of the link that it came on.
+    pub(super) stood_ns: i64,
     /// It answers a SYN with data: what follows that waited for it. Who answers with data himself need not wait until
     /// that is acknowledged (RFC 1644, section 3.2; RFC 7413, section 4.2).
     pub(super) opens_connection: bool,
@@ -161,17 +160,6 @@ impl Pause {
         let late_ns = self.late_ns(ending, takes_ns);
         let queued_ns = self.queued_ns().saturating_add(self.lost_ns(takes_ns));
         late_ns.saturating_sub(late_ns.clamp(0, queued_ns))
-    }
-
-    /// How long it may have stood behind what was lost right before it, which may have taken its time on the link.
-    fn lost_ns(&self, takes_ns: i64) -> i64 {
-        let missing = self.data.start.saturating_sub(self.previous.end);
-        let most = i64::from(self.path.segment_bytes).saturating_mul(LOST_MAX);
-        let missing = i64::try_from(missing).unwrap_or(i64::MAX).min(most);
-        takes_ns
-            .saturating_mul(missing)
-            .checked_div(i64::from(self.data.bytes))
-            .unwrap_or(0)
     }
 
     /// How long the data may have stood in a queue, if that had not begun before the pause: else it may have left
@@ -263,6 +251,7 @@ impl Pause {
         let ack_delay = ack
             .time_ns
             .saturating_sub(came_ns)
+            .saturating_sub(self.there_ns(&ack))
             .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
         let at_once = u64::from(path.segment_bytes).saturating_mul(2);
         // One that counts the options in, and so waits for a third segment, shows its delay next to it.

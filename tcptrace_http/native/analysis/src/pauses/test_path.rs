@@ -12,6 +12,7 @@ pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Pat
         in_loss_recovery: false,
         takes_ns,
         service_ns: 0,
+        there_ns: 0,
         queued_ns: 0,
         window_bytes: 0,
         sender_permits_sack: false,

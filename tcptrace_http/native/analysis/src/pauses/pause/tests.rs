@@ -4,7 +4,7 @@ use super::*;
 const MS: i64 = 1_000_000;
 const START: u64 = (1 << 32) - 500;
 
-fn pause_between(previous: SentData, data: SentData, path: Path) -> Pause {
+pub(in super::super) fn pause_between(previous: SentData, data: SentData, path: Path) -> Pause {
     Pause {
         was_used_up: false,
         previous,
@@ -25,7 +25,7 @@ fn pause_between(previous: SentData, data: SentData, path: Path) -> Pause {
 }
 
 /// The ACK of the first segment, which had come at that time.
-fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
+pub(in super::super) fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
     let ack = PeerAck {
         number: 1,
         frame: 2,
@@ -36,6 +36,7 @@ fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
         outstanding_segments: 1,
         outstanding_bytes: 1000,
         bytes: 0,
+        stood_ns: 0,
         opens_connection: false,
         covers_syn: false,
     };
