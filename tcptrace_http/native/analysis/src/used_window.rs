@@ -8,9 +8,11 @@
 
 mod before_idle;
 mod emptied;
+mod grown_by_half;
 
 use before_idle::BeforeIdle;
 use emptied::Emptied;
+use grown_by_half::Stopped;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
@@ -24,6 +26,9 @@ const GROWTHS_MIN: u32 = 2;
 
 /// Once a full buffer may be a chance.
 const LEFT_ROOM_MIN: u32 = 2;
+
+/// Segments that a threshold has at the least (RFC 5681, equation 4).
+const THRESHOLD_MIN: i64 = 2;
 
 /// What limits a sender that waits for ACKs although the receiver's window has room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,6 +64,8 @@ pub(crate) struct UsedWindow {
     regrown: Option<i64>,
     /// Since it was lowered last no timer ran out, nor was it idle.
     is_halved: bool,
+    /// A timer sent again all that was in flight, a segment: what comes then waits for a window of that one.
+    is_all_again: bool,
     /// What was lost before it was seen.
     unseen: (i64, i64),
     /// A send buffer is this large.
@@ -78,6 +85,7 @@ pub(crate) struct UsedWindow {
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
     opened: i64,
     emptied: Emptied,
+    stopped: Stopped,
 }
 
 impl UsedWindow {
@@ -118,6 +126,9 @@ impl UsedWindow {
     pub(crate) fn stops(&mut self, end: i64, full_bytes: u32) {
         self.full_bytes = i64::from(full_bytes);
         self.outstanding = end.saturating_sub(self.acked.max(1));
+        // How large a segment is may have shown since.
+        let least = self.full_bytes.saturating_mul(THRESHOLD_MIN);
+        self.threshold = self.threshold.map(|it| it.max(least));
         if self.is_recovering() {
             // What was lost is not in flight.
             return;
@@ -150,7 +161,7 @@ impl UsedWindow {
     /// all but what lets that go.
     /// `may_avoid` is whether it may have begun with a threshold that others had learnt (RFC 2140).
     pub(crate) fn limit(&self, end: i64, bytes: u32, may_avoid: bool) -> Limit {
-        if self.is_recovering() {
+        if self.is_recovering() && !self.is_all_again {
             return Limit::CongestionAvoidance;
         }
         let needed = end
@@ -341,7 +352,10 @@ impl UsedWindow {
 
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
-        self.before_idle = None;
+        self.is_all_again = by_timer && end.saturating_sub(start) <= self.full_bytes;
+        if !self.is_all_again {
+            self.before_idle = None;
+        }
         self.largest = 0;
         self.least = 0;
         self.avoiding = 0;
@@ -375,7 +389,7 @@ impl UsedWindow {
     /// Slow start ends at half of what was in flight, and not before two segments (RFC 5681, equation 4).
     fn begins_anew_with(&mut self, flight: i64) {
         let half = (flight / 2).checked_div(self.full_bytes).unwrap_or(0);
-        self.threshold = Some(half.max(2).saturating_mul(self.full_bytes));
+        self.threshold = Some(half.max(THRESHOLD_MIN).saturating_mul(self.full_bytes));
     }
 }
 

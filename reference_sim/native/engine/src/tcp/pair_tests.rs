@@ -301,6 +301,18 @@ fn a_receive_window_holds_what_the_congestion_window_has_room_for_in_fast_recove
 }
 
 #[test]
+fn a_rest_that_the_receivers_window_has_room_for_waits_for_the_congestion_window() {
+    for (rest, limit) in [(500, Limit::SlowStart), (1460, Limit::ReceiveWindow)] {
+        let (mut client, mut server) = (stack(), stack());
+        client.receive_buffer = 2 * 1460 + 1000;
+        server.initial_window = InitialWindow::Segments(2);
+        let mut pair = Pair::connected(client, server);
+        pair.write(1, 2 * 1460 + rest);
+        assert_eq!(pair.ends[1].limit(), limit);
+    }
+}
+
+#[test]
 fn a_lost_tail_waits_for_the_retransmission_timer() {
     let mut server = stack();
     server.initial_window = InitialWindow::Segments(4);

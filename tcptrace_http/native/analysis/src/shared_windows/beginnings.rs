@@ -30,17 +30,21 @@ impl HostPair {
         let after_ns = time_ns
             .saturating_sub(way_ns)
             .saturating_sub(connection.acked_ns);
-        let is_missing = step.is_hole || self.missing.has_unaccounted(syn_ns);
-        // No algorithm of Nagle holds a full segment behind what was pushed.
+        // No algorithm of Nagle holds a full segment behind what was pushed; each holds what is short behind what is
+        // short, though the window has room.
         let is_full = i64::from(bytes).saturating_add(OPTIONS_BYTES) >= full_bytes;
+        let may_be_held = !is_full && flight.has_short(full_bytes);
+        let is_missing = step.is_hole || self.missing.has_unaccounted(syn_ns);
         if step.had_more && was_idle {
-            self.inherited.began_with(flight, full_bytes, is_missing);
+            self.inherited
+                .began_with(flight, full_bytes, (is_missing, may_be_held));
         } else if step.had_more || is_full {
             self.inherited.candidate = Some(Candidate {
                 flight,
                 after_ns,
                 bytes,
                 is_missing,
+                may_be_held,
             });
         }
     }
@@ -66,14 +70,15 @@ impl HostPair {
         }
         if late_ns.saturating_abs() <= close_ns {
             let full_bytes = self.full_bytes();
+            let doubts = (candidate.is_missing, candidate.may_be_held);
             self.inherited
-                .began_with(candidate.flight, full_bytes, candidate.is_missing);
+                .began_with(candidate.flight, full_bytes, doubts);
         }
     }
 
     /// The threshold that a connection had from others before it, in bytes, if its host keeps that.
     pub(super) fn inherited_threshold(&mut self, ports: (u16, u16)) -> Option<i64> {
-        let is_shown = self.inherited.is_shown && !self.is_shared;
+        let is_shown = self.inherited.is_kept() && !self.is_shared;
         let connection: Option<&mut Connection> = self.connection(ports.0, ports.1);
         connection.filter(|_| is_shown)?.beginning.threshold
     }
@@ -99,6 +104,7 @@ mod tests {
                 after_ns: after_ms * MS,
                 bytes: 1000,
                 is_missing: false,
+                may_be_held: false,
             });
             pair.pace.follows(300 * MS, 1000);
             pair.pace_is_known();

@@ -6,6 +6,7 @@
 //! not what others had, by a segment at least, the host keeps that; once something was lost there is a threshold as
 //! well, and who is not below it begins in congestion avoidance.
 
+use super::threshold::OPTIONS_BYTES;
 use crate::jitter::CLOSE_NS;
 
 /// What a connection sends until the first ACK of its data lets more go.
@@ -31,6 +32,9 @@ pub(super) struct Begun {
 pub(super) struct Inherited {
     pub(super) first: Option<Begun>,
     pub(super) is_shown: bool,
+    /// One began with less, or what it had more was short; and one with just as much as the first.
+    pub(super) may_be_shown: bool,
+    pub(super) is_as_first: bool,
     pub(super) candidate: Option<Candidate>,
 }
 
@@ -42,6 +46,7 @@ pub(super) struct Candidate {
     pub(super) after_ns: i64,
     pub(super) bytes: u32,
     pub(super) is_missing: bool,
+    pub(super) may_be_held: bool,
 }
 
 impl Beginning {
@@ -68,9 +73,23 @@ impl Beginning {
     }
 }
 
+impl Begun {
+    /// Whether a packet of it did not fill a segment of so many bytes.
+    pub(super) fn has_short(self, full_bytes: i64) -> bool {
+        let least = full_bytes.saturating_sub(OPTIONS_BYTES);
+        self.bytes < self.packets.saturating_mul(least)
+    }
+}
+
 impl Inherited {
     /// A connection stopped with so much in flight, of which so much fills a segment, or with more that was missed.
-    pub(super) fn began_with(&mut self, flight: Begun, full_bytes: i64, is_more: bool) {
+    /// What it had more may have been held for it was short, not for the window.
+    pub(super) fn began_with(
+        &mut self,
+        flight: Begun,
+        full_bytes: i64,
+        (is_more, may_be_held): (bool, bool),
+    ) {
         let segments = |it: Begun| {
             (it.bytes.saturating_add(full_bytes).saturating_sub(1)).checked_div(full_bytes)
         };
@@ -80,7 +99,18 @@ impl Inherited {
             self.first = Some(flight).filter(|_| !is_more);
             return;
         };
-        self.is_shown |= exceeds(flight, first) || !is_more && exceeds(first, flight);
+        let differs = exceeds(flight, first) || !is_more && exceeds(first, flight);
+        if may_be_held {
+            self.may_be_shown |= differs;
+        } else {
+            self.is_shown |= differs;
+            self.is_as_first |= !is_more && !differs;
+        }
+    }
+
+    /// Whether the host keeps what connections learn.
+    pub(super) fn is_kept(&self) -> bool {
+        self.is_shown || self.may_be_shown && !self.is_as_first
     }
 }
 
@@ -94,9 +124,9 @@ mod tests {
     fn shows(flights: &[(i64, i64)]) -> bool {
         let mut inherited = Inherited::default();
         for (bytes, packets) in flights.iter().copied() {
-            inherited.began_with(Begun { bytes, packets }, 1000, false);
+            inherited.began_with(Begun { bytes, packets }, 1000, (false, false));
         }
-        inherited.is_shown
+        inherited.is_kept()
     }
 
     #[test]
@@ -132,10 +162,28 @@ mod tests {
         ] {
             let mut inherited = Inherited::default();
             for (flight, is_missing) in flights {
-                inherited.began_with(flight, 1000, is_missing);
+                inherited.began_with(flight, 1000, (is_missing, false));
             }
-            assert_eq!(inherited.is_shown, is_shown);
+            assert_eq!(inherited.is_kept(), is_shown);
         }
+    }
+
+    #[test]
+    fn what_is_short_and_held_behind_what_is_short_tells_of_no_window_once_another_began_as_the_first(
+    ) {
+        let flight = |packets: i64| Begun {
+            bytes: packets * 1000 - 500,
+            packets,
+        };
+        assert!(flight(3).has_short(1000));
+        let mut inherited = Inherited::default();
+        inherited.began_with(flight(10), 1000, (false, false));
+        inherited.began_with(flight(3), 1000, (false, true));
+        assert!(inherited.is_kept());
+        inherited.began_with(flight(10), 1000, (false, false));
+        assert!(!inherited.is_kept());
+        inherited.began_with(flight(3), 1000, (false, false));
+        assert!(inherited.is_kept());
     }
 
     #[test]

@@ -388,3 +388,16 @@ fn a_window_that_no_shorter_idle_period_threw_away_is_what_a_longer_one_does() {
     assert!(window.was_thrown_away(start + 9000 + 8000));
     assert!(!window.was_thrown_away(start + 9000 + 10_000));
 }
+
+#[test]
+fn what_comes_behind_all_that_a_timer_sent_again_waits_for_a_window_of_that_segment() {
+    for (in_flight, limit) in [(1000, Limit::SlowStart), (4000, Limit::CongestionAvoidance)] {
+        let start = (1 << 32) - 1000;
+        let mut window = UsedWindow::default();
+        window.hears(1, start);
+        window.stops(start + in_flight, 1000);
+        window.had_loss(start, start + in_flight, true);
+        window.stops(start + in_flight, 1000);
+        assert_eq!(window.limit(start + in_flight, 1000, false), limit);
+    }
+}

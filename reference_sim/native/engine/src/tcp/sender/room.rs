@@ -50,6 +50,9 @@ impl Sender {
             };
         }
         let room = self.edge.saturating_sub(self.next);
+        // All that is left goes, be it less than a segment.
+        let unsent = self.written.saturating_sub(self.next);
+        let fits_receiver = room >= self.mss.min(unsent);
         let by_stack = self.stack_edge(stack).saturating_sub(self.next);
         // Only whole segments go (sender's SWS avoidance), so windows are equal that have room for as many;
         // and then it is the receiver's that shows on the wire.
@@ -57,7 +60,7 @@ impl Sender {
         let [room, by_congestion, by_stack] = [room, by_congestion, by_stack].map(|it| it / mss);
         if self.offered == 0 {
             Limit::ZeroWindow
-        } else if room <= by_congestion && room <= by_stack {
+        } else if !fits_receiver && room <= by_congestion && room <= by_stack {
             Limit::ReceiveWindow
         } else if by_stack < by_congestion {
             Limit::MaxWindow

@@ -44,6 +44,20 @@ impl Timeline {
         }
     }
 
+    /// The window had been in slow start when the sender stopped with so much outstanding last.
+    pub(super) fn had_been_in_slow_start(&mut self, outstanding: i64) {
+        let mut pieces = self.pieces.iter_mut().rev();
+        let stopped = pieces.find(|piece| {
+            let waited = piece
+                .waited
+                .filter(|_| piece.cause == Cause::SendLimitedCwnd);
+            waited.is_some_and(|waited| waited.stopped_with == Some(outstanding))
+        });
+        if let Some(piece) = stopped {
+            piece.cause = Cause::SendLimitedSlowStart;
+        }
+    }
+
     /// Its full buffer stopped the sender although the receiver's window had room for a segment.
     pub(super) fn leaves_room(&mut self) {
         let was_known = self.window.is_full_buffer();

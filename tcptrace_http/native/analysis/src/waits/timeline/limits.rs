@@ -30,6 +30,10 @@ impl Timeline {
             // A client has each request in one piece: there is nothing more however its window stands.
             self.window.is_emptied();
         }
+        let slow_start = self.window.grew_by_half(end);
+        if let Some(outstanding) = slow_start.filter(|_| !data.sharing.is_shared) {
+            self.had_been_in_slow_start(outstanding);
+        }
         let is_refuted = self.window.exceeds_twice_told() && !data.sharing.is_shared;
         if let Some((before, _)) = self.sent.filter(|_| is_refuted) {
             self.phases.had_no_buffer(before.time_ns);

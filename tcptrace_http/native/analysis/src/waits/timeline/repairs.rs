@@ -9,7 +9,9 @@ impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
-        let by_timer = is_timed(data.recovery);
+        let is_alone = self.sent_until.saturating_sub(data.start) <= i64::from(self.full_bytes);
+        // No three duplicate ACKs tell of what is alone on its way, be it that it had come.
+        let by_timer = is_timed(data.recovery) || is_alone && data.recovery.is_none();
         self.window.had_loss(data.start, self.sent_until, by_timer);
         self.goes_back(data, by_timer, route);
         self.notes_timer(data);
