@@ -31,6 +31,7 @@ mod restarts;
 mod room;
 mod settling;
 mod shared;
+mod stood;
 
 use std::collections::VecDeque;
 
