@@ -23,3 +23,24 @@ impl Pacer {
         self.signs >= SIGNS_MIN
     }
 }
+
+/// Whether what goes in the rhythm of a pacer may be its, though the data before was pushed: it begins an answer, or the
+/// pacer still lets go what its writer had added, for within a round trip it has let the whole window go.
+pub(super) fn is_paced_behind(begins: bool, quiet_ns: i64, round_trip_ns: i64) -> bool {
+    begins || quiet_ns < round_trip_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_a_head_a_pacer_lets_the_body_go_within_a_round_trip_and_a_writer_takes_as_long_as_he_likes(
+    ) {
+        for (begins, quiet_ms, is_paced) in
+            [(false, 90, true), (false, 110, false), (true, 900, true)]
+        {
+            assert_eq!(is_paced_behind(begins, quiet_ms, 100), is_paced);
+        }
+    }
+}

@@ -10,6 +10,7 @@ use super::departures::Left;
 use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::ledger::Newly;
 use super::own_flight::Following;
+use super::pacer::is_paced_behind;
 use super::queue::LetGo;
 use super::release::{Ack, Coming, Release, TOGETHER_NS};
 use super::threshold::OPTIONS_BYTES;
@@ -107,12 +108,15 @@ impl HostPair {
         }
         // What a SYN had asked for comes with its answer (RFC 1644, RFC 7413), whatever the client acknowledged then.
         let is_at_once = step.opened.is_some_and(|it| self.is_at_once(it));
-        let is_in_rhythm = begins && self.is_shared && left == LetGo::Pacer;
+        let quiet_ns = time_ns.saturating_sub(sent_ns);
+        let is_in_rhythm = left == LetGo::Pacer
+            && self.is_shared
+            && is_paced_behind(begins, quiet_ns, self.round_trip_ns());
         let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
             client_port,
-            quiet_ns: time_ns.saturating_sub(sent_ns),
+            quiet_ns,
             had_more,
             begins: begins || step.answers_syn,
             tells_nothing: !is_new || is_missed || is_at_once,

@@ -68,6 +68,11 @@ impl Timeline {
             // Behind other connections' data it stood in the queue of the slowest link when it had left.
             released = released_in(behind_ns);
         }
+        let had_nothing = !self.has_more;
+        let stood_ns = self.stood_ns((gap, had_nothing), data, route, acks);
+        if let Some(stood_ns) = stood_ns.filter(|_| released == Released::ByNone) {
+            released = released_in(pace.saturating_add(stood_ns));
+        }
         if released == Released::ByNone && self.fills_window(data, route, acks) {
             return Some((Cause::SendLimitedReceiveWindow, INFERRED));
         }

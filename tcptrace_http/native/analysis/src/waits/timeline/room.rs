@@ -58,6 +58,11 @@ impl Timeline {
             let grew_until_ns = data.sharing.grew_until_ns;
             return grew_until_ns.map(|until_ns| (phase_of(data.sharing), until_ns));
         }
+        let was_let_go = cause.is_some_and(|(cause, _)| cause != self.words.idle);
+        let stood_until_ns = self.stood_until_ns((gap_ns, had_nothing), data, route, acks);
+        if let Some(until_ns) = stood_until_ns.filter(|_| was_let_go) {
+            return Some((self.words.burst, until_ns));
+        }
         let until_ns = self.room_until_ns(data, route, acks);
         let idle_until_ns = until_ns.filter(|_| had_nothing && data.sharing.by_other);
         idle_until_ns.map(|until_ns| (self.words.idle, until_ns))

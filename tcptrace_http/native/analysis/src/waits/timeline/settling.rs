@@ -140,12 +140,14 @@ impl Timeline {
             let border = if is_delayed { delayed } else { end };
             let first = data.waited_first.filter(|(_, ns)| *ns > middle.time_ns);
             let first_cause = first.map_or(cause, |(cause, _)| cause);
+            // What stands before the link waits for a window that others share.
+            let if_stood = data.if_shared.filter(|_| first_cause == self.words.burst);
             let first = first.map_or(middle, |(_, ns)| Moment {
                 time_ns: ns.min(border.time_ns),
                 ..end
             });
             let pieces = [
-                (middle, first, first_cause, None),
+                (middle, first, first_cause, if_stood),
                 (first, border, cause, data.if_shared),
                 (border, end, delay.0, delay.1),
             ];

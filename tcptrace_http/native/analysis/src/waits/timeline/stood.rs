@@ -1,94 +1,139 @@
-//! Data that an ACK let go, and that stood before the slowest link behind other connections' data since.
+//! Data that an ACK of its own connection let go, and that stood behind others' data before the slowest link then.
+//!
+//! Theory of operation. Connections that begin together stand before the slowest link together: the first of them comes
+//! as soon after its ACK as path and link take, each of the others as much later as it stood behind those. The ACK that
+//! let it go is one that its receiver sent when the data before had come: until then a window that is its own had no
+//! more room. What it stood there for was the pace of the link.
 
-use super::super::acks::Released;
-use super::super::partition::INFERRED;
+use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
-use crate::used_window::Limit;
-use trace_model::rows::Cause;
 
 impl Timeline {
-    /// Data that no ACK seems to have let go may have stood before the slowest link, behind others' data, since one did
-    /// (`released` tells): the window that its connection had shown until then had no room for it, nor does Nagle's
-    /// algorithm hold it. That was the ACK of the segment before, and the wait for it the greater part.
-    pub(super) fn behind_others(
+    /// How long data that comes so long after the data before stood behind others', though an ACK of theirs came at its
+    /// time, if its own connection's newest ACK may have let it go.
+    pub(super) fn stood_ns(
         &self,
-        told: (Cause, f64),
-        (gap, limit): (i64, Limit),
-        (data, route): (Data, Route),
-        released: impl FnOnce() -> Released,
-    ) -> (Cause, f64) {
-        let rtt = route.rtt_ns();
-        let is_of_ack_before = (rtt..=rtt.saturating_mul(2)).contains(&gap);
-        let is_behind_others = !data.sharing.is_shared && data.sharing.queued_ns > 0;
-        let is_of_window = limit == Limit::SlowStart
-            && data.is_full()
-            && !data.opens_hole
-            && self.window.fills_shown(self.sent_until, data.bytes);
-        let may_have_stood =
-            !route.is_at_sender && is_behind_others && is_of_ack_before && is_of_window;
-        if told.0 == self.words.idle && may_have_stood && released() == Released::ByAck {
-            (Cause::SendLimitedSlowStart, INFERRED)
-        } else {
-            told
+        (gap_ns, had_nothing): (i64, bool),
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> Option<i64> {
+        let sharing = data.sharing;
+        let may_have_stood = had_nothing && sharing.by_other && !route.is_at_sender;
+        if !may_have_stood || sharing.is_shared {
+            return None;
         }
+        let on_link_ns = self.let_go_after_ns(data, route, acks).unwrap_or(0);
+        let path_ns = route.to_sender_ns.saturating_add(on_link_ns);
+        let late_ns = acks.late_ns(data.at.time_ns, path_ns)?;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let stood_ns = late_ns.saturating_add(on_link_ns).saturating_sub(takes_ns);
+        let is_since = late_ns.saturating_add(path_ns) <= gap_ns;
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let known_ns = Acks::known_by(data.at.time_ns, path_ns);
+        let was_all_acked = acks.acked_by(known_ns) >= start;
+        // In a queue that is longer than the path an ACK fits at any time.
+        let is_tellable = stood_ns < route.to_sender_ns;
+        (is_since && was_all_acked && is_tellable && stood_ns > 0 && stood_ns <= sharing.queued_ns)
+            .then_some(stood_ns)
+    }
+
+    /// Until when data stood so.
+    pub(super) fn stood_until_ns(
+        &self,
+        (gap_ns, had_nothing): (i64, bool),
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> Option<i64> {
+        let stood_ns = self.stood_ns((gap_ns, had_nothing), data, route, acks)?;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let came_ns = data.at.time_ns.saturating_sub(gap_ns);
+        Some(came_ns.saturating_add(takes_ns).saturating_add(stood_ns))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::acks::Acks;
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::arrivals::Arrivals;
     use crate::shared_windows::Sharing;
+    use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
-    const RTT_MS: i64 = 100;
+    /// What a segment of 1,000 bytes takes on the link.
+    const TAKES: i64 = 8;
 
-    /// What the second of two full segments waited for that comes so long after the first, of which the ACK went at
-    /// once, where others' data may have stood before it on the link for so long.
-    fn cause_of_second(gap_ms: i64, queued_ms: i64) -> Option<Cause> {
+    /// What a body waited for that came so long behind others, in milliseconds, and until when; the ACK of the head
+    /// before it went at 110 ms, on a path of 100 ms. Others' data was ahead for 40 ms.
+    fn told(behind_ms: i64, is_shared: bool) -> Vec<(Cause, i64)> {
         let route = Route {
-            to_sender_ns: RTT_MS * MS,
+            to_sender_ns: 100 * MS,
             ..Route::default()
         };
-        let start = (1 << 32) - 1000;
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(TAKES * MS, 1000, 1, 100 * MS);
+        }
+        let start = (1 << 32) - 100;
         let mut acks = Acks::default();
-        acks.push(0, start, 60_000, RTT_MS * MS);
+        acks.push(0, start - 200, 60_000, 100 * MS);
+        acks.push(110 * MS, start, 60_000, 100 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        timeline.acked = start;
-        timeline.window.hears(0, start);
-        for (time_ms, end) in [(200, start + 1000), (200 + gap_ms, start + 2000)] {
+        let mut send = |time_ms: i64, end: i64, bytes: u32, by_other: bool| {
             let at = Moment {
                 time_ns: time_ms * MS,
                 frame: 1,
             };
             let sharing = Sharing {
-                queued_ns: queued_ms * MS,
+                link,
+                by_other,
+                is_shared,
+                queued_ns: 40 * MS,
+                to_server_ns: Some(100 * MS),
                 ..Sharing::default()
             };
             let data = Data {
-                sharing,
+                bytes,
+                full_bytes: 1000,
                 is_pushed: true,
+                sharing,
                 ..Data::plain(at, end)
             };
             timeline.new_data(data, None, route, &acks);
-            acks.push(time_ms * MS, end, 60_000, RTT_MS * MS);
-        }
-        let told = timeline.between(200 * MS, (200 + gap_ms) * MS).last();
-        told.map(|piece| piece.cause)
+        };
+        let came_ms = 110 + 100 + TAKES + behind_ms;
+        send(100, start, 200, false);
+        send(came_ms, start + 1000, 1000, true);
+        let pieces = timeline.between(100 * MS, came_ms * MS);
+        let pieces = pieces.map(|piece| (piece.cause, piece.end.time_ns / MS));
+        pieces.collect()
     }
 
     #[test]
-    fn what_found_others_before_it_on_the_link_when_an_ack_had_let_it_go_waited_for_the_window() {
-        let window = Some(Cause::SendLimitedSlowStart);
-        assert_eq!(cause_of_second(160, 60), window);
-        let idle = Some(Cause::ServerDataUnavailable);
-        assert_eq!(cause_of_second(160, 20), idle, "they were gone before");
+    fn what_its_own_ack_let_go_while_others_stood_before_the_link_waited_for_that_and_for_the_ack()
+    {
+        let let_go = told(32, false);
+        let is_pace = |it: &&(Cause, i64)| it.0 == Cause::SendLimitedBottleneck;
+        let (pace, wait) = (let_go.iter().rfind(is_pace), let_go.last());
         assert_eq!(
-            cause_of_second(260, 160),
-            idle,
-            "most of it was no window's"
+            pace,
+            Some(&(Cause::SendLimitedBottleneck, 100 + TAKES + 32))
         );
+        assert!(wait.is_some_and(|(cause, _)| *cause != Cause::ServerDataUnavailable));
+    }
+
+    #[test]
+    fn what_comes_later_than_it_can_have_stood_there_waited_for_its_application() {
+        let written = told(60, false);
+        assert_eq!(written.last(), Some(&(Cause::ServerDataUnavailable, 278)));
+    }
+
+    #[test]
+    fn where_windows_are_shared_the_ack_of_another_connection_let_data_go() {
+        let shared = told(32, true);
+        assert_eq!(shared.last(), Some(&(Cause::SendLimitedSlowStart, 250)));
     }
 }
