@@ -33,6 +33,7 @@ mod room;
 mod settling;
 mod shared;
 mod stood;
+mod words;
 
 use std::collections::VecDeque;
 
@@ -50,6 +51,7 @@ use self::piece::Waited;
 use self::repairs::is_timed;
 use self::settling::service_ns;
 use self::shared::shared_window;
+pub(super) use self::words::Words;
 use super::acks::Acks;
 use super::link::{Link, LinkBurst};
 use super::pace::Pace;
@@ -65,24 +67,6 @@ const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 const OPTIONS_BYTES: u32 = 40;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
 const DELAYED_ACK_SEGMENTS: u32 = 2;
-
-/// Words for the causes that differ by direction.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Words {
-    pub(super) burst: Cause,
-    pub(super) idle: Cause,
-}
-
-impl Words {
-    pub(super) const OF_RESPONSES: Words = Words {
-        burst: Cause::SendLimitedBottleneck,
-        idle: Cause::ServerDataUnavailable,
-    };
-    pub(super) const OF_REQUESTS: Words = Words {
-        burst: Cause::RequestSend,
-        idle: Cause::ClientThink,
-    };
-}
 
 /// Where a response lies, and when its first and last byte came.
 #[derive(Clone, Copy, Debug)]
