@@ -95,7 +95,7 @@ impl Timeline {
 mod tests {
     use super::super::super::acks::Acks;
     use super::super::super::partition::Moment;
-    use super::super::{Route, Words};
+    use super::super::{Piece, Route, Waited, Words};
     use super::*;
 
     const MS: i64 = 1_000_000;
@@ -140,6 +140,37 @@ mod tests {
         assert_eq!(has_room, Some(Cause::SendLimitedSendBuffer));
         let has_none = waited_for_first(&full, (4000, 4000));
         assert_eq!(has_none, Some(Cause::SendLimitedReceiveWindow));
+    }
+
+    /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,
+    /// if the window had been in slow start with so much outstanding.
+    fn told_anew(outstanding: i64) -> Option<Cause> {
+        let at = |time_ns: i64| Moment { time_ns, frame: 1 };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.pieces.push_back(Piece {
+            start: at(120 * MS),
+            end: at(220 * MS),
+            cause: Cause::SendLimitedCwnd,
+            confidence: 0.8,
+            if_shared: None,
+            waited: Some(Waited {
+                since_ns: 120 * MS,
+                bytes: 1000,
+                segments: 1,
+                if_on_link: None,
+                stopped_with: Some(3000),
+                is_told_by_host: false,
+            }),
+        });
+        timeline.had_been_in_slow_start(outstanding);
+        let told = timeline.between(120 * MS, 220 * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn who_had_been_in_slow_start_when_he_stopped_had_waited_for_that() {
+        assert_eq!(told_anew(3000), Some(Cause::SendLimitedSlowStart));
+        assert_eq!(told_anew(4000), Some(Cause::SendLimitedCwnd));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(super) struct Waited {
     pub(super) bytes: u32,
     pub(super) segments: u32,
     pub(super) if_on_link: Option<IfOnLink>,
-    /// What was outstanding when its sender stopped, if the receiver's window or slow start did that.
+    /// What was outstanding when its sender stopped, if a window did that.
     pub(super) stopped_with: Option<i64>,
     /// It was lost before, as the numbers of its host alone tell.
     pub(super) is_told_by_host: bool,
