@@ -170,4 +170,42 @@ mod tests {
             Limit::CongestionAvoidance
         );
     }
+
+    /// What limits a sender whose window was halved, that had pushed all it had each time, with so much outstanding when
+    /// the ACK of 1,000 bytes let it go on.
+    fn limit_behind_pushes(stops: &[i64]) -> Limit {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let mut acked = (1 << 32) - 3000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.has_more = false;
+        timeline.window.stops(acked, 1000);
+        timeline.window.had_loss(acked - 6000, acked, false);
+        let mut acks = Acks::default();
+        acks.push(0, acked, 60_000, 100 * MS);
+        let mut limit = Limit::None;
+        for (round, outstanding) in (1..).zip(stops) {
+            timeline.sent_until = acked + outstanding;
+            acked += 1000;
+            acks.push(200 * MS * round, acked, 60_000, 100 * MS);
+            let at = Moment {
+                time_ns: 200 * MS * round + 100 * MS,
+                frame: 1,
+            };
+            let data = Data::plain(at, timeline.sent_until + 1000);
+            limit = timeline.limit_at((data, Released::ByAck), route, &acks);
+            timeline.sent = Some((at, true));
+        }
+        limit
+    }
+
+    #[test]
+    fn who_has_pushed_as_much_each_time_to_the_byte_waits_for_room_in_its_buffer() {
+        let once = limit_behind_pushes(&[2500]);
+        assert_eq!(once, Limit::CongestionAvoidance);
+        let each_time = limit_behind_pushes(&[2500, 2500, 2500]);
+        assert_eq!(each_time, Limit::SendBuffer);
+    }
 }
