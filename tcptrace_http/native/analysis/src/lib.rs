@@ -69,6 +69,8 @@ mod waits;
 
 #[cfg(test)]
 mod flow_tests;
+#[cfg(test)]
+mod test_packets;
 
 use trace_model::column::Columns;
 use trace_model::{Anomaly, Packet, PacketSink};

@@ -7,10 +7,9 @@ mod resets;
 mod shares_late;
 
 use trace_model::column::{Columns, Values};
-use trace_model::{
-    flags, IpAddress, LinkType, Network, Packet, PacketSink, Segment, SeqNumber, TcpOptions,
-};
+use trace_model::{flags, IpAddress, PacketSink, Segment, SeqNumber, TcpOptions};
 
+use crate::test_packets::{packet, segment};
 use crate::{Analyzer, Options, Segments, Tables};
 
 const CLIENT: ([u8; 4], u16) = ([10, 0, 0, 1], 40_000);
@@ -76,41 +75,18 @@ impl Script {
             (SERVER_INITIAL, CLIENT_INITIAL)
         };
         let shift = self.reused;
+        let sequence = own.wrapping_add(seq).wrapping_add(shift);
+        let acked = other.wrapping_add(ack).wrapping_add(shift);
         let segment = Segment {
             source_port: from.1,
             destination_port: to.1,
-            seq: SeqNumber(own.wrapping_add(seq).wrapping_add(shift)),
-            ack: SeqNumber(other.wrapping_add(ack).wrapping_add(shift)),
-            flags,
             window: self.window,
-            checksum: 0,
-            urgent_pointer: 0,
             options,
-            header_bytes: 20,
-            payload_bytes: payload.len() as u32,
-            payload_offset: 54,
-            payload,
+            ..segment(flags, (sequence, acked), payload)
         };
-        let network = Network {
-            source: IpAddress::v4(from.0),
-            destination: IpAddress::v4(to.0),
-            protocol: 6,
-            ttl: 64,
-            identification: 0,
-            header_offset: 14,
-            is_fragment: false,
-            ecn: 0,
-        };
-        self.analyzer.packet(&Packet {
-            frame: self.frame,
-            time_ns: self.time_ns,
-            interface: 0,
-            link_type: LinkType(1),
-            wire_bytes: 54 + payload.len() as u32,
-            captured_bytes: 54 + payload.len() as u32,
-            network: Some(network),
-            segment: Some(segment),
-        });
+        let hosts = (IpAddress::v4(from.0), IpAddress::v4(to.0));
+        self.analyzer
+            .packet(&packet(self.frame, self.time_ns, hosts, segment));
         self
     }
 

@@ -30,7 +30,6 @@ impl Talk {
         } else {
             [SERVER_INITIAL, CLIENT_INITIAL]
         };
-        let wire_bytes = 54 + what.payload_bytes;
         let segment = Segment {
             source_port: from.1,
             destination_port: to.1,
@@ -38,25 +37,9 @@ impl Talk {
             ack: SeqNumber(other.wrapping_add(what.ack.0)),
             ..what
         };
-        self.analyzer.packet(&Packet {
-            frame: self.frame,
-            time_ns: time_ms * MS,
-            interface: 0,
-            link_type: LinkType(1),
-            wire_bytes,
-            captured_bytes: wire_bytes,
-            network: Some(Network {
-                source: from.0,
-                destination: to.0,
-                protocol: 6,
-                ttl: 64,
-                identification: 0,
-                header_offset: 14,
-                is_fragment: false,
-                ecn: 0,
-            }),
-            segment: Some(segment),
-        });
+        let hosts = (from.0, to.0);
+        self.analyzer
+            .packet(&packet(self.frame, time_ms * MS, hosts, segment));
     }
 
     /// Opens a connection, and asks for a response as it is open.
@@ -131,24 +114,6 @@ impl Talk {
 
 /// Of the response of each connection, by its port.
 const SEGMENTS: [usize; 4] = [0, 2, 40, 40];
-
-fn segment(flags: u16, (seq, ack): (u32, u32), payload: &[u8]) -> Segment<'_> {
-    Segment {
-        source_port: 0,
-        destination_port: 0,
-        seq: SeqNumber(seq),
-        ack: SeqNumber(ack),
-        flags,
-        window: 65_535,
-        checksum: 0,
-        urgent_pointer: 0,
-        options: TcpOptions::default(),
-        header_bytes: 20,
-        payload_bytes: payload.len() as u32,
-        payload_offset: 54,
-        payload,
-    }
-}
 
 /// What a connection waited for whose response an ACK of another one lets begin: each cause and how many milliseconds.
 /// After its end two others go on for so many rounds.

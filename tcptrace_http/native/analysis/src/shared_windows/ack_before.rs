@@ -45,13 +45,9 @@ mod tests {
             (1_002_400_000, 3, false),
         ] {
             pair.acks.push_back(Ack {
-                time_ns,
-                client_port,
                 is_new,
                 is_of_data: is_new,
-                ends_repair: false,
-                acked: 0,
-                of_ns: 0,
+                ..Ack::of_data(time_ns, client_port, 0)
             });
         }
         let left_with = |time_ns| pair.ack_before(time_ns, 1460).map(|ack| ack.client_port);

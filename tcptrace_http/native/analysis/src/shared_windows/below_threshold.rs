@@ -92,15 +92,7 @@ mod tests {
         pair.phases.had_loss(50 * MS);
         pair.room.sends((in_flight + 1) * FULL);
         for (time_ns, acked) in [(90 * MS, 0), (100 * MS, FULL)] {
-            pair.acks.push_back(Ack {
-                time_ns,
-                client_port: 1,
-                is_new: true,
-                is_of_data: true,
-                ends_repair: false,
-                acked,
-                of_ns: 0,
-            });
+            pair.acks.push_back(Ack::of_data(time_ns, 1, acked));
         }
         let by = *pair.acks.back().unwrap();
         pair.was_let_go(Held {

@@ -95,13 +95,9 @@ mod tests {
         pair.queue.is_idle_until(1050 * MS);
         if let Some((time_ms, is_of_data)) = ack {
             pair.acks.push_back(Ack {
-                time_ns: time_ms * MS,
-                client_port: 2,
                 is_new: false,
                 is_of_data,
-                ends_repair: false,
-                acked: 0,
-                of_ns: 0,
+                ..Ack::of_data(time_ms * MS, 2, 0)
             });
         }
         pair

@@ -206,15 +206,7 @@ mod tests {
         );
         pair.sent(200, &packet(false, flags::ACK, 1, 1000), (0, false));
         for (time_ns, client_port) in [(210_000_000, 1), (250_000_000, 2)] {
-            pair.acks.push_back(Ack {
-                time_ns,
-                client_port,
-                is_new: true,
-                is_of_data: true,
-                ends_repair: false,
-                acked: 0,
-                of_ns: 0,
-            });
+            pair.acks.push_back(Ack::of_data(time_ns, client_port, 0));
         }
         let (copy, new) = (
             packet(false, flags::ACK, 1, 1000),
@@ -252,13 +244,8 @@ mod tests {
         pair.pace.follows(80 * MS, 1000);
         for time_ms in [110, 260, 290] {
             pair.acks.push_back(Ack {
-                time_ns: time_ms * MS,
-                client_port: 1,
                 is_new: false,
-                is_of_data: true,
-                acked: 0,
-                of_ns: 0,
-                ends_repair: false,
+                ..Ack::of_data(time_ms * MS, 1, 0)
             });
         }
         let later_acks = |pair: &mut HostPair| {

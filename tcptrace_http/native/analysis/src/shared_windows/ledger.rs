@@ -218,15 +218,11 @@ mod tests {
         pair.ledger.window = Some(in_flight * FULL);
         for client_port in 1..=acks {
             let acked = pair.room.acknowledges(FULL);
-            pair.acks.push_back(Ack {
-                time_ns: 100 * MS + i64::from(client_port) * 10_000,
+            pair.acks.push_back(Ack::of_data(
+                100 * MS + i64::from(client_port) * 10_000,
                 client_port,
-                is_new: true,
-                is_of_data: true,
-                ends_repair: false,
                 acked,
-                of_ns: 0,
-            });
+            ));
         }
         pair
     }
@@ -318,13 +314,8 @@ mod tests {
     fn an_ack_that_ends_a_recovery_adds_nothing_to_the_window() {
         for (ends_repair, window) in [(true, 4 * FULL), (false, 5 * FULL)] {
             let ack = Ack {
-                time_ns: 0,
-                client_port: 1,
-                is_new: true,
-                is_of_data: true,
                 ends_repair,
-                acked: FULL,
-                of_ns: 0,
+                ..Ack::of_data(0, 1, FULL)
             };
             let ledger = Ledger {
                 window: Some(4 * FULL),

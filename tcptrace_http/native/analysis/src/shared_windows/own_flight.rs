@@ -125,15 +125,8 @@ mod tests {
                 let acked = pair.room.acknowledges(i64::from(FULL));
                 let it = pair.connection(client_port, 80).unwrap();
                 it.acked = it.acked.map(|acked| acked.plus(FULL));
-                pair.acks.push_back(Ack {
-                    time_ns: time_ns + at,
-                    client_port,
-                    is_new: true,
-                    is_of_data: true,
-                    ends_repair: false,
-                    acked,
-                    of_ns: 0,
-                });
+                pair.acks
+                    .push_back(Ack::of_data(time_ns + at, client_port, acked));
             }
             for at in 0..*flight {
                 let it = pair.connection(client_port, 80).unwrap();

@@ -77,6 +77,22 @@ impl Ack {
     }
 }
 
+#[cfg(test)]
+impl Ack {
+    /// One of new data, by which so much of all connections was acknowledged.
+    pub(super) fn of_data(time_ns: i64, client_port: u16, acked: i64) -> Ack {
+        Ack {
+            time_ns,
+            client_port,
+            is_new: true,
+            is_of_data: true,
+            ends_repair: false,
+            acked,
+            of_ns: 0,
+        }
+    }
+}
+
 /// What came from the server without a pause, on whichever connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flight {

@@ -1,7 +1,6 @@
-use trace_model::{LinkType, Network, SeqNumber, TcpOptions};
-
 use super::pace::Pace;
 use super::*;
+use crate::test_packets::{self, packet};
 
 mod at_server;
 mod largest;
@@ -46,26 +45,7 @@ impl Talk {
             destination_port: ports.1,
             ..what
         };
-        let network = Network {
-            source,
-            destination,
-            protocol: 6,
-            ttl: 64,
-            identification: 0,
-            header_offset: 14,
-            is_fragment: false,
-            ecn: 0,
-        };
-        let packet = Packet {
-            frame: 1,
-            time_ns: time_ms * MS,
-            interface: 0,
-            link_type: LinkType(1),
-            wire_bytes: 54,
-            captured_bytes: 54,
-            network: Some(network),
-            segment: None,
-        };
+        let packet = packet(1, time_ms * MS, (source, destination), segment);
         let host_step = self.passed_over.map(|passed_over| HostStep {
             passed_over,
             is_late: false,
@@ -109,19 +89,8 @@ impl Talk {
 
 pub(super) fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Segment<'static> {
     Segment {
-        source_port: 0,
-        destination_port: 0,
-        seq: SeqNumber(seq),
-        ack: SeqNumber(ack),
-        flags,
-        window: 65_535,
-        checksum: 0,
-        urgent_pointer: 0,
-        options: TcpOptions::default(),
-        header_bytes: 20,
         payload_bytes,
-        payload_offset: 54,
-        payload: &[],
+        ..test_packets::segment(flags, (seq, ack), &[])
     }
 }
 

@@ -1,9 +1,10 @@
 //! Each rule on the shortest exchange that shows it. Initial sequence numbers lie close to the wrap.
 
 use trace_model::rows::SegmentRow;
-use trace_model::{flags, LinkType, Packet, SackBlocks, Segment, SeqNumber, TcpOptions};
+use trace_model::{flags, IpAddress, SackBlocks, Segment, SeqNumber, TcpOptions};
 
 use super::TcpAnalysis;
+use crate::test_packets::{packet, segment};
 
 const CLIENT_INITIAL: u32 = u32::MAX - 20;
 const SERVER_INITIAL: u32 = u32::MAX - 100;
@@ -64,31 +65,14 @@ impl Script {
             other.wrapping_add(ack)
         };
         let segment = Segment {
-            source_port: 1,
-            destination_port: 2,
-            seq: SeqNumber(own.wrapping_add(seq)),
-            ack: SeqNumber(ack),
-            flags,
             window: self.window,
-            checksum: 0,
-            urgent_pointer: 0,
             options: self.options,
-            header_bytes: 20,
             payload_bytes: bytes,
-            payload_offset: 54,
-            payload: &[],
+            ..segment(flags, (own.wrapping_add(seq), ack), &[])
         };
         self.frame += 1;
-        let packet = Packet {
-            frame: self.frame,
-            time_ns: self.time_ns,
-            interface: 0,
-            link_type: LinkType(1),
-            wire_bytes: 54 + bytes,
-            captured_bytes: 54,
-            network: None,
-            segment: Some(segment),
-        };
+        let hosts = (IpAddress::v4([10, 0, 0, 1]), IpAddress::v4([10, 0, 0, 2]));
+        let packet = packet(self.frame, self.time_ns, hosts, segment);
         let mut row = SegmentRow::default();
         self.analysis
             .describe(is_client, &packet, &segment, &mut row);

@@ -7,7 +7,6 @@
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
 mod ack_delay;
-mod behind_others;
 mod by_ack;
 mod causes;
 mod copies;

@@ -63,9 +63,9 @@ impl Timeline {
             }
         };
         let mut released = released_in(pace);
-        let behind_ns = pace.saturating_add(data.sharing.queued_ns);
         if released == Released::ByNone && data.sharing.is_shared && !data.sharing.by_other {
             // Behind other connections' data it stood in the queue of the slowest link when it had left.
+            let behind_ns = pace.saturating_add(data.sharing.queued_ns);
             released = released_in(behind_ns);
         }
         let had_nothing = !self.has_more;
@@ -136,7 +136,6 @@ impl Timeline {
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
         let told = self.in_buffer(told, limit, (data, route), acks);
-        let told = self.behind_others(told, (gap, limit), (data, route), || released_in(behind_ns));
         if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
             return None;
         }

@@ -18,9 +18,7 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) -> bool {
-        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let behind_ns = takes_ns.saturating_add(data.sharing.queued_ns);
-        let until_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, behind_ns);
+        let until_ns = self.known_before_release(data, route);
         let leaves_little = |before: Ack| {
             let room = before.edge.saturating_sub(self.sent_until);
             let offered = before.edge.saturating_sub(before.acked);

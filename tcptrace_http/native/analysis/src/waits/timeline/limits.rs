@@ -49,9 +49,7 @@ impl Timeline {
     ) -> Limit {
         let end = self.sent_until;
         let path_ns = route.to_sender_ns;
-        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
-        let until_ns = Acks::known_before_release(data.at.time_ns, path_ns, behind_ns);
+        let until_ns = self.known_before_release(data, route);
         let bytes = data.bytes.min(data.full_bytes);
         self.window.inherits(data.sharing.threshold);
         let had_loss = data.sharing.had_loss;
@@ -83,6 +81,14 @@ impl Timeline {
             return Limit::SendBuffer;
         }
         limit
+    }
+
+    /// Until when an ACK went by that its sender had heard before any that may have let `data` go, which may have stood
+    /// behind others' since.
+    pub(super) fn known_before_release(&self, data: Data, route: Route) -> i64 {
+        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
+        Acks::known_before_release(data.at.time_ns, route.to_sender_ns, behind_ns)
     }
 
     /// What lay in the buffer with nothing on its way left when the ACK of all before it came, however long the link
