@@ -9,11 +9,10 @@ use hashbrown::HashMap;
 use trace_model::{IpAddress, Packet, Segment};
 
 use crate::numbering::Numbering;
+use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// Hosts that are followed; of one more nothing is known but what its connections tell.
 const HOSTS_MAX: usize = 1 << 14;
-/// Payload of a segment on Ethernet: a larger one was put together by a network card.
-const SEGMENT_BYTES: u32 = 1460;
 
 /// What the numbers of a host tell when a packet of it comes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +44,7 @@ impl Hosts {
         if network.identification == 0 {
             return None;
         }
-        let segments = segment.payload_bytes.div_ceil(SEGMENT_BYTES);
+        let segments = segment.payload_bytes.div_ceil(FULL_SEGMENT_BYTES);
         self.numbered(network.source, network.identification, segments)
     }
 

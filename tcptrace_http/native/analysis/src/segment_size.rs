@@ -1,5 +1,7 @@
 //! How many bytes a full segment of the server carries: what "short" is measured against.
 
+/// Payload of a segment on Ethernet: a larger one was put together by a network card.
+pub const FULL_SEGMENT_BYTES: u32 = 1460;
 /// Length of the timestamps option with its padding: as all options it is taken off the MSS in every
 /// segment (RFC 7323, appendix A; RFC 6691).
 const TIMESTAMPS_BYTES: u32 = 12;

@@ -1,7 +1,7 @@
 //! Which ACK came to the server when it sent something, if that had nothing before it on the slowest link.
 
+use super::ack::Ack;
 use super::host_pair::HostPair;
-use super::release::Ack;
 use crate::jitter::CLOSE_NS;
 
 impl HostPair {

@@ -6,9 +6,9 @@
 //! It shows: what an ACK let go had found no room, though with all that was in flight, and a segment more, it would
 //! have fitted into the threshold. From what was in flight follows how many ACKs take the window there.
 
+use super::ack::Ack;
 use super::connection::Connection;
 use super::host_pair::HostPair;
-use super::release::Ack;
 use super::room::TIMEOUT_INITIAL_NS;
 use super::threshold::OPTIONS_BYTES;
 use crate::jitter::CLOSE_NS;

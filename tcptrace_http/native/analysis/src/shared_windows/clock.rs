@@ -9,9 +9,10 @@
 //! beginning.
 //! An ACK of another connection that comes in between lets neither go: it makes room when it comes.
 
-use super::host_pair::{HostPair, SEGMENT_BYTES};
-use super::release::Ack;
+use super::ack::Ack;
+use super::host_pair::HostPair;
 use crate::jitter::CLOSE_NS;
+use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// Nothing came on a connection between these times, at the later of which so much comes.
@@ -46,7 +47,11 @@ impl HostPair {
             return false;
         };
         // What several distances have not agreed on bounds the link's time from above only.
-        let on_link = |bytes| self.link.takes_ns(bytes, 1, SEGMENT_BYTES).unwrap_or(0);
+        let on_link = |bytes| {
+            self.link
+                .takes_ns(bytes, 1, FULL_SEGMENT_BYTES)
+                .unwrap_or(0)
+        };
         let (takes_ns, headers_ns) = (on_link(bytes), on_link(0));
         // Options of the SYN, which measured the path, and framing take a part of what headers do.
         let close_ns = CLOSE_NS.saturating_add(headers_ns);

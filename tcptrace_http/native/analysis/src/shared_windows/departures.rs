@@ -5,17 +5,8 @@
 //! before as the path and it itself take. What comes as long after the packet before it as the link takes for it
 //! may have stood behind that: it left then, or any time since that packet did.
 
-use trace_model::Segment;
-
-use super::host_pair::{HostPair, SEGMENT_BYTES};
-use super::release::Ack;
-use crate::jitter::CLOSE_NS;
-
 /// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
 const SLACK_SHARE: i64 = 8;
-
-/// What was lost behind the link had its time there as well: so many packets of a flight at most.
-const LOST_MAX: u32 = 64;
 
 /// When a packet left, as the times at which ACKs went by here that reached the server then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,16 +24,6 @@ impl Left {
     }
 }
 
-/// What a sender had not heard when it sent something again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Unheard {
-    /// How long it had heard nothing, at the least and at the most: it may have stood in a queue since.
-    pub least_ns: i64,
-    pub most_ns: i64,
-    /// Of its connection so many ACKs have gone by here that cannot have reached it.
-    pub later_acks: u32,
-}
-
 /// The newest packet of the server: when it came, and how soon it may have left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Departures {
@@ -57,7 +38,13 @@ impl Departures {
 
     /// A packet comes that left at `to_ns` if nothing was before it, and takes so long on the link; what was lost
     /// right before it may have taken `lost_ns` there.
-    fn comes(&mut self, time_ns: i64, to_ns: i64, takes_ns: Option<i64>, lost_ns: i64) -> Left {
+    pub(super) fn comes(
+        &mut self,
+        time_ns: i64,
+        to_ns: i64,
+        takes_ns: Option<i64>,
+        lost_ns: i64,
+    ) -> Left {
         let slack_ns = takes_ns.unwrap_or(0) / SLACK_SHARE;
         let begun_ns = time_ns.saturating_sub(takes_ns.unwrap_or(0));
         let is_behind = |came_ns: i64, lost_ns: i64| {
@@ -82,89 +69,9 @@ impl Departures {
     }
 }
 
-impl HostPair {
-    /// A packet of the server comes, before which so many were lost: when it left.
-    pub(super) fn leaves(&mut self, time_ns: i64, bytes: u32, lost: u32) -> Left {
-        let takes_ns = self.pace.of(bytes);
-        // The path's least round trip has the headers.
-        let longer_ns = takes_ns.zip(self.pace.of(0));
-        let longer_ns = longer_ns.map_or(0, |(takes_ns, bare_ns)| takes_ns.saturating_sub(bare_ns));
-        let way_ns = self.to_server_ns.unwrap_or(0).saturating_add(longer_ns);
-        let to_ns = time_ns.saturating_sub(way_ns);
-        let full_ns = self.pace.largest_ns().unwrap_or(0);
-        let lost_ns = full_ns.saturating_mul(i64::from(lost.min(LOST_MAX)));
-        self.departures.comes(time_ns, to_ns, takes_ns, lost_ns)
-    }
-
-    /// Whether an ACK came to the server when a packet left, whatever it acknowledged.
-    pub(super) fn had_any_ack(&self, left: Left) -> bool {
-        let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
-        self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
-    }
-
-    /// What the server had heard, or not, when it sent data again: of the connection, or of any if they share their
-    /// window. None where nothing is sent again, or it is not known how long that takes on the link.
-    pub(super) fn unheard(
-        &mut self,
-        time_ns: i64,
-        left: Left,
-        segment: &Segment<'_>,
-    ) -> Option<Unheard> {
-        self.pace.largest_ns()?;
-        let latest_ns = self.left_by_ns(time_ns, segment.payload_bytes);
-        let connection = self.connection(segment.destination_port, segment.source_port)?;
-        let is_again = connection.next?.is_after(segment.seq);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let is_of_it = |ack: &&Ack| self.is_shared || ack.client_port == segment.destination_port;
-        let mut heard = self.acks.iter().rev().filter(|_| is_again).filter(is_of_it);
-        let is_later = |ack: &&Ack| latest_ns.is_some_and(|ns| ack.time_ns > ns);
-        let later = heard.clone().take_while(is_later);
-        let later = later.filter(|ack| ack.client_port == segment.destination_port);
-        let in_time = heard.clone().find(|ack| !is_later(ack))?;
-        let heard = heard.find(|ack| ack.time_ns <= to_ns)?;
-        Some(Unheard {
-            least_ns: left.from_ns.saturating_sub(heard.time_ns),
-            most_ns: left.to_ns.saturating_sub(in_time.time_ns),
-            later_acks: u32::try_from(later.count()).unwrap_or(u32::MAX),
-        })
-    }
-
-    /// At the latest when data left that comes now, where distances have agreed on what the link takes for it: but for
-    /// the headers, of which the path's least round trip has a part.
-    fn left_by_ns(&self, time_ns: i64, bytes: u32) -> Option<i64> {
-        let takes_ns = |bytes: u32| self.link.takes_ns(bytes, 1, SEGMENT_BYTES);
-        let (takes_ns, bare_ns) = takes_ns(bytes).zip(takes_ns(0))?;
-        let way_ns = self.to_server_ns.filter(|_| !self.is_at_server())?;
-        let left_ns = time_ns.saturating_sub(way_ns).saturating_sub(takes_ns);
-        Some(left_ns.saturating_add(bare_ns.saturating_mul(2)))
-    }
-
-    /// The ACKs of something new that came to the server after a packet had left.
-    pub(super) fn acks_after(&self, left: Left) -> impl Iterator<Item = &Ack> {
-        let after_ns = left.likely_ns.saturating_add(CLOSE_NS);
-        let from = self.acks.partition_point(|ack| ack.time_ns <= after_ns);
-        self.acks.range(from..).filter(|ack| ack.is_new)
-    }
-
-    /// The ACKs of something new that came to the server when a packet left.
-    pub(super) fn acks_when(&self, left: Left) -> impl DoubleEndedIterator<Item = &Ack> {
-        let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
-        let until = self.acks.partition_point(|ack| ack.time_ns <= to_ns);
-        self.acks
-            .range(from..until.max(from))
-            .filter(|ack| ack.is_new)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::tests::segment;
     use super::*;
-    use trace_model::flags;
 
     fn left(from_ns: i64, to_ns: i64) -> Left {
         Left {
@@ -192,81 +99,5 @@ mod tests {
         assert_eq!((behind.from_ns, behind.likely_ns), (900, 1060));
         let alone = departures.comes(1500, 1400, Some(80), 80);
         assert_eq!((alone.from_ns, alone.likely_ns), (1320, 1400));
-    }
-
-    #[test]
-    fn what_is_sent_again_tells_how_long_nothing_was_heard_of_whoever_shares_the_window() {
-        let address = trace_model::IpAddress::v4([10, 0, 0, 2]);
-        let mut pair = HostPair::new(address, address);
-        pair.heard(0, &packet(true, flags::SYN, 0, 0));
-        pair.sent(
-            100,
-            &packet(false, flags::SYN | flags::ACK, 0, 0),
-            (0, false),
-        );
-        pair.sent(200, &packet(false, flags::ACK, 1, 1000), (0, false));
-        for (time_ns, client_port) in [(210_000_000, 1), (250_000_000, 2)] {
-            pair.acks.push_back(Ack::of_data(time_ns, client_port, 0));
-        }
-        let (copy, new) = (
-            packet(false, flags::ACK, 1, 1000),
-            packet(false, flags::ACK, 1001, 1000),
-        );
-        let then = left(300_000_000, 300_000_000);
-        assert_eq!(
-            pair.unheard(then.to_ns, then, &copy),
-            None,
-            "the link's pace is not known"
-        );
-        pair.pace.follows(1_200_000, 1000);
-        let least_ns = |unheard: Option<Unheard>| unheard.map(|it| it.least_ns);
-        assert_eq!(
-            least_ns(pair.unheard(then.to_ns, then, &copy)),
-            Some(90_000_000)
-        );
-        assert_eq!(pair.unheard(then.to_ns, then, &new), None);
-        pair.is_shared = true;
-        assert_eq!(
-            least_ns(pair.unheard(then.to_ns, then, &copy)),
-            Some(50_000_000)
-        );
-    }
-
-    #[test]
-    fn an_ack_that_went_by_after_a_copy_had_left_came_too_late_for_its_sender() {
-        const MS: i64 = 1_000_000;
-        let mut pair = HostPair::with_path(50 * MS);
-        pair.heard(0, &packet(true, flags::SYN, 0, 0));
-        let syn_ack = packet(false, flags::SYN | flags::ACK, u32::MAX - 1000, 0);
-        pair.sent(50 * MS, &syn_ack, (0, false));
-        let data = packet(false, flags::ACK, u32::MAX - 999, 1000);
-        pair.sent(100 * MS, &data, (0, false));
-        pair.pace.follows(80 * MS, 1000);
-        for time_ms in [110, 260, 290] {
-            pair.acks.push_back(Ack {
-                is_new: false,
-                ..Ack::of_data(time_ms * MS, 1, 0)
-            });
-        }
-        let later_acks = |pair: &mut HostPair| {
-            let left = left(150 * MS, 250 * MS);
-            let unheard = pair.unheard(380 * MS, left, &data);
-            unheard.map(|it| (it.most_ns / MS, it.later_acks))
-        };
-        let unknown = later_acks(&mut pair);
-        assert_eq!(unknown, Some((-40, 0)), "the link is not known");
-        for _ in 0..3 {
-            pair.link.came_after(80 * MS, 1000, 1, 100 * MS);
-        }
-        assert_eq!(later_acks(&mut pair), Some((140, 2)));
-    }
-
-    fn packet(from_client: bool, flags: u16, seq: u32, payload_bytes: u32) -> Segment<'static> {
-        let (source_port, destination_port) = if from_client { (1, 80) } else { (80, 1) };
-        Segment {
-            source_port,
-            destination_port,
-            ..segment(flags, seq, 0, payload_bytes)
-        }
     }
 }

@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use trace_model::rows::ObservationPoint;
 use trace_model::{IpAddress, Segment};
 
+use super::ack::Ack;
 use super::asked::Asked;
 use super::backlog::{Backlog, Queued};
 use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
+use super::flight::Flight;
 use super::headers::Headers;
 use super::inherited::Inherited;
 use super::largest::LargestWindow;
@@ -19,7 +21,6 @@ use super::pace::Pace;
 use super::pacer::Pacer;
 use super::phases::Phases;
 use super::queue::Queue;
-use super::release::{Ack, Flight};
 use super::rhythm::Rhythm;
 use super::room::Room;
 use super::sent_queue::SentQueue;
@@ -33,8 +34,6 @@ use crate::observation::observation_point;
 
 /// So many connections are as long in opening as another one on no path of which the round trips vary.
 const EQUAL_WAYS_MIN: u32 = 2;
-/// Payload of a segment on Ethernet: a larger one was put together by a network card.
-pub(super) const SEGMENT_BYTES: u32 = 1460;
 
 #[derive(Debug)]
 pub(super) struct HostPair {

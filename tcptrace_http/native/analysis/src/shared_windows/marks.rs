@@ -2,10 +2,10 @@
 
 use trace_model::{flags, Segment};
 
+use super::ack::Ack;
 use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::largest::{Flight, Mark, Shown};
-use super::release::Ack;
 
 impl HostPair {
     /// A SYN or a FIN of the client goes by, after what it acknowledges was counted.

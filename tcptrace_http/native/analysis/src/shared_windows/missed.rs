@@ -2,13 +2,15 @@
 
 use trace_model::{flags, Segment};
 
-use super::departures::{Left, Unheard};
-use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::ack::Ack;
+use super::departures::Left;
+use super::host_pair::HostPair;
+use super::leaving::Unheard;
 use super::missing_packets::Missing;
-use super::release::Ack;
 use super::writes::WrittenAt;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
+use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
@@ -220,7 +222,7 @@ impl HostPair {
 
     fn shows_hole(&mut self, bytes: u32, since_ns: i64, until_ns: i64) {
         let full_bytes = match self.pace.largest_bytes {
-            0 => SEGMENT_BYTES,
+            0 => FULL_SEGMENT_BYTES,
             largest => largest,
         };
         let lost = bytes.div_ceil(full_bytes);

@@ -3,7 +3,7 @@
 //!
 //! Theory of operation. Data that was held leaves when an ACK comes, so it goes by the path's time after that
 //! ACK did. Where each connection has a window of its own that is an ACK of its own. So of what comes after a
-//! pause between two hosts ([`Flight`]) it is looked whose ACK let it go: if time and again there is none of
+//! pause between two hosts ([`flight`]) it is looked whose ACK let it go: if time and again there is none of
 //! its own connection, but at that very time one of another's, more often than chance has it, the windows are
 //! shared. An application that writes now and then, or a paced sender, has neither.
 //!
@@ -14,6 +14,7 @@
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
+mod ack;
 mod ack_before;
 mod answered;
 mod answers;
@@ -23,16 +24,24 @@ mod bare;
 mod beginnings;
 mod below_threshold;
 mod clock;
+mod closed_window;
 mod closing;
 mod connection;
 mod departures;
+mod due_acks;
 mod fast_recovery;
+mod flight;
+mod had_room;
 mod headers;
 mod heard;
 mod host_pair;
+mod idle_link;
 mod inherited;
 mod largest;
+mod leaving;
 mod ledger;
+mod let_go;
+mod limits;
 mod marks;
 mod missed;
 mod missing_packets;
@@ -61,13 +70,13 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
 use crate::used_window::Limit;
-pub use departures::Unheard;
 use host_pair::HostPair;
+pub use leaving::Unheard;
 pub use missed::MissedBefore;
 #[cfg(test)]
 pub use phases::SPANS_MAX;
 pub use phases::{Phases, SlowStart};
-pub(crate) use release::is_rhythm;
+pub(crate) use rhythm::is_rhythm;
 pub use uplink::{Ahead, Standing};
 pub use writes::WrittenAt;
 

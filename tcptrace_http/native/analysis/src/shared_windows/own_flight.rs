@@ -91,9 +91,9 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ack::Ack;
     use super::super::connection::Connection;
     use super::super::pace::Pace;
-    use super::super::release::Ack;
     use super::*;
     use trace_model::SeqNumber;
 

@@ -1,10 +1,11 @@
 //! What the slowest link takes for a segment, as far as segments that came at once tell.
 
-use super::host_pair::SEGMENT_BYTES;
-use super::release::FULL_BYTES_MIN;
 use crate::arrivals::OUTLASTED;
 use crate::jitter::CLOSE_NS;
+use crate::segment_size::FULL_SEGMENT_BYTES;
 
+/// A segment that takes as long on the slowest link as its payload is long: what follows at once tells its pace.
+pub(super) const FULL_BYTES_MIN: u32 = 500;
 /// Headers of IP and TCP.
 const HEADER_BYTES: u32 = 40;
 
@@ -25,7 +26,7 @@ pub(super) struct Pace {
 impl Pace {
     /// A segment came so long after another one.
     pub(super) fn follows(&mut self, gap_ns: i64, bytes: u32) {
-        if !(FULL_BYTES_MIN..=SEGMENT_BYTES).contains(&bytes) {
+        if !(FULL_BYTES_MIN..=FULL_SEGMENT_BYTES).contains(&bytes) {
             return;
         }
         self.largest_bytes = self.largest_bytes.max(bytes);

@@ -1,8 +1,6 @@
 //! The queue before the slowest link, which all connections of two hosts feed.
 
-use super::host_pair::HostPair;
-use super::release::is_rhythm;
-use crate::jitter::CLOSE_NS;
+use super::rhythm::is_rhythm;
 
 /// Scheduling on a host, and a packet of somebody else, make a shorter pause.
 pub(super) const IDLE_MIN_NS: i64 = 500_000;
@@ -14,11 +12,11 @@ pub(super) struct Queue {
     /// When the newest packet had come.
     came_ns: Option<i64>,
     /// Since when the link has had something to send.
-    busy_since_ns: i64,
+    pub(super) busy_since_ns: i64,
     /// ... and since when it had had before it was idle.
     was_busy_since_ns: i64,
     /// What let the first of it go, and how long after what went before the pause.
-    let_go: LetGo,
+    pub(super) let_go: LetGo,
     period_ns: i64,
 }
 
@@ -67,7 +65,7 @@ impl Queue {
     }
 
     /// The link was idle until a packet came that an ACK let go, or none.
-    fn resumes(&mut self, time_ns: i64, is_by_ack: bool, round_trip_ns: i64) {
+    pub(super) fn resumes(&mut self, time_ns: i64, is_by_ack: bool, round_trip_ns: i64) {
         let period_ns = time_ns.saturating_sub(self.busy_since_ns);
         let several = period_ns.saturating_mul(2) <= round_trip_ns;
         let is_paced = several && is_rhythm(self.period_ns, period_ns);
@@ -78,43 +76,6 @@ impl Queue {
         };
         self.was_busy_since_ns = self.busy_since_ns;
         (self.busy_since_ns, self.period_ns) = (time_ns, period_ns);
-    }
-}
-
-impl HostPair {
-    /// What let data of a connection go, whose data before came at `sent_ns`, if the link was idle between them.
-    pub(super) fn leaves_queue(
-        &mut self,
-        time_ns: i64,
-        bytes: u32,
-        (sent_ns, was_idle): (i64, bool),
-    ) -> LetGo {
-        if was_idle {
-            let is_by_ack = self.had_ack(time_ns, bytes);
-            self.queue.resumes(time_ns, is_by_ack, self.round_trip_ns());
-        }
-        if sent_ns < self.queue.busy_since_ns {
-            self.queue.let_go
-        } else {
-            LetGo::None
-        }
-    }
-
-    /// Whether an ACK came when data must have left that did not wait for the link.
-    fn had_ack(&self, time_ns: i64, bytes: u32) -> bool {
-        let Some(to_server_ns) = self.to_server_ns else {
-            return false;
-        };
-        // The path's least round trip has the headers.
-        let takes_ns = self.pace.of(bytes).unwrap_or(0);
-        let longer_ns = takes_ns.saturating_sub(self.pace.of(0).unwrap_or(0));
-        let target_ns = time_ns
-            .saturating_sub(to_server_ns)
-            .saturating_sub(longer_ns);
-        let newest_ns = target_ns.saturating_add(CLOSE_NS);
-        let after = self.acks.partition_point(|ack| ack.time_ns <= newest_ns);
-        let nearest = after.checked_sub(1).and_then(|at| self.acks.get(at));
-        nearest.is_some_and(|ack| target_ns.saturating_sub(ack.time_ns) <= CLOSE_NS)
     }
 }
 

@@ -1,9 +1,13 @@
 //! Whose ACK let go what the server sent after a pause, and how often that was another connection's.
 
+use super::ack::Release;
 use super::connection::Opened;
 use super::departures::Left;
+use super::flight::{Coming, Flight};
 use super::host_pair::HostPair;
+use super::pace::FULL_BYTES_MIN;
 use super::queue::IDLE_MIN_NS;
+use super::rhythm::is_rhythm;
 use crate::jitter::{CLOSE_NS, EARLY_MAX_NS};
 
 /// Two packets closer than this left together, if no link is slower.
@@ -12,8 +16,6 @@ pub(super) const TOGETHER_NS: i64 = 2_000_000;
 const LATE_MAX_NS: i64 = 1_000_000;
 /// The path's time varies by this share of it.
 const JITTER_SHARE: i64 = 50;
-/// A segment that takes as long on the slowest link as its payload is long: what follows at once tells its pace.
-pub(super) const FULL_BYTES_MIN: u32 = 500;
 /// So many lost packets leave a gap in a flight, which is as long as they take, give or take this share of it.
 const LOST_MAX: i64 = 3;
 const LOST_SHARE: i64 = 8;
@@ -38,99 +40,13 @@ const OPENING_HELD: i64 = 200;
 const PAUSE_MAX_NS: i64 = 1_000_000_000;
 /// A link that is known is idle between packets that come by so much of the later one's time further apart.
 const IDLE_SHARE: i64 = 8;
-/// Pauses of a rhythm differ by less than this share of them.
-const RHYTHM_SHARE: i64 = 16;
 /// A chance is a share of this.
 const CERTAIN: i64 = 1000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Release {
-    Own,
-    Other,
-    None,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Ack {
-    pub(super) time_ns: i64,
-    pub(super) client_port: u16,
-    /// It acknowledged something new.
-    pub(super) is_new: bool,
-    /// It is of data, as new as that may be: a duplicate one lets data go, too (RFC 5681, section 3.2).
-    pub(super) is_of_data: bool,
-    /// It is the first of all that was sent again on its connection.
-    pub(super) ends_repair: bool,
-    /// What had been acknowledged then of all connections.
-    pub(super) acked: i64,
-    /// When the newest data of its connection came.
-    pub(super) of_ns: i64,
-}
-
-impl Ack {
-    /// Whose ACK it is to data of a connection that it let go.
-    pub(super) fn lets_go(&self, client_port: u16) -> Release {
-        if self.client_port == client_port {
-            Release::Own
-        } else {
-            Release::Other
-        }
-    }
-}
-
-#[cfg(test)]
-impl Ack {
-    /// One of new data, by which so much of all connections was acknowledged.
-    pub(super) fn of_data(time_ns: i64, client_port: u16, acked: i64) -> Ack {
-        Ack {
-            time_ns,
-            client_port,
-            is_new: true,
-            is_of_data: true,
-            ends_repair: false,
-            acked,
-            of_ns: 0,
-        }
-    }
-}
-
-/// What came from the server without a pause, on whichever connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Flight {
-    pub(super) start_ns: i64,
-    pub(super) last_ns: i64,
-    pub(super) last_bytes: u32,
-    pub(super) release: Release,
-    /// The pause before it.
-    pub(super) pause_ns: i64,
-    /// It has told whether another connection's ACK let it go.
-    pub(super) has_told: bool,
-}
-
-/// A segment of the server, as the flights see it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Coming {
-    pub(super) time_ns: i64,
-    pub(super) bytes: u32,
-    pub(super) client_port: u16,
-    /// How long its connection had been quiet.
-    pub(super) quiet_ns: i64,
-    /// The segment before it was not pushed.
-    pub(super) had_more: bool,
-    /// It begins an answer: its server may have worked until then.
-    pub(super) begins: bool,
-    /// It was sent before, maybe by a timer that no ACK has anything to do with.
-    pub(super) tells_nothing: bool,
-}
 
 /// The logarithm of a share, in eighths of a bit.
 fn eighths_of_bits(share: i64) -> i64 {
     let share = u128::from(share.max(1).unsigned_abs());
     i64::from(share.saturating_pow(8).ilog2())
-}
-
-/// Whether two pauses are the same, but for jitter.
-pub(crate) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
-    before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
 }
 
 impl HostPair {

@@ -14,8 +14,15 @@ use crate::jitter::AT_ONCE_MAX_NS;
 const EQUAL_MIN: u32 = 2;
 /// Lengths of pieces that are remembered: of the beginnings of answers and of what follows.
 const LENGTHS_MAX: usize = 4;
+/// Pauses of a rhythm differ by less than this share of them.
+const RHYTHM_SHARE: i64 = 16;
 /// The beginnings of answers are equally long but for the digits in them.
 const SAME_SHARE: i64 = 16;
+
+/// Whether two pauses are the same, but for jitter.
+pub(crate) fn is_rhythm(before_ns: i64, pause_ns: i64) -> bool {
+    before_ns.saturating_sub(pause_ns).saturating_abs() <= before_ns / RHYTHM_SHARE
+}
 
 /// A piece of an answer.
 #[derive(Clone, Copy, Debug)]

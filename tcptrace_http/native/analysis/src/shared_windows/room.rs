@@ -7,12 +7,6 @@
 //! none. So a connection that had sent all of its data waited for the application up to the last such moment, and
 //! for the window after it, though an ACK of another connection let its data go.
 
-use super::host_pair::HostPair;
-use super::release::Ack;
-use crate::jitter::CLOSE_NS;
-
-/// ACKs so close to each other come together.
-const TOGETHER_NS: i64 = 1_000_000;
 /// Until a timer sends what was lost, at first (RFC 1122, section 4.2.3.1).
 pub(super) const TIMEOUT_INITIAL_NS: i64 = 3_000_000_000;
 
@@ -26,9 +20,9 @@ pub(super) struct Room {
     /// What was in flight at that loss is acknowledged when so much is.
     recovers_until: i64,
     /// Data that left up to when this came by found room for a full segment.
-    until_ns: Option<i64>,
+    pub(super) until_ns: Option<i64>,
     /// The newest data had room since so much was acknowledged, if that was before the ACK came which let it go.
-    had_room_at: Option<i64>,
+    pub(super) had_room_at: Option<i64>,
 }
 
 impl Room {
@@ -59,7 +53,13 @@ impl Room {
     }
 
     /// Data comes by at `time_ns` that left when so much was acknowledged, right after so much was (`before`).
-    fn leaves(&mut self, time_ns: i64, (before, acked): (i64, i64), bytes: i64, full: i64) {
+    pub(super) fn leaves(
+        &mut self,
+        time_ns: i64,
+        (before, acked): (i64, i64),
+        bytes: i64,
+        full: i64,
+    ) {
         let others = self.sent.saturating_sub(bytes);
         let in_flight = others.saturating_sub(before);
         let fits = in_flight > 0 && in_flight.saturating_add(bytes) <= self.largest;
@@ -77,54 +77,10 @@ impl Room {
     }
 
     /// Data follows it at once.
-    fn goes_on(&mut self, acked: i64) {
+    pub(super) fn goes_on(&mut self, acked: i64) {
         if acked >= self.recovers_until {
             self.largest = self.largest.max(self.sent.saturating_sub(acked));
         }
-    }
-}
-
-impl HostPair {
-    /// When the ACK went by since which the window had room for the newest data, if that was not the one that let it go.
-    pub(super) fn had_room_ns(&self) -> Option<i64> {
-        let least = self.room.had_room_at?;
-        let first = self.acks.partition_point(|ack| ack.acked < least);
-        self.acks.get(first).map(|ack| ack.time_ns)
-    }
-
-    /// Data of the server comes by, of which so much is new and counted already; it found the slowest link idle,
-    /// or left behind other data: up to when data of any connection that left found room.
-    pub(super) fn room_until_ns(
-        &mut self,
-        time_ns: i64,
-        (bytes, newly): (u32, i64),
-        was_idle: bool,
-    ) -> Option<i64> {
-        self.room.had_room_at = None;
-        if newly <= 0 {
-            return self.room.until_ns;
-        }
-        let left_ns = self.left_ns(time_ns, bytes)?;
-        let ack = self.ack_before(time_ns, bytes);
-        let come = |until_ns: i64| {
-            let after = self.acks.partition_point(|ack| ack.time_ns <= until_ns);
-            let newest = after.checked_sub(1).and_then(|at| self.acks.get(at));
-            newest.map(|ack: &Ack| ack.acked)
-        };
-        // Of ACKs that come together any may have let it go: no more was in flight than behind the last.
-        let acked = come(left_ns.saturating_add(CLOSE_NS))?;
-        // What was lost and never seen is in flight as well.
-        let since_ns = time_ns.saturating_sub(TIMEOUT_INITIAL_NS);
-        if !was_idle || self.missing.has_unaccounted(since_ns) {
-            self.room.goes_on(acked);
-            return self.room.until_ns;
-        }
-        let before_ns = ack.map_or(left_ns, |ack| ack.time_ns.saturating_sub(TOGETHER_NS));
-        // Older ACKs are forgotten: nothing tells what was in flight.
-        let before = come(before_ns)?;
-        let full = i64::from(self.pace.largest_bytes);
-        self.room.leaves(time_ns, (before, acked), newly, full);
-        self.room.until_ns
     }
 }
 

@@ -2,21 +2,24 @@
 
 use trace_model::Segment;
 
+use super::ack::{Ack, Release};
 use super::bare::Question;
 use super::below_threshold::Held;
 use super::clock::Silence;
 use super::connection::{Opened, Step};
 use super::departures::Left;
-use super::host_pair::{HostPair, SEGMENT_BYTES};
+use super::flight::Coming;
+use super::host_pair::HostPair;
 use super::ledger::Newly;
+use super::limits::Leaving;
 use super::own_flight::Following;
 use super::pacer::is_paced_behind;
 use super::queue::LetGo;
-use super::release::{Ack, Coming, Release, TOGETHER_NS};
+use super::release::TOGETHER_NS;
 use super::threshold::OPTIONS_BYTES;
-use super::window::Leaving;
 use super::Sharing;
 use crate::jitter::CLOSE_NS;
+use crate::segment_size::FULL_SEGMENT_BYTES;
 
 impl HostPair {
     /// A segment of the server comes by, which stood in the queue of the slowest link for at most so long.
@@ -221,7 +224,7 @@ impl HostPair {
         if self.is_at_server() || is_wait {
             return;
         }
-        let segments = bytes.div_ceil(SEGMENT_BYTES);
+        let segments = bytes.div_ceil(FULL_SEGMENT_BYTES);
         self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
     }
 
@@ -252,12 +255,14 @@ mod tests {
         for (closest_ns, takes_ns) in [(15 * MS, None), (212 * MS, Some(212 * MS))] {
             let mut pair = HostPair::with_path(280 * MS);
             let mut pace = Pace::default();
-            pace.follows(closest_ns, SEGMENT_BYTES);
+            pace.follows(closest_ns, FULL_SEGMENT_BYTES);
             pair.pace = pace;
             for _ in 0..3 {
-                pair.arrives(212 * MS, SEGMENT_BYTES, true);
+                pair.arrives(212 * MS, FULL_SEGMENT_BYTES, true);
             }
-            let on_link_ns = pair.link.takes_ns(SEGMENT_BYTES, 1, SEGMENT_BYTES);
+            let on_link_ns = pair
+                .link
+                .takes_ns(FULL_SEGMENT_BYTES, 1, FULL_SEGMENT_BYTES);
             let in_ms = |ns: i64| (ns + MS / 2) / MS;
             assert_eq!(on_link_ns.map(in_ms), takes_ns.map(in_ms));
         }

@@ -8,11 +8,11 @@
 
 use std::collections::VecDeque;
 
-use trace_model::{flags, Segment, SeqNumber};
+use trace_model::SeqNumber;
 
-use super::host_pair::{HostPair, SEGMENT_BYTES};
 use super::way::Way;
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
+use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;
@@ -89,7 +89,7 @@ impl SentQueue {
         self.sides.iter_mut().rev().find(|it| it.ports == ports)
     }
 
-    fn opens(&mut self, ports: (u16, u16), first: SeqNumber) {
+    pub(super) fn opens(&mut self, ports: (u16, u16), first: SeqNumber) {
         self.sides.retain(|it| it.ports != ports);
         if self.sides.len() >= CONNECTIONS_MAX {
             self.sides.pop_front();
@@ -105,7 +105,7 @@ impl SentQueue {
     }
 
     /// A segment leaves on a path whose least round trip is `way`: when its ACK is due, if the link is known.
-    fn sends(
+    pub(super) fn sends(
         &mut self,
         time_ns: i64,
         ports: (u16, u16),
@@ -115,7 +115,7 @@ impl SentQueue {
         let way_ns = way.bare_ns(self.byte_ps);
         let due_ns = self.byte_ps.map(|byte_ps| {
             let alone_ns = of(byte_ps, i64::from(bytes));
-            let segments = i64::from(bytes.div_ceil(SEGMENT_BYTES));
+            let segments = i64::from(bytes.div_ceil(FULL_SEGMENT_BYTES));
             let all = i64::from(bytes).saturating_add(segments.saturating_mul(HEADER_BYTES));
             let alone_ns = time_ns.saturating_add(way_ns).saturating_add(alone_ns);
             alone_ns.max(self.due_ns.saturating_add(of(byte_ps, all)))
@@ -154,7 +154,7 @@ impl SentQueue {
     }
 
     /// An ACK came.
-    fn hears(
+    pub(super) fn hears(
         &mut self,
         time_ns: i64,
         ports: (u16, u16),
@@ -290,41 +290,6 @@ impl SentQueue {
 impl Side {
     fn in_flight(&self) -> i64 {
         i64::from(self.next.distance_from(self.acked))
-    }
-}
-
-impl HostPair {
-    /// A packet of the client comes by.
-    pub(super) fn queue_hears(&mut self, time_ns: i64, segment: &Segment<'_>) {
-        let ports = (segment.source_port, segment.destination_port);
-        if let Some(way) = self.way_from_server().filter(|_| segment.has(flags::ACK)) {
-            let asked_ps = self.asked.byte_ps();
-            self.sent_queue
-                .hears(time_ns, ports, segment.ack, way, asked_ps);
-        }
-    }
-
-    /// A packet of the server comes by: when its ACK is due, if the link is known.
-    pub(super) fn queue_sends(&mut self, time_ns: i64, segment: &Segment<'_>) -> Option<i64> {
-        let ports = (segment.destination_port, segment.source_port);
-        if segment.has(flags::SYN) {
-            self.sent_queue.opens(ports, segment.seq.plus(1));
-        }
-        let way = self.way_from_server()?;
-        if segment.payload_bytes == 0 {
-            return None;
-        }
-        let data = (segment.seq, segment.payload_bytes);
-        self.sent_queue.sends(time_ns, ports, data, way)
-    }
-
-    /// The way to the client and back, if this is the server's end.
-    fn way_from_server(&self) -> Option<Way> {
-        let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;
-        Some(Way {
-            elapsed_ns,
-            bytes: self.to_client_bytes,
-        })
     }
 }
 

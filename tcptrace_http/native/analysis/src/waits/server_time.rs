@@ -8,11 +8,9 @@ use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
 use super::timeline::{Piece, Route};
 use super::{Path, Waits};
+use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::shared_windows::Ahead;
 use crate::timeouts::TIMEOUT_MIN_NS;
-
-/// What a segment carries on Ethernet.
-const FULL_SEGMENT_BYTES: u64 = 1460;
 
 /// The last segment of a request, as the slowest link carries it.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +32,7 @@ impl Asked {
         let bytes = header.saturating_add(row.request_body_bytes.unwrap_or(0));
         let last = spans.request.map(|(_, last)| last);
         let ending = last.and_then(|last| behind.take(last.frame));
-        let bytes = u32::try_from(bytes.min(FULL_SEGMENT_BYTES)).unwrap_or(0);
+        let bytes = u32::try_from(bytes.min(FULL_SEGMENT_BYTES.into())).unwrap_or(0);
         Asked {
             bytes,
             last_bytes: ending.map_or(bytes, |it| it.bytes.min(bytes)),

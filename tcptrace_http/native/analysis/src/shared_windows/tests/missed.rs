@@ -216,9 +216,9 @@ fn what_is_missing_when_a_fin_came_that_is_sent_again_was_its_ack() {
 
 #[test]
 fn each_ack_lets_one_packet_go_before_the_one_that_shows_that_others_are_missing() {
+    use super::ack::Ack;
     use super::departures::Left;
     use super::host_pair::HostPair;
-    use super::release::Ack;
 
     let mut pair = HostPair::with_path(100 * MS);
     for time_ms in [400, 420, 600] {

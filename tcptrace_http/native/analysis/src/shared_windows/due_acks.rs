@@ -1,0 +1,41 @@
+//! When the ACK of what the server sends is due, next to it: behind all that it has sent on any connection.
+
+use trace_model::{flags, Segment};
+
+use super::host_pair::HostPair;
+use super::way::Way;
+
+impl HostPair {
+    /// A packet of the client comes by.
+    pub(super) fn queue_hears(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let ports = (segment.source_port, segment.destination_port);
+        if let Some(way) = self.way_from_server().filter(|_| segment.has(flags::ACK)) {
+            let asked_ps = self.asked.byte_ps();
+            self.sent_queue
+                .hears(time_ns, ports, segment.ack, way, asked_ps);
+        }
+    }
+
+    /// A packet of the server comes by: when its ACK is due, if the link is known.
+    pub(super) fn queue_sends(&mut self, time_ns: i64, segment: &Segment<'_>) -> Option<i64> {
+        let ports = (segment.destination_port, segment.source_port);
+        if segment.has(flags::SYN) {
+            self.sent_queue.opens(ports, segment.seq.plus(1));
+        }
+        let way = self.way_from_server()?;
+        if segment.payload_bytes == 0 {
+            return None;
+        }
+        let data = (segment.seq, segment.payload_bytes);
+        self.sent_queue.sends(time_ns, ports, data, way)
+    }
+
+    /// The way to the client and back, if this is the server's end.
+    fn way_from_server(&self) -> Option<Way> {
+        let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;
+        Some(Way {
+            elapsed_ns,
+            bytes: self.to_client_bytes,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! What data of any connection waited for, by the window that all of them use together.
+
+use super::ack::Release;
+use super::host_pair::HostPair;
+use super::ledger::FLAGS_BYTES;
+use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::used_window::Limit;
+
+/// How data of a connection left that comes after a pause.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving {
+    pub(super) release: Release,
+    /// Its connection had more to send than had come.
+    pub(super) had_more: bool,
+    /// A clock of the sender let it go.
+    pub(super) is_paced: bool,
+    /// Its connection.
+    pub(super) client_port: u16,
+}
+
+impl HostPair {
+    /// Data was sent again that was sent after the loss before: the window was halved.
+    pub(super) fn window_halves(&mut self) {
+        let acked = self.room.acked().saturating_add(1);
+        let start = acked.max(self.window.used.recovers_until());
+        let end = self.room.sent().saturating_add(1);
+        self.window.used.had_loss(start, end, false);
+    }
+
+    /// New data of so many bytes goes by, of which so many are new and counted as sent: what it waited for, if it was
+    /// held.
+    pub(super) fn limits(&mut self, time_ns: i64, (bytes, newly): (u32, i64), leaving: Leaving) {
+        let before_ns = self.window.sent_ns.replace(time_ns);
+        let (Some(before_ns), Some(path_ns)) = (before_ns, self.to_server_ns) else {
+            return;
+        };
+        let pause_ns = time_ns.saturating_sub(before_ns);
+        let was_idle = pause_ns > self.round_trip_ns();
+        let only = Some(leaving.client_port);
+        self.window.only = only.filter(|_| was_idle || self.window.only == only);
+        if self.is_together(pause_ns) {
+            return;
+        }
+        let full_bytes = self.pace.largest_bytes.max(bytes);
+        // Offset after what was sent before, as if all of it was one stream.
+        let end = self.room.sent().saturating_sub(newly).saturating_add(1);
+        let known_by = |time_ns: i64| time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
+        self.window_hears(known_by(before_ns));
+        self.window.used.stops(end, full_bytes);
+        if self.window.used.exceeds_told() {
+            self.phases.had_no_buffer(before_ns);
+        }
+        if was_idle {
+            // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
+            self.window.used.was_idle();
+        }
+        if self.has_nothing_in_flight(end, known_by(time_ns)) {
+            self.threshold.was_idle(before_ns);
+            self.window_begins_anew(time_ns);
+        }
+        if leaving.is_paced {
+            self.window.used.is_paced();
+        }
+        let late_ns = RELEASE_MAX_NS
+            .max(path_ns / RELEASE_RTT_SHARE)
+            .saturating_add(self.pace.of(bytes).unwrap_or(0));
+        self.window_hears(known_by(time_ns).saturating_sub(late_ns));
+        let was_known = self.window.used.buffer().is_some();
+        let limit = self.window.used.limit(end, bytes, false);
+        let limit = self.window.of_all(limit, was_known && self.is_shared);
+        if limit == Limit::SendBuffer {
+            self.window.used.is_told_full();
+        }
+        if limit == Limit::SendBuffer && leaving.had_more && leaving.release != Release::None {
+            self.window.used.is_of_buffer();
+            if self.window.only.is_some() {
+                self.window.of_one = self.window.used.buffer();
+            }
+        }
+        self.window.waited(limit, before_ns, was_known);
+    }
+
+    /// Whether all up to `end` was acknowledged by then, but for SYNs and FINs.
+    fn has_nothing_in_flight(&self, end: i64, until_ns: i64) -> bool {
+        let until = self.acks.partition_point(|ack| ack.time_ns <= until_ns);
+        let newest = until.checked_sub(1).and_then(|at| self.acks.get(at));
+        newest.is_some_and(|ack| end.saturating_sub(ack.acked) <= FLAGS_BYTES)
+    }
+
+    /// The window hears the ACKs that went by until then.
+    fn window_hears(&mut self, until_ns: i64) {
+        let heard_ns = self.window.used.heard_until_ns();
+        let from = self.acks.partition_point(|ack| ack.time_ns <= heard_ns);
+        let acks = self.acks.range(from..);
+        for ack in acks.take_while(|ack| ack.time_ns <= until_ns) {
+            self.window
+                .used
+                .hears(ack.time_ns, ack.acked.saturating_add(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace_model::IpAddress;
+
+    const FULL: u32 = 1000;
+
+    #[test]
+    fn a_loss_halves_the_window_of_all() {
+        let address = IpAddress {
+            is_v6: false,
+            octets: [0; 16],
+        };
+        let mut pair = HostPair::new(address, address);
+        pair.room.sends(8000);
+        pair.window.used.stops(8001, FULL);
+        pair.window_halves();
+        let limit = pair.window.used.limit(8001, FULL, false);
+        assert_eq!(limit, Limit::CongestionAvoidance);
+    }
+}
