@@ -67,8 +67,10 @@ INITIAL_WINDOW_DOUBT: Final = 0.3
 #: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
 #: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
 INITIAL_WINDOW_NOW: Final = 10
-#: Proofs that the sender does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
-#: pushes what is held, and a tail-loss probe does so too.
+#: Options that a segment may carry beyond those of the handshake: timestamps (RFC 7323, appendix A).
+OPTIONS_BYTES: Final = 12
+#: Proofs that the sender does not use Nagle's algorithm. Against a delayed ACK one is not enough: setting
+#: TCP_NODELAY pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
 #: ... nor are a few on a flow with many holds.
 NAGLE_DISPROOFS_SHARE: Final = 0.5
@@ -134,9 +136,13 @@ def held(
         & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
         & (pl.col("previous_bytes") > pl.col("segment_bytes"))
     )
+    disproofs = (
+        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
+    )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
-    # sender had closed, and nothing more could come to fill it.
+    # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold, one proof
+    # that the sender does without the algorithm is enough.
     may_be_hold = (
         ~is_stall
         & released_is_short
@@ -144,16 +150,14 @@ def held(
         & ~pl.col("released_has_fin")
         & ~_fills_unknown_window()
         & ~fills_initial_window
+        & (disproofs == 0)
     )
     one_sender = ("flow", "direction")
-    disproofs = (
-        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
-    )
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
     # What an ACK of two full segments comes late by at their sender they took on the link.
     was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    uses_nagle = (is_in_pace.sum().over(one_sender) >= HOLDS_MIN) & (disproofs == 0)
+    uses_nagle = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
     is_hold = is_in_pace | (may_be_hold & uses_nagle)
 
     # Between the quartiles: one late segment on a busy host says nothing.
@@ -265,6 +269,8 @@ def owner() -> pl.Expr:
         & ~ends_before
         & (pl.col("opening_bytes") < pl.col("segment_bytes"))
     ).fill_null(value=False)
+    # What lacks no more than its options take is full (RFC 9293, section 3.7.1), and lets what follows go.
+    opens_full = pl.col("opening_bytes") + OPTIONS_BYTES >= pl.col("segment_bytes")
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
     opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & carries_head_alone
     # A first flight that is held is the smallest window there is, not Nagle's algorithm; and a full
@@ -286,7 +292,7 @@ def owner() -> pl.Expr:
     return (
         pl.when(had_window_of_one & is_stall & is_first_alone)
         .then(pl.lit("delayed-ack-first-segment"))
-        .when(had_window_of_one)
+        .when(had_window_of_one | (is_response & opens_short & opens_full & ~is_stall))
         .then(None)
         .when(is_response & opens_short & (carries_head_alone | ~pl.col("ends_message")))
         .then(pl.lit("short-initial-segment"))
