@@ -28,6 +28,8 @@ RELEASE_MAX_NS: Final = 6_000_000
 RELEASE_RTT_SHARE: Final = 0.1
 #: ... and on a link of which the pace is not known by what that takes for it: a full segment at 1.2 Mbit/s this.
 RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
+#: So many segments may be missing of a flight of which the rest shows when it left.
+LOST_MAX: Final = 3
 #: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
 HANDSHAKE_BYTES: Final = 80
 #: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path: that
@@ -108,7 +110,14 @@ def held(
     is_delayed = pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX)
     # What a short segment held until a delayed ACK came took its time on a link that is not known, too.
     may_be_on_link = is_delayed & pl.col("ack_covers_all") & pl.col("short_frame").is_not_null()
-    on_link = pl.min_horizontal(RELEASE_ON_LINK_MAX_NS, rtt * pl.col("released_bytes") / HANDSHAKE_BYTES)
+    # ... with what was lost right before it.
+    waited_from = pl.col("short_offset") + pl.col("outstanding_bytes").cast(pl.Int64)
+    missing = pl.max_horizontal(0, pl.col("released_offset").cast(pl.Int64) - waited_from).fill_null(0)
+    bytes_on_link = pl.col("released_bytes") + pl.min_horizontal(missing, LOST_MAX * pl.col("segment_bytes"))
+    on_link = pl.min_horizontal(
+        RELEASE_ON_LINK_MAX_NS * (bytes_on_link / pl.col("segment_bytes")).ceil(),
+        rtt * bytes_on_link / HANDSHAKE_BYTES,
+    )
     late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
     slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
     early = pl.max_horizontal(EARLY_MAX_NS, rtt * EARLY_RTT_SHARE)
@@ -121,9 +130,15 @@ def held(
         pl.when(pl.col("direction") == FROM_CLIENT).then(ns("client_path_rtt")).otherwise(ns("server_path_rtt"))
     )
     is_at_receiver = 2 * to_sender.fill_null(0) > rtt
+    # What followed a head that left alone may come after its ACK has gone: the ACK covers all that had come.
+    covers_head = (
+        (pl.col("short_offset") == 0)
+        & (pl.col("short_bytes") <= pl.col("head_bytes"))
+        & (pl.col("outstanding_bytes") <= pl.col("newly_acked_bytes"))
+    ).fill_null(value=False)
     is_stall = (
         is_delayed
-        & pl.col("ack_covers_all")
+        & (pl.col("ack_covers_all") | covers_head)
         & (
             (pl.col("newly_acked_bytes") < at_once)
             | ((pl.col("newly_acked_bytes") == at_once) & released_is_short & is_at_receiver)
@@ -141,8 +156,8 @@ def held(
     )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
-    # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold, one proof
-    # that the sender does without the algorithm is enough.
+    # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold,
+    # one proof that the sender does without the algorithm is enough.
     may_be_hold = (
         ~is_stall
         & released_is_short
@@ -162,13 +177,16 @@ def held(
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
-    ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
+    pauses_vary = ns("lost").quantile(0.75) - ns("lost").quantile(0.25)
+    ratio = varies / pauses_vary
     is_close = ns("ack_to_release").abs().median() <= STEADY_NOISE_NS
+    # Delayed ACKs of one timer make pauses that are alike: there is nothing to compare the distances with.
+    are_alike = pl.max_horizontal(varies, pauses_vary) <= RELEASE_USUAL_NS
     is_steady = (
         (pl.len() < STEADY_COUNT_MIN)
         | (ratio <= steady_ratio_max)
         | (varies <= STEADY_NOISE_NS)
-        | (is_close & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
+        | ((is_close | are_alike) & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     ).over(*one_sender, "cause")
     nagle_is_off = (
         (disproofs >= NAGLE_DISPROOFS_MIN)
@@ -230,10 +248,12 @@ def _fills_unknown_window() -> pl.Expr:
     """Whether the congestion window alone may have held data: no larger one was ever shown.
 
     A window is a whole number of segments. The first one was a single segment, or a few, before SACK (RFC 2001;
-    RFC 2414 and RFC 2018 are of one time), and counted in bytes.
+    RFC 2414 and RFC 2018 are of one time), and counted in bytes. None of these has two segments, of which a short
+    one and a full one leave a part: where they are all that is outstanding the window is larger than they show.
     """
     import polars as pl
 
+    are_two = (pl.col("outstanding_segments") == 2) & (pl.col("short_offset") == 0).fill_null(value=False)
     outstanding = pl.col("outstanding_bytes").cast(pl.Int64)
     shown = _whole_segments(outstanding)
     return (
@@ -242,6 +262,7 @@ def _fills_unknown_window() -> pl.Expr:
         & ~pl.col("sender_permits_sack")
         & (pl.col("largest_flight_bytes").cast(pl.Int64) <= shown)
         & (outstanding + pl.col("released_bytes").cast(pl.Int64) > shown)
+        & ~are_two
     )
 
 
