@@ -131,11 +131,7 @@ def held(
     )
     is_at_receiver = 2 * to_sender.fill_null(0) > rtt
     # What followed a head that left alone may come after its ACK has gone: the ACK covers all that had come.
-    covers_head = (
-        (pl.col("short_offset") == 0)
-        & (pl.col("short_bytes") <= pl.col("head_bytes"))
-        & (pl.col("outstanding_bytes") <= pl.col("newly_acked_bytes"))
-    ).fill_null(value=False)
+    covers_head = _is_head_alone() & (pl.col("outstanding_bytes") <= pl.col("newly_acked_bytes"))
     is_stall = (
         is_delayed
         & (pl.col("ack_covers_all") | covers_head)
@@ -214,6 +210,7 @@ def held(
         .join(flows, on="flow", how="left", maintain_order="left")
         .filter(follows_ack)
         .filter(is_stall | is_hold)
+        .filter(pl.col("lost") >= lost_min)
         .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
         # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
         .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("awaits_continue").fill_null(value=False)))
@@ -221,7 +218,6 @@ def held(
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )
         .filter(is_steady, ~nagle_is_off)
-        .filter(pl.col("lost") >= lost_min)
         .with_columns(
             confidence=confidence,
             start=pl.col("could_send_time"),
@@ -248,12 +244,12 @@ def _fills_unknown_window() -> pl.Expr:
     """Whether the congestion window alone may have held data: no larger one was ever shown.
 
     A window is a whole number of segments. The first one was a single segment, or a few, before SACK (RFC 2001;
-    RFC 2414 and RFC 2018 are of one time), and counted in bytes. None of these has two segments, of which a short
-    one and a full one leave a part: where they are all that is outstanding the window is larger than they show.
+    RFC 2414 and RFC 2018 are of one time), and counted in bytes. None of these has two segments, of which a head
+    alone and a full one leave a part: where these are all that is outstanding the window is larger than they show.
     """
     import polars as pl
 
-    are_two = (pl.col("outstanding_segments") == 2) & (pl.col("short_offset") == 0).fill_null(value=False)
+    are_two = (pl.col("outstanding_segments") == 2) & _is_head_alone()
     outstanding = pl.col("outstanding_bytes").cast(pl.Int64)
     shown = _whole_segments(outstanding)
     return (
@@ -264,6 +260,14 @@ def _fills_unknown_window() -> pl.Expr:
         & (outstanding + pl.col("released_bytes").cast(pl.Int64) > shown)
         & ~are_two
     )
+
+
+def _is_head_alone() -> pl.Expr:
+    """Whether what was waited for is the response's head, which its application wrote alone."""
+    import polars as pl
+
+    is_head = (pl.col("short_offset") == 0) & (pl.col("short_bytes") <= pl.col("head_bytes"))
+    return is_head.fill_null(value=False)
 
 
 def _whole_segments(outstanding: pl.Expr) -> pl.Expr:
