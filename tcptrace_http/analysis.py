@@ -250,7 +250,7 @@ class Analysis:
             return partition
         from tcptrace_http.waits import with_stalls
 
-        return with_stalls(partition, self._shaping_findings)
+        return with_stalls(partition, self._shaping_findings, at_client=self._flows_at_client)
 
     @cached_property
     def stalled_waits(self) -> pl.DataFrame:
@@ -275,6 +275,12 @@ class Analysis:
     def critical_path(self) -> pl.DataFrame:
         """One row an interval of a page's time, with the transaction and the wait that it was spent on."""
         return self._chosen("critical_path", lambda: self.pages.table("critical_path"))
+
+    @property
+    def _flows_at_client(self) -> set[int]:
+        """Of the flows that are judged those that were captured at their client."""
+        flows = self._judged_tables["flows"].select("flow", "observation_point")
+        return {flow for flow, point in flows.rows() if point == "client"}
 
     @property
     def may_have_findings(self) -> bool:
@@ -314,9 +320,11 @@ class Analysis:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
         from tcptrace_http.detectors import findings_of_waits, findings_over_flows, in_order
+        from tcptrace_http.waits import that_cost_time
 
         tables = self._judged_tables | {"waits": self._judged_waits}
-        of_flows = in_order([self._shaping_findings, findings_of_waits(tables)])
+        shaping = that_cost_time(self._shaping_findings, self._judged_waits)
+        of_flows = in_order([shaping, findings_of_waits(tables)])
         found = [with_counterfactual(of_flows, tables["waits"], tables["transactions"])]
         if self._decoded.is_last:
             # Their transactions may have left with an earlier part of the capture.
@@ -370,7 +378,8 @@ class Analysis:
         held = (rows.flows_of(name) for name in CANDIDATE_TABLES if name not in _OF_OBJECTS)
         found = set(self._shaping_findings["flow"].drop_nulls())
         flows = self._waiting_flows.union(*held, found)
-        return with_stalls(self._part("waits", None, flows), self._shaping_findings)
+        partition = self._part("waits", None, flows)
+        return with_stalls(partition, self._shaping_findings, at_client=self._flows_at_client)
 
     def _part(
         self, name: str, only: AbstractSet[str] | None, flows: AbstractSet[int] | None = None

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
-__all__ = ["with_stalls"]
+__all__ = ["that_cost_time", "with_stalls"]
 
 #: A restart is no pause of its own: it is the round trips in which the window grew again.
 _RESTART: Final = "stall.slow_start_restart"
@@ -31,13 +33,14 @@ _MAY_BE_SEND_BUFFER: Final = (_SLOW_START, "unexplained")
 _KEY: Final = ("flow", "transaction")
 
 
-def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
+def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame, *, at_client: Collection[int] = ()) -> pl.DataFrame:
     """The waits with the stalls of ``findings`` in their place.
 
     ``waits`` is the partition of the core, in order; ``findings`` those of the detectors that shape it.
     A stall takes the end of the wait that its last frame ended, as long as what was lost by it; a
     restart takes waits for the window in its frames, from the first on; a small send buffer all those for
-    ACKs in its frames. All of them keep the sum of every transaction.
+    ACKs in its frames. All of them keep the sum of every transaction. ``at_client`` are the flows that were
+    captured there: a wait ends there when its last frame comes by.
     """
     import polars as pl
 
@@ -49,8 +52,28 @@ def with_stalls(waits: pl.DataFrame, findings: pl.DataFrame) -> pl.DataFrame:
     if stalls.is_empty():
         return waits
     is_restart = pl.col("cause") == _RESTART
-    carved = _carved(waits, stalls.filter(~is_restart))
+    carved = _carved(waits, stalls.filter(~is_restart), at_client)
     return _restarted(carved, stalls.filter(is_restart))
+
+
+def that_cost_time(findings: pl.DataFrame, waits: pl.DataFrame) -> pl.DataFrame:
+    """``findings`` without holds that took nothing of ``waits``, which are finished: the link was busy then.
+
+    A delayed ACK and a slow link have the same rhythm: data that comes a path's time behind the ACK may have left
+    with the segment before it, and have been on its way since. The partition knows what the link takes for it.
+    """
+    import polars as pl
+
+    held = waits.filter(pl.col("cause").cast(pl.String).is_in(_NAGLE)).select(*_KEY, "last_frame")
+    is_hold = (pl.col("cause").cast(pl.String).is_in(_NAGLE) & pl.col("transaction").is_not_null()).fill_null(
+        value=False
+    )
+    return pl.concat(
+        [
+            findings.filter(is_hold).join(held, on=[*_KEY, "last_frame"], how="semi", maintain_order="left"),
+            findings.filter(~is_hold),
+        ]
+    )
 
 
 def _buffered(waits: pl.DataFrame, buffers: pl.DataFrame) -> pl.DataFrame:
@@ -72,7 +95,7 @@ def _buffered(waits: pl.DataFrame, buffers: pl.DataFrame) -> pl.DataFrame:
     return _in_order(joined.with_columns(cause=pl.when(is_its).then(pl.lit(_SEND_BUFFER)).otherwise(cause)))
 
 
-def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
+def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int]) -> pl.DataFrame:
     """The stalls taken off the ends of the waits that their last frames ended."""
     import polars as pl
 
@@ -80,13 +103,25 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame) -> pl.DataFrame:
     claimed = (
         stalls.sort("lost", descending=True)
         .unique([*_KEY, "last_frame"], keep="first", maintain_order=True)
-        .select(*_KEY, "last_frame", "lost", stall="cause", certainty="confidence")
+        .select(
+            *_KEY,
+            "last_frame",
+            "lost",
+            ended=pl.col("start") + pl.col("lost"),
+            stall="cause",
+            certainty="confidence",
+        )
     )
     length = pl.col("end") - pl.col("start")
+    # At the client a wait that goes on beyond that frame, as behind a hole, was not ended by it, and one that
+    # begins with it is of what came then.
+    is_elsewhere = ~pl.col("flow").is_in(list(at_client))
+    is_behind = (pl.col("start") < pl.col("ended")) | is_elsewhere
+    is_over = (pl.col("end") <= pl.col("ended")) | is_elsewhere
     # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest.
-    longest = pl.col("start").sort_by(length).last().over(*_KEY, "last_frame")
+    longest = pl.col("start").filter(is_behind).sort_by(length.filter(is_behind)).last().over(*_KEY, "last_frame")
     joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
-        since=pl.when(pl.col("start") == longest).then(pl.col("end") - pl.col("lost"))
+        since=pl.when(pl.col("start") == longest, is_over).then(pl.col("end") - pl.col("lost"))
     )
     joined = joined.with_columns(
         pl.coalesce(name, pl.when(_begins_split()).then(pl.col(name).shift(-1).over(*_KEY)))

@@ -28,6 +28,8 @@ RELEASE_MAX_NS: Final = 6_000_000
 RELEASE_RTT_SHARE: Final = 0.1
 #: ... and on a link of which the pace is not known by what that takes for it: a full segment at 1.2 Mbit/s this.
 RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
+#: So many segments may be missing of a flight of which the rest shows when it left.
+LOST_MAX: Final = 3
 #: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
 HANDSHAKE_BYTES: Final = 80
 #: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path: that
@@ -67,8 +69,10 @@ INITIAL_WINDOW_DOUBT: Final = 0.3
 #: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
 #: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
 INITIAL_WINDOW_NOW: Final = 10
-#: Proofs that the sender does not use Nagle's algorithm. One is not enough: setting TCP_NODELAY
-#: pushes what is held, and a tail-loss probe does so too.
+#: Options that a segment may carry beyond those of the handshake: timestamps (RFC 7323, appendix A).
+OPTIONS_BYTES: Final = 12
+#: Proofs that the sender does not use Nagle's algorithm. Against a delayed ACK one is not enough: setting
+#: TCP_NODELAY pushes what is held, and a tail-loss probe does so too.
 NAGLE_DISPROOFS_MIN: Final = 2
 #: ... nor are a few on a flow with many holds.
 NAGLE_DISPROOFS_SHARE: Final = 0.5
@@ -106,7 +110,14 @@ def held(
     is_delayed = pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX)
     # What a short segment held until a delayed ACK came took its time on a link that is not known, too.
     may_be_on_link = is_delayed & pl.col("ack_covers_all") & pl.col("short_frame").is_not_null()
-    on_link = pl.min_horizontal(RELEASE_ON_LINK_MAX_NS, rtt * pl.col("released_bytes") / HANDSHAKE_BYTES)
+    # ... with what was lost right before it.
+    waited_from = pl.col("short_offset") + pl.col("outstanding_bytes").cast(pl.Int64)
+    missing = pl.max_horizontal(0, pl.col("released_offset").cast(pl.Int64) - waited_from).fill_null(0)
+    bytes_on_link = pl.col("released_bytes") + pl.min_horizontal(missing, LOST_MAX * pl.col("segment_bytes"))
+    on_link = pl.min_horizontal(
+        RELEASE_ON_LINK_MAX_NS * (bytes_on_link / pl.col("segment_bytes")).ceil(),
+        rtt * bytes_on_link / HANDSHAKE_BYTES,
+    )
     late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
     slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
     early = pl.max_horizontal(EARLY_MAX_NS, rtt * EARLY_RTT_SHARE)
@@ -119,9 +130,11 @@ def held(
         pl.when(pl.col("direction") == FROM_CLIENT).then(ns("client_path_rtt")).otherwise(ns("server_path_rtt"))
     )
     is_at_receiver = 2 * to_sender.fill_null(0) > rtt
+    # What followed a head that left alone may come after its ACK has gone: the ACK covers all that had come.
+    covers_head = _is_head_alone() & (pl.col("outstanding_bytes") <= pl.col("newly_acked_bytes"))
     is_stall = (
         is_delayed
-        & pl.col("ack_covers_all")
+        & (pl.col("ack_covers_all") | covers_head)
         & (
             (pl.col("newly_acked_bytes") < at_once)
             | ((pl.col("newly_acked_bytes") == at_once) & released_is_short & is_at_receiver)
@@ -134,9 +147,13 @@ def held(
         & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
         & (pl.col("previous_bytes") > pl.col("segment_bytes"))
     )
+    disproofs = (
+        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
+    )
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
-    # sender had closed, and nothing more could come to fill it.
+    # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold,
+    # one proof that the sender does without the algorithm is enough.
     may_be_hold = (
         ~is_stall
         & released_is_short
@@ -144,27 +161,28 @@ def held(
         & ~pl.col("released_has_fin")
         & ~_fills_unknown_window()
         & ~fills_initial_window
+        & (disproofs == 0)
     )
     one_sender = ("flow", "direction")
-    disproofs = (
-        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
-    )
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
     # What an ACK of two full segments comes late by at their sender they took on the link.
     was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    uses_nagle = (is_in_pace.sum().over(one_sender) >= HOLDS_MIN) & (disproofs == 0)
+    uses_nagle = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
     is_hold = is_in_pace | (may_be_hold & uses_nagle)
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
-    ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
+    pauses_vary = ns("lost").quantile(0.75) - ns("lost").quantile(0.25)
+    ratio = varies / pauses_vary
     is_close = ns("ack_to_release").abs().median() <= STEADY_NOISE_NS
+    # Delayed ACKs of one timer make pauses that are alike: there is nothing to compare the distances with.
+    are_alike = pl.max_horizontal(varies, pauses_vary) <= RELEASE_USUAL_NS
     is_steady = (
         (pl.len() < STEADY_COUNT_MIN)
         | (ratio <= steady_ratio_max)
         | (varies <= STEADY_NOISE_NS)
-        | (is_close & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
+        | ((is_close | are_alike) & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     ).over(*one_sender, "cause")
     nagle_is_off = (
         (disproofs >= NAGLE_DISPROOFS_MIN)
@@ -192,6 +210,7 @@ def held(
         .join(flows, on="flow", how="left", maintain_order="left")
         .filter(follows_ack)
         .filter(is_stall | is_hold)
+        .filter(pl.col("lost") >= lost_min)
         .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
         # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
         .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("awaits_continue").fill_null(value=False)))
@@ -199,7 +218,6 @@ def held(
             cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
         )
         .filter(is_steady, ~nagle_is_off)
-        .filter(pl.col("lost") >= lost_min)
         .with_columns(
             confidence=confidence,
             start=pl.col("could_send_time"),
@@ -226,10 +244,12 @@ def _fills_unknown_window() -> pl.Expr:
     """Whether the congestion window alone may have held data: no larger one was ever shown.
 
     A window is a whole number of segments. The first one was a single segment, or a few, before SACK (RFC 2001;
-    RFC 2414 and RFC 2018 are of one time), and counted in bytes.
+    RFC 2414 and RFC 2018 are of one time), and counted in bytes. None of these has two segments, of which a head
+    alone and a full one leave a part: where these are all that is outstanding the window is larger than they show.
     """
     import polars as pl
 
+    are_two = (pl.col("outstanding_segments") == 2) & _is_head_alone()
     outstanding = pl.col("outstanding_bytes").cast(pl.Int64)
     shown = _whole_segments(outstanding)
     return (
@@ -238,7 +258,16 @@ def _fills_unknown_window() -> pl.Expr:
         & ~pl.col("sender_permits_sack")
         & (pl.col("largest_flight_bytes").cast(pl.Int64) <= shown)
         & (outstanding + pl.col("released_bytes").cast(pl.Int64) > shown)
+        & ~are_two
     )
+
+
+def _is_head_alone() -> pl.Expr:
+    """Whether what was waited for is the response's head, which its application wrote alone."""
+    import polars as pl
+
+    is_head = (pl.col("short_offset") == 0) & (pl.col("short_bytes") <= pl.col("head_bytes"))
+    return is_head.fill_null(value=False)
 
 
 def _whole_segments(outstanding: pl.Expr) -> pl.Expr:
@@ -265,6 +294,8 @@ def owner() -> pl.Expr:
         & ~ends_before
         & (pl.col("opening_bytes") < pl.col("segment_bytes"))
     ).fill_null(value=False)
+    # What lacks no more than its options take is full (RFC 9293, section 3.7.1), and lets what follows go.
+    opens_full = pl.col("opening_bytes") + OPTIONS_BYTES >= pl.col("segment_bytes")
     carries_head_alone = pl.col("opening_bytes") <= pl.col("head_bytes")
     opens_with_head_alone = (pl.col("short_offset") <= 0).fill_null(value=False) & carries_head_alone
     # A first flight that is held is the smallest window there is, not Nagle's algorithm; and a full
@@ -286,7 +317,7 @@ def owner() -> pl.Expr:
     return (
         pl.when(had_window_of_one & is_stall & is_first_alone)
         .then(pl.lit("delayed-ack-first-segment"))
-        .when(had_window_of_one)
+        .when(had_window_of_one | (is_response & opens_short & opens_full & ~is_stall))
         .then(None)
         .when(is_response & opens_short & (carries_head_alone | ~pl.col("ends_message")))
         .then(pl.lit("short-initial-segment"))

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tcptrace_http.schema import TABLES, polars_schema
-from tcptrace_http.waits import with_stalls
+from tcptrace_http.waits import that_cost_time, with_stalls
 
 #: A partition of [0, 300] as the core makes it: the wait that frame 5 ended has its pace before it.
 PARTITION = [
@@ -52,6 +52,26 @@ def test_a_stall_takes_the_end_of_the_wait_that_its_last_frame_ended():
 def test_a_stall_takes_no_more_than_there_was_to_wait():
     carved = with_stalls(waits(PARTITION), stalls(("stall.nagle_hold", 50, 150, 5)))
     assert shown(carved)[2] == ("stall.nagle_hold", 110, 200)
+
+
+def test_a_wait_that_goes_on_beyond_the_last_frame_of_a_stall_was_not_ended_by_it_at_the_client():
+    stall = stalls(("stall.nagle_hold", 50, 130, 5))
+    assert with_stalls(waits(PARTITION), stall, at_client={0}).equals(waits(PARTITION))
+    assert shown(with_stalls(waits(PARTITION), stall))[2] == ("stall.nagle_hold", 110, 200)
+
+
+def test_of_two_waits_that_name_the_last_frame_of_a_stall_it_takes_the_one_that_it_ended():
+    split = [("unexplained", 0, 100, 1, 5), ("send_limited.bottleneck", 100, 300, 5, 5)]
+    carved = with_stalls(waits(split), stalls(("stall.nagle_hold", 20, 80, 5)), at_client={0})
+    assert shown(carved)[1:] == [("stall.nagle_hold", 20, 100), ("send_limited.bottleneck", 100, 300)]
+
+
+def test_a_hold_that_took_nothing_of_the_waits_cost_no_time():
+    lost = stalls(("stall.nagle_hold", 50, 130, 5), ("stall.nagle_hold", 260, 40, 9), ("stall.tail_loss", 0, 9, 2))
+    finished = with_stalls(waits(PARTITION), lost, at_client={0})
+    assert sorted(that_cost_time(lost, finished)["last_frame"]) == [2, 9]
+    of_no_transaction = lost.with_columns(transaction=pl.lit(None, dtype=pl.UInt32))
+    assert that_cost_time(of_no_transaction, finished).height == len(lost)
 
 
 @pytest.mark.parametrize("window", ["send_limited.slow_start", "send_limited.cwnd", "stall.slow_start_restart"])

@@ -62,6 +62,7 @@ impl PauseTracker {
             made_room_ns: self.made_room_ns(previous, data, path),
             may_have_made_room_ns: self.may_have_made_room_ns(previous, data),
             was_used_up: self.was_used_up(),
+            had_loss: self.had_loss,
             waits_for_all: self.waits_for_all(),
             shorts: self.counted.shorts,
             endings: Vec::new(),

@@ -11,6 +11,7 @@
 mod busy_link;
 mod deciding;
 mod flight;
+mod lowered_window;
 mod messages;
 mod nagle_disproofs;
 mod on_link;

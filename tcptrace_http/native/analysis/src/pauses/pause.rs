@@ -45,6 +45,8 @@ pub(super) struct Pause {
     pub(super) may_have_made_room_ns: Option<i64>,
     /// What was in flight filled the window to its last byte.
     pub(super) was_used_up: bool,
+    /// Something was lost before.
+    pub(super) had_loss: bool,
     /// Its sender holds what is short until all is acknowledged, as RFC 896 has it: it has done so behind full
     /// ones.
     pub(super) waits_for_all: bool,
@@ -219,7 +221,10 @@ impl Pause {
         let nearest = endings.clone().min_by_key(distance)?;
         let most = distance(&nearest).saturating_add(EQUALLY_NEAR_NS);
         let is_close = is_strict && distance(&nearest) <= CLOSE_NS / CLOSE_SHARE;
-        let is_beaten = |ending: &Ending| is_close && distance(ending) > CLOSE_NS;
+        // An ACK of all lets go what is short whichever way the sender has the algorithm.
+        let is_of_all = self.is_short && nearest.ack.after >= self.previous.end;
+        let beaten_ns = CLOSE_NS / if is_of_all { CLOSE_SHARE } else { 1 };
+        let is_beaten = |ending: &Ending| is_close && distance(ending) > beaten_ns;
         endings
             .filter(|ending| ending.short.is_some() && !self.waits_for_all)
             .min_by_key(distance)
@@ -258,7 +263,7 @@ impl Pause {
         let is_acked_at_once = newly_acked > at_once
             || (newly_acked == at_once && (path.is_nearer_to_sender() || !self.is_short));
         let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS && ack_covers_all && !is_acked_at_once;
-        let may_be_held = self.is_short && short.is_some();
+        let may_be_held = self.is_short && short.is_some() && !self.was_window_full(&ack);
         // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
         let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));
         let had_room = |made_ns: i64| made_ns.saturating_add(RELEASE_MAX_NS) < ack.time_ns;

@@ -7,6 +7,7 @@ const START: u64 = (1 << 32) - 500;
 pub(in super::super) fn pause_between(previous: SentData, data: SentData, path: Path) -> Pause {
     Pause {
         was_used_up: false,
+        had_loss: false,
         previous,
         data,
         is_short: false,
@@ -84,4 +85,42 @@ fn what_may_have_stood_in_a_queue_since_the_window_had_room_waited_for_no_other_
     assert!(waited_for_all(0, 0));
     assert!(waited_for_all(2, 2 * MS));
     assert!(!waited_for_all(2, 10 * MS));
+}
+
+/// Whether a short end behind two segments, the first of them short, waited for an ACK of the first one, of two that
+/// are 300 us apart, when it comes so long behind what the first one would have let go.
+fn is_of_short(late_us: i64) -> bool {
+    let previous = segment(200 * MS, START + 1000, 1000);
+    let data = segment(210 * MS + late_us * 1000, START + 2000, 700);
+    let pause = Pause {
+        is_short: true,
+        largest_flight_bytes: 4000,
+        ..pause_between(previous, data, path(1000, 10 * MS, 0))
+    };
+    let of_all = acknowledged(200 * MS + 300_000, 200 * MS);
+    let mut of_short = acknowledged(200 * MS, 200 * MS);
+    of_short.short = Some(ShortSegment {
+        frame: 1,
+        start: START,
+        end: START + 300,
+        bytes: 300,
+    });
+    let of_all = Ending {
+        ack: PeerAck {
+            before: START + 1000,
+            after: START + 2000,
+            ..of_all.ack
+        },
+        ..of_all
+    };
+    let held = pause.ended_by([of_all, of_short].into_iter(), 0);
+    held.is_some_and(|it| it.short_start.is_some())
+}
+
+#[test]
+fn what_comes_exactly_behind_the_ack_of_all_that_let_it_go_and_not_that_of_a_short_segment_before()
+{
+    assert!(is_of_short(0));
+    assert!(is_of_short(150));
+    assert!(!is_of_short(300));
 }
