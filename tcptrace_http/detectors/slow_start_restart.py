@@ -227,14 +227,18 @@ def find(
 
 
 def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Other responses that waited for a window that had been larger, as what was outstanding shows."""
+    """What else responses waited for a window that had been larger, as what was outstanding shows."""
     import polars as pl
 
     key = ["flow", "transaction"]
+    waits = tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == _CAUSE)
+    # Flights that have grown into each other show nothing more: there each ACK lets go what waited for it.
+    found = find(tables).select(*key, shown_from="start", shown_for="lost", shown_until="last_frame")
+    in_time = pl.col("start") < pl.col("shown_from") + pl.col("shown_for")
+    is_shown = (pl.col("end") > pl.col("shown_from")) & (in_time | (pl.col("last_frame") <= pl.col("shown_until")))
+    shown = waits.join(found, on=key).filter(is_shown)
     return (
-        tables["waits"]
-        .lazy()
-        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+        waits.join(shown, on=[*key, "start"], how="anti", maintain_order="left")
         .group_by(key, maintain_order=True)
         .agg(
             pl.col("start", "first_frame").first(),
@@ -243,7 +247,6 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             waits=pl.len(),
         )
         .filter(ns("lost") >= WAITED_MIN_NS)
-        .join(find(tables), on=key, how="anti", maintain_order="left")
         .with_columns(
             confidence=pl.lit(CONFIDENCE_OF_WAITS),
             cause=pl.lit(_CAUSE),

@@ -35,6 +35,18 @@ def test_waits_of_a_restart_are_one_finding_if_they_are_long_enough_together(len
         assert row["lost"].total_seconds() * 1e3 == pytest.approx(2 * length_ms)
 
 
+def test_waits_behind_those_that_flights_show_are_another_finding(monkeypatch):
+    restart = ("stall.slow_start_restart", 6_000_000)
+    tables = tables_with([restart, restart, restart])
+    schema = polars_schema(TABLES["findings"])
+    shown = {"flow": 0, "transaction": 1, "start": 0, "lost": 1_000_000, "last_frame": 6}
+    flights = pl.DataFrame([shown]).select(pl.col(name).cast(schema[name]) for name in shown)
+    monkeypatch.setattr(slow_start_restart, "find", lambda _: flights.lazy())
+    (found,) = slow_start_restart.find_in_waits(tables).collect().iter_rows(named=True)
+    assert (found["first_frame"], found["last_frame"]) == (6, 8)
+    assert found["lost"].total_seconds() * 1e3 == pytest.approx(12)
+
+
 def test_such_waits_make_a_flow_a_candidate():
     least = analysis.CANDIDATE_WAITS_NS["stall.slow_start_restart"]
     assert least <= slow_start_restart.WAITED_MIN_NS

@@ -78,6 +78,8 @@ pub(crate) struct UsedWindow {
     avoiding: i64,
     /// The window that may have been thrown away when its sender was idle last.
     before_idle: Option<BeforeIdle>,
+    /// ... and the one before, which was, if its sender may not have been idle since for as long.
+    goes_on: Option<BeforeIdle>,
     /// What was sent before the first ACK.
     initial: Option<i64>,
     /// How often its full buffer has left room in the receiver's window.
@@ -355,6 +357,7 @@ impl UsedWindow {
         self.is_all_again = by_timer && end.saturating_sub(start) <= self.full_bytes;
         if !self.is_all_again {
             self.before_idle = None;
+            self.goes_on = None;
         }
         self.largest = 0;
         self.least = 0;
@@ -373,6 +376,7 @@ impl UsedWindow {
     pub(crate) fn had_lost_unseen(&mut self, start: i64, end: i64, full_bytes: u32) {
         self.full_bytes = i64::from(full_bytes);
         self.before_idle = None;
+        self.goes_on = None;
         if self.unseen.1 != start {
             self.largest = 0;
             self.least = 0;

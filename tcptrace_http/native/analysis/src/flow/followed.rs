@@ -54,6 +54,13 @@ impl Flow {
         )
     }
 
+    /// Whether the server has sent what is short although something was unacknowledged: no algorithm of Nagle's holds it.
+    pub(super) fn nagle_is_off(&self) -> bool {
+        self.followed
+            .as_deref()
+            .is_some_and(|it| it.pauses.nagle_is_off())
+    }
+
     /// Times that the server sent a short segment while another one was unacknowledged.
     pub fn nagle_disproofs(&self) -> u32 {
         self.followed

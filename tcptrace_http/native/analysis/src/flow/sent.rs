@@ -178,6 +178,7 @@ impl Flow {
         let missing_before = self.half(side).missing_before;
         let was_told_of = start < self.half(side).told_next;
         let from_server = side != self.client;
+        let nagle_is_off = from_server && self.nagle_is_off();
         let Some(waits) = self.waits.as_mut() else {
             return;
         };
@@ -199,6 +200,7 @@ impl Flow {
                 missing_before,
                 is_pushed: segment.has(flags::PSH),
                 has_fin: segment.has(flags::FIN),
+                nagle_is_off,
                 sharing,
             };
             waits.sent(from_server, sent, path);

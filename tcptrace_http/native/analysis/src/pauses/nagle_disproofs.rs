@@ -8,6 +8,9 @@ use super::{Path, PauseTracker, SentData};
 /// it makes many, but then nothing waits for them.
 const SHORT_SEGMENTS_MAX: usize = 16;
 
+/// Once it may be a chance.
+const DISPROOFS_MIN: u32 = 2;
+
 /// A short segment that was sent while the one that ends at `end` seemed unacknowledged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Suspicion {
@@ -16,6 +19,11 @@ pub(super) struct Suspicion {
 }
 
 impl PauseTracker {
+    /// Whether short segments have left that any of its variants would have held.
+    pub fn nagle_is_off(&self) -> bool {
+        self.full_disproofs >= DISPROOFS_MIN
+    }
+
     pub(super) fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
         let last_end = self.shorts.back().map(|last| last.end);
         let acked = self.acks.back().map_or(0, |ack| ack.after);
@@ -94,6 +102,22 @@ impl PauseTracker {
         let too_late_by = ack_ns.saturating_sub(sent_ns).saturating_add(sender_rtt_ns);
         if too_late_by >= DISPROOF_MARGIN_NS.max(sender_rtt_ns / 2) {
             self.nagle_disproofs = self.nagle_disproofs.saturating_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_one_short_segment_was_not_held_may_be_a_chance() {
+        for (full_disproofs, is_off) in [(1, false), (2, true)] {
+            let tracker = PauseTracker {
+                full_disproofs,
+                ..PauseTracker::default()
+            };
+            assert_eq!(tracker.nagle_is_off(), is_off);
         }
     }
 }

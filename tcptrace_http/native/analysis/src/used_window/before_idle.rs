@@ -27,7 +27,7 @@ pub(super) struct BeforeIdle {
 
 impl UsedWindow {
     /// All up to `end` had been acknowledged when the sender went on after what may have been longer than its
-    /// retransmission timeout; it was if `is_sure`. Else a restart that goes on tells more.
+    /// retransmission timeout; it was if `is_sure`. Else a restart before it goes on as well.
     pub(crate) fn was_idle_behind(&mut self, end: i64, is_sure: bool) {
         let window = if self.threshold.is_some() {
             self.avoiding
@@ -36,27 +36,31 @@ impl UsedWindow {
         } else {
             self.least
         };
-        if is_sure || !self.was_thrown_away(end) {
-            // A shorter time before in which it was idle may have thrown nothing away.
-            let earlier = self.before_idle.filter(|it| !it.is_smaller);
-            self.before_idle = Some(BeforeIdle {
-                used: earlier.map_or(0, |it| it.used).max(self.largest),
-                window: earlier.map_or(0, |it| it.window).max(window),
-                start: end,
-                is_sure,
-                is_opened: self.threshold.is_none() && self.is_old(),
-                is_smaller: false,
-            });
+        if is_sure {
+            self.goes_on = None;
+        } else if self.was_thrown_away(end) {
+            self.goes_on = self.before_idle.filter(|it| it.is_smaller).or(self.goes_on);
         }
+        // A shorter time before in which it was idle may have thrown nothing away.
+        let earlier = self.before_idle.filter(|it| !it.is_smaller);
+        self.before_idle = Some(BeforeIdle {
+            used: earlier.map_or(0, |it| it.used).max(self.largest),
+            window: earlier.map_or(0, |it| it.window).max(window),
+            start: end,
+            is_sure,
+            is_opened: self.threshold.is_none() && self.is_old(),
+            is_smaller: false,
+        });
     }
 
     /// The sender had used up its window when it stopped last, for the first time since it was idle: a smaller one than
     /// before, if more than that had been outstanding or ACKs had opened it further, and there would have been room for a
     /// segment. `was_full` is whether it had stopped behind a full segment: behind a short one Nagle's algorithm stops
     /// it as well.
-    pub(crate) fn is_used_up(&mut self, was_full: bool) {
+    pub(crate) fn is_used_up(&mut self, end: i64, was_full: bool) {
         let stopped = self.outstanding.saturating_add(self.full_bytes);
-        let Some(before) = self.before_idle.as_mut().filter(|it| !it.is_smaller) else {
+        let is_open = |it: &&mut BeforeIdle| !it.is_smaller && it.start < end;
+        let Some(before) = self.before_idle.as_mut().filter(is_open) else {
             return;
         };
         // What is free of a buffer that is full differs with what its writer does, which goes on when half of it is.
@@ -66,7 +70,12 @@ impl UsedWindow {
         }
         // It begins again with no more than at first; a full buffer holds what it held.
         let is_as_at_first = self.outstanding <= self.initial.unwrap_or(0).max(self.full_bytes);
-        let is_less = self.outstanding.saturating_add(self.full_bytes / 2) <= before.used
+        let least_less = if before.is_sure {
+            self.full_bytes / 2
+        } else {
+            self.full_bytes
+        };
+        let is_less = self.outstanding.saturating_add(least_less) <= before.used
             || before.is_opened && is_as_at_first;
         // A restart leaves no less than the initial window (RFC 5681, section 4.1).
         let has_initial = self.initial.is_none_or(|initial| stopped > initial);
@@ -85,16 +94,18 @@ impl UsedWindow {
     /// Whether its stack is from before windows begin with ten segments (RFC 6928).
     pub(crate) fn is_old(&self) -> bool {
         let now = self.full_bytes.saturating_mul(WINDOW_NOW_SEGMENTS);
-        self.initial.is_some_and(|initial| initial < now)
+        // Where that went by unnoticed, what it had outstanding later is no less.
+        let shown = Some(self.ever).filter(|ever| *ever > 0);
+        self.initial.or(shown).is_some_and(|most| most < now)
     }
 
     /// Whether the window from before the last idle period, of which more had been used, would have let data up to
     /// `end` go at once: it was thrown away (RFC 5681, section 4.1).
     pub(crate) fn was_thrown_away(&self, end: i64) -> bool {
-        let before = self.before_idle;
-        before.is_some_and(|before| {
-            before.is_smaller && end <= before.start.saturating_add(before.window)
-        })
+        [self.before_idle, self.goes_on]
+            .into_iter()
+            .flatten()
+            .any(|before| before.is_smaller && end <= before.start.saturating_add(before.window))
     }
 }
 
@@ -114,7 +125,7 @@ mod tests {
         window.was_idle();
         window.has_buffer_of(buffer);
         window.stops(start + 10_000, 1000);
-        window.is_used_up(true);
+        window.is_used_up(start + 10_000, true);
         window.was_thrown_away(start + 11_000)
     }
 
@@ -123,5 +134,72 @@ mod tests {
         assert!(is_thrown_away(None));
         assert!(is_thrown_away(Some(8000)));
         assert!(!is_thrown_away(Some(4000)), "half of it may be free");
+    }
+
+    const START: i64 = (1 << 32) - 8000;
+
+    /// Four segments had been used, and two are used up since the sender was idle.
+    fn thrown_away() -> UsedWindow {
+        let mut window = UsedWindow::default();
+        window.hears(1, START);
+        window.stops(START + 4000, 1000);
+        window.hears(2, START + 4000);
+        window.was_idle_behind(START + 4000, false);
+        window.was_idle();
+        window.stops(START + 6000, 1000);
+        window.is_used_up(START + 6000, true);
+        window
+    }
+
+    #[test]
+    fn a_restart_goes_on_where_its_sender_was_idle_again_until_a_window_shows_that_was_thrown_away_anew(
+    ) {
+        let mut window = thrown_away();
+        window.hears(3, START + 6000);
+        window.stops(START + 7000, 1000);
+        window.hears(4, START + 7000);
+        window.was_idle_behind(START + 7000, false);
+        window.was_idle();
+        assert!(window.was_thrown_away(START + 8000), "as before");
+        assert!(!window.was_thrown_away(START + 11_000), "may be kept");
+        window.stops(START + 8000, 1000);
+        window.is_used_up(START + 8000, true);
+        assert!(window.was_thrown_away(START + 11_000));
+    }
+
+    #[test]
+    fn what_the_sender_stopped_with_before_it_was_idle_shows_no_smaller_window() {
+        let mut window = thrown_away();
+        window.hears(3, START + 6000);
+        window.was_idle_behind(START + 6000, true);
+        window.was_idle();
+        window.is_used_up(START + 6000, true);
+        assert!(!window.was_thrown_away(START + 7000));
+    }
+
+    #[test]
+    fn a_stack_is_old_that_never_had_as_much_outstanding_as_windows_begin_with_today() {
+        for (outstanding, is_old) in [(9000, true), (10_000, false)] {
+            let mut window = UsedWindow::default();
+            window.hears(1, START);
+            window.stops(START + outstanding, 1000);
+            assert_eq!(window.is_old(), is_old);
+        }
+    }
+
+    #[test]
+    fn of_an_idle_period_that_is_in_doubt_less_than_a_segment_less_shows_no_restart() {
+        let start = (1 << 32) - 8000;
+        for (is_sure, is_shown) in [(true, true), (false, false)] {
+            let mut window = UsedWindow::default();
+            window.hears(1, start);
+            window.stops(start + 8000, 1000);
+            window.hears(2, start + 8000);
+            window.was_idle_behind(start + 8000, is_sure);
+            window.was_idle();
+            window.stops(start + 15_400, 1000);
+            window.is_used_up(start + 15_400, true);
+            assert_eq!(window.was_thrown_away(start + 16_000), is_shown);
+        }
     }
 }

@@ -63,6 +63,8 @@ pub struct Sent {
     pub is_pushed: bool,
     /// It has the FIN flag.
     pub has_fin: bool,
+    /// Its sender has sent what Nagle's algorithm would have held.
+    pub nagle_is_off: bool,
     pub sharing: Sharing,
 }
 
@@ -181,6 +183,7 @@ impl Waits {
             missing_before: sent.missing_before,
             is_pushed: sent.is_pushed,
             has_fin: sent.has_fin,
+            nagle_is_off: sent.nagle_is_off,
             sharing: sent.sharing,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {

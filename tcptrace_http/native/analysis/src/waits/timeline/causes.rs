@@ -106,7 +106,7 @@ impl Timeline {
             return None;
         }
         self.stop_at(data, route, acks);
-        if released == Released::ByAck && (was_full || data.is_above_nagle()) {
+        if released == Released::ByAck {
             self.uses_up_window(was_full, data, route, acks);
         }
         let limit = self.limit_now((data, released), route, acks);
@@ -125,7 +125,7 @@ impl Timeline {
         if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
             return None;
         }
-        let told = (self.of_restart(told.0, data), told.1);
+        let told = self.after_restart(told, (was_full, released), (data, route), acks);
         if told.0 == self.words.idle || told.0 == Cause::Unexplained {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }

@@ -28,6 +28,8 @@ pub(in crate::waits) struct Data {
     pub(in crate::waits) is_pushed: bool,
     /// It is the last of its sender (FIN).
     pub(in crate::waits) has_fin: bool,
+    /// Its sender has sent what Nagle's algorithm would have held.
+    pub(in crate::waits) nagle_is_off: bool,
     pub(in crate::waits) sharing: Sharing,
 }
 
@@ -38,7 +40,7 @@ impl Data {
 
     /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
     pub(super) fn is_above_nagle(&self) -> bool {
-        self.is_full() || self.has_fin
+        self.is_full() || self.has_fin || self.nagle_is_off
     }
 }
 
@@ -59,6 +61,7 @@ impl Data {
             missing_before: 0,
             is_pushed: false,
             has_fin: false,
+            nagle_is_off: false,
             sharing: Sharing::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! A window that was thrown away while its sender was idle (RFC 5681, section 4.1).
 
-use super::super::acks::Acks;
+use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
 use crate::timeouts::TIMEOUT_MIN_NS;
 use trace_model::rows::Cause;
@@ -27,12 +27,28 @@ impl Timeline {
         self.window.was_idle();
     }
 
-    /// The sender had stopped before `data`, which an ACK let go: its own window was used up, unless the receiver's was.
+    /// The sender had stopped before `data`, which an ACK let go: its own window was used up, unless the receiver's was,
+    /// or Nagle's algorithm may have held it.
     pub(super) fn uses_up_window(&mut self, was_full: bool, data: Data, route: Route, acks: &Acks) {
         let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, 0);
-        if acks.had_room_for(data.end, heard_ns) {
-            self.window.is_used_up(was_full);
+        if data.is_above_nagle() && acks.had_room_for(data.end, heard_ns) {
+            self.window.is_used_up(self.sent_until, was_full);
         }
+    }
+
+    /// What data waited for that seems to have waited for `told`. What lay in the buffer waited for the window though no
+    /// ACK is seen that let it go: it may have stood behind others' data since.
+    pub(super) fn after_restart(
+        &mut self,
+        told: (Cause, f64),
+        (was_full, released): (bool, Released),
+        (data, route): (Data, Route),
+        acks: &Acks,
+    ) -> (Cause, f64) {
+        if told.0 == Cause::SendLimitedSlowStart && released == Released::ByNone {
+            self.uses_up_window(was_full, data, route, acks);
+        }
+        (self.of_restart(told.0, data), told.1)
     }
 
     /// What data waited for that waited for `cause`: for a window that one from before an idle period was larger
@@ -73,12 +89,58 @@ mod tests {
             window.was_idle_behind(start + 8000, true);
             window.was_idle();
             window.stops(start + 10_000, 1000);
-            window.is_used_up(true);
+            window.is_used_up(start + 10_000, true);
             window.hears(3, start + 10_000);
             window.stops(start + 10_000 + flight, 1000);
             let data = Data::plain(Moment::default(), start + 11_000 + flight);
             let told = timeline.of_restart(Cause::SendLimitedSendBuffer, data);
             assert_eq!(told, cause, "{flight}");
         }
+    }
+
+    /// What a segment waited for that is `bytes` long, behind two that are all of a window after an idle period, before
+    /// which eight had been outstanding.
+    fn told(bytes: u32, nagle_is_off: bool, released: Released) -> Cause {
+        let start = (1 << 32) - 2000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let window = &mut timeline.window;
+        window.hears(1, start);
+        window.stops(start + 8000, 1000);
+        window.hears(2, start + 8000);
+        window.was_idle_behind(start + 8000, true);
+        window.was_idle();
+        window.stops(start + 10_000, 1000);
+        timeline.sent_until = start + 10_000;
+        let data = Data {
+            bytes,
+            nagle_is_off,
+            ..Data::plain(Moment::default(), start + 10_000 + i64::from(bytes))
+        };
+        let (route, acks) = (Route::default(), Acks::default());
+        if released == Released::ByAck {
+            timeline.uses_up_window(true, data, route, &acks);
+        }
+        let told = (Cause::SendLimitedSlowStart, 0.5);
+        let told = timeline.after_restart(told, (true, released), (data, route), &acks);
+        told.0
+    }
+
+    #[test]
+    fn what_lay_in_the_buffer_waited_for_a_restart_though_no_ack_is_seen_that_let_it_go() {
+        for released in [Released::ByAck, Released::ByNone] {
+            assert_eq!(told(1000, false, released), Cause::StallSlowStartRestart);
+        }
+    }
+
+    #[test]
+    fn a_short_segment_waited_for_a_restart_if_its_sender_runs_no_algorithm_of_nagle() {
+        assert_eq!(
+            told(500, true, Released::ByAck),
+            Cause::StallSlowStartRestart
+        );
+        assert_eq!(
+            told(500, false, Released::ByAck),
+            Cause::SendLimitedSlowStart
+        );
     }
 }
