@@ -68,7 +68,9 @@ impl Timeline {
             && !data.opens_hole
             && self.window.outgrew(end);
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
-        if (outgrew || limit == Limit::SendBuffer) && !data.is_full() && acked >= end {
+        let is_emptied = !self.has_more && self.window.empties_its_buffer();
+        let may_be_held = !data.is_above_nagle() && acked >= end && !is_emptied;
+        if (outgrew || limit == Limit::SendBuffer) && may_be_held {
             // What is short and waited until all was acknowledged was held by Nagle's algorithm.
             return Limit::None;
         }
@@ -76,7 +78,6 @@ impl Timeline {
             return Limit::SendBuffer;
         }
         let is_window = matches!(limit, Limit::SlowStart | Limit::CongestionAvoidance);
-        let is_emptied = !self.has_more && self.window.empties_its_buffer();
         if is_window && is_emptied && !may_be_shared && released == Released::ByAck && acked < end {
             return Limit::SendBuffer;
         }
@@ -205,6 +206,47 @@ mod tests {
             timeline.sent = Some((at, true));
         }
         limit
+    }
+
+    /// What limits a sender without a loss that had pushed all it had each time, with so much outstanding when the ACK of
+    /// all let a short segment go.
+    fn limit_of_short_behind_pushes(stops: &[i64]) -> Limit {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let mut acked = (1 << 32) - 3000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.has_more = false;
+        timeline.window.hears(0, acked);
+        let mut acks = Acks::default();
+        acks.push(0, acked, 60_000, 100 * MS);
+        let mut limit = Limit::None;
+        for (round, outstanding) in (1..).zip(stops) {
+            acked += outstanding;
+            timeline.sent_until = acked;
+            acks.push(200 * MS * round, acked, 60_000, 100 * MS);
+            let at = Moment {
+                time_ns: 200 * MS * round + 100 * MS,
+                frame: 1,
+            };
+            let data = Data {
+                bytes: 500,
+                ..Data::plain(at, acked + 500)
+            };
+            limit = timeline.limit_at((data, Released::ByAck), route, &acks);
+            timeline.sent = Some((at, true));
+        }
+        limit
+    }
+
+    #[test]
+    fn a_short_segment_was_not_held_of_who_has_pushed_as_much_each_time_to_the_byte() {
+        assert_eq!(
+            limit_of_short_behind_pushes(&[2500, 2500, 2500, 2500, 2600]),
+            Limit::None
+        );
+        assert_eq!(limit_of_short_behind_pushes(&[2500; 5]), Limit::SendBuffer);
     }
 
     #[test]
