@@ -153,7 +153,7 @@ def held(
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
     # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold,
-    # one proof that the sender does without the algorithm is enough.
+    # one proof that the sender does without the algorithm is enough against a few of them.
     may_be_hold = (
         ~is_stall
         & released_is_short
@@ -161,15 +161,14 @@ def held(
         & ~pl.col("released_has_fin")
         & ~_fills_unknown_window()
         & ~fills_initial_window
-        & (disproofs == 0)
     )
     one_sender = ("flow", "direction")
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
     # What an ACK of two full segments comes late by at their sender they took on the link.
     was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    uses_nagle = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
-    is_hold = is_in_pace | (may_be_hold & uses_nagle)
+    has_many = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
+    is_hold = ((disproofs == 0) & (is_in_pace | (may_be_hold & has_many))) | (is_in_pace & has_many)
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
