@@ -293,6 +293,13 @@ impl Pause {
         let spacing = if is_pace { self.spacing_ns } else { 0 }
             .max(takes_ns)
             .max(service_ns);
+        // With what was lost before it the link may have had all that time to do.
+        let lost_ns = self.lost_ns(takes_ns.max(service_ns));
+        let spacing = if spacing.saturating_add(lost_ns) >= gap.saturating_sub(EQUALLY_NEAR_NS) {
+            gap
+        } else {
+            spacing
+        };
         // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
         // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
         let had_room_ns = shared_room_ns
