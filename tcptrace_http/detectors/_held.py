@@ -66,6 +66,8 @@ STEADY_NOISE_NS: Final = 500_000
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
 INITIAL_WINDOW_DOUBT: Final = 0.3
+#: A head that left alone and one full segment: no first window holds what comes next at these.
+HEAD_AND_ONE: Final = 2
 #: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
 #: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
 INITIAL_WINDOW_NOW: Final = 10
@@ -111,8 +113,7 @@ def held(
     # What a short segment held until a delayed ACK came took its time on a link that is not known, too.
     may_be_on_link = is_delayed & pl.col("ack_covers_all") & pl.col("short_frame").is_not_null()
     # ... with what was lost right before it.
-    waited_from = pl.col("short_offset") + pl.col("outstanding_bytes").cast(pl.Int64)
-    missing = pl.max_horizontal(0, pl.col("released_offset").cast(pl.Int64) - waited_from).fill_null(0)
+    missing = _missing_before()
     bytes_on_link = pl.col("released_bytes") + pl.min_horizontal(missing, LOST_MAX * pl.col("segment_bytes"))
     on_link = pl.min_horizontal(
         RELEASE_ON_LINK_MAX_NS * (bytes_on_link / pl.col("segment_bytes")).ceil(),
@@ -153,23 +154,25 @@ def held(
     # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
     # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
     # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold,
-    # one proof that the sender does without the algorithm is enough.
+    # one proof that the sender does without the algorithm is enough against a few of them.
+    # Nor is what came behind a full segment that was lost: the algorithm as RFC 896 has it waits for its ACK, too.
+    is_behind_lost = (missing >= pl.col("segment_bytes")) & ~pl.col("sender_permits_sack")
     may_be_hold = (
         ~is_stall
+        & ~is_behind_lost
         & released_is_short
         & (pl.col("short_frame").is_not_null() | _had_room())
         & ~pl.col("released_has_fin")
         & ~_fills_unknown_window()
         & ~fills_initial_window
-        & (disproofs == 0)
     )
     one_sender = ("flow", "direction")
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
     # What an ACK of two full segments comes late by at their sender they took on the link.
     was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    uses_nagle = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
-    is_hold = is_in_pace | (may_be_hold & uses_nagle)
+    has_many = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
+    is_hold = ((disproofs == 0) & (is_in_pace | (may_be_hold & has_many))) | (is_in_pace & has_many)
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
@@ -249,7 +252,7 @@ def _fills_unknown_window() -> pl.Expr:
     """
     import polars as pl
 
-    are_two = (pl.col("outstanding_segments") == 2) & _is_head_alone()
+    are_two = (pl.col("outstanding_segments") == HEAD_AND_ONE) & _is_head_alone()
     outstanding = pl.col("outstanding_bytes").cast(pl.Int64)
     shown = _whole_segments(outstanding)
     return (
@@ -268,6 +271,16 @@ def _is_head_alone() -> pl.Expr:
 
     is_head = (pl.col("short_offset") == 0) & (pl.col("short_bytes") <= pl.col("head_bytes"))
     return is_head.fill_null(value=False)
+
+
+def _missing_before() -> pl.Expr:
+    """Bytes that were lost between what was waited for and what was released, as far as that is known."""
+    import polars as pl
+
+    is_alone = pl.col("outstanding_segments") == 1
+    waited_for = pl.when(is_alone).then("short_bytes").otherwise("outstanding_bytes").cast(pl.Int64)
+    missing = pl.col("released_offset").cast(pl.Int64) - pl.col("short_offset") - waited_for
+    return pl.max_horizontal(0, pl.when("ack_covers_all").then(missing)).fill_null(0)
 
 
 def _whole_segments(outstanding: pl.Expr) -> pl.Expr:

@@ -269,6 +269,8 @@ impl Flow {
             window_bytes: waits
                 .filter(|_| !self.sharing().had_loss)
                 .map_or(0, Waits::response_window_bytes),
+            // This connection's own handshake may have stood in a queue.
+            sender_rtt_ns: self.quickest_path().to_server_ns,
             ..self.path()
         };
         let data = sent_data(packet, segment, start);

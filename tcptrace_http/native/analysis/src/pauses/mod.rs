@@ -8,6 +8,7 @@
 //! segment that this ACK acknowledges, and with what was outstanding. Whether it is a stall is for
 //! the detectors to say.
 
+mod behind_others;
 mod busy_link;
 mod deciding;
 mod flight;

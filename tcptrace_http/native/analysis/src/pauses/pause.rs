@@ -11,7 +11,7 @@ use crate::jitter::CLOSE_NS;
 use crate::segmentation::{Counted, Lull};
 
 /// An ACK that came sooner was not delayed: 10 ms is the least that Linux can be set to, less what timers vary by.
-const ACK_DELAY_MIN_NS: i64 = 5_000_000;
+pub(super) const ACK_DELAY_MIN_NS: i64 = 5_000_000;
 /// Two segments further apart than this were not sent back to back: a full one takes this long at
 /// 6 Mbit/s.
 const SPACING_MAX_NS: i64 = 2_000_000;
@@ -158,22 +158,11 @@ impl Pause {
     }
 
     /// How much later than this ACK could have released it the data came, but for what it stood in a queue.
-    fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
+    pub(super) fn since(&self, ending: &Ending, takes_ns: i64) -> i64 {
         let late_ns = self.late_ns(ending, takes_ns);
-        let queued_ns = self.queued_ns().saturating_add(self.lost_ns(takes_ns));
+        let behind_others_ns = self.queued_ns().max(self.behind_others_ns(ending));
+        let queued_ns = behind_others_ns.saturating_add(self.lost_ns(takes_ns));
         late_ns.saturating_sub(late_ns.clamp(0, queued_ns))
-    }
-
-    /// How long the data may have stood in a queue, if that had not begun before the pause: else it may have left
-    /// with the segment before.
-    fn queued_ns(&self) -> i64 {
-        let queued_ns = self.path.queued_ns.max(0);
-        let begun_ns = self.data.time_ns.saturating_sub(queued_ns);
-        if begun_ns > self.previous.time_ns {
-            queued_ns
-        } else {
-            0
-        }
     }
 
     /// Whether it may have stood in a queue since the ACK let it go that made room for it in the window: then that was
@@ -304,6 +293,13 @@ impl Pause {
         let spacing = if is_pace { self.spacing_ns } else { 0 }
             .max(takes_ns)
             .max(service_ns);
+        // With what was lost before it the link may have had all that time to do.
+        let lost_ns = self.lost_ns(takes_ns.max(service_ns));
+        let spacing = if spacing.saturating_add(lost_ns) >= gap.saturating_sub(EQUALLY_NEAR_NS) {
+            gap
+        } else {
+            spacing
+        };
         // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
         // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
         let had_room_ns = shared_room_ns

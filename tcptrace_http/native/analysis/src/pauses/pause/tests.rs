@@ -124,3 +124,27 @@ fn what_comes_exactly_behind_the_ack_of_all_that_let_it_go_and_not_that_of_a_sho
     assert!(is_of_short(150));
     assert!(!is_of_short(300));
 }
+
+/// When a full segment could have left that comes 200 ms behind a short one, on a link that takes 100 ms for it, with so
+/// many segments missing between the two.
+fn could_send_ms(missing: u64) -> Option<i64> {
+    let data = segment(200 * MS, START + 300 + missing * 1000, 1000);
+    let previous = segment(0, START, 300);
+    let mut ending = acknowledged(95 * MS, 0);
+    ending.ack.after = START + 300;
+    ending.short = Some(ShortSegment {
+        frame: 1,
+        start: START,
+        end: START + 300,
+        bytes: 300,
+    });
+    let pause = pause_between(previous, data, path(1000, 10 * MS, 100 * MS));
+    let open = pause.ended_by(std::iter::once(ending), 100 * MS)?;
+    Some(open.row.could_send_time / MS)
+}
+
+#[test]
+fn a_link_that_had_what_was_lost_to_carry_as_well_held_nothing_for_an_ack() {
+    assert_eq!(could_send_ms(0), Some(100));
+    assert_eq!(could_send_ms(1), Some(200));
+}
