@@ -56,7 +56,8 @@ impl Timeline {
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> (Cause, f64) {
-        if told.0 == Cause::SendLimitedSlowStart && released == Released::ByNone {
+        let may_have_stood = released == Released::ByNone && !route.is_at_sender;
+        if told.0 == Cause::SendLimitedSlowStart && may_have_stood {
             self.uses_up_window(was_full, data, route, acks);
         }
         (self.of_restart(told.0, data), told.1)
