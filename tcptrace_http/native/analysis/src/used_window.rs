@@ -346,7 +346,6 @@ impl UsedWindow {
         self.largest = 0;
         self.least = 0;
         self.avoiding = 0;
-        self.opened = 0;
         self.regrown = None;
         self.is_halved = false;
         self.is_paced = false;

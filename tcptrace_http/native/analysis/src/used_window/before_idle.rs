@@ -41,6 +41,9 @@ impl UsedWindow {
         } else if self.was_thrown_away(end) {
             self.goes_on = self.before_idle.filter(|it| it.is_smaller).or(self.goes_on);
         }
+        if is_sure {
+            self.opened = 0;
+        }
         // A shorter time before in which it was idle may have thrown nothing away.
         let earlier = self.before_idle.filter(|it| !it.is_smaller);
         self.before_idle = Some(BeforeIdle {
@@ -77,8 +80,11 @@ impl UsedWindow {
         };
         let is_less = self.outstanding.saturating_add(least_less) <= before.used
             || before.is_opened && is_as_at_first;
-        // A restart leaves no less than the initial window (RFC 5681, section 4.1).
-        let has_initial = self.initial.is_none_or(|initial| stopped > initial);
+        // A restart leaves no less than the initial window (RFC 5681, section 4.1), but for a segment by which the ACK of
+        // the SYN-ACK had opened that.
+        let has_initial = self
+            .initial
+            .is_none_or(|initial| stopped.saturating_add(self.full_bytes) > initial);
         before.is_smaller = is_less && has_initial && stopped <= before.window;
         if !before.is_smaller {
             self.before_idle = None;
@@ -200,6 +206,43 @@ mod tests {
             window.stops(start + 15_400, 1000);
             window.is_used_up(start + 15_400, true);
             assert_eq!(window.was_thrown_away(start + 16_000), is_shown);
+        }
+    }
+
+    #[test]
+    fn a_restart_may_leave_a_segment_less_than_the_flow_began_with_but_no_less() {
+        for (initial, is_shown) in [(2000, true), (3000, false)] {
+            let mut window = UsedWindow::default();
+            window.stops(1 + initial, 1000);
+            window.hears(1, START);
+            window.stops(START + 6000, 1000);
+            window.hears(2, START + 6000);
+            window.was_idle_behind(START + 6000, true);
+            window.was_idle();
+            window.stops(START + 7000, 1000);
+            window.is_used_up(START + 7000, true);
+            assert_eq!(window.was_thrown_away(START + 8000), is_shown);
+        }
+    }
+
+    #[test]
+    fn a_window_that_acks_had_opened_stays_open_in_what_may_have_been_no_idle_period() {
+        for (is_sure, opened) in [(true, false), (false, true)] {
+            let mut window = UsedWindow::default();
+            window.hears(1, START);
+            for sent in 1..=4 {
+                window.stops(START + sent * 1000, 1000);
+                window.hears(1 + sent, START + sent * 1000);
+            }
+            let end = START + 4000;
+            window.was_idle_behind(end, is_sure);
+            window.was_idle();
+            window.before_idle = None;
+            window.was_idle_behind(end, true);
+            window.was_idle();
+            window.stops(end + 1000, 1000);
+            window.is_used_up(end + 1000, true);
+            assert_eq!(window.was_thrown_away(end + 3000), opened);
         }
     }
 }

@@ -21,10 +21,21 @@ impl Timeline {
             return;
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
-        if acked >= self.sent_until {
+        if acked >= self.sent_until && (is_answer || !self.waited_for_one_ack(data, route, acks)) {
             self.window.was_idle_behind(self.sent_until, is_answer);
         }
         self.window.was_idle();
+    }
+
+    /// Whether the first ACK since the segment before let go what lay in the buffer: the timer of that segment had not run
+    /// out, so the sender was not idle for as long.
+    fn waited_for_one_ack(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let Some((before, _)) = self.sent.filter(|_| self.has_more) else {
+            return false;
+        };
+        let from_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
+        let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        acks.between(from_ns, until_ns).count() == 1
     }
 
     /// The sender had stopped before `data`, which an ACK let go: its own window was used up, unless the receiver's was,
@@ -45,7 +56,8 @@ impl Timeline {
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> (Cause, f64) {
-        if told.0 == Cause::SendLimitedSlowStart && released == Released::ByNone {
+        let may_have_stood = released == Released::ByNone && !route.is_at_sender;
+        if told.0 == Cause::SendLimitedSlowStart && may_have_stood {
             self.uses_up_window(was_full, data, route, acks);
         }
         (self.of_restart(told.0, data), told.1)
@@ -141,6 +153,42 @@ mod tests {
         assert_eq!(
             told(500, false, Released::ByAck),
             Cause::SendLimitedSlowStart
+        );
+    }
+
+    /// Whether one ACK let a segment go of what lay in the buffer, if `has_more`, where ACKs had come by `acks_ms`.
+    fn waited_for_one(acks_ms: &[i64], has_more: bool) -> bool {
+        const MS: i64 = 1_000_000;
+        let at = |time_ms: i64| Moment {
+            time_ns: time_ms * MS,
+            frame: 1,
+        };
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let end = (1 << 32) + 1000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(at(1000)));
+        timeline.sent_until = end;
+        timeline.has_more = has_more;
+        let mut acks = Acks::default();
+        acks.push(100 * MS, end - 3000, 60_000, 100 * MS);
+        for (acked, time_ms) in (end - 1000..).step_by(1000).zip(acks_ms) {
+            acks.push(time_ms * MS, acked, 60_000, 100 * MS);
+        }
+        timeline.waited_for_one_ack(Data::plain(at(1700), end + 1000), route, &acks)
+    }
+
+    #[test]
+    fn what_one_ack_let_go_that_lay_in_the_buffer_shows_no_idle_sender() {
+        assert!(waited_for_one(&[1600], true));
+        assert!(
+            !waited_for_one(&[1300, 1600], true),
+            "the timer was set anew"
+        );
+        assert!(
+            !waited_for_one(&[1600], false),
+            "it may have been written late"
         );
     }
 }
