@@ -155,6 +155,11 @@ def held(
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
     uses_nagle = (is_in_pace.sum().over(one_sender) >= HOLDS_MIN) & (disproofs == 0)
     is_hold = is_in_pace | (may_be_hold & uses_nagle)
+    # A short one's delayed ACK releases the next short one, also if full ones were sent in between (Minshall). On
+    # a flow that was seen to send short ones without, chance has as many ACKs near.
+    is_behind_short = pl.col("short_frame").is_not_null() & ~pl.col("ack_covers_all") & (disproofs == 0)
+    is_of_one = is_delayed & (pl.col("newly_acked_bytes") < at_once)
+    is_stall |= may_be_hold & is_behind_short & is_of_one & (ns("ack_to_release").abs() <= pace)
 
     # Between the quartiles: one late segment on a busy host says nothing.
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
@@ -273,6 +278,8 @@ def owner() -> pl.Expr:
     shown = _whole_segments(pl.col("outstanding_bytes").cast(pl.Int64))
     fills_window = waits_for_full & (pl.col("largest_flight_bytes").cast(pl.Int64) <= shown)
     had_window_of_one = (waits_for_full & ~released_is_short) | fills_window
+    # Who has closed waits for nothing more to fill the last segment (RFC 9293, section 3.9.1: CLOSE pushes).
+    was_pushed = waits_for_full & pl.col("released_has_fin")
     is_first_alone = (pl.col("outstanding_segments") == 1) & (
         pl.col("released_offset") <= pl.col("previous_bytes")
     )
@@ -286,7 +293,7 @@ def owner() -> pl.Expr:
     return (
         pl.when(had_window_of_one & is_stall & is_first_alone)
         .then(pl.lit("delayed-ack-first-segment"))
-        .when(had_window_of_one)
+        .when(had_window_of_one | was_pushed)
         .then(None)
         .when(is_response & opens_short & (carries_head_alone | ~pl.col("ends_message")))
         .then(pl.lit("short-initial-segment"))
