@@ -60,6 +60,9 @@ STEADY_RATIO_MAX: Final = 0.7
 #: Less variation than this is the noise of a host and tells nothing; and data that comes so close behind
 #: a delayed ACK, more often than not, was released by it however much a busy host spreads the rest.
 STEADY_NOISE_NS: Final = 500_000
+#: ... and so is a small share of the path, as which it is known, where it is one of what was lost each time, too:
+#: a timer makes that always the same. Holds had 0.00 to 0.05 of that, chance 1.1 and more.
+STEADY_LOST_SHARE_MAX: Final = 0.1
 #: Initial windows before RFC 6928 (RFC 3390): what waits a round trip behind such a first flight was held by the
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
@@ -142,9 +145,10 @@ def held(
         & released_is_short
         & (pl.col("short_frame").is_not_null() | _had_room())
         & ~pl.col("released_has_fin")
-        & ~_fills_unknown_window()
         & ~fills_initial_window
+        & (pl.col("lost") >= lost_min)
     )
+    is_known_window = ~_fills_unknown_window()
     one_sender = ("flow", "direction")
     disproofs = (
         pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
@@ -153,8 +157,13 @@ def held(
     # What an ACK of two full segments comes late by at their sender they took on the link.
     was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    uses_nagle = (is_in_pace.sum().over(one_sender) >= HOLDS_MIN) & (disproofs == 0)
-    is_hold = is_in_pace | (may_be_hold & uses_nagle)
+    holds = (is_in_pace & is_known_window).sum().over(one_sender)
+    uses_nagle = (holds >= HOLDS_MIN) & (disproofs == 0)
+    # Who held short segments behind others where the window had room holds each that is so. The first window of a
+    # connection may be of one segment.
+    is_later = (pl.col("outstanding_segments") > 1) | (pl.col("released_offset") > pl.col("outstanding_bytes"))
+    is_behind_shown = pl.col("short_frame").is_not_null() & (holds > 0) & (disproofs == 0) & is_later
+    is_hold = (is_in_pace & (is_known_window | is_behind_shown)) | (may_be_hold & is_known_window & uses_nagle)
     # A short one's delayed ACK releases the next short one, also if full ones were sent in between (Minshall). On
     # a flow that was seen to send short ones without, chance has as many ACKs near.
     is_behind_short = pl.col("short_frame").is_not_null() & ~pl.col("ack_covers_all") & (disproofs == 0)
@@ -165,10 +174,12 @@ def held(
     varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
     ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
     is_close = ns("ack_to_release").abs().median() <= STEADY_NOISE_NS
+    typical = ns("lost").filter(pl.col("lost") >= lost_min).median()
     is_steady = (
         (pl.len() < STEADY_COUNT_MIN)
         | (ratio <= steady_ratio_max)
         | (varies <= STEADY_NOISE_NS)
+        | (varies <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, EARLY_RTT_SHARE * rtt.median()))
         | (is_close & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     ).over(*one_sender, "cause")
     nagle_is_off = (
