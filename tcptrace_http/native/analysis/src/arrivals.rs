@@ -18,7 +18,7 @@ const AGREE_SHARE: i64 = 40;
 /// As many distances show a link.
 const AGREEING_MIN: u32 = 2;
 /// What takes so many times as long as others did was not on the link alone.
-const OUTLASTED: i64 = 4;
+pub const OUTLASTED: i64 = 4;
 /// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.
 const SLOW_MIN_NS: i64 = 2_000_000;
 

@@ -82,8 +82,8 @@ impl HostPair {
             };
         };
         self.missing.note(host_step.passed_over, time_ns, left);
-        if missing > 0 && !self.goes_elsewhere && !self.had_hole {
-            self.goes_elsewhere = self.missing.go_elsewhere(time_ns);
+        if missing > 0 {
+            self.may_go_elsewhere(time_ns);
         }
         let ports = (segment.destination_port, segment.source_port);
         let has_payload = segment.payload_bytes > 0;
@@ -123,6 +123,10 @@ impl HostPair {
         }
         let is_cleared = connection.hole_ns.is_some_and(|ns| ns <= cleared_ns);
         self.had_hole |= ahead != 0;
+        if missing > 0 && ahead == 0 && time_ns.saturating_sub(since_ns) < TIMEOUT_MIN_NS {
+            self.missing.are_between(missing);
+            self.may_go_elsewhere(time_ns);
+        }
         let elsewhere = self.missing.accounted_for(since_ns);
         let mut is_again = false;
         let before = match ahead {
@@ -159,6 +163,11 @@ impl HostPair {
             unheard,
             is_cleared,
         }
+    }
+
+    /// Packets are missing, of which none may have been lost as long as no data has shown a loss.
+    fn may_go_elsewhere(&mut self, time_ns: i64) {
+        self.goes_elsewhere |= !self.had_hole && self.missing.go_elsewhere(time_ns);
     }
 
     /// Whether a timer had the time to run out: an ACK of something new starts it (RFC 6298, section 5.3), and it takes

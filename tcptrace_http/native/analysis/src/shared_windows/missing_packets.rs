@@ -19,6 +19,10 @@ const REPAIRED_WITHIN_NS: i64 = 1_200_000_000;
 /// So often packets that were lost are not all the last ones of what their connections had to send.
 const ELSEWHERE_MIN: usize = 4;
 
+/// ... nor do so many get lost, so often, from between data that comes without a hole.
+const BETWEEN_TIMES_MIN: u32 = 2;
+const BETWEEN_MIN: u32 = 5;
+
 /// A packet that never came by.
 #[derive(Clone, Copy, Debug)]
 pub struct Missing {
@@ -69,6 +73,9 @@ pub struct MissingPackets {
     passed_over: u32,
     last_ns: i64,
     last_from_ns: i64,
+    /// How many were missing between data of a connection and what came right behind it without a hole, and how often.
+    between: u32,
+    between_times: u32,
 }
 
 impl MissingPackets {
@@ -100,6 +107,12 @@ impl MissingPackets {
                 account: Account::None,
             });
         }
+    }
+
+    /// So many are missing between data of a connection and what comes right behind it without a hole.
+    pub fn are_between(&mut self, missing: u32) {
+        self.between = self.between.saturating_add(missing);
+        self.between_times = self.between_times.saturating_add(1);
     }
 
     /// One of those that were noticed since `since_ns` was the answer to the SYN of this port.
@@ -191,8 +204,8 @@ impl MissingPackets {
     }
 
     /// Whether packets were missing time and again, from among others of their host, that no connection between the two
-    /// has lost, as none had sent them again by `time_ns`: where no data has shown a loss, the host sends them to
-    /// others, by another way.
+    /// has lost, as none had sent them again by `time_ns` or all came that was around them: where no data has shown a
+    /// loss, the host sends them to others, by another way.
     pub fn go_elsewhere(&self, time_ns: i64) -> bool {
         let latest_ns = time_ns.saturating_sub(REPAIRED_WITHIN_NS);
         let mut before_ns = i64::MIN;
@@ -202,7 +215,8 @@ impl MissingPackets {
             let is_next = std::mem::replace(&mut before_ns, it.noticed_ns) != it.noticed_ns;
             is_dense && is_nobodys && is_next
         });
-        nobodys.count() >= ELSEWHERE_MIN
+        let are_between = self.between_times >= BETWEEN_TIMES_MIN && self.between >= BETWEEN_MIN;
+        are_between || nobodys.count() >= ELSEWHERE_MIN
     }
 
     /// How many since `since_ns` other connections have accounted for.
@@ -296,6 +310,23 @@ mod tests {
         assert!(missing.go_elsewhere(1600 * MS));
         missing.account_for_hole(1, 0, 400 * MS);
         assert!(!missing.go_elsewhere(1600 * MS));
+    }
+
+    #[test]
+    fn packets_missing_time_and_again_from_between_data_without_a_hole_went_elsewhere() {
+        let goes_elsewhere = |between: &[u32]| {
+            let mut missing = MissingPackets::default();
+            for count in between {
+                missing.are_between(*count);
+            }
+            missing.go_elsewhere(0)
+        };
+        assert!(goes_elsewhere(&[4, 1]));
+        assert!(!goes_elsewhere(&[5]), "a burst of another connection's");
+        assert!(
+            !goes_elsewhere(&[1, 1]),
+            "each the last of its connection's"
+        );
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::host_pair::SEGMENT_BYTES;
 use super::release::FULL_BYTES_MIN;
+use crate::arrivals::OUTLASTED;
 use crate::jitter::CLOSE_NS;
 
 /// Headers of IP and TCP.
@@ -34,7 +35,6 @@ impl Pace {
         }
     }
 
-    /// What a segment takes, if that is known.
     /// A packet comes, however short: the link takes no longer for it than since the one before. What is that short
     /// tells this as exactly as hosts and captures are.
     pub(super) fn comes(&mut self, time_ns: i64, bytes: u32) {
@@ -48,6 +48,7 @@ impl Pace {
         self.most_ps = Some(self.most_ps.map_or(most_ps, |least| least.min(most_ps)));
     }
 
+    /// What a segment takes, if that is known.
     pub(super) fn of(&self, bytes: u32) -> Option<i64> {
         let (gap_ns, quickest_bytes) = self.quickest?;
         let takes_ns = gap_ns
@@ -57,6 +58,12 @@ impl Pace {
             .most_ps
             .map_or(i64::MAX, |ps| ps.saturating_mul(wire(bytes)) / PICOSECONDS);
         Some(takes_ns.min(most_ns))
+    }
+
+    /// Whether a segment came so long after other data that the link was not busy all the time.
+    pub(super) fn is_outlasted(&self, gap_ns: i64, bytes: u32) -> bool {
+        let takes_ns = self.of(bytes);
+        takes_ns.is_some_and(|takes_ns| gap_ns > takes_ns.saturating_mul(OUTLASTED))
     }
 
     pub(super) fn largest_ns(&self) -> Option<i64> {

@@ -213,10 +213,12 @@ impl HostPair {
 
     /// Data that lay in the server's buffer comes by, so long after other data. All connections share the slowest
     /// link, so none of it comes closer than that takes; where an ACK may have let it go (`was_held`), a longer
-    /// distance is not the link's. A server's burst leaves in another pace.
+    /// distance is not the link's, nor is a rhythm of delayed ACKs in which others have come in much less. A server's
+    /// burst leaves in another pace.
     fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
         let round_trip_ns = self.round_trip_ns();
-        if self.is_at_server() || (was_held && gap_ns >= round_trip_ns) {
+        let is_wait = was_held && gap_ns >= round_trip_ns || self.pace.is_outlasted(gap_ns, bytes);
+        if self.is_at_server() || is_wait {
             return;
         }
         let segments = bytes.div_ceil(SEGMENT_BYTES);
@@ -234,6 +236,30 @@ impl HostPair {
         self.bare.answered(late_ns, bytes);
         if let Some(byte_ps) = self.bare.agrees() {
             self.link.agree_on(byte_ps, byte_ps);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pace::Pace;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_rhythm_of_delayed_acks_is_no_link_on_which_others_have_come_in_much_less() {
+        for (closest_ns, takes_ns) in [(15 * MS, None), (212 * MS, Some(212 * MS))] {
+            let mut pair = HostPair::with_path(280 * MS);
+            let mut pace = Pace::default();
+            pace.follows(closest_ns, SEGMENT_BYTES);
+            pair.pace = pace;
+            for _ in 0..3 {
+                pair.arrives(212 * MS, SEGMENT_BYTES, true);
+            }
+            let on_link_ns = pair.link.takes_ns(SEGMENT_BYTES, 1, SEGMENT_BYTES);
+            let in_ms = |ns: i64| (ns + MS / 2) / MS;
+            assert_eq!(on_link_ns.map(in_ms), takes_ns.map(in_ms));
         }
     }
 }

@@ -27,8 +27,6 @@ pub(super) struct Pace {
     mean_ns: i64,
     /// A gap that was too long to be taken for the pace of a link at once.
     doubtful_ns: i64,
-    /// It was taken from a single long gap: a proxy that passes on what it gets pauses without a push, too.
-    is_guess: bool,
 }
 
 /// Two long gaps between full segments that differ by no more than this share of them are the pace of a
@@ -74,11 +72,6 @@ impl Pace {
         self.mean_ns <= gap_ns / STRETCH && difference <= gap_ns / STEADY_SHARE
     }
 
-    /// Whether a single gap may be the pace of a slow link, none being known.
-    pub(super) fn may_be_slow(self, gap_ns: i64, rtt_ns: i64, full_bytes: u32) -> bool {
-        self.mean_ns == 0 && gap_ns <= Pace::slowest_ns(rtt_ns, full_bytes)
-    }
-
     /// The longest that a full segment may take: bare headers cross the link in a round trip.
     fn slowest_ns(rtt_ns: i64, full_bytes: u32) -> i64 {
         let full = i64::from(full_bytes).saturating_add(HEADER_BYTES);
@@ -89,18 +82,11 @@ impl Pace {
     pub(super) fn begins_with(&mut self, gap_ns: i64) {
         self.mean_ns = gap_ns;
         self.doubtful_ns = 0;
-        self.is_guess = false;
     }
 
-    /// As before, of a single gap: the next ones confirm it, or a much shorter one disproves it.
-    pub(super) fn guess(&mut self, gap_ns: i64) {
-        self.begins_with(gap_ns);
-        self.is_guess = true;
-    }
-
-    /// Whether gaps have shown it, and not a single long one that may be the application's.
+    /// Whether gaps have shown it.
     pub(super) fn is_shown(self) -> bool {
-        self.mean_ns > 0 && !self.is_guess
+        self.mean_ns > 0
     }
 
     /// Time that so many segments take.
@@ -118,8 +104,7 @@ impl Pace {
     /// A gap between two full segments that was no wait.
     pub(super) fn learn(&mut self, gap_ns: i64, segments: u32) {
         let gap = gap_ns / i64::from(segments.max(1));
-        let was_guess = std::mem::take(&mut self.is_guess);
-        self.mean_ns = if self.mean_ns == 0 || (was_guess && gap < self.mean_ns / STRETCH) {
+        self.mean_ns = if self.mean_ns == 0 {
             gap
         } else {
             let change = gap.saturating_sub(self.mean_ns) / GAIN;
@@ -143,10 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_outlasts_nothing() {
+    fn a_pace_that_is_not_known_outlasts_nothing() {
         let mut pace = Pace::default();
-        assert!(!pace.is_outlasted(100_000_000, 1));
-        pace.guess(10_000_000);
         assert!(!pace.is_outlasted(100_000_000, 1));
         pace.begins_with(10_000_000);
         assert!(pace.is_outlasted(100_000_000, 1));

@@ -22,15 +22,6 @@ impl AckDelay {
         self.is_told = self.is_if_shared;
     }
 
-    /// How much of it the data is told to have waited.
-    pub(super) fn told_ns(self) -> i64 {
-        if self.is_told {
-            self.ns
-        } else {
-            0
-        }
-    }
-
     /// What data waited for that time that waited for a window else, and what it did if connections share that.
     pub(super) fn causes(self, cause: Cause, if_shared: Option<Cause>) -> (Cause, Option<Cause>) {
         let delay = Cause::StallDelayedAckFirstSegment;

@@ -88,30 +88,16 @@ impl Timeline {
             self.if_shared = Some(window_of(data.sharing));
             return Some((self.words.burst, INFERRED));
         }
-        let is_of_link = data.is_full()
+        let may_be_slow = data.is_full()
+            && was_full
+            && self.has_more
             && data.segments == 1
             && !data.opens_hole
             && released == Released::ByNone
             && !by_other;
-        // What was in the sender's buffer waited for nothing but the link.
-        let on_link = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
-        let may_be_link =
-            on_link.is_none_or(|takes_ns| gap <= takes_ns.saturating_add(self.link_slack_ns()));
-        let may_be_pace = self.has_more
-            && may_be_link
-            && !route.is_at_sender
-            && self.pace.may_be_slow(gap, rtt, data.full_bytes);
-        // No link is so slow on which others have come in much less, however regularly an application writes to it.
-        let is_outlasted = self.is_outlasted(gap, data);
-        let may_be_slow = is_of_link && was_full && (self.has_more || !is_outlasted);
         if may_be_slow && self.pace.is_steady_with(gap, rtt, data.full_bytes) {
             self.pace.begins_with(gap);
             self.was_pace(gap);
-            return None;
-        }
-        if is_of_link && may_be_pace && !is_outlasted {
-            self.pace.guess(gap);
-            self.if_on_link = self.if_guess_is_wrong(data, route, acks);
             return None;
         }
         let may_begin = are_full && released == Released::ByNone && !is_let_go;
@@ -228,7 +214,6 @@ impl Timeline {
         let rtt = route.rtt_ns();
         !route.is_at_sender
             && gap > Pace::default().burst_max_ns(data.segments, rtt)
-            && self.arrivals.is_outlasted(gap, data.bytes, data.segments)
             && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
     }
 
@@ -321,7 +306,6 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
-    use crate::arrivals::Arrivals;
     use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
@@ -369,36 +353,26 @@ mod tests {
     }
 
     #[test]
-    fn no_distance_shows_a_slow_link_on_which_others_have_come_in_much_less() {
+    fn a_single_long_distance_shows_no_slow_link() {
         let route = Route {
             to_sender_ns: 500 * MS,
             ..Route::default()
         };
-        let mut link = Arrivals::default();
-        for _ in 0..3 {
-            link.came_after(MS, 1000, 1, 500 * MS);
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, 500 * MS);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        for (time_ms, end) in [(1000, 1001), (1300, 2001)] {
+            let data = Data {
+                bytes: 1000,
+                is_pushed: false,
+                ..written(time_ms, end, false)
+            };
+            timeline.new_data(data, None, route, &acks);
         }
-        for (link, is_of_link) in [(Arrivals::default(), true), (link, false)] {
-            let mut acks = Acks::default();
-            acks.push(0, 1, 60_000, 500 * MS);
-            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-            for (time_ms, end) in [(1000, 1001), (1300, 2001)] {
-                let sharing = Sharing {
-                    link,
-                    to_server_ns: Some(500 * MS),
-                    ..Sharing::default()
-                };
-                let data = Data {
-                    bytes: 1000,
-                    is_pushed: false,
-                    sharing,
-                    ..written(time_ms, end, false)
-                };
-                timeline.new_data(data, None, route, &acks);
-            }
-            let told = timeline.between(1000 * MS, 1300 * MS).last();
-            let cause = told.map(|piece| piece.cause);
-            assert_eq!(cause == Some(Cause::SendLimitedBottleneck), is_of_link);
-        }
+        let told = timeline.between(1000 * MS, 1300 * MS).last();
+        assert_ne!(
+            told.map(|piece| piece.cause),
+            Some(Cause::SendLimitedBottleneck)
+        );
     }
 }

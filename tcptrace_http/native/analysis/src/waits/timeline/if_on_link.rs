@@ -6,8 +6,7 @@
 //! link.
 
 use super::super::acks::{Acks, Released};
-use super::super::partition::{Moment, INFERRED};
-use super::{Data, Pending, Piece, Route, Timeline, Waited};
+use super::{Data, Piece, Route, Timeline};
 use crate::jitter::CLOSE_NS;
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
@@ -39,57 +38,6 @@ impl Timeline {
         let late_ns = acks.late_ns(data.at.time_ns, route.to_sender_ns)?;
         let cause = self.of_restart(cause, data);
         is_window.then_some(IfOnLink { late_ns, cause })
-    }
-
-    /// A distance was taken for the pace of the link that may have been a wait: what for, if others show that.
-    pub(super) fn if_guess_is_wrong(
-        &mut self,
-        data: Data,
-        route: Route,
-        acks: &Acks,
-    ) -> Option<IfOnLink> {
-        // If it was the link's pace, the sender had not stopped.
-        let window = self.window;
-        let limit = self.limit_at((data, Released::ByAck), route, acks);
-        self.window = window;
-        self.if_on_link(limit, data, route, acks)
-    }
-
-    /// Time before a segment that was taken for the pace of the link.
-    pub(super) fn guessed(
-        &mut self,
-        data: Pending,
-        if_on_link: IfOnLink,
-        start: Moment,
-        end: Moment,
-    ) {
-        let waited = |cause: Cause| Waited {
-            since_ns: start.time_ns,
-            bytes: data.bytes,
-            segments: data.segments,
-            is_told_by_host: data.is_told_by_host,
-            stopped_with: data.stopped_with,
-            if_on_link: Some(IfOnLink {
-                cause,
-                ..if_on_link
-            }),
-        };
-        let delayed_ns = end.time_ns.saturating_sub(data.ack_delay.told_ns());
-        let border = Moment {
-            time_ns: delayed_ns.max(start.time_ns),
-            ..start
-        };
-        let delay = Cause::StallDelayedAckFirstSegment;
-        for (start, end, cause) in [(start, border, if_on_link.cause), (border, end, delay)] {
-            self.push(Piece {
-                start,
-                end,
-                cause: self.words.burst,
-                confidence: INFERRED,
-                if_shared: None,
-                waited: Some(waited(cause)),
-            });
-        }
     }
 
     /// What a piece of the time is, by all that is known of the slowest link now.

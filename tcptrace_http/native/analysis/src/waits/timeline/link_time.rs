@@ -70,15 +70,15 @@ impl Timeline {
     }
 
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
-    /// before waits for a round trip, and a rhythm of delayed ACKs is no link's.
+    /// before waits for a round trip, and a rhythm of delayed ACKs is no link's: others came in much less.
     pub(super) fn learn_arrivals(&mut self, data: Data, route: Route, acks: &Acks) {
         let Some((sent, _)) = self.sent else {
             return;
         };
-        if route.is_at_sender || data.opens_hole {
+        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
+        if route.is_at_sender || data.opens_hole || self.pace.is_outlasted(gap, data.segments) {
             return;
         }
-        let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();
         let mut arrivals = self.arrivals;
         arrivals.came_after(gap, data.bytes, data.segments, rtt);

@@ -76,9 +76,6 @@ impl Timeline {
 
     /// Time before a segment that was not lost: first the pace, then the wait.
     pub(super) fn plain(&mut self, data: Pending, start: Moment, end: Moment, route: Route) {
-        if let Some(if_on_link) = data.if_on_link.filter(|_| data.cause.is_none()) {
-            return self.guessed(data, if_on_link, start, end);
-        }
         let gap = end.time_ns.saturating_sub(start.time_ns);
         let (pace, most) = self.pace_of(data, route);
         let is_queue = self.settles_by_ack && gap > most.max(PACE_STRETCHED_MAX_NS);
