@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["DELAYED_ACK_MIN", "FROM_CLIENT", "LOST_MIN", "held", "held_findings"]
 
 FROM_CLIENT: Final = "client_to_server"
+#: The program that sends, or that it sends to, is the same.
+HOST: Final = ("server", "server_port")
 
 #: Released data follows its ACK by -0.1 to 1.1 ms more than the path takes, on a busy server by 5.
 RELEASE_MAX_NS: Final = 6_000_000
@@ -93,7 +95,8 @@ def held(
     import polars as pl
 
     pauses = tables["pauses"].lazy()
-    flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn")
+    of_flow = ("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn", *HOST)
+    flows = tables["flows"].lazy().select(of_flow)
     awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
     transactions = (
         tables["transactions"]
@@ -159,10 +162,14 @@ def held(
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
     holds = (is_in_pace & is_known_window).sum().over(one_sender)
     uses_nagle = (holds >= HOLDS_MIN) & (disproofs == 0)
-    # Who held short segments behind others where the window had room holds each that is so. The first window of a
-    # connection may be of one segment.
+    # A server that held short segments behind others where the window had room holds each that is so. The first
+    # window of a connection may be of one segment.
+    behind_short = pl.col("short_frame").is_not_null()
+    is_of_stall = is_stall & released_is_short & (ns("ack_to_release").abs() <= pace)
+    is_shown = (is_in_pace | is_of_stall) & is_known_window & behind_short
     is_later = (pl.col("outstanding_segments") > 1) | (pl.col("released_offset") > pl.col("outstanding_bytes"))
-    is_behind_shown = pl.col("short_frame").is_not_null() & (holds > 0) & (disproofs == 0) & is_later
+    was_shown = (is_shown & (disproofs == 0)).any().over(*HOST, "direction") | (holds > 0)
+    is_behind_shown = behind_short & was_shown & (disproofs == 0) & is_later
     is_hold = (is_in_pace & (is_known_window | is_behind_shown)) | (may_be_hold & is_known_window & uses_nagle)
     # A short one's delayed ACK releases the next short one, also if full ones were sent in between (Minshall). On
     # a flow that was seen to send short ones without, chance has as many ACKs near.
@@ -170,18 +177,7 @@ def held(
     is_of_one = is_delayed & (pl.col("newly_acked_bytes") < at_once)
     is_stall |= may_be_hold & is_behind_short & is_of_one & (ns("ack_to_release").abs() <= pace)
 
-    # Between the quartiles: one late segment on a busy host says nothing.
-    varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
-    ratio = varies / (ns("lost").quantile(0.75) - ns("lost").quantile(0.25))
-    is_close = ns("ack_to_release").abs().median() <= STEADY_NOISE_NS
-    typical = ns("lost").filter(pl.col("lost") >= lost_min).median()
-    is_steady = (
-        (pl.len() < STEADY_COUNT_MIN)
-        | (ratio <= steady_ratio_max)
-        | (varies <= STEADY_NOISE_NS)
-        | (varies <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, EARLY_RTT_SHARE * rtt.median()))
-        | (is_close & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
-    ).over(*one_sender, "cause")
+    is_steady = _is_steady(rtt, lost_min, steady_ratio_max).over(*one_sender, "cause")
     nagle_is_off = (
         (disproofs >= NAGLE_DISPROOFS_MIN)
         & (disproofs >= NAGLE_DISPROOFS_SHARE * pl.len().over(one_sender))
@@ -223,6 +219,26 @@ def held(
             last_frame=pl.col("released_frame"),
             owner=owner(),
         )
+    )
+
+
+def _is_steady(rtt: pl.Expr, lost_min: timedelta, steady_ratio_max: float) -> pl.Expr:
+    """Whether the pauses of a flow and a cause follow their ACKs, and not a time of their own."""
+    import polars as pl
+
+    distance = pl.col("ack_to_release").dt.total_nanoseconds()
+    lost = pl.col("lost").dt.total_nanoseconds()
+    # Between the quartiles: one late segment on a busy host says nothing.
+    varies = distance.quantile(0.75) - distance.quantile(0.25)
+    ratio = varies / (lost.quantile(0.75) - lost.quantile(0.25))
+    is_close = distance.abs().median() <= STEADY_NOISE_NS
+    typical = lost.filter(pl.col("lost") >= lost_min).median()
+    return (
+        (pl.len() < STEADY_COUNT_MIN)
+        | (ratio <= steady_ratio_max)
+        | (varies <= STEADY_NOISE_NS)
+        | (varies <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, EARLY_RTT_SHARE * rtt.median()))
+        | (is_close & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     )
 
 
