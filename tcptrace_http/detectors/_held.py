@@ -149,7 +149,6 @@ def held(
         & (pl.col("short_frame").is_not_null() | _had_room())
         & ~pl.col("released_has_fin")
         & ~fills_initial_window
-        & (pl.col("lost") >= lost_min)
     )
     is_known_window = ~_fills_unknown_window()
     one_sender = ("flow", "direction")
@@ -169,13 +168,14 @@ def held(
     is_shown = (is_in_pace | is_of_stall) & is_known_window & behind_short
     is_later = (pl.col("outstanding_segments") > 1) | (pl.col("released_offset") > pl.col("outstanding_bytes"))
     was_shown = (is_shown & (disproofs == 0)).any().over(*HOST, "direction") | (holds > 0)
-    is_behind_shown = behind_short & was_shown & (disproofs == 0) & is_later
+    has_lost = pl.col("lost") >= lost_min
+    is_behind_shown = behind_short & was_shown & (disproofs == 0) & is_later & has_lost
     is_hold = (is_in_pace & (is_known_window | is_behind_shown)) | (may_be_hold & is_known_window & uses_nagle)
     # A short one's delayed ACK releases the next short one, also if full ones were sent in between (Minshall). On
     # a flow that was seen to send short ones without, chance has as many ACKs near.
     is_behind_short = pl.col("short_frame").is_not_null() & ~pl.col("ack_covers_all") & (disproofs == 0)
     is_of_one = is_delayed & (pl.col("newly_acked_bytes") < at_once)
-    is_stall |= may_be_hold & is_behind_short & is_of_one & (ns("ack_to_release").abs() <= pace)
+    is_stall |= may_be_hold & is_behind_short & is_of_one & (ns("ack_to_release").abs() <= pace) & has_lost
 
     is_steady = _is_steady(rtt, lost_min, steady_ratio_max).over(*one_sender, "cause")
     nagle_is_off = (
