@@ -62,6 +62,9 @@ STEADY_RATIO_MAX: Final = 0.7
 #: Less variation than this is the noise of a host and tells nothing; and data that comes so close behind
 #: a delayed ACK, more often than not, was released by it however much a busy host spreads the rest.
 STEADY_NOISE_NS: Final = 500_000
+#: ... and so is a small share of the path, as which it is known, where it is one of what was lost each time, too:
+#: a timer makes that always the same. Holds had 0.00 to 0.05 of that, chance 1.1 and more.
+STEADY_LOST_SHARE_MAX: Final = 0.1
 #: Initial windows before RFC 6928 (RFC 3390): what waits a round trip behind such a first flight was held by the
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
@@ -163,30 +166,32 @@ def held(
         & released_is_short
         & (pl.col("short_frame").is_not_null() | _had_room())
         & ~pl.col("released_has_fin")
-        & ~_fills_unknown_window()
         & ~fills_initial_window
     )
+    is_known_window = ~_fills_unknown_window()
     one_sender = ("flow", "direction")
     pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
     # What an ACK of two full segments comes late by at their sender they took on the link.
     was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
     is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    has_many = is_in_pace.sum().over(one_sender) >= HOLDS_MIN
-    is_hold = ((disproofs == 0) & (is_in_pace | (may_be_hold & has_many))) | (is_in_pace & has_many)
+    holds = (is_in_pace & is_known_window).sum().over(one_sender)
+    has_many = holds >= HOLDS_MIN
+    # Who held short segments behind others where the window had room holds each that is so. The first
+    # window of a connection may be of one segment.
+    behind_short = pl.col("short_frame").is_not_null()
+    is_later = (pl.col("outstanding_segments") > 1) | (pl.col("released_offset") > pl.col("outstanding_bytes"))
+    has_lost = pl.col("lost") >= lost_min
+    is_behind_shown = is_in_pace & behind_short & (holds > 0) & is_later & has_lost
+    is_hold = (
+        (disproofs == 0) & (is_behind_shown | (is_known_window & (is_in_pace | (may_be_hold & has_many))))
+    ) | (is_in_pace & is_known_window & has_many)
+    # A short one's delayed ACK releases the next short one, also if full ones were sent in between (Minshall). On
+    # a flow that was seen to send short ones without, chance has as many ACKs near.
+    is_behind_short = behind_short & ~pl.col("ack_covers_all") & (disproofs == 0)
+    is_of_one = is_delayed & (pl.col("newly_acked_bytes") < at_once)
+    is_stall |= may_be_hold & is_behind_short & is_of_one & (ns("ack_to_release").abs() <= pace) & has_lost
 
-    # Between the quartiles: one late segment on a busy host says nothing.
-    varies = ns("ack_to_release").quantile(0.75) - ns("ack_to_release").quantile(0.25)
-    pauses_vary = ns("lost").quantile(0.75) - ns("lost").quantile(0.25)
-    ratio = varies / pauses_vary
-    is_close = ns("ack_to_release").abs().median() <= STEADY_NOISE_NS
-    # Delayed ACKs of one timer make pauses that are alike: there is nothing to compare the distances with.
-    are_alike = pl.max_horizontal(varies, pauses_vary) <= RELEASE_USUAL_NS
-    is_steady = (
-        (pl.len() < STEADY_COUNT_MIN)
-        | (ratio <= steady_ratio_max)
-        | (varies <= STEADY_NOISE_NS)
-        | ((is_close | are_alike) & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
-    ).over(*one_sender, "cause")
+    is_steady = _is_steady(rtt, lost_min, steady_ratio_max).over(*one_sender, "cause")
     nagle_is_off = (
         (disproofs >= NAGLE_DISPROOFS_MIN)
         & (disproofs >= NAGLE_DISPROOFS_SHARE * pl.len().over(one_sender))
@@ -228,6 +233,29 @@ def held(
             last_frame=pl.col("released_frame"),
             owner=owner(),
         )
+    )
+
+
+def _is_steady(rtt: pl.Expr, lost_min: timedelta, steady_ratio_max: float) -> pl.Expr:
+    """Whether the pauses of a flow and a cause follow their ACKs, and not a time of their own."""
+    import polars as pl
+
+    distance = pl.col("ack_to_release").dt.total_nanoseconds()
+    lost = pl.col("lost").dt.total_nanoseconds()
+    # Between the quartiles: one late segment on a busy host says nothing.
+    varies = distance.quantile(0.75) - distance.quantile(0.25)
+    pauses_vary = lost.quantile(0.75) - lost.quantile(0.25)
+    ratio = varies / pauses_vary
+    is_close = distance.abs().median() <= STEADY_NOISE_NS
+    # Delayed ACKs of one timer make pauses that are alike: there is nothing to compare the distances with.
+    are_alike = pl.max_horizontal(varies, pauses_vary) <= RELEASE_USUAL_NS
+    typical = lost.filter(pl.col("lost") >= lost_min).median()
+    return (
+        (pl.len() < STEADY_COUNT_MIN)
+        | (ratio <= steady_ratio_max)
+        | (varies <= STEADY_NOISE_NS)
+        | (varies <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, EARLY_RTT_SHARE * rtt.median()))
+        | ((is_close | are_alike) & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     )
 
 
@@ -314,6 +342,8 @@ def owner() -> pl.Expr:
     # A first flight that is held is the smallest window there is, not Nagle's algorithm; and a full
     # segment is never Nagle's to hold.
     waits_for_full = pl.col("short_frame").is_null()
+    # Who has closed waits for nothing more to fill the last segment (RFC 9293, section 3.9.1: CLOSE pushes).
+    was_pushed = waits_for_full & pl.col("released_has_fin")
     shown = _whole_segments(pl.col("outstanding_bytes").cast(pl.Int64))
     fills_window = waits_for_full & (pl.col("largest_flight_bytes").cast(pl.Int64) <= shown)
     had_window_of_one = (waits_for_full & ~released_is_short) | fills_window
@@ -330,7 +360,7 @@ def owner() -> pl.Expr:
     return (
         pl.when(had_window_of_one & is_stall & is_first_alone)
         .then(pl.lit("delayed-ack-first-segment"))
-        .when(had_window_of_one | (is_response & opens_short & opens_full & ~is_stall))
+        .when(had_window_of_one | was_pushed | (is_response & opens_short & opens_full & ~is_stall))
         .then(None)
         .when(is_response & opens_short & (carries_head_alone | ~pl.col("ends_message")))
         .then(pl.lit("short-initial-segment"))

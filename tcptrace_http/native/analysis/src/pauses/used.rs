@@ -12,6 +12,10 @@ pub(super) enum Growth {
     Avoidance,
 }
 
+/// A window has as many segments at least once an ACK has come since it was made anew: below the threshold that ACK
+/// adds one to the one that it was, and the threshold is no less (RFC 5681, section 3.1, equation 4).
+const SEGMENTS_MIN: u64 = 2;
+
 /// The largest flight since the window was made anew, and what the ACKs since have made of it: the least that it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Used {
@@ -24,10 +28,19 @@ impl Used {
     /// So much was in flight at once, in whole segments, when so many ACKs had come: the least that the window was.
     pub(super) fn shows(&mut self, whole: u64, acks: u64, full: u64, growth: Growth) -> u64 {
         let window = self.grown(acks, full, growth);
-        if whole > window {
-            *self = Used { bytes: whole, acks };
+        let least = whole.max(self.least(acks, full, growth));
+        if least > window {
+            *self = Used { bytes: least, acks };
         }
-        whole.max(window)
+        least.max(window)
+    }
+
+    fn least(&self, acks: u64, full: u64, growth: Growth) -> u64 {
+        if acks > self.acks && growth == Growth::Avoidance {
+            full.saturating_mul(SEGMENTS_MIN)
+        } else {
+            0
+        }
     }
 
     fn grown(&self, acks: u64, full: u64, growth: Growth) -> u64 {
@@ -70,6 +83,7 @@ mod tests {
     #[test]
     fn past_slow_start_acks_for_all_of_a_window_add_a_segment_and_none_where_nothing_was_used() {
         let mut used = Used::default();
+        used.begins_anew(3);
         assert_eq!(used.shows(0, 3, FULL, Growth::Avoidance), 0);
         assert_eq!(used.shows(2 * FULL, 3, FULL, Growth::Avoidance), 2 * FULL);
         assert_eq!(used.shows(FULL, 6, FULL, Growth::Avoidance), 2 * FULL);
@@ -77,5 +91,16 @@ mod tests {
         assert_eq!(used.shows(FULL, 11, FULL, Growth::Avoidance), 4 * FULL);
         used.begins_anew(9);
         assert_eq!(used.shows(FULL, 12, FULL, Growth::Unknown), FULL);
+    }
+    #[test]
+    fn a_window_that_a_loss_lowered_is_two_segments_once_an_ack_has_come() {
+        let mut used = Used::default();
+        used.begins_anew(7);
+        assert_eq!(used.shows(FULL, 7, FULL, Growth::Avoidance), FULL);
+        assert_eq!(used.shows(FULL, 8, FULL, Growth::Avoidance), 2 * FULL);
+        used.begins_anew(8);
+        assert_eq!(used.shows(FULL, 9, FULL, Growth::Avoidance), 2 * FULL);
+        used.begins_anew(9);
+        assert_eq!(used.shows(FULL, 10, FULL, Growth::Unknown), FULL);
     }
 }

@@ -69,7 +69,8 @@ impl Timeline {
             && self.window.outgrew(end);
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
         let is_emptied = !self.has_more && self.window.empties_its_buffer();
-        let may_be_held = !data.is_above_nagle() && acked >= end && !is_emptied;
+        let is_short = !data.is_full() && !data.nagle_is_off;
+        let may_be_held = is_short && acked >= end && !is_emptied;
         if (outgrew || limit == Limit::SendBuffer) && may_be_held {
             // What is short and waited until all was acknowledged was held by Nagle's algorithm.
             return Limit::None;
