@@ -34,7 +34,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import DELAYED_ACK_MIN, FROM_CLIENT, LOST_MIN, held
+from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
+from tcptrace_http.detectors._hold_owner import FROM_CLIENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -33,7 +33,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import FROM_CLIENT, LOST_MIN
+from tcptrace_http.detectors._held import LOST_MIN
+from tcptrace_http.detectors._hold_owner import FROM_CLIENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
