@@ -6,6 +6,7 @@
 //! the byte.
 
 use super::UsedWindow;
+use std::cmp::Ordering;
 
 /// Once a write may end where a window does.
 const TIMES_MIN: u32 = 2;
@@ -20,10 +21,13 @@ pub(super) struct Emptied {
 impl UsedWindow {
     /// What it had sent when it stopped was all that lay in its buffer, for all that is seen.
     pub(crate) fn is_emptied(&mut self) {
-        let times = if self.outstanding == self.emptied.outstanding {
-            self.emptied.times.saturating_add(1)
-        } else {
-            1
+        let Emptied { outstanding, times } = self.emptied;
+        let times = match self.outstanding.cmp(&outstanding) {
+            Ordering::Equal => times.saturating_add(1),
+            // The end of what was to be written fills no buffer. A window that was lowered grows slowly: it may stop
+            // its sender at the end of a write now and then.
+            Ordering::Less if self.threshold.is_none() => return,
+            Ordering::Less | Ordering::Greater => 1,
         };
         self.emptied = Emptied {
             outstanding: self.outstanding,
@@ -62,6 +66,11 @@ mod tests {
         assert!(empties(&[4000, 6144, 6144]));
         assert!(!empties(&[6144]));
         assert!(!empties(&[6144, 7168]));
+    }
+
+    #[test]
+    fn the_end_of_what_was_to_be_written_says_nothing_of_the_buffer() {
+        assert!(empties(&[6144, 700, 6144]));
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod if_on_link;
 mod in_buffer;
 mod known_buffer;
 mod lateness;
+mod leaving;
 mod let_go;
 mod limits;
 mod link_time;
@@ -43,6 +44,7 @@ use self::held_openings::{HeldOpening, LetGo};
 use self::if_on_link::IfOnLink;
 use self::lateness::Lateness;
 pub(super) use self::lateness::Question;
+use self::leaving::Leaving;
 use self::opening::Opening;
 use self::pending::{DelayedAck, Missed, Pending, Stall};
 pub(super) use self::piece::Piece;
@@ -94,6 +96,7 @@ pub(super) struct Timeline {
     sent_bytes: u32,
     /// How long after the one before it went by; none if it began an answer.
     sent_gap_ns: Option<i64>,
+    leaving: Option<Leaving>,
     /// The offset of its first byte.
     sent_start: i64,
     /// Offset after the last byte that was sent.
@@ -162,6 +165,7 @@ impl Timeline {
             sent: begun.map(|begun| (begun, true)),
             sent_bytes: u32::MAX,
             sent_gap_ns: None,
+            leaving: None,
             sent_start: 0,
             sent_until: 0,
             has_more: false,
@@ -315,6 +319,8 @@ impl Timeline {
             self.window
                 .had_lost_unseen(start, data.end, data.full_bytes);
         }
+        let told = cause.map(|(cause, _)| cause);
+        let stood_until_ns = self.leaves((data, is_answer), told, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
@@ -336,6 +342,8 @@ impl Timeline {
         self.full_bytes = data.full_bytes;
         self.sent_until = self.sent_until.max(data.end);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
+        let waited_first = self.waited_first(cause, had_nothing, gap_ns, (data, route), acks);
+        let stood = stood_until_ns.map(|until_ns| (self.words.burst, until_ns));
         let sent = Pending {
             at: data.at,
             end: data.end,
@@ -353,7 +361,7 @@ impl Timeline {
             gap_ns,
             ack_delay,
             is_let_go_by_other: data.sharing.by_other,
-            waited_first: self.waited_first(cause, had_nothing, gap_ns, (data, route), acks),
+            waited_first: waited_first.or(stood),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,
