@@ -41,11 +41,12 @@ CANDIDATE_TABLES: Final = (
     "flaws",
 )
 #: Waits of a transaction that are candidates if they are so long together: less is no finding of ``slow-server``
-#: nor of ``receive-window-limit``, ``slow-start-restart`` or ``small-send-buffer``.
+#: nor of ``receive-window-limit``, ``slow-start-restart``, ``small-send-buffer`` or ``nagle-hold``.
 CANDIDATE_WAITS_NS: Final = {
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,
     "stall.slow_start_restart": 5_000_000,
+    "stall.nagle_hold": 2_000_000,
     "send_limited.send_buffer": 5_000_000,
 }
 #: Of these the detectors that look over several flows want all.

@@ -58,6 +58,8 @@ class _Restart:
 
     time: int
     edge: int
+    #: The offset of what is sent first since.
+    start: int
     #: More had been in flight before than the window has now.
     is_shown: bool
 
@@ -114,16 +116,14 @@ class Holds:
 
     def _cause(self, limit: str, packet: Packet) -> str:
         if limit == "nagle" and packet.payload >= self.connection.mss and self.side == SERVER:
-            # Nagle's algorithm holds no full segment: what filled it had not been written before. An ACK makes
-            # room for it; where none came it was the application that had not.
-            made_room = self.connection.writes_at_once and self._was_released_here(packet)
-            limit = "send_buffer" if made_room else "application"
+            limit = self._what_filled(packet)
         if limit == "application":
             return _APPLICATION[self.side]
         if limit == "pacing":
             return self._of_pacing(packet)
         if limit == "nagle":
-            return _NAGLE[self._is_delayed(self.released_by(packet), packet)]
+            is_short = packet.payload < self.connection.mss or self.side == CLIENT
+            return _NAGLE[is_short and self._is_delayed(self.released_by(packet), packet)]
         if limit == "slow_start" and self._is_restarted(packet) and not self._nagle_holds(packet):
             return "stall.slow_start_restart"
         if limit == "receive_window":
@@ -131,6 +131,19 @@ class Holds:
             if ack is not None and ack.reason == "window_update":
                 return "client.not_reading" if self.side == SERVER else _OF_LIMIT[limit]
         return _OF_LIMIT[limit]
+
+    def _what_filled(self, packet: Packet) -> str:
+        """What a full segment waited for, which Nagle's algorithm does not hold: what filled it was not written.
+
+        An ACK makes room for it; where none came it was the application that had not. But the rest of a response
+        that the next one filled lay there until then.
+        """
+        responses = self.connection.transactions
+        next_ones = (it for it in responses if packet.start < it.response_offset < packet.end)
+        if any(it.response_written == packet.sent for it in next_ones):
+            return "nagle"
+        made_room = self.connection.writes_at_once and self._was_released_here(packet)
+        return "send_buffer" if made_room else "application"
 
     def _of_pacing(self, packet: Packet) -> str:
         """What a pacer held; an ACK that ended its restart let ``packet`` go into the window that was left."""
@@ -236,7 +249,18 @@ class Holds:
         full, nagle = self.connection.mss, self.connection.nagle
         if nagle == "off" or packet.payload >= full or packet.has_fin:
             return False
+        if nagle == "bsd" and self.side == SERVER and self._is_of_first_write(packet):
+            return False
         return any(nagle in {"bsd", "strict"} or it.payload < full for it in self.outstanding(packet))
+
+    def _is_of_first_write(self, packet: Packet) -> bool:
+        """Whether what it begins with was written with what was sent first after the last idle period.
+
+        BSD looks whether all was acknowledged before a run of sending begins: a write to an idle connection goes
+        out with its short end, if the window lets it.
+        """
+        last = [restart for restart in self._restarts if restart.time <= packet.sent]
+        return bool(last) and self.connection.write_start(packet.start) <= last[-1].start
 
     def _idle_restarts(self) -> Iterator[_Restart]:
         """Where the window shrank with nothing in flight, after a timeout's length in which nothing was sent.
@@ -263,7 +287,7 @@ class Holds:
             was_idle = after.time - earlier[-1].sent >= before.timeout and self._acked_by(after.time) >= end
             if was_idle or self._was_paced(earlier, before.timeout, after.time):
                 most = max(self._in_flight(each) for each in earlier)
-                yield _Restart(after.time, end + before.cwnd, is_shown=most > after.cwnd)
+                yield _Restart(after.time, end + before.cwnd, end, is_shown=most > after.cwnd)
 
     def _was_paced(self, earlier: list[Packet], timeout: int, time: int) -> bool:
         """Whether a pacer held data up to ``time``, which had begun after an idle period."""

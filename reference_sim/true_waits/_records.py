@@ -155,6 +155,9 @@ class Connection:
     nagle: str
     #: The server makes its next write as soon as the one before was taken: only a full buffer stops it.
     writes_at_once: bool
+    #: The head of a response is a write of its own; the others are of so many bytes, or one of all that is left.
+    head_alone: bool
+    chunk_bytes: int | None
     #: The server's connections to one host send within one window: an ACK of one lets data of another go.
     shares_window: bool
     #: When something came to the server on this connection, or on one whose window it shares.
@@ -164,6 +167,15 @@ class Connection:
     limits: dict[str, Limits]
     windows: dict[str, list[Window]]
     transactions: list[Transaction]
+
+    def write_start(self, offset: int) -> int:
+        """Where the write of the server begins that has the byte at ``offset``."""
+        response = next(it for it in self.transactions if it.response_offset <= offset < it.response_end)
+        body = response.response_offset + response.response_head_bytes
+        if self.head_alone and offset < body:
+            return response.response_offset
+        first = body if self.head_alone else response.response_offset
+        return first if self.chunk_bytes is None else offset - (offset - first) % self.chunk_bytes
 
     @property
     def round_trip(self) -> int:
@@ -195,6 +207,8 @@ def connections_of(tables: Mapping[str, pl.DataFrame], scenario: Mapping[str, An
             mss=_mss(row, scenario, sent),
             nagle=next((scenario["stacks"][it["stack"]]["nagle"] for it in _servers(row, scenario)), "off"),
             writes_at_once=all(not server["writes"]["gap_ns"] for server in _servers(row, scenario)),
+            head_alone=any(server["writes"]["head_alone"] for server in _servers(row, scenario)),
+            chunk_bytes=next((server["writes"]["chunk_bytes"] for server in _servers(row, scenario)), None),
             shares_window=shares,
             heard=heard[_pair(row)] if shares else set(_arrived(sent[CLIENT])),
             paths={side: _path(sent[side], links_of_packet, scenario) for side in sent},

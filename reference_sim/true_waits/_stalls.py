@@ -116,9 +116,11 @@ def _name(transaction: Transaction, held: Packet, cause: str, observer: Observer
 
     The odd, short final segment is Heidemann's: the ACK is delayed, or a second short segment waits for the
     first. A tail that the original algorithm held behind full segments for an ordinary round trip has no such
-    name: it is a hold by Nagle's algorithm.
+    name: it is a hold by Nagle's algorithm; and so is what the next response filled up to a full segment.
     """
     full = observer.connection.mss
+    if held.payload >= full and cause == _HELD:
+        return _NAGLE[cause]
     outstanding = observer.server.outstanding(held)
     start = transaction.response_offset
     opening = next((it for it in outstanding if it.start <= start < it.end), None)

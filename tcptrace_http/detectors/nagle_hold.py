@@ -7,7 +7,8 @@ came, in either direction: in the middle of a response whose server writes in pi
 client sends it in two writes. The original algorithm holds the short end of a response behind full segments as
 well; that is told where a window that had been used before had room for it. (Where the response opens with the
 head alone, this is short-initial-segment; where its last, short segment is held behind a short one,
-odd-short-final-segment.)
+odd-short-final-segment.) And the rest of a response that waited in the buffer until the next response, when it
+was asked for, filled its segment.
 
 Why it is bad
 -------------
@@ -20,7 +21,8 @@ Evidence
 The short segment (or all that was outstanding, if that and what waited is no more than had been in flight at
 once before), the ACK of it, and the short segment that followed that ACK by no more than the path takes. Lost is
 the time from when the data could have left, in the pace of what was sent before and through the queue that this
-met, to when it left.
+met, to when it left. Of a rest that the next response filled: the full segment that brings the end of one response
+and the start of the next, and came when that one's request let it go.
 
 Fix
 ---
@@ -39,6 +41,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
+from tcptrace_http.detectors._recoveries import ms
 from tcptrace_http.detectors.nagle_delayed_ack import REMEDY, REMEDY_OF_REQUESTS
 
 if TYPE_CHECKING:
@@ -47,10 +50,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("pauses",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+
+#: Another response fills the rest of one in its own time, which a pause of the application may be as well.
+CONFIDENCE_OF_FILLED: Final = 0.8
 
 
 def find(
@@ -70,5 +76,32 @@ def find(
             what="data waited behind a short segment of {} bytes (frame {}),",
             remedy=REMEDY,
             remedy_of_requests=REMEDY_OF_REQUESTS,
+        )
+    )
+
+
+def find_in_waits(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
+    """The rest of a response that was held until the next response filled its segment, which is no short one."""
+    import polars as pl
+
+    segment = ["flow", "transaction", "last_frame"]
+    waits = tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == "stall.nagle_hold")
+    openings = tables["transactions"].lazy().select("flow", transaction="index", last_frame="response_first_frame")
+    return (
+        waits.join(openings, on=segment, how="anti", maintain_order="left")
+        .join(held(tables), on=segment, how="anti", maintain_order="left")
+        .with_columns(lost=pl.col("end") - pl.col("start"))
+        .filter(pl.col("lost") >= lost_min)
+        .with_columns(
+            confidence=pl.lit(CONFIDENCE_OF_FILLED),
+            summary=pl.format(
+                "the rest of the response was held for {} ms, until the next response filled its segment",
+                ms("lost"),
+            ),
+            evidence=pl.format(
+                "frame {} brings the end of the response and the start of the next, whose request let it go",
+                "last_frame",
+            ),
+            remedy=pl.lit(REMEDY),
         )
     )

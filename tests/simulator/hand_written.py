@@ -49,7 +49,12 @@ def ns(ms: str | float) -> int:
 
 
 def scenario(
-    *, one_way_ms: float, rate_bps: int | None = None, up_bps: int | None = None, sharing: str = "none"
+    *,
+    one_way_ms: float,
+    rate_bps: int | None = None,
+    up_bps: int | None = None,
+    sharing: str = "none",
+    chunk_bytes: int | None = None,
 ) -> dict[str, Any]:
     """Two hosts, a link each way, of which each may have a rate; as much as the truth reads of it."""
     stack = {
@@ -60,6 +65,7 @@ def scenario(
         "sharing": sharing,
         "congestion": "reno",
     }
+    writes = {"gap_ns": 0, "head_alone": False, "chunk_bytes": chunk_bytes}
     return {
         "epoch_ns": 0,
         "framing_bytes": 0,
@@ -68,7 +74,7 @@ def scenario(
             {"rate_bps": rate_bps, "delay_ns": ns(one_way_ms)},
         ],
         "stacks": [stack],
-        "servers": [{"node": 1, "port": 80, "stack": 0, "writes": {"gap_ns": 0}}],
+        "servers": [{"node": 1, "port": 80, "stack": 0, "writes": writes}],
         "browsers": [{"node": 0, "stack": 0}],
     }
 

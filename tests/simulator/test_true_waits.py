@@ -436,7 +436,31 @@ def test_an_ack_that_waited_for_a_request_to_ride_on_was_delayed():
     assert stalls(lines, own) == [(0, "odd-short-final-segment", 70.0)]
 
 
-def test_what_nagles_algorithm_would_have_held_a_restart_did_not_cost():
+def test_the_rest_of_a_response_that_the_next_one_filled_was_held_until_that_was_written():
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        S 75 nagle
+        C 100>125 101+100 ack 1461 new
+        S 125>150 1461+1460 ack 201 new
+        C 150>175 201+0 ack 2921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 2000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(2001, 920), received_ms=125, written_ms=125),
+    ]
+    assert stalls(lines, *own) == [(0, "nagle-hold", 50.0)]
+
+
+@pytest.mark.parametrize(
+    ("chunk_bytes", "costs"),
+    [
+        # BSD looks before a run of sending whether all is acknowledged: then the short end of it goes as well.
+        (None, [("slow-start-restart", 50.0)]),
+        # The end that is written by itself Nagle's algorithm would have held.
+        (1460, []),
+    ],
+)
+def test_what_nagles_algorithm_would_have_held_a_restart_did_not_cost(chunk_bytes, costs):
     lines = """
         S 75>100 1+1460 ack 101 new
         C 100>125 101+0 ack 1461 ack
@@ -453,7 +477,9 @@ def test_what_nagles_algorithm_would_have_held_a_restart_did_not_cost():
         transaction(0, request=(1, 100), response=(1, 1460), received_ms=75, written_ms=75),
         transaction(1, request=(101, 100), response=(1461, 1560), received_ms=2025, written_ms=2025),
     ]
-    assert stalls(lines, *own) == []
+    document = scenario(one_way_ms=25.0, chunk_bytes=chunk_bytes)
+    found = true_transactions(tables(OPENED + lines, own), document)
+    assert [(stall.name, stall.lost_ns / 1e6) for it in found for stall in it.stalls] == costs
 
 
 def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
@@ -484,6 +510,8 @@ def test_who_waits_for_a_turn_waits_in_whatever_phase_the_shared_window_is():
         mss=1000,
         nagle="off",
         writes_at_once=True,
+        head_alone=False,
+        chunk_bytes=None,
         shares_window=True,
         heard=set(),
         paths={},

@@ -169,7 +169,7 @@ impl Flow {
         let opened = Opened::of(Some(&connection));
         let both_opaque = connection.is_opaque(Direction::ClientToServer)
             && connection.is_opaque(Direction::ServerToClient);
-        self.note_openings(opened_before, opened);
+        self.note_openings(opened_before, opened, &connection);
         if both_opaque {
             self.is_opaque = true;
             if let Some(pauses) = self.request_pauses.as_mut() {
@@ -227,7 +227,7 @@ impl Flow {
     }
 
     /// Tells the trackers of pauses which messages began in the segment just seen.
-    fn note_openings(&mut self, before: Opened, after: Opened) {
+    fn note_openings(&mut self, before: Opened, after: Opened, connection: &Connection) {
         if let Some(start) = after.request.filter(|_| after.request != before.request) {
             if let Some(pauses) = self.request_pauses.as_mut() {
                 pauses.message_opens(start);
@@ -239,7 +239,8 @@ impl Flow {
         {
             self.followed().pauses.message_opens(start);
             if let Some(waits) = self.waits.as_mut() {
-                waits.response_opens(start);
+                let asked_ns = connection.response_was_asked().map(|mark| mark.time_ns);
+                waits.response_opens(start, asked_ns);
             }
         }
     }

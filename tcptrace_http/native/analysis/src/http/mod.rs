@@ -21,6 +21,7 @@
 //! response in order, with a marker where messages may have been lost. It pairs what follows such a
 //! marker only on evidence, never by counting alone.
 
+mod asked;
 mod begin;
 mod body;
 mod chunked;

@@ -302,9 +302,10 @@ impl Waits {
         !path.of_responses().is_at_sender && self.responses.may_learn_link()
     }
 
-    /// A response was found to begin at this offset of the stream, which counts from 0.
-    pub fn response_opens(&mut self, start: u64) {
-        self.responses.opens(half_offset(start));
+    /// A response was found to begin at this offset of the stream, which counts from 0, and its request to have gone by
+    /// at `asked_ns`.
+    pub fn response_opens(&mut self, start: u64, asked_ns: Option<i64>) {
+        self.responses.opens(half_offset(start), asked_ns);
     }
 
     pub fn response_ends(&mut self, start: u64, end: u64) {

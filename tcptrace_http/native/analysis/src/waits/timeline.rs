@@ -13,6 +13,7 @@ mod copies;
 mod data;
 mod deferral;
 mod extents;
+mod filled_by_next;
 mod gone_back;
 mod held_openings;
 mod if_on_link;
@@ -103,6 +104,8 @@ pub(super) struct Timeline {
     sent_until: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
+    /// It has sent what Nagle's algorithm would have held.
+    nagle_is_off: bool,
     pending: VecDeque<Pending>,
     has_hole: bool,
     settles_by_ack: bool,
@@ -169,6 +172,7 @@ impl Timeline {
             sent_start: 0,
             sent_until: 0,
             has_more: false,
+            nagle_is_off: false,
             pending: VecDeque::new(),
             has_hole: false,
             settles_by_ack: false,
@@ -340,6 +344,7 @@ impl Timeline {
         self.sent_start = start;
         let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
         self.full_bytes = data.full_bytes;
+        self.nagle_is_off = data.nagle_is_off;
         self.sent_until = self.sent_until.max(data.end);
         self.has_hole |= data.opens_hole && !self.settles_by_ack;
         let waited_first = self.waited_first(cause, had_nothing, gap_ns, (data, route), acks);

@@ -5,8 +5,9 @@ use super::held_openings::HeldOpening;
 use super::{Extent, Opening, Pending, Piece, Timeline};
 
 impl Timeline {
-    /// A response begins at `start`.
-    pub(in crate::waits) fn opens(&mut self, start: i64) {
+    /// A response begins at `start`, whose request went by at `asked_ns`.
+    pub(in crate::waits) fn opens(&mut self, start: i64, asked_ns: Option<i64>) {
+        self.note_filled_by_next(start, asked_ns);
         self.note_held_opening(start);
         self.note_opening(start);
         // What is asked for in advance is answered as regularly as the server works.
@@ -193,7 +194,7 @@ mod tests {
             ..Data::plain(at(100, 1), 601)
         };
         timeline.new_data(data, None, route, &Acks::default());
-        timeline.opens(401);
+        timeline.opens(401, None);
         for (start, end) in [(1, 201), (201, 401), (401, 601)] {
             timeline.closes(start, end);
         }

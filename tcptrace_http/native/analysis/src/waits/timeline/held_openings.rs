@@ -70,7 +70,11 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) {
-        let windows = [Cause::SendLimitedSlowStart, Cause::SendLimitedCwnd];
+        let windows = [
+            Cause::SendLimitedSlowStart,
+            Cause::SendLimitedCwnd,
+            Cause::SendLimitedSendBuffer,
+        ];
         let cause = cause
             .map(|(cause, _)| cause)
             .filter(|it| windows.contains(it));
@@ -103,6 +107,13 @@ impl Timeline {
         }
     }
 
+    /// Whether the newest segment, in which a response begins at `start`, came when its request let it go, which went by
+    /// at `asked_ns`.
+    pub(super) fn is_let_go_by_request(&self, start: i64, asked_ns: i64) -> bool {
+        let newest = self.let_go.filter(|it| (it.start..it.end).contains(&start));
+        newest.is_some_and(|it| it.ack_ns == asked_ns && self.was_let_go_by(it))
+    }
+
     /// Why the first segment of the response that begins at `start` was held, if its request, which was there at
     /// `asked_ns`, had come before the ACK that let it go; they are asked for in order.
     pub(in crate::waits) fn take_held_opening(
@@ -114,7 +125,8 @@ impl Timeline {
             self.held_openings.pop_front();
         }
         let held = self.held_openings.front().filter(|it| it.start <= start)?;
-        (held.ack_ns > asked_ns && self.was_let_go_by(*held)).then_some(held.cause)
+        let is_of_buffer = held.cause == Cause::SendLimitedSendBuffer;
+        (!is_of_buffer && held.ack_ns > asked_ns && self.was_let_go_by(*held)).then_some(held.cause)
     }
 
     /// Whether the segment came when its ACK let it go, by all that is known of the slowest link now.
