@@ -67,8 +67,9 @@ STEADY_LOST_SHARE_MAX: Final = 0.1
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
 INITIAL_WINDOW_DOUBT: Final = 0.3
-#: A head that left alone and one full segment: no first window holds what comes next at these.
-HEAD_AND_ONE: Final = 2
+#: No window is of so many segments but the first one of a sender that counts the SYN's ACK as 4.4BSD does, and one
+#: that has grown from a single segment by one ACK.
+SEGMENTS_OF_NO_WINDOW: Final = 2
 #: The initial window of today (RFC 6928): behind so many segments of a connection the window held, too. Where
 #: offload merged them, each is acknowledged by itself, and what was outstanding does not tell.
 INITIAL_WINDOW_NOW: Final = 10
@@ -270,13 +271,16 @@ def _had_room() -> pl.Expr:
 def _fills_unknown_window() -> pl.Expr:
     """Whether the congestion window alone may have held data: no larger one was ever shown.
 
-    A window is a whole number of segments. The first one was a single segment, or a few, before SACK (RFC 2001;
-    RFC 2414 and RFC 2018 are of one time), and counted in bytes. None of these has two segments, of which a head
-    alone and a full one leave a part: where these are all that is outstanding the window is larger than they show.
+    A window is a whole number of segments. The first one, and one after an idle period, was a single segment, or a
+    few, before SACK (RFC 2001; RFC 2414 and RFC 2018 are of one time), and counted in bytes. None of these has two
+    segments, of which a head alone and a full one leave a part; and behind the first flight a short segment and a
+    full one do. Where these are all that is outstanding the window is larger than they show.
     """
     import polars as pl
 
-    are_two = (pl.col("outstanding_segments") == HEAD_AND_ONE) & _is_head_alone()
+    is_first_flight = (pl.col("transaction") == 0) & (pl.col("released_offset") <= pl.col("outstanding_bytes"))
+    has_short = _is_head_alone() | (pl.col("short_frame").is_not_null() & ~is_first_flight)
+    are_two = (pl.col("outstanding_segments") == SEGMENTS_OF_NO_WINDOW) & has_short
     outstanding = pl.col("outstanding_bytes").cast(pl.Int64)
     shown = whole_segments(outstanding)
     return (

@@ -233,10 +233,9 @@ impl Flow {
         }
         if !class.is_new && !self.is_first_on_syn(segment) {
             let followed = self.followed();
-            followed
-                .flights
-                .retransmission(u64::try_from(start.saturating_sub(1)).unwrap_or(0));
-            followed.pauses.retransmission();
+            let offset = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
+            followed.flights.retransmission(offset);
+            followed.pauses.retransmission(packet.time_ns, offset);
             return;
         }
         let acked = self.server_half().acked;
@@ -328,7 +327,8 @@ impl Flow {
         if class.is_new {
             pauses.sent(sent_data(packet, segment, start), &path, flight_bytes);
         } else {
-            pauses.retransmission();
+            let offset = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
+            pauses.retransmission(packet.time_ns, offset);
         }
     }
 

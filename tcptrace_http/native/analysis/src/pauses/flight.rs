@@ -47,6 +47,13 @@ impl PauseTracker {
         self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns)
     }
 
+    /// How many ACKs had come to the sender when it sent data from this offset on again: none that acknowledges that,
+    /// be it older where it was seen.
+    pub(super) fn acks_before_resent(&self, start: u64) -> u64 {
+        let later = self.acks.iter().find(|ack| ack.after > start);
+        later.map_or(self.acks_counted, |ack| ack.number.saturating_sub(1))
+    }
+
     /// Follows the window as it grows in slow start.
     pub(super) fn note_window(&mut self, data: SentData, path: &Path) {
         let acks = self.had_come(data, path).map_or(0, |ack| ack.number);
@@ -112,7 +119,10 @@ impl PauseTracker {
     /// than a retransmission timeout, which no round trip is longer than: the sender may have thrown its window away
     /// (RFC 5681, section 4.1).
     pub(super) fn was_idle(&self, previous: SentData, data: SentData, path: &Path) -> bool {
-        let gap = data.time_ns.saturating_sub(previous.time_ns);
+        let sent_ns = self
+            .resent_ns
+            .map_or(previous.time_ns, |it| it.max(previous.time_ns));
+        let gap = data.time_ns.saturating_sub(sent_ns);
         let timer_ns = TIMEOUT_MIN_NS
             .saturating_add(path.sender_rtt_ns.unwrap_or(0))
             .saturating_add(path.receiver_rtt_ns.unwrap_or(0));
@@ -292,6 +302,39 @@ mod tests {
         assert!(!was_idle_on(30 * MS));
     }
 
+    /// The window that is shown by a full segment that follows one which was sent again from `resent` on, so long after
+    /// the ACK of both.
+    fn shown_segments_after(resent: u64, after_ms: i64) -> u64 {
+        let full = u64::from(FULL);
+        let start = (1 << 32) - full;
+        let mut tracker = PauseTracker::default();
+        let path = path(MS);
+        let first = test_path::segment(0, start, FULL);
+        tracker.acknowledged(acked(0, start - 1, start), &path);
+        tracker.sent(first, &path, full);
+        tracker.acknowledged(acked(900 * MS, start, first.end), &path);
+        tracker.retransmission(901 * MS, resent);
+        let next = test_path::segment((900 + after_ms) * MS, first.end, FULL);
+        tracker.sent(next, &path, full);
+        tracker.shown_window_bytes / full
+    }
+
+    #[test]
+    fn what_was_acknowledged_before_it_is_seen_again_left_before_that_ack_came_which_opens_the_window(
+    ) {
+        let start = (1 << 32) - u64::from(FULL);
+        assert_eq!(shown_segments_after(start, 8), 2);
+        let end = 1 << 32;
+        assert_eq!(shown_segments_after(end, 8), 1, "that ACK had come");
+    }
+
+    #[test]
+    fn who_sends_again_is_not_idle_meanwhile() {
+        let start = (1 << 32) - u64::from(FULL);
+        assert_eq!(shown_segments_after(start, 150), 2);
+        assert_eq!(shown_segments_after(start, 300), 1);
+    }
+
     #[test]
     fn what_is_sent_before_a_recovery_ends_shows_no_window_and_acks_open_it_after() {
         let full = u64::from(FULL);
@@ -306,7 +349,7 @@ mod tests {
         for number in 0..4 {
             sends(&mut tracker, 50, number);
         }
-        tracker.retransmission();
+        tracker.retransmission(55 * MS, start);
         sends(&mut tracker, 60, 4);
         assert_eq!(tracker.shown_window_bytes, 0);
         tracker.acknowledged(acked(70 * MS, start, start + 5 * full), &path);

@@ -124,6 +124,8 @@ pub struct PauseTracker {
     spacing_ns: i64,
     /// Something was sent again since the data segment before.
     was_disturbed: bool,
+    /// When something was sent again last.
+    resent_ns: Option<i64>,
     suspicions: VecDeque<Suspicion>,
     shorts: VecDeque<ShortSegment>,
     acks: VecDeque<PeerAck>,
@@ -277,12 +279,14 @@ impl PauseTracker {
         });
     }
 
-    /// Data was sent again.
-    pub fn retransmission(&mut self) {
+    /// Data from this offset on was sent again.
+    pub fn retransmission(&mut self, time_ns: i64, start: u64) {
         self.was_disturbed = true;
+        self.resent_ns = Some(time_ns);
         self.largest_flight_bytes = 0;
-        self.used.begins_anew(self.acks_counted);
-        self.used_since_idle.begins_anew(self.acks_counted);
+        let acks = self.acks_before_resent(start);
+        self.used.begins_anew(acks);
+        self.used_since_idle.begins_anew(acks);
         self.shown_window_bytes = 0;
         self.had_loss = true;
         self.recovery_end = self.previous.map_or(0, |previous| previous.end);
