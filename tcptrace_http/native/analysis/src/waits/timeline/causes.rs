@@ -270,6 +270,10 @@ impl Timeline {
             (Released::ByWindow, Limit::SendBuffer) if self.window.is_full_buffer() => {
                 (Cause::SendLimitedSendBuffer, INFERRED)
             }
+            // Nor is one a window that the receiver fills that is emptied into it, to the byte.
+            (Released::ByWindow, _) if self.has_emptied_its_buffer() => {
+                (Cause::SendLimitedSendBuffer, INFERRED)
+            }
             (Released::ByWindow, _) => (Cause::SendLimitedReceiveWindow, INFERRED),
             (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
             // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).

@@ -67,6 +67,26 @@ impl Timeline {
         }
     }
 
+    /// Whether what it sent last was all that lay in its buffer, as each time that it stopped with as much outstanding.
+    /// Who avoids silly windows sends no short segment but the last of what he has (RFC 9293, section 3.8.6.2.1):
+    /// a window that the receiver offers, however full it is, stopped nothing then.
+    pub(super) fn has_emptied_its_buffer(&self) -> bool {
+        !self.has_more && self.window.empties_its_buffer()
+    }
+
+    /// What it had sent when it stopped was all that lay in its buffer. If that is as much each time, it was the
+    /// buffer that it waited for before, too.
+    pub(super) fn is_emptied(&mut self) {
+        let was_known = self.has_emptied_its_buffer();
+        self.window.is_emptied();
+        if !was_known && self.has_emptied_its_buffer() {
+            let emptied = self.window.outstanding();
+            self.waited_for_buffer(Cause::SendLimitedReceiveWindow, |outstanding| {
+                outstanding == emptied
+            });
+        }
+    }
+
     /// What was told to have waited for the receiver's window waited for the buffer, if that was full.
     fn is_as_small_as_window(&mut self) {
         let window = self.window;
@@ -103,7 +123,16 @@ mod tests {
     /// What data waited for 210 ms after the first came, all of which was acknowledged in one: of each round trip so many
     /// bytes are sent, in segments of which the last may be short, and the ACK of the first offers a
     /// window of so many, each later one of so many.
-    fn waited_for_first(sizes: &[u32], (first, later): (u32, u32)) -> Option<Cause> {
+    fn waited_for_first(sizes: &[u32], windows: (u32, u32)) -> Option<Cause> {
+        waited_for_first_of(sizes, windows, false)
+    }
+
+    /// ... if its sender says, or not, with each segment that this is all that it has.
+    fn waited_for_first_of(
+        sizes: &[u32],
+        (first, later): (u32, u32),
+        is_pushed: bool,
+    ) -> Option<Cause> {
         let route = Route {
             to_sender_ns: 100 * MS,
             ..Route::default()
@@ -123,6 +152,7 @@ mod tests {
                 };
                 let data = Data {
                     bytes: *bytes,
+                    is_pushed,
                     ..Data::plain(at, end)
                 };
                 timeline.new_data(data, None, route, &acks);
@@ -140,6 +170,17 @@ mod tests {
         assert_eq!(has_room, Some(Cause::SendLimitedSendBuffer));
         let has_none = waited_for_first(&full, (4000, 4000));
         assert_eq!(has_none, Some(Cause::SendLimitedReceiveWindow));
+    }
+
+    #[test]
+    fn who_fills_a_window_with_a_short_segment_that_is_all_he_has_waits_for_his_buffer() {
+        let sizes = [1000, 500, 1000, 1000];
+        let emptied = waited_for_first_of(&sizes, (3500, 3500), true);
+        assert_eq!(emptied, Some(Cause::SendLimitedSendBuffer));
+        let has_more = waited_for_first(&sizes, (3500, 3500));
+        assert_eq!(has_more, Some(Cause::SendLimitedReceiveWindow));
+        let is_whole = waited_for_first_of(&[1000, 1000, 1000], (3000, 3000), true);
+        assert_eq!(is_whole, Some(Cause::SendLimitedReceiveWindow));
     }
 
     /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,

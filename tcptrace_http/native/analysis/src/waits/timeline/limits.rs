@@ -28,7 +28,7 @@ impl Timeline {
         self.window.stops(end, data.full_bytes);
         if !self.has_more && self.words.burst != Cause::RequestSend {
             // A client has each request in one piece: there is nothing more however its window stands.
-            self.window.is_emptied();
+            self.is_emptied();
         }
         let slow_start = self.window.grew_by_half(end);
         if let Some(outstanding) = slow_start.filter(|_| !data.sharing.is_shared) {
@@ -68,7 +68,7 @@ impl Timeline {
             && !data.opens_hole
             && self.window.outgrew(end);
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
-        let is_emptied = !self.has_more && self.window.empties_its_buffer();
+        let is_emptied = self.has_emptied_its_buffer();
         let is_short = !data.is_full() && !data.nagle_is_off;
         let may_be_held = is_short && acked >= end && !is_emptied;
         if (outgrew || limit == Limit::SendBuffer) && may_be_held {
