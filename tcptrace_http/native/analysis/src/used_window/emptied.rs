@@ -35,6 +35,16 @@ impl UsedWindow {
         };
     }
 
+    /// How much its buffer holds, if that was full when it was emptied last.
+    pub(crate) fn emptied_with(&self) -> Option<i64> {
+        Some(self.emptied.outstanding).filter(|_| self.emptied.times > 0)
+    }
+
+    /// More lay in its buffer than it had been emptied with.
+    pub(crate) fn holds_more(&mut self) {
+        self.emptied.times = 0;
+    }
+
     /// Whether its buffer was emptied each time that it stopped with as much outstanding, which is no whole number of
     /// segments as a window is.
     pub(crate) fn empties_its_buffer(&self) -> bool {
@@ -66,6 +76,23 @@ mod tests {
         assert!(empties(&[4000, 6144, 6144]));
         assert!(!empties(&[6144]));
         assert!(!empties(&[6144, 7168]));
+    }
+
+    #[test]
+    fn whose_buffer_held_more_once_was_not_stopped_by_that() {
+        let mut window = UsedWindow::default();
+        let mut end = (1 << 32) - 7000;
+        for is_left in [false, true, false] {
+            window.hears(end, end);
+            end += 6144;
+            window.stops(end, 1000);
+            if is_left {
+                window.holds_more();
+            } else {
+                window.is_emptied();
+            }
+        }
+        assert!(!window.empties_its_buffer());
     }
 
     #[test]

@@ -342,6 +342,7 @@ impl Timeline {
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
         self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
+        self.leaves_more(data, route, acks);
         let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
         self.full_bytes = data.full_bytes;
         self.nagle_is_off = data.nagle_is_off;

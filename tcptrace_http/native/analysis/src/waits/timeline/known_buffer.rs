@@ -5,7 +5,8 @@
 //! had one in slow start that had stopped with just as much, to the byte, if that is no whole number of segments as a
 //! window is.
 
-use super::{Data, Timeline};
+use super::super::acks::Acks;
+use super::{Data, Route, Timeline};
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -72,6 +73,20 @@ impl Timeline {
     /// a window that the receiver offers, however full it is, stopped nothing then.
     pub(super) fn has_emptied_its_buffer(&self) -> bool {
         !self.has_more && self.window.empties_its_buffer()
+    }
+
+    /// `data` was sent with more in the buffer than that. If it just fills what an ACK had made room for in a buffer that
+    /// was emptied when it was full, then that is larger: it would have no more.
+    pub(super) fn leaves_more(&mut self, data: Data, route: Route, acks: &Acks) {
+        let Some(emptied) = self.window.emptied_with().filter(|_| !data.is_pushed) else {
+            return;
+        };
+        let acked = data.end.saturating_sub(emptied);
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let acked_ns = acks.time_of(acked).filter(|it| *it <= known_ns);
+        if acked_ns.is_some_and(|time_ns| acks.acked_by(time_ns) == acked) {
+            self.window.holds_more();
+        }
     }
 
     /// What it had sent when it stopped was all that lay in its buffer. If that is as much each time, it was the
@@ -181,6 +196,32 @@ mod tests {
         assert_eq!(has_more, Some(Cause::SendLimitedReceiveWindow));
         let is_whole = waited_for_first_of(&[1000, 1000, 1000], (3000, 3000), true);
         assert_eq!(is_whole, Some(Cause::SendLimitedReceiveWindow));
+    }
+
+    /// Whether a buffer is told to be emptied with 3,500 bytes outstanding, twice, behind a segment that ends so far
+    /// beyond what an ACK told of meanwhile and was not pushed.
+    fn is_emptied_behind(beyond: i64) -> bool {
+        let acked = (1 << 32) - 2000;
+        let mut acks = Acks::default();
+        acks.push(0, acked, 3500, 100 * MS);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.window.hears(0, acked);
+        timeline.window.stops(acked + 3500, 1000);
+        timeline.is_emptied();
+        let at = Moment {
+            time_ns: 100 * MS,
+            frame: 1,
+        };
+        let data = Data::plain(at, acked + beyond);
+        timeline.leaves_more(data, Route::default(), &acks);
+        timeline.is_emptied();
+        timeline.has_emptied_its_buffer()
+    }
+
+    #[test]
+    fn who_has_more_behind_what_an_ack_made_room_for_had_no_full_buffer() {
+        assert!(is_emptied_behind(2500));
+        assert!(!is_emptied_behind(3500));
     }
 
     /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,
