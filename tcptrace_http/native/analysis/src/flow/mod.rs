@@ -405,13 +405,15 @@ impl Flow {
 
     /// ... of a transaction: a SYN-ACK may have waited for its data, or for the timer of a delayed ACK, or stood in a
     /// queue, so of all connections between two hosts the quickest tells the path. (An answer to one of several SYNs is
-    /// not known to be that to the last.)
+    /// not known to be that to the last. Where none tells of its own connection, those of the others do.)
     fn quickest_path(&self) -> waits::Path {
         let mut path = self.waits_path();
+        let of_others_ns = self.sharing().to_server_ns;
         if !self.setup.was_resent() {
-            let least_ns = self.sharing().to_server_ns.unwrap_or(i64::MAX);
+            let least_ns = of_others_ns.unwrap_or(i64::MAX);
             path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
         }
+        path.to_server_ns = path.to_server_ns.or(of_others_ns);
         path
     }
 

@@ -176,6 +176,7 @@ impl Flow {
         let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
         let sharing = *self.sharing();
         let missing_before = self.half(side).missing_before;
+        let syn_was_lost = self.half(side).early.is_some() && segment.has(flags::SYN);
         let was_told_of = start < self.half(side).told_next;
         let from_server = side != self.client;
         let nagle_is_off = from_server && self.nagle_is_off();
@@ -183,7 +184,9 @@ impl Flow {
             return;
         };
         let at = moment(packet);
-        let end = start.saturating_add(i64::from(segment.payload_bytes));
+        // A SYN has a number, too.
+        let first = start.saturating_add(i64::from(segment.has(flags::SYN)));
+        let end = first.saturating_add(i64::from(segment.payload_bytes));
         if !class.is_sent_again() {
             let sent = Sent {
                 at,
@@ -198,6 +201,7 @@ impl Flow {
                     && !was_told_of,
                 was_told_of,
                 missing_before,
+                syn_was_lost,
                 is_pushed: segment.has(flags::PSH),
                 has_fin: segment.has(flags::FIN),
                 nagle_is_off,

@@ -59,6 +59,8 @@ pub struct Sent {
     pub was_told_of: bool,
     /// So many packets of its sender never came by since the data before.
     pub missing_before: u32,
+    /// It comes with a SYN that a timer sent again: a packet behind that one came before.
+    pub syn_was_lost: bool,
     /// It has the PSH flag.
     pub is_pushed: bool,
     /// It has the FIN flag.
@@ -181,6 +183,7 @@ impl Waits {
             is_told_by_host: sent.is_told_by_host && sent.recovery.is_some(),
             was_told_of: sent.was_told_of,
             missing_before: sent.missing_before,
+            syn_was_lost: sent.syn_was_lost,
             is_pushed: sent.is_pushed,
             has_fin: sent.has_fin,
             nagle_is_off: sent.nagle_is_off,

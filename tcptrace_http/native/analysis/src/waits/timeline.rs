@@ -319,7 +319,7 @@ impl Timeline {
             self.window.is_told_full();
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
-        if is_timed(data.recovery) && !data.opens_hole {
+        if (is_timed(data.recovery) || data.syn_was_lost) && !data.opens_hole {
             self.window
                 .had_lost_unseen(start, data.end, data.full_bytes);
         }

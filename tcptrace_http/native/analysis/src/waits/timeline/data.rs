@@ -24,6 +24,8 @@ pub(in crate::waits) struct Data {
     pub(in crate::waits) was_told_of: bool,
     /// So many packets of its sender never came by since the data before.
     pub(in crate::waits) missing_before: u32,
+    /// It comes with a SYN that a timer sent again: a packet behind that one came before.
+    pub(in crate::waits) syn_was_lost: bool,
     /// It was pushed (PSH): its sender had no more to send then.
     pub(in crate::waits) is_pushed: bool,
     /// It is the last of its sender (FIN).
@@ -59,6 +61,7 @@ impl Data {
             is_told_by_host: false,
             was_told_of: false,
             missing_before: 0,
+            syn_was_lost: false,
             is_pushed: false,
             has_fin: false,
             nagle_is_off: false,
