@@ -82,7 +82,17 @@ impl Timeline {
             return;
         };
         let acked = data.end.saturating_sub(emptied);
-        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let path_ns = route.to_sender_ns;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let heard_ns = data
+            .at
+            .time_ns
+            .saturating_sub(takes_ns.saturating_add(path_ns));
+        // Of the newest that it had heard, for what fills it by another's measure does so by chance.
+        if acked < acks.acked_by(heard_ns) {
+            return;
+        }
+        let known_ns = Acks::known_by(data.at.time_ns, path_ns);
         let acked_ns = acks.time_of(acked).filter(|it| *it <= known_ns);
         if acked_ns.is_some_and(|time_ns| acks.acked_by(time_ns) == acked) {
             self.window.holds_more();
@@ -199,17 +209,18 @@ mod tests {
     }
 
     /// Whether a buffer is told to be emptied with 3,500 bytes outstanding, twice, behind a segment that ends so far
-    /// beyond what an ACK told of meanwhile and was not pushed.
-    fn is_emptied_behind(beyond: i64) -> bool {
+    /// beyond what an ACK told of so long before and was not pushed.
+    fn is_emptied_behind(beyond: i64, after_ns: i64) -> bool {
         let acked = (1 << 32) - 2000;
         let mut acks = Acks::default();
         acks.push(0, acked, 3500, 100 * MS);
+        acks.push(100 * MS, acked + 1000, 3500, 100 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.hears(0, acked);
         timeline.window.stops(acked + 3500, 1000);
         timeline.is_emptied();
         let at = Moment {
-            time_ns: 100 * MS,
+            time_ns: after_ns,
             frame: 1,
         };
         let data = Data::plain(at, acked + beyond);
@@ -220,8 +231,9 @@ mod tests {
 
     #[test]
     fn who_has_more_behind_what_an_ack_made_room_for_had_no_full_buffer() {
-        assert!(is_emptied_behind(2500));
-        assert!(!is_emptied_behind(3500));
+        assert!(is_emptied_behind(2500, 99 * MS));
+        assert!(!is_emptied_behind(3500, 99 * MS));
+        assert!(is_emptied_behind(3500, 200 * MS), "another let it go");
     }
 
     /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,
