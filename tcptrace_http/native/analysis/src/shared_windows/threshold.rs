@@ -55,6 +55,9 @@ impl Threshold {
         } else if is_by_timer && self.is_told {
             // What ACKs told of may have left a window as large as the threshold, which the timer halves again.
             self.least = self.least.map(|it| (it / 2).max(SEGMENTS_MIN));
+        } else if is_by_timer {
+            // A timer of what no timer had sent again halves what has left since the one before (RFC 5681, section 3.1).
+            self.least = self.least.min(half(flight.least));
         }
         self.is_told = !is_by_timer && (is_new || self.is_told);
     }
@@ -147,6 +150,16 @@ mod tests {
         assert_eq!(threshold.bytes(1000), Some(8000));
         threshold.lost(flight(16_000), 1000, (false, true));
         assert_eq!((threshold.bytes(1000), threshold.acks()), (Some(4000), 7));
+    }
+
+    #[test]
+    fn a_later_timer_halves_what_has_left_since_the_one_before() {
+        let mut threshold = Threshold::default();
+        threshold.lost(flight(16_000), 1000, (true, true));
+        threshold.lost(flight(20_000), 1000, (false, true));
+        assert_eq!(threshold.bytes(1000), Some(8000));
+        threshold.lost(flight(6_000), 1000, (false, true));
+        assert_eq!((threshold.bytes(1000), threshold.acks()), (Some(3000), 7));
     }
 
     #[test]
