@@ -17,6 +17,8 @@ const PAYLOAD_MIN: u32 = 256;
 const AGREE_SHARE: i64 = 40;
 /// As many distances show a link.
 const AGREEING_MIN: u32 = 2;
+/// As many show that the lateness of data that came one by one was not the link's.
+const DISPROVING_MIN: u32 = 3;
 /// What takes so many times as long as others did was not on the link alone.
 pub const OUTLASTED: i64 = 4;
 /// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.
@@ -28,6 +30,8 @@ pub struct Arrivals {
     byte_ps: Option<i64>,
     /// Distances that agree on it.
     agreeing: u32,
+    /// What distances say, and how many, where only the lateness of data that came one by one agrees on what a byte takes.
+    disproof: Option<(i64, u32)>,
 }
 
 impl Arrivals {
@@ -55,6 +59,28 @@ impl Arrivals {
         } else if sample_ps <= byte_ps.saturating_add(slack) {
             self.byte_ps = Some(byte_ps.min(sample_ps));
             self.agreeing = self.agreeing.saturating_add(1);
+            self.disproof = None;
+        } else {
+            self.disproves(sample_ps);
+        }
+    }
+
+    /// A distance is longer than by what data was late that came one by one: that was not late by the link's time, if
+    /// enough distances agree on theirs.
+    fn disproves(&mut self, sample_ps: i64) {
+        let Some((disproof_ps, distances)) = self.disproof else {
+            return;
+        };
+        let distances = if are_equal(disproof_ps, sample_ps) {
+            distances.saturating_add(1)
+        } else {
+            1
+        };
+        self.disproof = Some((sample_ps, distances));
+        if distances >= DISPROVING_MIN {
+            self.byte_ps = Some(sample_ps);
+            self.agreeing = distances;
+            self.disproof = None;
         }
     }
 
@@ -90,6 +116,7 @@ impl Arrivals {
             // The handshake's packets are larger than others without payload: both may seem a little quicker. A distance
             // is exact.
             let distance_ps = self.byte_ps.filter(|byte_ps| are_equal(*byte_ps, one_ps));
+            self.disproof = distance_ps.is_none().then_some((0, 0));
             self.byte_ps = distance_ps.or(Some(one_ps.max(other_ps)));
             self.agreeing = AGREEING_MIN;
         }
@@ -108,6 +135,7 @@ impl Arrivals {
     fn begin_with(&mut self, sample_ps: i64) {
         self.byte_ps = Some(sample_ps);
         self.agreeing = 1;
+        self.disproof = None;
     }
 
     /// What a segment takes on the slowest link, if that is a slow one and known.
@@ -264,5 +292,34 @@ mod tests {
         assert_eq!(after(&[(MS, 946), (MS, 946)]).takes_ns(946, 1, 946), None);
         let longer = after(&[(500 * MS, 946), (500 * MS, 946)]);
         assert_eq!(longer.takes_ns(946, 1, 946), None);
+    }
+
+    #[test]
+    fn distances_that_agree_disprove_what_data_seemed_late_by() {
+        let late_for = |distances: &[i64]| {
+            let mut arrivals = Arrivals::default();
+            arrivals.agree_on(50_000_000, 50_000_000);
+            for gap_ns in distances {
+                arrivals.came_after(*gap_ns, 946, 1, 20 * MS);
+            }
+            arrivals.takes_ns(946, 1, 946)
+        };
+        let agreeing = [100 * MS; 3];
+        assert_eq!(late_for(&agreeing), Some(100 * MS));
+        assert_eq!(late_for(&agreeing[..2]), Some(50 * MS));
+        let written = [100 * MS, 150 * MS, 100 * MS, 120 * MS];
+        assert_eq!(
+            late_for(&written),
+            Some(50 * MS),
+            "an application writes so"
+        );
+    }
+
+    #[test]
+    fn no_longer_distances_disprove_a_distance() {
+        let quick = [(50 * MS, 946); 2];
+        let slow = [(100 * MS, 946); 4];
+        let arrivals = after(&[&quick[..], &slow[..]].concat());
+        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(50 * MS));
     }
 }

@@ -188,6 +188,9 @@ impl FlowTable {
         flow.shares(segment, sharing);
         flow.host_step = host_step;
         flow.segment(flow.side_of(source_is_low), packet, segment, tables);
+        if let Some(joined_ns) = flow.joined_queue_ns(packet.time_ns) {
+            self.shared_windows.joined_at(joined_ns);
+        }
         change.is_closed = flow.is_over() && !was_over;
         change.is_opened |= was_over && !flow.is_over();
         if change.is_opened || change.is_closed {

@@ -4,6 +4,7 @@ mod advance;
 mod early;
 mod end;
 mod followed;
+mod joined_queue;
 mod memory;
 mod payload;
 mod recover;

@@ -232,6 +232,9 @@ impl Flow {
             if let Some(pauses) = self.request_pauses.as_mut() {
                 pauses.message_opens(start);
             }
+            if let Some(waits) = self.waits.as_mut() {
+                waits.request_opens();
+            }
         }
         if let Some(start) = after
             .response

@@ -3,6 +3,8 @@
 //! Theory of operation. A link that works without a pause has a queue: each packet comes as long after the one
 //! before it, of whichever connection, as the link takes for it. Of a packet that came so nobody sees when it had
 //! come to that queue, only that it was not before the link had begun to work.
+//! But a queue lets go first what came to it first: no packet had come before the one that was let go before it, and of
+//! that it may be known which ACK its sender had waited for.
 //! What the link takes is known once two packets have come at once: it has carried those before as well.
 
 use std::collections::VecDeque;
@@ -29,12 +31,16 @@ struct Busy {
     last_ns: i64,
     /// The connection of all of them, if it is one.
     client_port: Option<u16>,
+    /// When the last packet came to the queue, at the earliest.
+    joined_ns: i64,
 }
 
 /// How long a packet may have stood before the slowest link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Queued {
     pub(super) all_ns: i64,
+    /// ... since the packet before it had come to the queue, as far as that is known.
+    pub(super) stood_ns: i64,
     /// ... if that did not carry its own connection's packets only.
     pub(super) behind_others_ns: i64,
 }
@@ -46,6 +52,13 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
+    /// The newest packet came to the queue when data comes by at `joined_ns` that stands behind nothing.
+    pub(super) fn joined_at(&mut self, joined_ns: i64) {
+        if let Some(busy) = self.busy.as_mut() {
+            busy.joined_ns = busy.joined_ns.max(joined_ns);
+        }
+    }
+
     /// A packet of a connection came by; `takes` is what the link takes for so many bytes, and for headers alone,
     /// as far as that is known: how long it may have stood before the link, behind what that carried for others. It may have options
     /// and a frame that the larger ones had no more of, so a small one takes longer than its share of their time.
@@ -78,6 +91,7 @@ impl Backlog {
             since_ns: begun_ns,
             last_ns: time_ns,
             client_port: Some(client_port),
+            joined_ns: begun_ns,
         });
         let is_alone = busy.client_port == Some(client_port);
         self.busy = Some(Busy {
@@ -86,7 +100,9 @@ impl Backlog {
             ..busy
         });
         let all_ns = begun_ns.saturating_sub(busy.since_ns).max(0);
+        let stood_ns = begun_ns.saturating_sub(busy.joined_ns).max(0);
         Queued {
+            stood_ns,
             all_ns,
             behind_others_ns: if is_alone { 0 } else { all_ns },
         }
@@ -102,6 +118,7 @@ mod tests {
         let mut backlog = Backlog::default();
         let stood = |ns| Queued {
             all_ns: ns,
+            stood_ns: ns,
             behind_others_ns: ns,
         };
         assert_eq!(backlog.comes(100, 0, &|_| Some((8, 0)), 1), stood(0));
@@ -121,11 +138,34 @@ mod tests {
     }
 
     #[test]
+    fn no_packet_came_to_the_queue_before_the_one_that_it_let_go_before() {
+        let mut backlog = Backlog::default();
+        let takes = |_: u32| Some((8, 0));
+        let mut stood_ns = |time_ns, joined_ns: Option<i64>| {
+            let queued = backlog.comes(time_ns, 0, &takes, 1);
+            if let Some(joined_ns) = joined_ns {
+                backlog.joined_at(joined_ns);
+            }
+            (queued.all_ns, queued.stood_ns)
+        };
+        assert_eq!(stood_ns(100, None), (0, 0));
+        assert_eq!(stood_ns(108, Some(97)), (8, 8));
+        assert_eq!(stood_ns(116, Some(95)), (16, 11));
+        assert_eq!(
+            stood_ns(124, None),
+            (24, 19),
+            "an earlier time tells nothing"
+        );
+        assert_eq!(stood_ns(140, None), (0, 0), "the link had paused");
+    }
+
+    #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
         backlog.comes(100, 0, &|_| Some((8, 0)), 1);
         let behind_its_own = Queued {
             all_ns: 8,
+            stood_ns: 8,
             behind_others_ns: 0,
         };
         assert_eq!(backlog.comes(108, 0, &|_| Some((8, 0)), 1), behind_its_own);

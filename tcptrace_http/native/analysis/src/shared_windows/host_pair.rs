@@ -77,7 +77,7 @@ pub(super) struct HostPair {
     pub(super) goes_elsewhere: bool,
     /// Data of the server has shown a loss by itself.
     pub(super) had_hole: bool,
-    backlog: Backlog,
+    pub(super) backlog: Backlog,
     /// When the server acknowledged something of the client's last, and on which connection.
     pub(super) answered: Option<(i64, u16)>,
     /// What the distances of the client's data tell.

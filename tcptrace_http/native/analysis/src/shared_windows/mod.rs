@@ -232,7 +232,7 @@ impl SharedWindows {
             Sharing {
                 due_ns,
                 queued_ns: queued.behind_others_ns,
-                stood_ns: queued.all_ns,
+                stood_ns: queued.stood_ns,
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
@@ -242,6 +242,13 @@ impl SharedWindows {
                 written,
                 ..sharing
             }
+        }
+    }
+
+    /// The newest packet, which the server sent, came to the queue of the slowest link then.
+    pub fn joined_at(&mut self, joined_ns: i64) {
+        if let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) {
+            pair.backlog.joined_at(joined_ns);
         }
     }
 

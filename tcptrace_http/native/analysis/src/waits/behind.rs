@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::partition::Moment;
+use super::Waits;
 use crate::shared_windows::Ahead;
 
 /// Requests whose transactions are not over, as the openings of their answers.
@@ -15,32 +16,54 @@ pub(super) struct Ending {
     pub(super) ahead: Ahead,
 }
 
-/// ... with their frames.
+/// ... with its frame.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    frame: u64,
+    ending: Ending,
+    /// Another request begins in it: here one ends, whether or not its sender goes on.
+    is_last: bool,
+}
+
+/// The last segments of requests.
 #[derive(Debug, Default)]
 pub(super) struct Behind {
-    requests: VecDeque<(u64, Ending)>,
+    requests: VecDeque<Last>,
+}
+
+impl Waits {
+    /// A request was found to begin in the newest segment of the client.
+    pub fn request_opens(&mut self) {
+        if let Some(newest) = self.behind.requests.back_mut() {
+            newest.is_last = true;
+        }
+    }
 }
 
 impl Behind {
     pub(super) fn note(&mut self, at: Moment, bytes: u32, ahead: Ahead) {
-        if ahead.goes_on {
+        if ahead.goes_on && self.requests.back().is_some_and(|it| !it.is_last) {
             self.requests.pop_back();
         }
         if self.requests.len() < REQUESTS_MAX {
-            self.requests.push_back((at.frame, Ending { bytes, ahead }));
+            self.requests.push_back(Last {
+                frame: at.frame,
+                ending: Ending { bytes, ahead },
+                is_last: false,
+            });
         }
     }
 
     /// The request that ended in `frame`; what went before it is forgotten.
     pub(super) fn take(&mut self, frame: u64) -> Option<Ending> {
-        let past = self.requests.partition_point(|(at, _)| *at < frame);
+        let past = self.requests.partition_point(|it| it.frame < frame);
         self.requests.drain(..past);
-        let request = self.requests.front().filter(|(at, _)| *at == frame);
-        request.map(|(_, ending)| *ending)
+        let request = self.requests.front().filter(|it| it.frame == frame);
+        request.map(|it| it.ending)
     }
 
     pub(super) fn held_bytes(&self) -> u64 {
-        let each = size_of::<(u64, Ending)>();
+        let each = size_of::<Last>();
         u64::try_from(self.requests.capacity().saturating_mul(each)).unwrap_or(u64::MAX)
     }
 }

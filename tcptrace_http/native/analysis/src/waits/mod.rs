@@ -17,6 +17,7 @@
 
 mod acks;
 mod behind;
+mod joined_queue;
 mod link;
 mod pace;
 mod partition;

@@ -35,7 +35,7 @@ impl Asked {
         let bytes = u32::try_from(bytes.min(FULL_SEGMENT_BYTES.into())).unwrap_or(0);
         Asked {
             bytes,
-            last_bytes: ending.map_or(bytes, |it| it.bytes.min(bytes)),
+            last_bytes: ending.map_or(bytes, |it| it.bytes.min(FULL_SEGMENT_BYTES)),
             headers: u32::from(spans.opens_connection),
             at_ns: last.map(|last| last.time_ns),
             ahead: ending.map_or(Ahead::default(), |it| it.ahead),

@@ -20,9 +20,18 @@ pub(super) struct Leaving {
     ack_ns: i64,
     until: i64,
     is_slow_start: bool,
+    /// An ACK let it go, and not what nobody saw.
+    is_by_ack: bool,
 }
 
 impl Timeline {
+    /// When data came to the queue of the slowest link that goes by at `now_ns`, as far as it is known what let it go.
+    pub(in crate::waits) fn joined_queue_ns(&self, now_ns: i64) -> Option<i64> {
+        let (sent, _) = self.sent?;
+        let leaving = self.leaving.filter(|it| it.is_by_ack)?;
+        (sent.time_ns == now_ns).then_some(leaving.left_ns)
+    }
+
     /// Notes what let `data` go that waited for `cause`; and returns until when it stood behind others' data for longer
     /// than what its sender had let go before, if that is known and it waited for room.
     pub(super) fn leaves(
@@ -40,12 +49,7 @@ impl Timeline {
         self.leaving = is_told
             .then(|| self.leaving_with((data, before), cause, route, acks))
             .flatten();
-        let is_of_room = matches!(
-            cause,
-            Some(
-                Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer
-            )
-        );
+        let is_of_room = cause.is_some_and(is_room);
         let waited_ns = self.leaving?.left_ns.saturating_sub(before?.left_ns);
         let may_have_stood = data.sharing.queued_ns > 0;
         (is_of_room && may_have_stood && waited_ns > 0)
@@ -74,6 +78,7 @@ impl Timeline {
                 ack_ns: known_ns,
                 until: data.end,
                 is_slow_start,
+                is_by_ack: false,
             };
             // No newer ACK can have let go what came at once: the same one did.
             let same = before.filter(|_| cause.is_none());
@@ -90,8 +95,17 @@ impl Timeline {
             ack_ns: ack.time_ns,
             until: self.sent_until.saturating_add(newly),
             is_slow_start,
+            is_by_ack: cause.map_or(before.is_some_and(|before| before.is_by_ack), is_room),
         })
     }
+}
+
+/// Whether data that waited for it waited for room in a window or buffer.
+fn is_room(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer
+    )
 }
 
 /// The ACK that let data go, of those that its sender may have known, and of how much that is: the first since the one
@@ -127,9 +141,9 @@ mod tests {
     const TAKES: i64 = 8;
     const PATH: i64 = 100;
 
-    /// What a segment waited for last, and for how many milliseconds, that came so much later than the ACK of two before
-    /// it let it go, on a link that was busy with others' data for as long as given.
-    fn told(behind_ms: i64, busy_ms: i64) -> Option<(Cause, i64)> {
+    /// When the last of some segments came, which came so much later than the ACK of two before it let it go, on a link
+    /// that was busy with others' data for as long as given.
+    fn sent(behind_ms: i64, busy_ms: i64) -> (Timeline, i64) {
         let route = Route {
             to_sender_ns: PATH * MS,
             ..Route::default()
@@ -167,8 +181,13 @@ mod tests {
             timeline.new_data(data, None, route, &acks);
             acks.push(at.time_ns, end, 60_000, PATH * MS);
         }
-        let pieces = timeline.between(came_ms * MS, last_ms * MS);
-        let waited = pieces.last()?;
+        (timeline, last_ms * MS)
+    }
+
+    /// What that segment waited for last, and for how many milliseconds.
+    fn told(behind_ms: i64, busy_ms: i64) -> Option<(Cause, i64)> {
+        let (timeline, last_ns) = sent(behind_ms, busy_ms);
+        let waited = timeline.between(0, last_ns).last()?;
         let lasted_ns = waited.end.time_ns - waited.start.time_ns;
         Some((waited.cause, lasted_ns / MS))
     }
@@ -177,6 +196,18 @@ mod tests {
     fn what_stood_behind_others_waited_for_the_window_from_ack_to_ack() {
         let waited = (Cause::SendLimitedSlowStart, PATH + TAKES);
         assert_eq!(told(40, 60), Some(waited));
+    }
+
+    #[test]
+    fn what_an_ack_let_go_came_to_the_queue_when_it_would_have_come_by_without_that() {
+        let (timeline, last_ns) = sent(40, 60);
+        assert_eq!(
+            timeline.joined_queue_ns(last_ns),
+            Some(last_ns - (40 + TAKES) * MS)
+        );
+        assert_eq!(timeline.joined_queue_ns(last_ns + 1), None, "no data came");
+        let (timeline, last_ns) = sent(40, 20);
+        assert_eq!(timeline.joined_queue_ns(last_ns), None);
     }
 
     #[test]
