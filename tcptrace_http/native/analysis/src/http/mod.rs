@@ -44,6 +44,8 @@ mod start_line;
 mod stream;
 
 #[cfg(test)]
+mod any_loss_tests;
+#[cfg(test)]
 mod exchange_tests;
 #[cfg(test)]
 mod framing_tests;

@@ -4,10 +4,13 @@ use crate::test_packets::{self, packet};
 
 mod at_server;
 mod largest;
+mod link;
 mod missed;
 mod numbers;
 mod opening;
+mod pacing;
 mod phases;
+mod places;
 mod writes;
 
 const MS: i64 = 1_000_000;
@@ -85,6 +88,12 @@ impl Talk {
             segment(flags::ACK, 101, 1001 + number * 1000, 0),
         )
     }
+}
+
+/// The client of this number.
+fn client(number: u16) -> IpAddress {
+    let [high, low] = number.to_be_bytes();
+    IpAddress::v4([10, 1, high, low])
 }
 
 pub(super) fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Segment<'static> {
@@ -223,31 +232,6 @@ fn what_others_lost_counts_in_a_window_that_may_be_shared_until_it_is_repaired()
 }
 
 #[test]
-fn distances_of_all_connections_together_show_the_slowest_link() {
-    let mut talk = Talk::default();
-    for port in [1, 2] {
-        talk.packet(0, true, port, segment(flags::SYN, 0, 0, 0));
-        talk.packet(100, false, port, segment(flags::SYN | flags::ACK, 0, 1, 0));
-        talk.packet(100, true, port, segment(flags::ACK, 1, 1, 100));
-    }
-    // Each connection has its segments behind the other's: alone neither shows the pace.
-    talk.data(300, 1, 0);
-    talk.data(350, 2, 0);
-    let sharing = talk.data(400, 1, 1);
-    let full = talk.data(450, 2, 1).link.takes_ns(1000, 1, 1000);
-    assert_ne!(sharing.link, Arrivals::default());
-    assert!(full.is_some_and(|full| full.abs_diff(50 * MS) <= 1));
-}
-
-#[test]
-fn a_short_end_of_a_response_is_no_quicker_link() {
-    let mut pace = Pace::default();
-    pace.follows(8 * MS, 1440);
-    pace.follows(5 * MS, 860);
-    assert_eq!(pace.largest_ns(), Some(8 * MS));
-}
-
-#[test]
 fn what_stands_behind_a_lost_segment_left_with_those_before_it() {
     let mut talk = Talk::default();
     talk.opens(0, 1);
@@ -359,136 +343,10 @@ fn what_is_sent_again_tells_of_a_loss_to_what_waits_from_then_on() {
     assert!(talk.data(1200, 2, 3).had_loss);
 }
 
-#[test]
-fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
-    let mut talk = Talk::default();
-    talk.opens(0, 1);
-    talk.opens(30, 2);
-    talk.data(430, 1, 2);
-    for number in 3..40 {
-        // An ACK of the other connection at the very time, but a pacer has no need of it.
-        let at = 400 + i64::from(number) * 10;
-        talk.ack(at - 100, 2, number);
-        assert!(!talk.data(at, 1, number).is_shared);
-    }
-}
-
-#[test]
-fn flights_that_follow_each_other_by_a_round_trip_are_in_no_pacers_rhythm() {
-    let mut talk = two_connections();
-    let mut sharing = Sharing::default();
-    for round in 0..6_u32 {
-        let at = 300 + i64::from(round) * 100;
-        talk.ack(at, 1, round + 1);
-        sharing = talk.data(at + 100, 2, round + 2);
-    }
-    assert!(sharing.is_shared);
-}
-
 /// Two connections whose segments take 1 ms each on the link.
 fn two_connections() -> Talk {
     let mut talk = Talk::default();
     talk.opens(0, 1);
     talk.opens(30, 2);
     talk
-}
-
-#[test]
-fn what_comes_on_an_idle_link_when_an_ack_lets_it_go_did_not_wait_for_the_link() {
-    let mut talk = two_connections();
-    talk.ack(300, 1, 1);
-    assert!(talk.data(401, 2, 2).is_let_go);
-    // It stood behind the one that the same ACK let go, and the next one behind its own connection's.
-    assert!(talk.data(402, 1, 2).is_let_go);
-    assert!(!talk.data(403, 1, 3).is_let_go);
-    // No ACK came when this one left.
-    assert!(!talk.data(450, 2, 3).is_let_go);
-}
-
-#[test]
-fn what_comes_on_a_busy_link_with_others_in_between_is_behind_them() {
-    let mut talk = two_connections();
-    talk.data(401, 1, 2);
-    talk.data(402, 2, 2);
-    assert!(talk.data(403, 1, 3).is_behind_others);
-    assert!(!talk.data(404, 1, 4).is_behind_others);
-    // The link was idle in between.
-    assert!(!talk.data(450, 2, 3).is_behind_others);
-}
-
-#[test]
-fn what_no_ack_lets_go_of_a_buffer_is_paced() {
-    let mut talk = two_connections();
-    talk.ack(300, 1, 1);
-    let paced = [(410, 2), (440, 3), (470, 4)].map(|(at, number)| {
-        let sharing = talk.data(at, 1, number);
-        (sharing.is_paced, sharing.is_let_go)
-    });
-    assert_eq!(paced, [(false, false), (true, false), (true, false)]);
-}
-
-#[test]
-fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
-    let mut talk = two_connections();
-    talk.ack(300, 1, 1);
-    let mut after_pushed = |at: i64, number: u32| {
-        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
-        talk.packet(at, false, 1, pushed);
-        let next = talk.data(at + 40, 1, number + 1);
-        talk.data(at + 70, 1, number + 2);
-        (next.is_paced, next.is_of_pacer)
-    };
-    assert_eq!(after_pushed(410, 2), (true, false));
-    assert_eq!(after_pushed(530, 5), (true, true));
-}
-
-#[test]
-fn pushed_data_of_several_connections_that_comes_at_once_shows_that_the_link_is_no_slow_one() {
-    let mut talk = two_connections();
-    for (time_ms, port) in [(400, 1), (401, 2), (450, 1), (451, 2), (500, 1), (501, 2)] {
-        let number = u32::try_from((time_ms - 300) / 50).unwrap();
-        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
-        talk.packet(time_ms, false, port, pushed);
-    }
-    let sharing = talk.data(550, 1, 6);
-    assert!(sharing.link.is_outlasted(50 * MS, 1000, 1));
-    assert!(!sharing.link.is_outlasted(MS, 1000, 1));
-}
-
-/// The client of this number.
-fn client(number: u16) -> IpAddress {
-    let [high, low] = number.to_be_bytes();
-    IpAddress::v4([10, 1, high, low])
-}
-
-#[test]
-fn what_was_learnt_of_a_pair_outlasts_others_that_may_stand_on_its_place() {
-    let mut talk = Talk::default();
-    talk.opens(0, 1);
-    talk.opens(30, 2);
-    talk.data(400, 1, 2);
-    talk.data(900, 1, 2);
-    let place = |number| first_place((client(number), IpAddress::v4(SERVER)));
-    let neighbours = (1..u16::MAX).filter(|number| place(*number) == place(0));
-    for number in neighbours.take(WAYS - 1) {
-        talk.client = number;
-        talk.opens(1000, 1);
-    }
-    talk.client = 0;
-    assert!(talk.data(2000, 1, 3).had_loss);
-}
-
-#[test]
-fn the_pair_that_was_heard_of_least_lately_gives_way() {
-    let mut talk = Talk::default();
-    for client in 0..u16::try_from(4 * PAIRS).unwrap() {
-        talk.client = client;
-        talk.opens(i64::from(client) * 1000, 1);
-        assert!(talk
-            .data(i64::from(client) * 1000 + 300, 1, 2)
-            .to_server_ns
-            .is_some());
-    }
-    talk.client = 0;
-    assert_eq!(talk.data(10_000_000, 1, 3), Sharing::default());
 }

@@ -1,0 +1,55 @@
+//! Hosts that pace what they send.
+
+use super::*;
+
+#[test]
+fn a_paced_sender_tells_neither_by_chance_nor_by_an_ack() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.data(430, 1, 2);
+    for number in 3..40 {
+        // An ACK of the other connection at the very time, but a pacer has no need of it.
+        let at = 400 + i64::from(number) * 10;
+        talk.ack(at - 100, 2, number);
+        assert!(!talk.data(at, 1, number).is_shared);
+    }
+}
+
+#[test]
+fn flights_that_follow_each_other_by_a_round_trip_are_in_no_pacers_rhythm() {
+    let mut talk = two_connections();
+    let mut sharing = Sharing::default();
+    for round in 0..6_u32 {
+        let at = 300 + i64::from(round) * 100;
+        talk.ack(at, 1, round + 1);
+        sharing = talk.data(at + 100, 2, round + 2);
+    }
+    assert!(sharing.is_shared);
+}
+
+#[test]
+fn what_no_ack_lets_go_of_a_buffer_is_paced() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let paced = [(410, 2), (440, 3), (470, 4)].map(|(at, number)| {
+        let sharing = talk.data(at, 1, number);
+        (sharing.is_paced, sharing.is_let_go)
+    });
+    assert_eq!(paced, [(false, false), (true, false), (true, false)]);
+}
+
+#[test]
+fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
+    let mut talk = two_connections();
+    talk.ack(300, 1, 1);
+    let mut after_pushed = |at: i64, number: u32| {
+        let pushed = segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
+        talk.packet(at, false, 1, pushed);
+        let next = talk.data(at + 40, 1, number + 1);
+        talk.data(at + 70, 1, number + 2);
+        (next.is_paced, next.is_of_pacer)
+    };
+    assert_eq!(after_pushed(410, 2), (true, false));
+    assert_eq!(after_pushed(530, 5), (true, true));
+}
