@@ -6,9 +6,11 @@ mod end;
 mod followed;
 mod joined_queue;
 mod memory;
+mod paths;
 mod payload;
 mod recover;
 mod request_path;
+mod roles;
 mod sent;
 mod shares_late;
 mod unacknowledged;
@@ -20,18 +22,16 @@ use trace_model::{flags, Packet, Segment};
 use crate::classify::{classify, Class};
 use crate::cut::Cut;
 use crate::ends::{Endpoint, Key, Side};
-use crate::flights::FlightTracker;
 use crate::half::{Half, ACK_AHEAD_MAX};
 use crate::hosts::HostStep;
 use crate::http::Connection;
-use crate::orientation::{starts_like_http, Spoken};
 use crate::pauses::PauseTracker;
 use crate::recoveries::Recoveries;
 use crate::segment_size::SegmentSize;
 use crate::statistics::Statistics;
 use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
-use crate::waits::{self, Moment, Setup, Waits};
+use crate::waits::{Moment, Setup, Waits};
 use followed::Followed;
 use unacknowledged::Unacknowledged;
 pub use usage::{Close, Closing, LetDown, Usage};
@@ -366,74 +366,6 @@ impl Flow {
             server.mss_option,
             client.uses_timestamps && server.uses_timestamps,
         );
-    }
-
-    /// Learns who the client is from the first bytes of a message.
-    fn orient(&mut self, side: Side, payload: &[u8]) {
-        let client = match starts_like_http(payload) {
-            Some(Spoken::Request) => side,
-            Some(Spoken::Response) => side.other(),
-            None => return,
-        };
-        self.take_roles(client);
-        self.roles_are_certain = true;
-    }
-
-    /// Makes `client` the client. What was inferred under the other assumption is dropped.
-    fn take_roles(&mut self, client: Side) {
-        if self.client != client {
-            self.client = client;
-            self.http = None;
-            self.waits = None;
-            self.request_pauses = None;
-            let followed = self.followed();
-            followed.pauses = PauseTracker::default();
-            followed.flights = FlightTracker::default();
-        }
-    }
-
-    fn waits_path(&self) -> waits::Path {
-        let to_client_ns = self.server_half().path_rtt_ns;
-        // Data before the end of the handshake (RFC 1644, RFC 7413) goes by before that tells who is near.
-        let is_early = self.syn_ack_ns.is_some() && to_client_ns.is_none();
-        waits::Path {
-            to_server_ns: self.client_half().path_rtt_ns,
-            to_client_ns,
-            sent_byte_ps: self.sharing().sent_byte_ps,
-            is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
-        }
-    }
-
-    /// ... of a transaction: a SYN-ACK may have waited for its data, or for the timer of a delayed ACK, or stood in a
-    /// queue, so of all connections between two hosts the quickest tells the path. (An answer to one of several SYNs is
-    /// not known to be that to the last. Where none tells of its own connection, those of the others do.)
-    fn quickest_path(&self) -> waits::Path {
-        let mut path = self.waits_path();
-        let of_others_ns = self.sharing().to_server_ns;
-        if !self.setup.was_resent() {
-            let least_ns = of_others_ns.unwrap_or(i64::MAX);
-            path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
-        }
-        path.to_server_ns = path.to_server_ns.or(of_others_ns);
-        path
-    }
-
-    /// ... of data as it comes: what an ACK of any connection lets go follows that by the quickest path. Behind others'
-    /// data it is later than that by a part of what the slowest link takes for them, as its own connection's first
-    /// round trip may have been.
-    fn path_of_data(&self) -> waits::Path {
-        if self.sharing().may_be_shared || self.sharing().queued_ns == 0 {
-            self.quickest_path()
-        } else {
-            self.waits_path()
-        }
-    }
-
-    /// Round trip of the whole path: both parts of it, as seen from the observation point.
-    #[must_use]
-    pub fn path_rtt_ns(&self) -> Option<i64> {
-        let to_server = self.client_half().path_rtt_ns?;
-        Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
     }
 }
 

@@ -1,7 +1,8 @@
 //! What data takes on the slowest link, learnt from how it came.
 
 use super::super::acks::{Acks, Released, DELAYED_ACK_MAX_NS};
-use super::super::link::{Least, LinkBurst};
+use super::super::link::Least;
+use super::super::link_burst::LinkBurst;
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;

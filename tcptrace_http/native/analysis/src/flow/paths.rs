@@ -1,0 +1,51 @@
+//! The path of a connection, of its transactions and of data as it comes.
+
+use super::Flow;
+use crate::waits;
+
+impl Flow {
+    /// What is known of the path, as waits read it.
+    pub(super) fn waits_path(&self) -> waits::Path {
+        let to_client_ns = self.server_half().path_rtt_ns;
+        // Data before the end of the handshake (RFC 1644, RFC 7413) goes by before that tells who is near.
+        let is_early = self.syn_ack_ns.is_some() && to_client_ns.is_none();
+        waits::Path {
+            to_server_ns: self.client_half().path_rtt_ns,
+            to_client_ns,
+            sent_byte_ps: self.sharing().sent_byte_ps,
+            is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
+        }
+    }
+
+    /// ... of a transaction: a SYN-ACK may have waited for its data, or for the timer of a delayed ACK, or stood in a
+    /// queue, so of all connections between two hosts the quickest tells the path. (An answer to one of several SYNs is
+    /// not known to be that to the last. Where none tells of its own connection, those of the others do.)
+    pub(super) fn quickest_path(&self) -> waits::Path {
+        let mut path = self.waits_path();
+        let of_others_ns = self.sharing().to_server_ns;
+        if !self.setup.was_resent() {
+            let least_ns = of_others_ns.unwrap_or(i64::MAX);
+            path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
+        }
+        path.to_server_ns = path.to_server_ns.or(of_others_ns);
+        path
+    }
+
+    /// ... of data as it comes: what an ACK of any connection lets go follows that by the quickest path. Behind others'
+    /// data it is later than that by a part of what the slowest link takes for them, as its own connection's first
+    /// round trip may have been.
+    pub(super) fn path_of_data(&self) -> waits::Path {
+        if self.sharing().may_be_shared || self.sharing().queued_ns == 0 {
+            self.quickest_path()
+        } else {
+            self.waits_path()
+        }
+    }
+
+    /// Round trip of the whole path: both parts of it, as seen from the observation point.
+    #[must_use]
+    pub fn path_rtt_ns(&self) -> Option<i64> {
+        let to_server = self.client_half().path_rtt_ns?;
+        Some(to_server.saturating_add(self.server_half().path_rtt_ns.unwrap_or(0)))
+    }
+}
