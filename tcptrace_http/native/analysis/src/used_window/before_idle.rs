@@ -23,6 +23,8 @@ pub(super) struct BeforeIdle {
     is_opened: bool,
     /// A smaller one was used up since.
     is_smaller: bool,
+    /// Its sender had more to send behind all that it has sent since.
+    is_one_write: bool,
 }
 
 impl UsedWindow {
@@ -53,7 +55,23 @@ impl UsedWindow {
             is_sure,
             is_opened: self.threshold.is_none() && self.is_old(),
             is_smaller: false,
+            is_one_write: true,
         });
+    }
+
+    /// All up to `end` had been written when the sender went on with what it had not.
+    pub(crate) fn is_written_behind(&mut self, end: i64) {
+        for before in [&mut self.before_idle, &mut self.goes_on]
+            .into_iter()
+            .flatten()
+        {
+            before.is_one_write &= end <= before.start;
+        }
+    }
+
+    /// Whether all that was sent since the last idle period seems to have been written at once.
+    pub(crate) fn is_one_write(&self) -> bool {
+        self.before_idle.is_some_and(|it| it.is_one_write)
     }
 
     /// The sender had used up its window when it stopped last, for the first time since it was idle: a smaller one than

@@ -20,6 +20,9 @@ impl Timeline {
         acks: &Acks,
     ) -> Option<(Cause, f64)> {
         let (sent, _) = self.sent?;
+        if !self.has_more {
+            self.window.is_written_behind(self.sent_until);
+        }
         let was_full = self.was_full(data.full_bytes);
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
         let rtt = route.rtt_ns();

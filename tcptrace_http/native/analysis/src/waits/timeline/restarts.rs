@@ -42,7 +42,7 @@ impl Timeline {
     /// or Nagle's algorithm may have held it.
     pub(super) fn uses_up_window(&mut self, was_full: bool, data: Data, route: Route, acks: &Acks) {
         let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, 0);
-        if data.is_above_nagle() && acks.had_room_for(data.end, heard_ns) {
+        if self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
             self.window.is_used_up(self.sent_until, was_full);
         }
     }
@@ -56,11 +56,20 @@ impl Timeline {
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> (Cause, f64) {
-        let may_have_stood = released == Released::ByNone && !route.is_at_sender;
+        let may_have_stood =
+            released == Released::ByNone && !route.is_at_sender && data.is_above_nagle();
         if told.0 == Cause::SendLimitedSlowStart && may_have_stood {
             self.uses_up_window(was_full, data, route, acks);
         }
         (self.of_restart(told.0, data), told.1)
+    }
+
+    /// Whether no algorithm of Nagle's would have held data in a larger window: what is written at once to an idle
+    /// connection goes out with its short end (4.4BSD's tcp_output looks before a run of segments whether all was
+    /// acknowledged).
+    fn nagle_would_let(&self, data: Data) -> bool {
+        let is_rest = self.has_more && self.was_full(data.full_bytes);
+        data.is_above_nagle() || is_rest && self.window.is_one_write()
     }
 
     /// What data waited for that waited for `cause`: for a window that one from before an idle period was larger
@@ -72,7 +81,7 @@ impl Timeline {
             Cause::SendLimitedSendBuffer => !self.window.is_fullest(),
             _ => false,
         };
-        let is_own = is_window && !data.sharing.is_shared && data.is_above_nagle();
+        let is_own = is_window && !data.sharing.is_shared && self.nagle_would_let(data);
         if is_own && self.window.was_thrown_away(data.end) {
             return Cause::StallSlowStartRestart;
         }
