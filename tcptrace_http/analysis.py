@@ -45,7 +45,7 @@ CANDIDATE_TABLES: Final = (
 CANDIDATE_WAITS_NS: Final = {
     "server.think": 20_000_000,
     "send_limited.receive_window": 20_000_000,
-    "stall.slow_start_restart": 5_000_000,
+    "stall.slow_start_restart": 4_000_000,
     "stall.nagle_hold": 2_000_000,
     "send_limited.send_buffer": 5_000_000,
 }

@@ -80,8 +80,8 @@ RTT_MIN_NS: Final = 4_000_000
 CONFIDENCE_OF_WAITS: Final = 0.8
 
 _CAUSE: Final = "stall.slow_start_restart"
-#: Less is not worth a finding.
-WAITED_MIN_NS: Final = 5_000_000
+#: Less than the shortest round trip that is told is not worth a finding.
+WAITED_MIN_NS: Final = RTT_MIN_NS
 REMEDY: Final = (
     "Linux: net.ipv4.tcp_slow_start_after_idle=0 on the server, with fq pacing;"
     " or a congestion control that does not restart (bbr)"

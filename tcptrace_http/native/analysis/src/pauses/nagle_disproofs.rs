@@ -19,9 +19,10 @@ pub(super) struct Suspicion {
 }
 
 impl PauseTracker {
-    /// Whether short segments have left that any of its variants would have held.
+    /// Whether short segments have left behind full ones, which the algorithm as RFC 896 has it would have held, or
+    /// behind short ones, which any of its variants would have.
     pub fn nagle_is_off(&self) -> bool {
-        self.full_disproofs >= DISPROOFS_MIN
+        self.full_disproofs.max(self.nagle_disproofs) >= DISPROOFS_MIN
     }
 
     pub(super) fn note_short(&mut self, data: SentData, sender_rtt_ns: i64) {
@@ -112,9 +113,11 @@ mod tests {
 
     #[test]
     fn that_one_short_segment_was_not_held_may_be_a_chance() {
-        for (full_disproofs, is_off) in [(1, false), (2, true)] {
+        for (full_disproofs, nagle_disproofs, is_off) in [(1, 1, false), (2, 0, true), (0, 2, true)]
+        {
             let tracker = PauseTracker {
                 full_disproofs,
+                nagle_disproofs,
                 ..PauseTracker::default()
             };
             assert_eq!(tracker.nagle_is_off(), is_off);
