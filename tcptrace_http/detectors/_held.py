@@ -14,13 +14,20 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._hold_owner import FROM_CLIENT, owner, whole_segments
+from tcptrace_http.detectors._steady_holds import (
+    EARLY_RTT_SHARE,
+    RELEASE_USUAL_NS,
+    STEADY_COUNT_MIN,
+    STEADY_RATIO_MAX,
+    is_steady,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import polars as pl
 
-__all__ = ["DELAYED_ACK_MIN", "LOST_MIN", "held", "held_findings"]
+__all__ = ["DELAYED_ACK_MIN", "LOST_MIN", "held"]
 
 
 #: Released data follows its ACK by -0.1 to 1.1 ms more than the path takes, on a busy server by 5.
@@ -33,12 +40,8 @@ RELEASE_ON_LINK_MAX_NS: Final = 10_000_000
 LOST_MAX: Final = 3
 #: The headers of a handshake crossed that link twice within a round trip: no byte takes longer than a share of it.
 HANDSHAKE_BYTES: Final = 80
-#: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path: that
-#: is the least round trip that was seen.
+#: Data comes no sooner than its ACK lets it go, but for what a link seemed to take, and by less of the path.
 EARLY_MAX_NS: Final = 10_000_000
-EARLY_RTT_SHARE: Final = 0.05
-#: Within this it follows on all but a busy host; one that is later may be a coincidence.
-RELEASE_USUAL_NS: Final = 2_000_000
 #: Where the ACK was not delayed, the pause is one round trip; what comes later by more than this
 #: share of it, or than a few segments take on a local network, was not ready before.
 HOLD_RTT_SHARE: Final = 0.25
@@ -53,16 +56,6 @@ HOLDS_MIN: Final = 5
 LOST_MIN: Final = timedelta(milliseconds=2)
 #: A delayed ACK waits less than 500 ms (RFC 1122, section 4.2.3.2).
 DELAYED_ACK_MAX: Final = timedelta(milliseconds=500)
-#: Pauses that it takes to tell think time by how it varies, and the variation that tells: measured
-#: 0.00 to 0.49 for stalls and 0.78 to 157 for pauses of the application.
-STEADY_COUNT_MIN: Final = 5
-STEADY_RATIO_MAX: Final = 0.7
-#: Less variation than this is the noise of a host and tells nothing; and data that comes so close behind
-#: a delayed ACK, more often than not, was released by it however much a busy host spreads the rest.
-STEADY_NOISE_NS: Final = 500_000
-#: ... and so is a small share of the path, as which it is known, where it is one of what was lost each time, too:
-#: a timer makes that always the same. Holds had 0.00 to 0.05 of that, chance 1.1 and more.
-STEADY_LOST_SHARE_MAX: Final = 0.1
 #: Initial windows before RFC 6928 (RFC 3390): what waits a round trip behind such a first flight was held by the
 #: window or by Nagle's algorithm, which the capture does not tell. A choice: less likely than not.
 INITIAL_WINDOW_SEGMENTS: Final = (2, 4)
@@ -80,6 +73,20 @@ NAGLE_DISPROOFS_MIN: Final = 2
 NAGLE_DISPROOFS_SHARE: Final = 0.5
 
 
+#: Columns that only the rules of this file read.
+_FACTS: Final = (
+    "rtt_ns",
+    "missing",
+    "is_short",
+    "is_delayed",
+    "disproofs",
+    "may_be_hold",
+    "is_in_pace",
+    "is_stall",
+)
+_ONE_SENDER: Final = ("flow", "direction")
+
+
 def held(
     tables: Mapping[str, pl.DataFrame],
     *,
@@ -95,107 +102,228 @@ def held(
     """
     import polars as pl
 
-    pauses = tables["pauses"].lazy()
-    flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn")
-    awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
-    transactions = (
-        tables["transactions"]
-        .lazy()
-        .select("flow", pl.col("index").alias("transaction"), "server_software", awaits_continue)
+    return (
+        _pauses(tables, delayed_ack_min)
+        .filter(_follows_ack())
+        .with_columns(is_stall=_is_stall())
+        .with_columns(may_be_hold=_may_be_hold())
+        .with_columns(is_in_pace=pl.col("may_be_hold") & _was_prompt() & (_ns("ack_to_release").abs() <= _pace()))
+        .with_columns(is_stall=pl.col("is_stall") | _is_stall_behind_short(lost_min))
+        .filter(pl.col("is_stall") | _is_hold(lost_min))
+        .filter(pl.col("lost") >= lost_min)
+        .join(_transactions(tables), on=["flow", "transaction"], how="left", maintain_order="left")
+        # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
+        .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("awaits_continue").fill_null(value=False)))
+        .with_columns(
+            cause=pl.when("is_stall")
+            .then(pl.lit("stall.nagle_delayed_ack"))
+            .otherwise(pl.lit("stall.nagle_hold")),
+        )
+        .filter(is_steady(lost_min, steady_ratio_max).over(*_ONE_SENDER, "cause"), ~_nagle_is_off())
+        .with_columns(
+            confidence=_confidence(),
+            start=pl.col("could_send_time"),
+            first_frame=pl.min_horizontal("short_frame", "previous_frame"),
+            last_frame=pl.col("released_frame"),
+            owner=owner(),
+        )
+        .drop(_FACTS)
     )
 
-    def ns(name: str) -> pl.Expr:
-        return pl.col(name).dt.total_nanoseconds()
 
-    rtt = ns("server_path_rtt").fill_null(0) + ns("client_path_rtt").fill_null(0)
-    released_is_short = pl.col("released_bytes") % pl.col("segment_bytes") != 0
-    is_delayed = pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX)
+def _pauses(tables: Mapping[str, pl.DataFrame], delayed_ack_min: timedelta) -> pl.LazyFrame:
+    """The pauses, each with what was ``lost`` and the first of :data:`_FACTS`."""
+    import polars as pl
+
+    flows = tables["flows"].lazy().select("flow", "nagle_disproofs", "client_nagle_disproofs", "has_syn")
+    disproofs = (
+        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
+    )
+    return (
+        tables["pauses"]
+        .lazy()
+        .with_columns(lost=pl.col("released_time") - pl.col("could_send_time"))
+        .join(flows, on="flow", how="left", maintain_order="left")
+        .with_columns(
+            rtt_ns=_ns("server_path_rtt").fill_null(0) + _ns("client_path_rtt").fill_null(0),
+            missing=_missing_before(),
+            is_short=pl.col("released_bytes") % pl.col("segment_bytes") != 0,
+            is_delayed=pl.col("ack_delay").is_between(delayed_ack_min, DELAYED_ACK_MAX),
+            disproofs=disproofs,
+        )
+    )
+
+
+def _transactions(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """What the transaction of a hold tells of its server, and whether its request waits for 100 Continue."""
+    import polars as pl
+
+    awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
+    transactions = tables["transactions"].lazy()
+    return transactions.select("flow", pl.col("index").alias("transaction"), "server_software", awaits_continue)
+
+
+def _ns(name: str) -> pl.Expr:
+    import polars as pl
+
+    return pl.col(name).dt.total_nanoseconds()
+
+
+def _behind_short() -> pl.Expr:
+    """Whether a short segment was outstanding."""
+    import polars as pl
+
+    return pl.col("short_frame").is_not_null()
+
+
+def _at_once() -> pl.Expr:
+    """So many bytes a receiver acknowledges without a delay (RFC 1122, section 4.2.3.2).
+
+    One that counts the options in, as BSDs did, waits for a third: next to it its delay is seen, and is no path's.
+    """
+    import polars as pl
+
+    return 2 * pl.col("segment_bytes").cast(pl.UInt64)
+
+
+def _is_at_receiver() -> pl.Expr:
+    """Whether the capture was taken nearer to the receiver of the data than to its sender."""
+    import polars as pl
+
+    to_sender = (
+        pl.when(pl.col("direction") == FROM_CLIENT).then(_ns("client_path_rtt")).otherwise(_ns("server_path_rtt"))
+    )
+    return 2 * to_sender.fill_null(0) > pl.col("rtt_ns")
+
+
+def _follows_ack() -> pl.Expr:
+    """Whether the segment after the pause comes a round trip after an ACK."""
+    import polars as pl
+
+    rtt, full = pl.col("rtt_ns"), pl.col("segment_bytes")
     # What a short segment held until a delayed ACK came took its time on a link that is not known, too.
-    may_be_on_link = is_delayed & pl.col("ack_covers_all") & pl.col("short_frame").is_not_null()
+    may_be_on_link = pl.col("is_delayed") & pl.col("ack_covers_all") & _behind_short()
     # ... with what was lost right before it.
-    missing = _missing_before()
-    bytes_on_link = pl.col("released_bytes") + pl.min_horizontal(missing, LOST_MAX * pl.col("segment_bytes"))
+    bytes_on_link = pl.col("released_bytes") + pl.min_horizontal("missing", LOST_MAX * full)
     on_link = pl.min_horizontal(
-        RELEASE_ON_LINK_MAX_NS * (bytes_on_link / pl.col("segment_bytes")).ceil(),
+        RELEASE_ON_LINK_MAX_NS * (bytes_on_link / full).ceil(),
         rtt * bytes_on_link / HANDSHAKE_BYTES,
     )
     late = pl.when(may_be_on_link).then(on_link).otherwise(0.0)
     slack = pl.max_horizontal(RELEASE_MAX_NS, rtt * RELEASE_RTT_SHARE, late)
     early = pl.max_horizontal(EARLY_MAX_NS, rtt * EARLY_RTT_SHARE)
-    follows_ack = ns("ack_to_release").is_between(-early, slack)
+    return _ns("ack_to_release").is_between(-early, slack)
 
-    # A receiver that has two full segments to acknowledge does not delay (RFC 1122, 4.2.3.2). One that counts
-    # the options in, as BSDs did, waits for a third: next to it its delay is seen, and is no path's.
-    at_once = 2 * pl.col("segment_bytes").cast(pl.UInt64)
-    to_sender = (
-        pl.when(pl.col("direction") == FROM_CLIENT).then(ns("client_path_rtt")).otherwise(ns("server_path_rtt"))
-    )
-    is_at_receiver = 2 * to_sender.fill_null(0) > rtt
+
+def _is_stall() -> pl.Expr:
+    """Whether the ACK of all that was outstanding was delayed, and could have been."""
+    import polars as pl
+
+    newly = pl.col("newly_acked_bytes")
     # What followed a head that left alone may come after its ACK has gone: the ACK covers all that had come.
-    covers_head = _is_head_alone() & (pl.col("outstanding_bytes") <= pl.col("newly_acked_bytes"))
-    is_stall = (
-        is_delayed
-        & (pl.col("ack_covers_all") | covers_head)
-        & (
-            (pl.col("newly_acked_bytes") < at_once)
-            | ((pl.col("newly_acked_bytes") == at_once) & released_is_short & is_at_receiver)
-        )
-    )
+    covers_head = _is_head_alone() & (pl.col("outstanding_bytes") <= newly)
+    may_delay = (newly < _at_once()) | ((newly == _at_once()) & pl.col("is_short") & _is_at_receiver())
+    return pl.col("is_delayed") & (pl.col("ack_covers_all") | covers_head) & may_delay
+
+
+def _may_be_hold() -> pl.Expr:
+    """Whether Nagle's algorithm may have held the segment until an ACK came that was not delayed.
+
+    A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which one ACK opens; on
+    an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its sender had closed, and
+    nothing more could come to fill it. Nor is what came behind a full segment that was lost: the algorithm as
+    RFC 896 has it waits for its ACK, too.
+    """
+    import polars as pl
+
+    full = pl.col("segment_bytes")
     fills_initial_window = (
         (pl.col("transaction") == 0)
         & (pl.col("direction") != FROM_CLIENT)
-        & ((pl.col("released_offset") / pl.col("segment_bytes")).ceil() == INITIAL_WINDOW_NOW)
+        & ((pl.col("released_offset") / full).ceil() == INITIAL_WINDOW_NOW)
         & (pl.col("outstanding_bytes") <= pl.col("largest_flight_bytes"))
-        & (pl.col("previous_bytes") > pl.col("segment_bytes"))
+        & (pl.col("previous_bytes") > full)
     )
-    disproofs = (
-        pl.when(pl.col("direction") == FROM_CLIENT).then("client_nagle_disproofs").otherwise("nagle_disproofs")
-    )
-    # A full segment is not Nagle's to hold. It waits for the ACK of a small window, all of which
-    # one ACK opens; on an ordinary round trip that is slow start and no pathology. Nor is one with a FIN: its
-    # sender had closed, and nothing more could come to fill it. Where no delay of its own class speaks for a hold,
-    # one proof that the sender does without the algorithm is enough against a few of them.
-    # Nor is what came behind a full segment that was lost: the algorithm as RFC 896 has it waits for its ACK, too.
-    is_behind_lost = (missing >= pl.col("segment_bytes")) & ~pl.col("sender_permits_sack")
-    may_be_hold = (
-        ~is_stall
+    is_behind_lost = (pl.col("missing") >= full) & ~pl.col("sender_permits_sack")
+    return (
+        ~pl.col("is_stall")
         & ~is_behind_lost
-        & released_is_short
-        & (pl.col("short_frame").is_not_null() | _had_room())
+        & pl.col("is_short")
+        & (_behind_short() | _had_room())
         & ~pl.col("released_has_fin")
         & ~fills_initial_window
     )
+
+
+def _was_prompt() -> pl.Expr:
+    """Whether the ACK was not delayed: what one of two full segments is late by they took on the link."""
+    import polars as pl
+
+    return ~pl.col("is_delayed") | ((pl.col("newly_acked_bytes") >= _at_once()) & ~_is_at_receiver())
+
+
+def _pace() -> pl.Expr:
+    """By how much a segment is early or late that an ordinary ACK lets go."""
+    import polars as pl
+
+    return pl.max_horizontal(HOLD_SLACK_NS, pl.col("rtt_ns") * HOLD_RTT_SHARE)
+
+
+def _is_stall_behind_short(lost_min: timedelta) -> pl.Expr:
+    """Whether a short one's delayed ACK released the next short one, with full ones in between (Minshall).
+
+    On a flow that was seen to send short ones without, chance has as many ACKs near.
+    """
+    import polars as pl
+
+    is_of_one = pl.col("is_delayed") & (pl.col("newly_acked_bytes") < _at_once())
+    return (
+        pl.col("may_be_hold")
+        & (_behind_short() & ~pl.col("ack_covers_all") & (pl.col("disproofs") == 0))
+        & is_of_one
+        & (_ns("ack_to_release").abs() <= _pace())
+        & (pl.col("lost") >= lost_min)
+    )
+
+
+def _is_hold(lost_min: timedelta) -> pl.Expr:
+    """Whether what may be a hold is one, by the others of its sender.
+
+    Where no delay of its own class speaks for a hold, one proof that the sender does without the algorithm is
+    enough against a few of them.
+    """
+    import polars as pl
+
+    is_in_pace = pl.col("is_in_pace")
     is_known_window = ~_fills_unknown_window()
-    one_sender = ("flow", "direction")
-    pace = pl.max_horizontal(HOLD_SLACK_NS, rtt * HOLD_RTT_SHARE)
-    # What an ACK of two full segments comes late by at their sender they took on the link.
-    was_prompt = ~is_delayed | ((pl.col("newly_acked_bytes") >= at_once) & ~is_at_receiver)
-    is_in_pace = may_be_hold & was_prompt & (ns("ack_to_release").abs() <= pace)
-    holds = (is_in_pace & is_known_window).sum().over(one_sender)
+    holds = (is_in_pace & is_known_window).sum().over(_ONE_SENDER)
     has_many = holds >= HOLDS_MIN
     # Who held short segments behind others where the window had room holds each that is so. The first
     # window of a connection may be of one segment.
-    behind_short = pl.col("short_frame").is_not_null()
     is_later = (pl.col("outstanding_segments") > 1) | (pl.col("released_offset") > pl.col("outstanding_bytes"))
-    has_lost = pl.col("lost") >= lost_min
-    is_behind_shown = is_in_pace & behind_short & (holds > 0) & is_later & has_lost
-    is_hold = (
-        (disproofs == 0) & (is_behind_shown | (is_known_window & (is_in_pace | (may_be_hold & has_many))))
-    ) | (is_in_pace & is_known_window & has_many)
-    # A short one's delayed ACK releases the next short one, also if full ones were sent in between (Minshall). On
-    # a flow that was seen to send short ones without, chance has as many ACKs near.
-    is_behind_short = behind_short & ~pl.col("ack_covers_all") & (disproofs == 0)
-    is_of_one = is_delayed & (pl.col("newly_acked_bytes") < at_once)
-    is_stall |= may_be_hold & is_behind_short & is_of_one & (ns("ack_to_release").abs() <= pace) & has_lost
+    is_behind_shown = is_in_pace & _behind_short() & (holds > 0) & is_later & (pl.col("lost") >= lost_min)
+    is_undisputed = is_behind_shown | (is_known_window & (is_in_pace | (pl.col("may_be_hold") & has_many)))
+    return ((pl.col("disproofs") == 0) & is_undisputed) | (is_in_pace & is_known_window & has_many)
 
-    is_steady = _is_steady(rtt, lost_min, steady_ratio_max).over(*one_sender, "cause")
-    nagle_is_off = (
-        (disproofs >= NAGLE_DISPROOFS_MIN)
-        & (disproofs >= NAGLE_DISPROOFS_SHARE * pl.len().over(one_sender))
-        & released_is_short
+
+def _nagle_is_off() -> pl.Expr:
+    """Whether the sender was seen to send short segments as often as it seemed to hold them."""
+    import polars as pl
+
+    return (
+        (pl.col("disproofs") >= NAGLE_DISPROOFS_MIN)
+        & (pl.col("disproofs") >= NAGLE_DISPROOFS_SHARE * pl.len().over(_ONE_SENDER))
+        & pl.col("is_short")
     )
-    may_be_coincidence = ns("ack_to_release").abs() > RELEASE_USUAL_NS
-    enough_to_compare = pl.len().over(*one_sender, "cause") >= STEADY_COUNT_MIN
+
+
+def _confidence() -> pl.Expr:
+    """A delay of its own class proves more than a pause of one round trip, which chance may give."""
+    import polars as pl
+
+    is_stall = pl.col("is_stall")
+    may_be_coincidence = _ns("ack_to_release").abs() > RELEASE_USUAL_NS
+    enough_to_compare = pl.len().over(*_ONE_SENDER, "cause") >= STEADY_COUNT_MIN
     # A first flight of so few segments may have been all that the initial window let go.
     is_initial_window = (
         (pl.col("transaction") == 0)
@@ -203,56 +331,11 @@ def held(
         & pl.col("outstanding_segments").is_between(*INITIAL_WINDOW_SEGMENTS)
         & (pl.col("largest_flight_bytes") <= pl.col("outstanding_bytes"))
     )
-    # A delay of its own class proves more than a pause of one round trip, which chance may give.
-    confidence = (
+    return (
         pl.when(is_stall | enough_to_compare).then(0.9).otherwise(0.75)
         + pl.when(enough_to_compare).then(0.08).when(may_be_coincidence).then(-0.3).otherwise(0.0)
         - pl.when(pl.col("has_syn")).then(0.0).otherwise(0.05)
         - pl.when(is_initial_window & ~is_stall).then(INITIAL_WINDOW_DOUBT).otherwise(0.0)
-    )
-    return (
-        pauses.with_columns(lost=pl.col("released_time") - pl.col("could_send_time"))
-        .join(flows, on="flow", how="left", maintain_order="left")
-        .filter(follows_ack)
-        .filter(is_stall | is_hold)
-        .filter(pl.col("lost") >= lost_min)
-        .join(transactions, on=["flow", "transaction"], how="left", maintain_order="left")
-        # A body that waited for 100 Continue (RFC 9110, section 10.1.1) waited for the server's word.
-        .filter((pl.col("direction") != FROM_CLIENT) | (~pl.col("awaits_continue").fill_null(value=False)))
-        .with_columns(
-            cause=pl.when(is_stall).then(pl.lit("stall.nagle_delayed_ack")).otherwise(pl.lit("stall.nagle_hold")),
-        )
-        .filter(is_steady, ~nagle_is_off)
-        .with_columns(
-            confidence=confidence,
-            start=pl.col("could_send_time"),
-            first_frame=pl.min_horizontal("short_frame", "previous_frame"),
-            last_frame=pl.col("released_frame"),
-            owner=owner(),
-        )
-    )
-
-
-def _is_steady(rtt: pl.Expr, lost_min: timedelta, steady_ratio_max: float) -> pl.Expr:
-    """Whether the pauses of a flow and a cause follow their ACKs, and not a time of their own."""
-    import polars as pl
-
-    distance = pl.col("ack_to_release").dt.total_nanoseconds()
-    lost = pl.col("lost").dt.total_nanoseconds()
-    # Between the quartiles: one late segment on a busy host says nothing.
-    varies = distance.quantile(0.75) - distance.quantile(0.25)
-    pauses_vary = lost.quantile(0.75) - lost.quantile(0.25)
-    ratio = varies / pauses_vary
-    is_close = distance.abs().median() <= STEADY_NOISE_NS
-    # Delayed ACKs of one timer make pauses that are alike: there is nothing to compare the distances with.
-    are_alike = pl.max_horizontal(varies, pauses_vary) <= RELEASE_USUAL_NS
-    typical = lost.filter(pl.col("lost") >= lost_min).median()
-    return (
-        (pl.len() < STEADY_COUNT_MIN)
-        | (ratio <= steady_ratio_max)
-        | (varies <= STEADY_NOISE_NS)
-        | (varies <= pl.min_horizontal(STEADY_LOST_SHARE_MAX * typical, EARLY_RTT_SHARE * rtt.median()))
-        | ((is_close | are_alike) & (pl.col("cause").first() == "stall.nagle_delayed_ack"))
     )
 
 
@@ -309,61 +392,3 @@ def _missing_before() -> pl.Expr:
     waited_for = pl.when(is_alone).then("short_bytes").otherwise("outstanding_bytes").cast(pl.Int64)
     missing = pl.col("released_offset").cast(pl.Int64) - pl.col("short_offset") - waited_for
     return pl.max_horizontal(0, pl.when("ack_covers_all").then(missing)).fill_null(0)
-
-
-def held_findings(
-    holds: pl.LazyFrame,
-    *,
-    what: str,
-    remedy: str,
-    remedies: Mapping[str, str] | None = None,
-    remedy_of_requests: str = "",
-) -> pl.LazyFrame:
-    """Findings of holds. ``what`` has places for the bytes and the frame of what was waited for;
-    ``remedies`` maps a pattern of the Server field to what to change in that server, and
-    ``remedy_of_requests`` is for data that the client held.
-    """
-    import polars as pl
-
-    def ms(name: str) -> pl.Expr:
-        return (pl.col(name).dt.total_nanoseconds() / 1e6).round(3)
-
-    waited_for = (
-        pl.coalesce("short_bytes", "previous_bytes"),
-        pl.coalesce("short_frame", "previous_frame"),
-    )
-    is_request = pl.col("direction") == FROM_CLIENT
-    receiver = pl.when(is_request).then(pl.lit("server")).otherwise(pl.lit("client"))
-    how = (
-        pl.when(pl.col("cause") == "stall.nagle_delayed_ack")
-        .then(pl.format("whose ACK the {} delayed by {} ms", receiver, ms("ack_delay")))
-        .otherwise(pl.lit("whose ACK took an ordinary round trip"))
-    )
-    specific = pl.coalesce(
-        *(
-            pl.when(pl.col("server_software").str.contains(pattern)).then(pl.lit(f"{text}. "))
-            for pattern, text in (remedies or {}).items()
-        ),
-        pl.lit(""),
-    )
-    return holds.with_columns(
-        summary=pl.format(
-            f"{what} {{}}; {{}} bytes were held for {{}} ms",
-            *waited_for,
-            how,
-            pl.col("released_bytes"),
-            ms("lost"),
-        ),
-        evidence=pl.format(
-            "frame {} ({} bytes), ACK in frame {}, then frame {} ({} bytes) {} ms after it, less the path",
-            "previous_frame",
-            "previous_bytes",
-            "ack_frame",
-            "released_frame",
-            "released_bytes",
-            ms("ack_to_release"),
-        ),
-        remedy=pl.when(is_request)
-        .then(pl.lit(remedy_of_requests))
-        .otherwise(pl.format("{}{}", specific, pl.lit(remedy))),
-    )

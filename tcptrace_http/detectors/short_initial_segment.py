@@ -35,7 +35,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held, held_findings
+from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
+from tcptrace_http.detectors._held_findings import held_findings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
