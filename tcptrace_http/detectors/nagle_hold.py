@@ -8,7 +8,7 @@ client sends it in two writes. The original algorithm holds the short end of a r
 well; that is told where a window that had been used before had room for it. (Where the response opens with the
 head alone, this is short-initial-segment; where its last, short segment is held behind a short one,
 odd-short-final-segment.) And the rest of a response that waited in the buffer until the next response, when it
-was asked for, filled its segment.
+was asked for or written, filled its segment.
 
 Why it is bad
 -------------
@@ -22,7 +22,7 @@ The short segment (or all that was outstanding, if that and what waited is no mo
 once before), the ACK of it, and the short segment that followed that ACK by no more than the path takes. Lost is
 the time from when the data could have left, in the pace of what was sent before and through the queue that this
 met, to when it left. Of a rest that the next response filled: the full segment that brings the end of one response
-and the start of the next, and came when that one's request let it go.
+and the start of the next, and came when that one's request let it go, or when no ACK did.
 
 Fix
 ---
@@ -100,7 +100,7 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = L
                 ms("lost"),
             ),
             evidence=pl.format(
-                "frame {} brings the end of the response and the start of the next, whose request let it go",
+                "frame {} brings the end of the response and the start of the next, which let it go",
                 "last_frame",
             ),
             remedy=pl.lit(REMEDY),

@@ -105,6 +105,8 @@ pub(super) struct Timeline {
     sent_until: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
+    /// ... nor the one before that: the newest began in its buffer.
+    had_more: bool,
     /// It has sent what Nagle's algorithm would have held.
     nagle_is_off: bool,
     pending: VecDeque<Pending>,
@@ -173,6 +175,7 @@ impl Timeline {
             sent_start: 0,
             sent_until: 0,
             has_more: false,
+            had_more: false,
             nagle_is_off: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -345,6 +348,7 @@ impl Timeline {
         self.sent_start = start;
         self.leaves_more(data, route, acks);
         let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
+        self.had_more = !had_nothing;
         self.full_bytes = data.full_bytes;
         self.nagle_is_off = data.nagle_is_off;
         self.sent_until = self.sent_until.max(data.end);
