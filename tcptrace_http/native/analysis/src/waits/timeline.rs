@@ -41,6 +41,7 @@ use std::collections::VecDeque;
 use trace_model::rows::Cause;
 
 pub(super) use self::data::{Data, Resent, Route};
+use self::filled_by_next::FoundInBuffer;
 use self::held_openings::{HeldOpening, LetGo};
 use self::if_on_link::IfOnLink;
 use self::lateness::Lateness;
@@ -105,8 +106,7 @@ pub(super) struct Timeline {
     sent_until: i64,
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
-    /// ... nor the one before that: the newest began in its buffer.
-    had_more: bool,
+    newest: FoundInBuffer,
     /// It has sent what Nagle's algorithm would have held.
     nagle_is_off: bool,
     pending: VecDeque<Pending>,
@@ -175,7 +175,7 @@ impl Timeline {
             sent_start: 0,
             sent_until: 0,
             has_more: false,
-            had_more: false,
+            newest: FoundInBuffer::default(),
             nagle_is_off: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -344,11 +344,11 @@ impl Timeline {
         self.sent = Some((data.at, data.is_full()));
         self.sent_bytes = data.bytes;
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
+        self.newest = self.found_in_buffer(gap_ns, data, route, acks);
         self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
         self.leaves_more(data, route, acks);
         let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
-        self.had_more = !had_nothing;
         self.full_bytes = data.full_bytes;
         self.nagle_is_off = data.nagle_is_off;
         self.sent_until = self.sent_until.max(data.end);

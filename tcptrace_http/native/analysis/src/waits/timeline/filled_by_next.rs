@@ -5,12 +5,68 @@
 //! that fills the segment, when its request comes, or when its server has written it. So the rest of a response that
 //! comes in one full segment with the start of the next had lain in the buffer since its response was written, if that
 //! one's request let it go; or if no ACK did, for what the window holds an ACK lets go, and the segment before was not
-//! pushed, which had left something in the buffer (RFC 9293, section 3.9.1).
+//! pushed, which had left something in the buffer (RFC 9293, section 3.9.1). It was held since the slowest link had
+//! carried what was sent before it, and would have carried it.
 
-use super::Timeline;
+use super::super::acks::{Ack, Acks};
+use super::super::pace::BURST_MIN_NS;
+use super::super::partition::{Moment, INFERRED};
+use super::{Data, Piece, Route, Timeline};
+use crate::jitter::{CLOSE_NS, RELEASE_MAX_NS};
+use crate::shared_windows::is_rhythm;
 use trace_model::rows::Cause;
 
+/// A segment that lay in its sender's buffer, at least in part, when the one before left.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FoundInBuffer {
+    /// The one before it was not pushed.
+    had_more: bool,
+    /// When that had come and the slowest link had carried this one, if no ACK can have let it go when it came later.
+    carried_ns: Option<i64>,
+}
+
 impl Timeline {
+    /// What is known of data that came so long after the segment before.
+    pub(super) fn found_in_buffer(
+        &self,
+        gap_ns: i64,
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> FoundInBuffer {
+        let is_plain = data.is_full() && !data.opens_hole && data.recovery.is_none();
+        // Who paces lets data go by a clock, in a rhythm, and not when it is written.
+        let goes_on = self.sent_gap_ns.is_some_and(|it| is_rhythm(it, gap_ns));
+        let is_paced = data.sharing.is_of_pacer || goes_on;
+        let may_be_rest = is_plain && self.has_more && !data.sharing.is_shared && !is_paced;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let is_late = gap_ns > takes_ns.saturating_add(BURST_MIN_NS);
+        let is_by_none = may_be_rest && is_late && self.is_by_none(data, route, acks);
+        let came_ns = data.at.time_ns.saturating_sub(gap_ns);
+        FoundInBuffer {
+            had_more: self.has_more,
+            carried_ns: is_by_none.then(|| came_ns.saturating_add(takes_ns)),
+        }
+    }
+
+    /// Whether a full segment came when none of the ACKs can have let it go, nor what stood before the slowest link,
+    /// which is known.
+    fn is_by_none(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let takes_ns = self.takes_ns(data.bytes);
+        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let latest_ns = known_ns.saturating_add(CLOSE_NS);
+        let behind_ns = takes_ns
+            .saturating_add(data.sharing.queued_ns)
+            .saturating_add(RELEASE_MAX_NS);
+        // An ACK that came with data takes as long as that on the link, which is taken to be as slow in its direction.
+        let may_let_go = |ack: Ack| {
+            let slack_ns = behind_ns.saturating_add(self.takes_ns(ack.bytes));
+            known_ns.saturating_sub(ack.time_ns) <= slack_ns
+        };
+        let earliest_ns = known_ns.saturating_sub(behind_ns.saturating_add(takes_ns));
+        takes_ns > 0 && !acks.between(earliest_ns, latest_ns).any(may_let_go)
+    }
+
     /// A response begins at `start`, whose request went by at `asked_ns`: if the newest segment is full and brings the
     /// rest of the one before, that was held.
     pub(super) fn note_filled_by_next(&mut self, start: i64, asked_ns: Option<i64>) {
@@ -23,23 +79,50 @@ impl Timeline {
         }
         let is_by_request =
             asked_ns.is_some_and(|asked_ns| self.is_let_go_by_request(start, asked_ns));
-        let (had_more, is_by_none) = (self.had_more, self.is_let_go_by_none(start));
+        let (newest, burst) = (self.newest, self.words.burst);
         let Some(piece) = self.pieces.back_mut() else {
             return;
         };
-        let is_of_segment = piece.end.time_ns == sent.time_ns && piece.waited.is_some();
+        if piece.end.time_ns != sent.time_ns {
+            return;
+        }
+        if piece.cause == burst {
+            self.split_burst(newest.carried_ns);
+            return;
+        }
         let may_be_held = match piece.cause {
             Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer => {
-                is_by_request || (had_more && is_by_none)
+                is_by_request || newest.carried_ns.is_some()
             }
-            Cause::ServerDataUnavailable | Cause::Unexplained => had_more,
+            Cause::ServerDataUnavailable | Cause::Unexplained => newest.had_more,
             _ => false,
         };
-        if is_of_segment && may_be_held {
+        if piece.waited.is_some() && may_be_held {
             piece.cause = Cause::StallNagleHold;
             piece.waited = None;
             piece.if_shared = None;
         }
+    }
+
+    /// What came later than the slowest link had carried it was held from then on.
+    fn split_burst(&mut self, carried_ns: Option<i64>) {
+        let (Some(carried_ns), Some(piece)) = (carried_ns, self.pieces.back_mut()) else {
+            return;
+        };
+        let end = piece.end;
+        let border = Moment {
+            time_ns: carried_ns.max(piece.start.time_ns),
+            ..piece.start
+        };
+        piece.end = border;
+        self.push(Piece {
+            start: border,
+            end,
+            cause: Cause::StallNagleHold,
+            confidence: INFERRED,
+            if_shared: None,
+            waited: None,
+        });
     }
 }
 
@@ -86,7 +169,7 @@ mod tests {
     /// What a full segment waited for that brings the end of a response and the start of the next, on a link that takes
     /// 20 ms for it: it came at that time behind one that was pushed or not, of which an ACK came at 250 ms, and of
     /// two at once before.
-    fn written_at(came_ms: i64, is_pushed: bool) -> Option<Cause> {
+    fn written_at(came_ms: i64, is_pushed: bool) -> Option<(Cause, i64)> {
         let route = Route {
             to_sender_ns: 100 * MS,
             ..Route::default()
@@ -126,24 +209,30 @@ mod tests {
         }
         timeline.opens(start + 600, Some(200 * MS));
         let told = timeline.between(250 * MS, came_ms * MS).last();
-        told.map(|piece| piece.cause)
+        told.map(|it| (it.cause, (it.end.time_ns - it.start.time_ns) / MS))
     }
 
     #[test]
     fn what_the_next_response_filled_as_no_ack_came_that_let_it_go_nagles_algorithm_had_held() {
-        assert_eq!(written_at(320, false), Some(Cause::StallNagleHold));
+        assert_eq!(written_at(320, false), Some((Cause::StallNagleHold, 50)));
+    }
+
+    #[test]
+    fn what_a_link_takes_of_a_short_hold_is_its_pace() {
+        assert_eq!(written_at(285, false), Some((Cause::StallNagleHold, 15)));
     }
 
     #[test]
     fn behind_what_was_pushed_no_rest_lay_that_the_next_response_filled() {
-        assert_eq!(written_at(320, true), Some(Cause::ServerDataUnavailable));
+        let told = written_at(320, true).map(|(cause, _)| cause);
+        assert_eq!(told, Some(Cause::ServerDataUnavailable));
     }
 
     #[test]
     fn what_the_next_response_filled_waited_for_the_window_if_it_left_as_an_ack_came() {
         let told = written_at(250 + 100 + 20, false);
         assert!(
-            told.is_some_and(|cause| cause != Cause::StallNagleHold),
+            told.is_some_and(|(cause, _)| cause != Cause::StallNagleHold),
             "{told:?}"
         );
     }

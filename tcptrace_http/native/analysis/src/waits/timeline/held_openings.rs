@@ -6,11 +6,11 @@
 //! so: it begins with the request, and ends whenever it is done. A window that the response before fills holds a full
 //! segment until an ACK of any of that comes.
 
-use super::super::acks::{Ack, Acks};
+use super::super::acks::Acks;
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::Moment;
 use super::{Data, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS, OPTIONS_BYTES};
-use crate::jitter::{CLOSE_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::jitter::{CLOSE_NS, RELEASE_RTT_SHARE};
 use trace_model::rows::Cause;
 
 /// Answers whose transactions are not over: as many as requests wait for theirs.
@@ -28,8 +28,6 @@ pub(super) struct LetGo {
     ack_bytes: u32,
     route: Route,
     cause: Cause,
-    /// It came when none of the ACKs can have let it go.
-    is_by_none: bool,
 }
 
 /// A segment that was held and in which responses begin.
@@ -62,7 +60,6 @@ impl Timeline {
             } else {
                 Cause::StallNagleHold
             },
-            is_by_none: false,
         });
     }
 
@@ -97,26 +94,7 @@ impl Timeline {
             ack_bytes: ack.bytes,
             route,
             cause,
-            is_by_none: self.is_by_none(data, route, acks),
         });
-    }
-
-    /// Whether a full segment came when none of the ACKs can have let it go, nor what stood before the slowest link,
-    /// which is known.
-    fn is_by_none(&self, data: Data, route: Route, acks: &Acks) -> bool {
-        let takes_ns = self.takes_ns(data.bytes);
-        let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
-        let latest_ns = known_ns.saturating_add(CLOSE_NS);
-        let behind_ns = takes_ns
-            .saturating_add(data.sharing.queued_ns)
-            .saturating_add(RELEASE_MAX_NS);
-        // An ACK that came with data takes as long as that on the link, which is taken to be as slow in its direction.
-        let may_let_go = |ack: Ack| {
-            let slack_ns = behind_ns.saturating_add(self.takes_ns(ack.bytes));
-            known_ns.saturating_sub(ack.time_ns) <= slack_ns
-        };
-        let earliest_ns = known_ns.saturating_sub(behind_ns.saturating_add(takes_ns));
-        takes_ns > 0 && !acks.between(earliest_ns, latest_ns).any(may_let_go)
     }
 
     /// A response begins at `start`, in the newest segment.
@@ -134,12 +112,6 @@ impl Timeline {
     pub(super) fn is_let_go_by_request(&self, start: i64, asked_ns: i64) -> bool {
         let newest = self.let_go.filter(|it| (it.start..it.end).contains(&start));
         newest.is_some_and(|it| it.ack_ns == asked_ns && self.was_let_go_by(it))
-    }
-
-    /// Whether the newest segment, in which a response begins at `start`, came when none of the ACKs can have let it go.
-    pub(super) fn is_let_go_by_none(&self, start: i64) -> bool {
-        let newest = self.let_go.filter(|it| (it.start..it.end).contains(&start));
-        newest.is_some_and(|it| it.is_by_none)
     }
 
     /// Why the first segment of the response that begins at `start` was held, if its request, which was there at
