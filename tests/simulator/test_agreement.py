@@ -18,9 +18,9 @@ SERVER_SHARE_FLOOR = 0.96
 EVERYDAY_FLOOR = 0.95
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.99, 0.99),
-    "odd-short-final-segment": (0.99, 0.98),
+    "odd-short-final-segment": (0.99, 0.985),
     "slow-start-restart": (0.99, 0.95),
-    "nagle-hold": (0.97, 0.92),
+    "nagle-hold": (0.97, 0.89),
     "nagle-delayed-ack": (0.89, 0.94),
     "retransmission-timeout": (0.99, 0.92),
 }
