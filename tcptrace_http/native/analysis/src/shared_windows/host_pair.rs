@@ -216,6 +216,7 @@ impl HostPair {
             takes_ns: 0,
             room_until_ns: None,
             had_room_ns: None,
+            let_go_ns: None,
             missed_elsewhere: 0,
             goes_elsewhere: self.goes_elsewhere,
             timer_ns: self.timer_ns,

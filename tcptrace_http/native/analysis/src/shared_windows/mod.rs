@@ -140,6 +140,8 @@ pub struct Sharing {
     /// When the ACK went by since which the window that they share had room for the segment, if that was not the one
     /// that let it go.
     pub had_room_ns: Option<i64>,
+    /// When the ACK went by that let the segment go, of whichever connection, if they share their window.
+    pub let_go_ns: Option<i64>,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,

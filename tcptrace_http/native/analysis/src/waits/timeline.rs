@@ -24,6 +24,7 @@ mod leaving;
 mod let_go;
 mod limits;
 mod link_time;
+mod may_have_stood;
 mod opening;
 mod pending;
 mod phases;
@@ -328,7 +329,7 @@ impl Timeline {
                 .had_lost_unseen(start, data.end, data.full_bytes);
         }
         let told = cause.map(|(cause, _)| cause);
-        let stood_until_ns = self.leaves((data, is_answer), told, route, acks);
+        let stood_until_ns = self.stood_before((data, is_answer), told, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);

@@ -45,15 +45,33 @@ impl Timeline {
         if before.is_some_and(|before| data.end <= before.until) {
             return None;
         }
-        let is_told = !data.sharing.is_shared && !route.is_at_sender;
-        self.leaving = is_told
-            .then(|| self.leaving_with((data, before), cause, route, acks))
-            .flatten();
+        self.leaving = if route.is_at_sender {
+            None
+        } else if data.sharing.is_shared {
+            self.leaving_shared(data, route)
+        } else {
+            self.leaving_with((data, before), cause, route, acks)
+        };
         let is_of_room = cause.is_some_and(is_room);
         let waited_ns = self.leaving?.left_ns.saturating_sub(before?.left_ns);
         let may_have_stood = data.sharing.queued_ns > 0;
         (is_of_room && may_have_stood && waited_ns > 0)
             .then(|| data.at.time_ns.saturating_sub(waited_ns))
+    }
+
+    /// What let `data` go of a window that connections share: an ACK of any of them.
+    fn leaving_shared(&self, data: Data, route: Route) -> Option<Leaving> {
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let alone_ns = data.at.time_ns.saturating_sub(takes_ns);
+        let ack_ns = data.sharing.let_go_ns?;
+        let left_ns = ack_ns.saturating_add(route.to_sender_ns);
+        Some(Leaving {
+            left_ns: left_ns.min(alone_ns),
+            ack_ns,
+            until: data.end,
+            is_slow_start: false,
+            is_by_ack: false,
+        })
     }
 
     /// What let `data` go, where another ACK, the one `before`, had let go what was sent before it.
@@ -135,6 +153,7 @@ mod tests {
     use super::*;
     use crate::arrivals::Arrivals;
     use crate::shared_windows::Sharing;
+    use crate::used_window::Limit;
 
     const MS: i64 = 1_000_000;
     /// What a segment of 1,000 bytes takes on the link, and the way to the sender and back.
@@ -182,6 +201,54 @@ mod tests {
             acks.push(at.time_ns, end, 60_000, PATH * MS);
         }
         (timeline, last_ms * MS)
+    }
+
+    /// What the later of two segments of a response waited for in the end, and for how many milliseconds, that an ACK of
+    /// another connection let go of a window that is shared: it went by at 120 ms, and that before it at 50 ms.
+    fn told_of_shared(queued_ms: i64) -> Option<(Cause, i64)> {
+        let route = Route {
+            to_sender_ns: PATH * MS,
+            ..Route::default()
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let start = (1 << 32) - 1500;
+        let came_ms = 120 + PATH + 40;
+        for (place, (time_ms, let_go_ms)) in (0..).zip([(50 + PATH, 50), (came_ms, 120)]) {
+            let at = Moment {
+                time_ns: time_ms * MS,
+                frame: 1,
+            };
+            let sharing = Sharing {
+                is_shared: true,
+                by_other: true,
+                is_let_go: true,
+                limit: Limit::SlowStart,
+                let_go_ns: Some(let_go_ms * MS),
+                queued_ns: queued_ms * MS,
+                to_server_ns: Some(PATH * MS),
+                ..Sharing::default()
+            };
+            let data = Data {
+                full_bytes: 1000,
+                sharing,
+                ..Data::plain(at, start + 1000 * place)
+            };
+            timeline.new_data(data, None, route, &Acks::default());
+        }
+        let waited = timeline.between(0, came_ms * MS).last()?;
+        let lasted_ns = waited.end.time_ns - waited.start.time_ns;
+        Some((waited.cause, lasted_ns / MS))
+    }
+
+    #[test]
+    fn of_a_shared_window_data_waited_from_the_one_ack_to_the_other_whoever_sent_them() {
+        let slow_start = |ms| Some((Cause::SendLimitedSlowStart, ms));
+        assert_eq!(told_of_shared(60), slow_start(120 - 50));
+        assert_eq!(
+            told_of_shared(0),
+            slow_start(120 - 50 + 40),
+            "nothing stood before it"
+        );
     }
 
     /// What that segment waited for last, and for how many milliseconds.
