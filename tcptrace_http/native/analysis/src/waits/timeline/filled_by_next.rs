@@ -16,6 +16,9 @@ use crate::jitter::{CLOSE_NS, RELEASE_MAX_NS};
 use crate::shared_windows::is_rhythm;
 use trace_model::rows::Cause;
 
+/// A segment takes as much of its own time less on the link, by what is known of that.
+const SLACK_SHARE: i64 = 8;
+
 /// A segment that lay in its sender's buffer, at least in part, when the one before left.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FoundInBuffer {
@@ -54,7 +57,12 @@ impl Timeline {
     fn is_by_none(&self, data: Data, route: Route, acks: &Acks) -> bool {
         let takes_ns = self.takes_ns(data.bytes);
         let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
-        let latest_ns = known_ns.saturating_add(CLOSE_NS);
+        // Behind the ACK that let it go it has taken its own time on the link, no less than others have.
+        let least_ns = takes_ns.min(data.sharing.takes_ns);
+        let latest_ns = known_ns
+            .saturating_sub(least_ns)
+            .saturating_add(least_ns / SLACK_SHARE)
+            .saturating_add(CLOSE_NS);
         let behind_ns = takes_ns
             .saturating_add(data.sharing.queued_ns)
             .saturating_add(RELEASE_MAX_NS);
@@ -98,9 +106,28 @@ impl Timeline {
             _ => false,
         };
         if piece.waited.is_some() && may_be_held {
-            piece.cause = Cause::StallNagleHold;
-            piece.waited = None;
-            piece.if_shared = None;
+            is_held(piece);
+        }
+        if let Some(carried_ns) = newest.carried_ns {
+            self.hold_since(carried_ns);
+        }
+    }
+
+    /// What no ACK let go waited for none, whatever part of that time seemed to be its receiver's.
+    fn hold_since(&mut self, carried_ns: i64) {
+        let since = self.pieces.iter_mut().rev();
+        let since = since.take_while(|piece| piece.start.time_ns >= carried_ns);
+        for piece in since {
+            let may_be_held = matches!(
+                piece.cause,
+                Cause::SendLimitedSlowStart
+                    | Cause::SendLimitedCwnd
+                    | Cause::SendLimitedSendBuffer
+                    | Cause::StallDelayedAckFirstSegment
+            );
+            if may_be_held {
+                is_held(piece);
+            }
         }
     }
 
@@ -124,6 +151,12 @@ impl Timeline {
             waited: None,
         });
     }
+}
+
+fn is_held(piece: &mut Piece) {
+    piece.cause = Cause::StallNagleHold;
+    piece.waited = None;
+    piece.if_shared = None;
 }
 
 #[cfg(test)]
@@ -180,6 +213,7 @@ mod tests {
         }
         let sharing = Sharing {
             link,
+            takes_ns: 20 * MS,
             ..Sharing::default()
         };
         let start = (1 << 32) - 500;
@@ -215,6 +249,37 @@ mod tests {
     #[test]
     fn what_the_next_response_filled_as_no_ack_came_that_let_it_go_nagles_algorithm_had_held() {
         assert_eq!(written_at(320, false), Some((Cause::StallNagleHold, 50)));
+    }
+
+    #[test]
+    fn what_came_too_soon_behind_an_ack_for_the_link_was_not_let_go_by_it() {
+        assert_eq!(written_at(362, false), Some((Cause::StallNagleHold, 92)));
+    }
+
+    #[test]
+    fn what_no_ack_let_go_was_held_for_all_of_that_time_whatever_part_seemed_to_be_its_receivers() {
+        let causes = [
+            Cause::SendLimitedSlowStart,
+            Cause::SendLimitedBottleneck,
+            Cause::SendLimitedSlowStart,
+            Cause::StallDelayedAckFirstSegment,
+        ];
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        for (time_ns, cause) in (0..).zip(causes) {
+            let at = |time_ns: i64| Moment { time_ns, frame: 1 };
+            timeline.push(Piece {
+                start: at(time_ns * MS),
+                end: at((time_ns + 1) * MS),
+                cause,
+                confidence: INFERRED,
+                if_shared: None,
+                waited: None,
+            });
+        }
+        timeline.hold_since(MS);
+        let told: Vec<Cause> = timeline.pieces.iter().map(|it| it.cause).collect();
+        let held = Cause::StallNagleHold;
+        assert_eq!(told, [causes[0], causes[1], held, held]);
     }
 
     #[test]
