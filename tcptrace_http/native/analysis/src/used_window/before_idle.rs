@@ -78,7 +78,7 @@ impl UsedWindow {
     /// before, if more than that had been outstanding or ACKs had opened it further, and there would have been room for a
     /// segment. `was_full` is whether it had stopped behind a full segment: behind a short one Nagle's algorithm stops
     /// it as well.
-    pub(crate) fn is_used_up(&mut self, end: i64, was_full: bool) {
+    pub(crate) fn is_used_up(&mut self, end: i64, was_full: bool, bytes: u32) {
         let stopped = self.outstanding.saturating_add(self.full_bytes);
         let is_open = |it: &&mut BeforeIdle| !it.is_smaller && it.start < end;
         let Some(before) = self.before_idle.as_mut().filter(is_open) else {
@@ -91,10 +91,11 @@ impl UsedWindow {
         }
         // It begins again with no more than at first; a full buffer holds what it held.
         let is_as_at_first = self.outstanding <= self.initial.unwrap_or(0).max(self.full_bytes);
-        let least_less = if before.is_sure {
-            self.full_bytes / 2
-        } else {
-            self.full_bytes
+        let least_less = match before.is_sure {
+            true => self.full_bytes / 2,
+            // The end of a write that went out as a whole before had room then.
+            false if before.is_one_write => self.full_bytes.min(i64::from(bytes)),
+            false => self.full_bytes,
         };
         let is_less = self.outstanding.saturating_add(least_less) <= before.used
             || before.is_opened && is_as_at_first;
@@ -149,7 +150,7 @@ mod tests {
         window.was_idle();
         window.has_buffer_of(buffer);
         window.stops(start + 10_000, 1000);
-        window.is_used_up(start + 10_000, true);
+        window.is_used_up(start + 10_000, true, 1000);
         window.was_thrown_away(start + 11_000)
     }
 
@@ -171,7 +172,7 @@ mod tests {
         window.was_idle_behind(START + 4000, false);
         window.was_idle();
         window.stops(START + 6000, 1000);
-        window.is_used_up(START + 6000, true);
+        window.is_used_up(START + 6000, true, 1000);
         window
     }
 
@@ -187,7 +188,7 @@ mod tests {
         assert!(window.was_thrown_away(START + 8000), "as before");
         assert!(!window.was_thrown_away(START + 11_000), "may be kept");
         window.stops(START + 8000, 1000);
-        window.is_used_up(START + 8000, true);
+        window.is_used_up(START + 8000, true, 1000);
         assert!(window.was_thrown_away(START + 11_000));
     }
 
@@ -197,7 +198,7 @@ mod tests {
         window.hears(3, START + 6000);
         window.was_idle_behind(START + 6000, true);
         window.was_idle();
-        window.is_used_up(START + 6000, true);
+        window.is_used_up(START + 6000, true, 1000);
         assert!(!window.was_thrown_away(START + 7000));
     }
 
@@ -212,9 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn of_an_idle_period_that_is_in_doubt_less_than_a_segment_less_shows_no_restart() {
+    fn of_an_idle_period_that_is_in_doubt_less_than_a_segment_less_shows_no_restart_but_of_a_write_as_before(
+    ) {
         let start = (1 << 32) - 8000;
-        for (is_sure, is_shown) in [(true, true), (false, false)] {
+        for (is_sure, bytes, is_shown) in
+            [(true, 1000, true), (false, 1000, false), (false, 600, true)]
+        {
             let mut window = UsedWindow::default();
             window.hears(1, start);
             window.stops(start + 8000, 1000);
@@ -222,7 +226,7 @@ mod tests {
             window.was_idle_behind(start + 8000, is_sure);
             window.was_idle();
             window.stops(start + 15_400, 1000);
-            window.is_used_up(start + 15_400, true);
+            window.is_used_up(start + 15_400, true, bytes);
             assert_eq!(window.was_thrown_away(start + 16_000), is_shown);
         }
     }
@@ -238,7 +242,7 @@ mod tests {
             window.was_idle_behind(START + 6000, true);
             window.was_idle();
             window.stops(START + 7000, 1000);
-            window.is_used_up(START + 7000, true);
+            window.is_used_up(START + 7000, true, 1000);
             assert_eq!(window.was_thrown_away(START + 8000), is_shown);
         }
     }
@@ -259,7 +263,7 @@ mod tests {
             window.was_idle_behind(end, true);
             window.was_idle();
             window.stops(end + 1000, 1000);
-            window.is_used_up(end + 1000, true);
+            window.is_used_up(end + 1000, true, 1000);
             assert_eq!(window.was_thrown_away(end + 3000), opened);
         }
     }

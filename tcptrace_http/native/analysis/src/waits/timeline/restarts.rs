@@ -43,7 +43,8 @@ impl Timeline {
     pub(super) fn uses_up_window(&mut self, was_full: bool, data: Data, route: Route, acks: &Acks) {
         let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, 0);
         if self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
-            self.window.is_used_up(self.sent_until, was_full);
+            self.window
+                .is_used_up(self.sent_until, was_full, data.bytes);
         }
     }
 
@@ -110,7 +111,7 @@ mod tests {
             window.was_idle_behind(start + 8000, true);
             window.was_idle();
             window.stops(start + 10_000, 1000);
-            window.is_used_up(start + 10_000, true);
+            window.is_used_up(start + 10_000, true, 1000);
             window.hears(3, start + 10_000);
             window.stops(start + 10_000 + flight, 1000);
             let data = Data::plain(Moment::default(), start + 11_000 + flight);
