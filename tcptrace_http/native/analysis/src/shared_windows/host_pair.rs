@@ -75,6 +75,8 @@ pub(super) struct HostPair {
     /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
     /// by another way, and its numbers tell of no losses.
     pub(super) goes_elsewhere: bool,
+    /// The connection whose data came last.
+    pub(super) sent_by: Option<(u16, u16)>,
     /// Data of the server has shown a loss by itself.
     pub(super) had_hole: bool,
     pub(super) backlog: Backlog,
@@ -129,6 +131,7 @@ impl HostPair {
             bare_way_ns: None,
             missing: MissingPackets::default(),
             goes_elsewhere: false,
+            sent_by: None,
             had_hole: false,
             backlog: Backlog::default(),
             answered: None,

@@ -125,7 +125,9 @@ impl HostPair {
         }
         let is_cleared = connection.hole_ns.is_some_and(|ns| ns <= cleared_ns);
         self.had_hole |= ahead != 0;
-        if missing > 0 && ahead == 0 && time_ns.saturating_sub(since_ns) < TIMEOUT_MIN_NS {
+        let is_same = self.sent_by.replace(ports) == Some(ports);
+        if missing > 0 && ahead == 0 && is_same && time_ns.saturating_sub(since_ns) < TIMEOUT_MIN_NS
+        {
             self.missing.are_between(missing);
             self.may_go_elsewhere(time_ns);
         }

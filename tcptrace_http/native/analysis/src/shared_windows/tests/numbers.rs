@@ -28,6 +28,25 @@ fn packets_that_are_missing_all_the_time_while_no_data_is_went_elsewhere() {
 }
 
 #[test]
+fn what_is_missing_between_data_of_two_connections_the_one_before_may_have_lost() {
+    for (is_alone, goes_elsewhere) in [(true, true), (false, false)] {
+        let mut talk = numbered(0);
+        talk.opens(0, 1);
+        talk.opens(1, 2);
+        let mut sharing = talk.data(300, 1, 2);
+        for (number, passed_over) in [(3, 17), (4, 18)] {
+            let time_ms = 300 + i64::from(number) * 10;
+            if !is_alone {
+                talk.data(time_ms, 2, number - 1);
+            }
+            talk.passed_over = Some(passed_over);
+            sharing = talk.data(time_ms + 1, 1, number);
+        }
+        assert_eq!(sharing.goes_elsewhere, goes_elsewhere);
+    }
+}
+
+#[test]
 fn a_host_of_which_data_was_lost_loses_packets() {
     let mut talk = numbered(0);
     talk.opens(0, 1);
