@@ -46,6 +46,7 @@ impl Timeline {
             let mut sent_again = self.pending.range_mut(first..);
             let stall = Stall {
                 cause,
+                is_probed: data.recovery == Some(RecoveryKind::TailLossProbe),
                 frame: data.at.frame,
                 sent_ns: data.at.time_ns,
                 answered_ns,
@@ -161,7 +162,7 @@ impl Timeline {
             match sent.stall.as_mut() {
                 None if sent.may_have_been_lost => {}
                 None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
-                Some(stall) if stall.cause == Cause::StallTailLoss => {
+                Some(stall) if stall.cause == Cause::StallTailLoss && !stall.is_probed => {
                     if arrived_frame.is_some_and(|arrived| arrived < stall.frame) {
                         stall.cause = Cause::StallRetransmissionTimeout;
                         told_frame = arrived_frame;
