@@ -1,6 +1,7 @@
 //! Data that was sent again, and what its loss held up.
 
 use super::super::partition::{Moment, INFERRED, SEEN};
+use super::copies::may_be_lost_behind;
 use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
@@ -63,7 +64,10 @@ impl Timeline {
             }
             self.has_hole = in_order.is_some();
             self.settle(in_order.unwrap_or(i64::MAX), data.at, route);
-        } else if let Some(came) = self.came.filter(|came| came.time_ns < data.at.time_ns) {
+        } else if let Some(came) = self
+            .came
+            .filter(|came| may_be_lost_behind(*came, data, route))
+        {
             // It was seen on its way, and lost behind the observation point.
             self.push(Piece {
                 start: came,
