@@ -156,6 +156,7 @@ mod tests {
             rtt_ns: Some(20 * MS),
             sender_path_ns: Some(20 * MS),
             segment_bytes: 1460,
+            has_no_probes: false,
         };
         kind(&Sent::default(), &known, &told)
     }
