@@ -65,7 +65,7 @@ pub struct Sent {
 }
 
 /// What is known of the two directions at that time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Frame and time of the same data, where it came by and is not acknowledged.
     pub original: Option<(u64, i64)>,
