@@ -13,8 +13,9 @@ after it the sender starts again with one segment.
 Evidence
 --------
 The hole (or the lost segment and its copy), the silence before the copy, and the ACKs that told of the
-hole. What was lost is the silence; less one round trip where more of the message waited to be sent,
-for that would have been waited for anyway. Losses of which nothing told are ``tail-loss``.
+hole. What was lost is the time that the message waited for the timer; how much is over a round trip is told
+too. A message that waited for several timers has a finding for each. Losses of which nothing told are
+``tail-loss``.
 
 Fix
 ---
@@ -33,7 +34,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._recoveries import by_transaction, ms, ns
+from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._timer_waits import timer_waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,6 +47,7 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps")
 
+CAUSE: Final = "stall.retransmission_timeout"
 #: Less than this is not worth a finding: hosts lose as much by scheduling.
 LOST_MIN: Final = timedelta(milliseconds=5)
 REMEDY: Final = (
@@ -54,45 +57,33 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Transactions that waited for a retransmission timeout; see :class:`Detector`."""
+    """Waits for a retransmission timeout; see :class:`Detector`."""
     import polars as pl
 
-    rtt = ns("rtt").fill_null(0)
-    anyway = pl.when(pl.col("ends_message")).then(0).otherwise(rtt)
-    lost = (ns("silence") - anyway).clip(0)
-    rows = (
-        tables["recoveries"]
-        .lazy()
-        .filter(pl.col("kind").cast(pl.String) == "timeout")
-        .filter(pl.col("spurious_by").cast(pl.String) == "none")
-        .with_columns(
-            lost=lost.cast(pl.Duration("ns")),
-            by_timer=(ns("silence") - rtt).clip(0).cast(pl.Duration("ns")),
-        )
-    )
+    rows = timer_waits(tables, CAUSE, ["timeout"], lost_min=lost_min)
+    by_timer = ((ns("lost") - ns("rtt").fill_null(0)).clip(0) / 1e6).round(1)
     seen = (
-        pl.when(pl.col("original_frame").is_not_null())
+        pl.when(~pl.col("told"))
+        .then(pl.format("frames {} to {}", "first_frame", "last_frame"))
+        .when(pl.col("original_frame").is_not_null())
         .then(pl.format("frame {} was sent again in frame {}", "original_frame", "resent_frame"))
         .otherwise(pl.format("the hole seen in frame {} was filled in frame {}", "first_frame", "resent_frame"))
     )
-    return by_transaction(rows, lost_min=lost_min).with_columns(
-        first_frame="earliest",
-        last_frame="latest",
-        cause=pl.lit("stall.retransmission_timeout"),
+    return rows.with_columns(
+        cause=pl.lit(CAUSE),
         summary=pl.format(
-            "the {} stood still for {} ms until the timer of the {} ran out, though {} duplicate ACKs had told it",
+            "the {} stood still for {} ms until the timer of the {} ran out, though more had come behind the loss",
             "what",
-            ms("silence"),
+            ms("lost"),
             "who",
-            "duplicate_acks",
         ),
         evidence=pl.format(
-            "{}; {} segments in all, {} timeouts; round trip {} ms, so that {} ms are due to the timer",
+            "{}; {} segments in all, {} duplicate ACKs; round trip {} ms, so that {} ms are due to the timer",
             seen,
-            "segments",
-            "times",
+            pl.coalesce(pl.col("segments").cast(pl.String), pl.lit("unknown")),
+            pl.col("duplicate_acks").fill_null(0),
             pl.coalesce(ms("rtt").cast(pl.String), pl.lit("unknown")),
-            ms("by_timer"),
+            by_timer,
         ),
         remedy=pl.lit(REMEDY),
     )

@@ -15,8 +15,9 @@ Evidence
 --------
 Near the sender the lost data and its copy go by. Near the receiver there is a silence, ended by data
 before which the sender had numbered packets that never came by (IPv4 identification). What was lost is
-the silence; less one round trip where more of the message waited to be sent, for that would have been
-waited for anyway. How much of it is due to the timer is told too: what is over two round trips.
+the time that the message waited for it; not what it stood behind another message, nor what came in vain.
+How much of it is due to the timer is told too: what is over two round trips. A message that lost several
+flights' ends has a finding for each.
 
 Fix
 ---
@@ -36,7 +37,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._recoveries import by_transaction, ms, ns
+from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._timer_waits import timer_waits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +50,7 @@ __all__ = ["NEEDS", "READS", "find"]
 READS: Final = ("recoveries", "waits")
 NEEDS: Final = ("both_directions", "no_gaps")
 
+CAUSE: Final = "stall.tail_loss"
 #: Less than this is not worth a finding: hosts lose as much by scheduling.
 LOST_MIN: Final = timedelta(milliseconds=5)
 #: A probe leaves after two round trips, never sooner than this (RFC 8985, section 7.2).
@@ -60,25 +63,18 @@ REMEDY: Final = (
 
 
 def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) -> pl.LazyFrame:
-    """Transactions that waited for a timer because a tail was lost; see :class:`Detector`."""
+    """Waits for a timer because a tail was lost; see :class:`Detector`."""
     import polars as pl
 
-    kind = pl.col("kind").cast(pl.String)
-    # More of the message would have waited for a round trip, had nothing been lost.
-    went_on = ~pl.col("ends_message") & pl.col("original_frame").is_not_null()
-    anyway = pl.when(went_on).then(ns("rtt").fill_null(0)).otherwise(0)
-    lost = (ns("silence") - anyway).clip(0)
+    rows = timer_waits(tables, CAUSE, ["tail_loss", "tail_loss_probe"], lost_min=lost_min)
     probe = (PROBE_ROUND_TRIPS * ns("rtt").fill_null(0)).clip(PROBE_AFTER_MIN_NS)
-    rows = (
-        tables["recoveries"]
-        .lazy()
-        .filter(kind.is_in(["tail_loss", "tail_loss_probe"]))
-        .filter(pl.col("spurious_by").cast(pl.String) == "none")
-        .with_columns(lost=lost.cast(pl.Duration("ns")), by_timer=(lost - probe).clip(0).cast(pl.Duration("ns")))
-    )
-    how = pl.when(kind == "tail_loss_probe").then(pl.lit("a probe after")).otherwise(pl.lit("a timer after"))
+    by_timer = ((ns("lost") - probe).clip(0) / 1e6).round(1)
+    is_probe = pl.col("kind").cast(pl.String) == "tail_loss_probe"
+    how = pl.when(is_probe).then(pl.lit("a probe after")).otherwise(pl.lit("a timer after"))
     seen = (
-        pl.when(pl.col("original_frame").is_not_null())
+        pl.when(~pl.col("told"))
+        .then(pl.format("nothing came between frames {} and {}", "first_frame", "last_frame"))
+        .when(pl.col("original_frame").is_not_null())
         .then(pl.format("frame {} was sent again in frame {}", "original_frame", "resent_frame"))
         .otherwise(
             pl.format(
@@ -89,24 +85,21 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
             )
         )
     )
-    return by_transaction(rows, lost_min=lost_min).with_columns(
-        first_frame="earliest",
-        last_frame="latest",
-        cause=pl.lit("stall.tail_loss"),
+    return rows.with_columns(
+        cause=pl.lit(CAUSE),
         summary=pl.format(
             "the end of a flight of the {} was lost, and the {} learnt it only by {} {} ms",
             "what",
             "who",
             how,
-            ms("silence"),
+            ms("lost"),
         ),
         evidence=pl.format(
-            "{}; {} segments in all, {} times; round trip {} ms, so that {} ms are due to the timer",
+            "{}; {} segments in all; round trip {} ms, so that {} ms are due to the timer",
             seen,
-            "segments",
-            "times",
+            pl.coalesce(pl.col("segments").cast(pl.String), pl.lit("unknown")),
             pl.coalesce(ms("rtt").cast(pl.String), pl.lit("unknown")),
-            ms("by_timer"),
+            by_timer,
         ),
         remedy=pl.lit(REMEDY),
     )

@@ -263,6 +263,9 @@ impl Flow {
             rtt_ns: self.path_rtt_ns(),
             sender_path_ns: to_sender,
             segment_bytes: self.segment_size.full(),
+            has_no_probes: sender.has_syn
+                && peer.has_syn
+                && !(sender.sack_permitted && peer.sack_permitted),
         }
     }
 

@@ -87,6 +87,7 @@ mod tests {
             rtt_ns: Some(100 * MS),
             sender_path_ns: Some(100 * MS),
             segment_bytes: 1000,
+            has_no_probes: false,
         };
         let copy = |time_ms: i64| Sent {
             time_ns: time_ms * MS,

@@ -127,7 +127,7 @@ pub fn kind(sent: &Sent, known: &Known, told: &Told) -> RecoveryKind {
     if told.duplicate_acks >= DUPLICATE_ACKS || told.anything() {
         return RecoveryKind::FastRecovery;
     }
-    if told.waited_ns < probe_after_ns(known.rtt_ns) {
+    if told.waited_ns < probe_after_ns(known.rtt_ns) || known.has_no_probes {
         RecoveryKind::Unknown
     } else if sent.end >= known.next {
         RecoveryKind::TailLossProbe
@@ -156,6 +156,7 @@ mod tests {
             rtt_ns: Some(20 * MS),
             sender_path_ns: Some(20 * MS),
             segment_bytes: 1460,
+            has_no_probes: false,
         };
         kind(&Sent::default(), &known, &told)
     }
@@ -167,6 +168,27 @@ mod tests {
             most_ns,
             later_acks: 0,
         })
+    }
+
+    #[test]
+    fn what_is_sent_again_too_soon_for_a_timer_no_probe_was_where_there_are_no_sacks() {
+        let untold = Told {
+            duplicate_acks: 0,
+            has_hole: false,
+            had_hole: false,
+            waited_ns: 100 * MS,
+            ..ONE_DUPLICATE
+        };
+        let kind_of = |has_no_probes| {
+            let known = Known {
+                rtt_ns: Some(20 * MS),
+                has_no_probes,
+                ..Known::default()
+            };
+            kind(&Sent::default(), &known, &untold)
+        };
+        assert_eq!(kind_of(false), RecoveryKind::TailLossProbe);
+        assert_eq!(kind_of(true), RecoveryKind::Unknown);
     }
 
     const ONE_DUPLICATE: Told = Told {

@@ -65,7 +65,7 @@ pub struct Sent {
 }
 
 /// What is known of the two directions at that time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
     /// Frame and time of the same data, where it came by and is not acknowledged.
     pub original: Option<(u64, i64)>,
@@ -85,6 +85,9 @@ pub struct Known {
     /// Least round trip from the observation point to the sender.
     pub sender_path_ns: Option<i64>,
     pub segment_bytes: u32,
+    /// The handshake tells that there are no SACKs, without which nobody probes for the loss of a tail (RFC 8985,
+    /// section 7.2).
+    pub has_no_probes: bool,
 }
 
 impl Known {
@@ -146,6 +149,12 @@ impl Known {
         self.waited_for_answer(sent) >= probe_after_ns(self.rtt_ns)
     }
 
+    /// ... or a probe, where senders probe, and have sent this again.
+    pub(super) fn may_send_again(&self, sent: &Sent) -> bool {
+        let is_too_soon = self.has_no_probes && self.waited_for_answer(sent) < TIMED_OUT_MIN_NS;
+        self.is_after_a_timer(sent) && !is_too_soon
+    }
+
     /// Whether the sender was silent for as long as its timer waits with one segment out: 200 ms for an ACK
     /// that may be delayed (RFC 8985, section 7.2; Linux's TCP_RTO_MIN), and one round trip or two; or for as long
     /// as a timer that has measured nothing yet.
@@ -178,6 +187,7 @@ mod tests {
             rtt_ns: Some((to_sender_us + to_receiver_us) * 1000),
             sender_path_ns: Some(to_sender_us * 1000),
             segment_bytes: 1460,
+            has_no_probes: false,
         }
     }
 

@@ -22,6 +22,7 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
         rtt_ns: Some(50 * MS),
         sender_path_ns: Some(50 * MS),
         segment_bytes: 1000,
+        has_no_probes: false,
     }
 }
 

@@ -125,8 +125,7 @@ impl Tracker {
             && sent.skipped_identifications <= LOST_AT_ONCE
             && known.is_sender_far();
         // ... nor does it follow what came behind one.
-        let is_resent =
-            skips && may_be_lost && self.holes.is_empty() && known.is_after_a_timer(sent);
+        let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
             return open.map(|kind| self.repair(sent, known, kind, None));

@@ -43,6 +43,7 @@ fn known(next: i64) -> Known {
         rtt_ns: Some(20 * MS),
         sender_path_ns: Some(20 * MS),
         segment_bytes: 1460,
+        has_no_probes: false,
     }
 }
 
@@ -60,6 +61,27 @@ fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_ho
     };
     assert_eq!(tracker.sent(&behind, &known(1461)), None);
     assert_eq!(after_a_missing_packet(&mut tracker), None);
+}
+
+#[test]
+fn where_there_are_no_sacks_nobody_probes_for_a_tail_and_a_short_silence_tells_of_no_loss() {
+    let after = |silence_ms: i64| {
+        let known = Known {
+            has_no_probes: true,
+            heard_before_ns: silence_ms * MS,
+            ..known(4381)
+        };
+        let sent = Sent {
+            time_ns: (40 + silence_ms) * MS,
+            start: 4381,
+            end: 5841,
+            skipped_identifications: 1,
+            ..new_data(0)
+        };
+        Tracker::default().sent(&sent, &known)
+    };
+    assert_eq!(after(96), None);
+    assert_eq!(after(240), Some(RecoveryKind::TailLoss));
 }
 
 /// What is sent again twice and came by the first time, if SACKs told of the loss or not.

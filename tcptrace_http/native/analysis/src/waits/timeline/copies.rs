@@ -5,12 +5,32 @@
 //! the slowest link behind all that was sent before it (RFC 3522 tells the two by timestamps; here time does).
 
 use super::super::acks::DELAYED_ACK_MAX_NS;
+use super::super::partition::Moment;
 use super::{Pending, Resent, Route, Timeline, DELAYED_ACK_SEGMENTS};
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy
 /// takes is no ACK of it (as of a SYN that was sent again, see `recoveries`).
 const EARLY_NUMERATOR: i64 = 3;
 const EARLY_DENOMINATOR: i64 = 4;
+
+/// Who is nearer than this share of the way to the sender is the receiver's host or stands beside it, as `recoveries`
+/// has it.
+const AT_RECEIVER_SHARE: i64 = 8;
+
+/// Whether what had come by here since `came` may have been lost behind this point: at the receiver nothing is, be it
+/// that its ACK is delayed still and that who sent it was told of a loss by ACKs of other connections (E-TCP, section
+/// 3). What is not acknowledged when no ACK is delayed any longer (RFC 1122, section 4.2.3.2) its host threw away.
+pub(super) fn may_be_lost_behind(came: Moment, data: Resent, route: Route) -> bool {
+    let after_ns = data.at.time_ns.saturating_sub(came.time_ns);
+    let to_receiver_ns = route.to_receiver_ns.saturating_mul(AT_RECEIVER_SHARE);
+    let is_at_receiver = to_receiver_ns <= route.to_sender_ns;
+    after_ns
+        > if is_at_receiver {
+            DELAYED_ACK_MAX_NS
+        } else {
+            0
+        }
+}
 
 impl Timeline {
     /// Data was sent again: when the ACK of this copy comes at the soonest.
@@ -109,7 +129,6 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::super::super::acks::Acks;
-    use super::super::super::partition::Moment;
     use super::super::{Data, Words};
     use super::*;
     use trace_model::rows::{Cause, RecoveryKind};
@@ -238,5 +257,34 @@ mod tests {
         sender.resends(9, since_ms + 600, RecoveryKind::FastRecovery, true);
         sender.is_acked(17, since_ms + 600 + WAY_MS + SERVICE_MS);
         assert!(sender.waited_for(Cause::StallFastRecovery));
+    }
+
+    /// What a segment that came after 100 ms waited for when it came once more.
+    fn waited_for_copy(copy_ms: i64, to_receiver_ms: i64) -> Vec<Cause> {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            to_receiver_ns: to_receiver_ms * MS,
+            is_at_sender: false,
+            byte_ps: None,
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.new_data(Data::plain(at(100, 1), 1001), None, route, &Acks::default());
+        let copy = Resent {
+            at: at(copy_ms, 1),
+            start: 1,
+            end: 1001,
+            recovery: Some(RecoveryKind::TailLossProbe),
+            is_told: false,
+        };
+        timeline.resent(copy, None, route);
+        let pieces = timeline.between(0, i64::MAX);
+        pieces.map(|it| it.cause).collect()
+    }
+
+    #[test]
+    fn at_its_receiver_nothing_waits_for_a_copy_of_what_has_come_while_its_ack_may_be_delayed() {
+        assert_eq!(waited_for_copy(200, 0), []);
+        assert_eq!(waited_for_copy(601, 0), [Cause::StallTailLoss]);
+        assert_eq!(waited_for_copy(200, 50), [Cause::StallTailLoss]);
     }
 }

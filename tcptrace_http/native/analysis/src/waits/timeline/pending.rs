@@ -66,6 +66,8 @@ pub(super) struct DelayedAck {
 pub(super) struct Stall {
     /// How the loss was noticed.
     pub(super) cause: Cause,
+    /// A probe had asked for the ACK that told of it (RFC 8985, section 7.3), which came behind the flight.
+    pub(super) is_probed: bool,
     /// The frame in which it was sent again, and when.
     pub(super) frame: u64,
     pub(super) sent_ns: i64,

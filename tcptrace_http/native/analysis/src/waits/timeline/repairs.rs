@@ -1,6 +1,7 @@
 //! Data that was sent again, and what its loss held up.
 
 use super::super::partition::{Moment, INFERRED, SEEN};
+use super::copies::may_be_lost_behind;
 use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
@@ -46,6 +47,7 @@ impl Timeline {
             let mut sent_again = self.pending.range_mut(first..);
             let stall = Stall {
                 cause,
+                is_probed: data.recovery == Some(RecoveryKind::TailLossProbe),
                 frame: data.at.frame,
                 sent_ns: data.at.time_ns,
                 answered_ns,
@@ -62,7 +64,10 @@ impl Timeline {
             }
             self.has_hole = in_order.is_some();
             self.settle(in_order.unwrap_or(i64::MAX), data.at, route);
-        } else if let Some(came) = self.came.filter(|came| came.time_ns < data.at.time_ns) {
+        } else if let Some(came) = self
+            .came
+            .filter(|came| may_be_lost_behind(*came, data, route))
+        {
             // It was seen on its way, and lost behind the observation point.
             self.push(Piece {
                 start: came,
@@ -161,7 +166,7 @@ impl Timeline {
             match sent.stall.as_mut() {
                 None if sent.may_have_been_lost => {}
                 None => arrived_frame = arrived_frame.or(Some(sent.at.frame)),
-                Some(stall) if stall.cause == Cause::StallTailLoss => {
+                Some(stall) if stall.cause == Cause::StallTailLoss && !stall.is_probed => {
                     if arrived_frame.is_some_and(|arrived| arrived < stall.frame) {
                         stall.cause = Cause::StallRetransmissionTimeout;
                         told_frame = arrived_frame;

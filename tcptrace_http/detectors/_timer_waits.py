@@ -1,0 +1,102 @@
+"""Findings of what messages waited for a timer: the common part of the detectors of losses.
+
+The waits say what a loss cost, for they know what else the message would have waited for and what it stood behind.
+The rows of ``recoveries`` say how its sender learnt of it. Waits that follow one another are one finding.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import timedelta
+
+    import polars as pl
+
+__all__ = ["timer_waits"]
+
+_PLACE = ("flow", "transaction")
+_RUN = (*_PLACE, "run")
+
+
+def timer_waits(
+    tables: Mapping[str, pl.DataFrame], cause: str, kinds: list[str], *, lost_min: timedelta
+) -> pl.LazyFrame:
+    """One row for all waits of ``cause`` that follow one another, if they lost at least so much.
+
+    ``told`` is whether a recovery of one of these ``kinds`` is known of that time; its columns are those of the
+    one that was silent for longest. ``times`` counts such recoveries and ``segments`` what they sent again;
+    ``who`` names the sender and ``what`` the message.
+    """
+    import polars as pl
+
+    runs = _runs(tables["waits"].lazy(), cause, lost_min)
+    rows = (
+        tables["recoveries"]
+        .lazy()
+        .filter(
+            pl.col("kind").cast(pl.String).is_in(kinds),
+            pl.col("transaction").is_not_null(),
+        )
+        .select(
+            *(*_PLACE, "kind", "direction", "silence", "rtt", "original_frame", "resent_frame", "resent_segments"),
+            *("skipped_identifications", "duplicate_acks"),
+            was_lost=pl.col("spurious_by").cast(pl.String) == "none",
+            begun="start",
+            mended="end",
+            hole_frame="first_frame",
+            done_frame="last_frame",
+        )
+    )
+    overlaps = (pl.col("begun") < pl.col("end")) & (pl.col("mended") > pl.col("start"))
+    worst = pl.all().exclude(_RUN).sort_by("silence", descending=True).first()
+    told = (
+        runs.select(*_RUN, "start", "end")
+        .join(rows, on=_PLACE, how="inner", maintain_order="left")
+        .filter(overlaps)
+        .drop("start", "end")
+        .group_by(_RUN, maintain_order=True)
+        .agg(worst, times=pl.len(), segments=pl.col("resent_segments").sum())
+    )
+    # What was sent again in vain waited for an ACK that was late, and not for its loss to be noticed.
+    is_response = pl.col("direction").cast(pl.String) == "server_to_client"
+    return (
+        runs.filter(pl.col("lost") >= lost_min)
+        .join(told, on=_RUN, how="left", maintain_order="left")
+        .filter(pl.col("was_lost").fill_null(value=True))
+        .with_columns(
+            told=pl.col("kind").is_not_null(),
+            first_frame=pl.coalesce("hole_frame", "first_frame"),
+            last_frame=pl.coalesce("done_frame", "last_frame"),
+            who=pl.when(is_response)
+            .then(pl.lit("server"))
+            .when(~is_response)
+            .then(pl.lit("client"))
+            .otherwise(pl.lit("sender")),
+            what=pl.when(is_response)
+            .then(pl.lit("response"))
+            .when(~is_response)
+            .then(pl.lit("request"))
+            .otherwise(pl.lit("message")),
+        )
+    )
+
+
+def _runs(waits: pl.LazyFrame, cause: str, apart_max: timedelta) -> pl.LazyFrame:
+    """Waits of ``cause``, in one row those of a transaction with no more than ``apart_max`` between them."""
+    import polars as pl
+
+    follows = pl.col("start") - pl.col("end").shift(1) <= apart_max
+    return (
+        waits.filter(pl.col("cause").cast(pl.String) == cause, pl.col("transaction").is_not_null())
+        .sort(*_PLACE, "start")
+        .with_columns(run=(~follows.over(_PLACE)).fill_null(value=True).cum_sum().over(_PLACE))
+        .group_by(_RUN, maintain_order=True)
+        .agg(
+            pl.col("start", "first_frame").first(),
+            pl.col("end", "last_frame").last(),
+            pl.col("confidence").sort_by(pl.col("end") - pl.col("start")).last(),
+            lost=(pl.col("end") - pl.col("start")).sum(),
+        )
+    )
