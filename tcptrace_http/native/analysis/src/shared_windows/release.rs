@@ -25,6 +25,11 @@ const SIGNS_MIN: i64 = 2;
 const SIGNS_SURE: i64 = 6;
 /// ... and the logarithm of how much more likely they are if windows are shared than by chance, in eighths of a bit.
 const EVIDENCE_MIN: i64 = 64;
+/// ... or no less than this, 32 times, if one of them at least lay in the server's buffer: nothing but an ACK lets that
+/// go, while an answer begins when its application has it. Two that did may be one coincidence, of connections whose ACKs
+/// let go each other's data; it takes so many, or an answer that begins so as well.
+const EVIDENCE_OF_BUFFER_MIN: i64 = 40;
+const SIGNS_OF_BUFFER_MIN: i64 = 3;
 /// An opening speaks by itself if it is so much more likely than by chance, in eighths of a bit: those that the link
 /// has stand behind others' data are not.
 const SURE_OPENING: i64 = 24;
@@ -145,11 +150,17 @@ impl HostPair {
         self.evidence = self.evidence.saturating_add(evidence);
         let is_sure = is_by_other && coming.begins && evidence >= SURE_OPENING;
         self.sure_openings = self.sure_openings.saturating_add(i64::from(is_sure));
+        self.is_shared = self.shows_sharing() || (self.is_shared && self.by_others >= SIGNS_SURE);
+    }
+
+    /// Whether what flights tell is enough.
+    fn shows_sharing(&self) -> bool {
         let signs = self.by_others.saturating_add(self.openings_by_others);
-        let has_signs =
-            self.sure_openings >= SIGNS_MIN || (self.by_others > 0 && signs >= SIGNS_MIN);
-        self.is_shared = (has_signs && self.evidence >= EVIDENCE_MIN)
-            || (self.is_shared && self.by_others >= SIGNS_SURE);
+        let is_of_buffer = self.by_others > 0;
+        let has_signs = self.sure_openings >= SIGNS_MIN || (is_of_buffer && signs >= SIGNS_MIN);
+        let is_no_step = signs >= SIGNS_OF_BUFFER_MIN || self.openings_by_others > 0;
+        (has_signs && self.evidence >= EVIDENCE_MIN)
+            || (is_of_buffer && is_no_step && self.evidence >= EVIDENCE_OF_BUFFER_MIN)
     }
 
     /// Whether what comes after such a pause left together with what came before, of which some may have been lost.
@@ -258,8 +269,33 @@ impl HostPair {
 mod tests {
     use super::super::pace::Pace;
     use super::*;
+    use trace_model::IpAddress;
 
     const MS: i64 = 1_000_000;
+
+    #[test]
+    fn what_lay_in_the_buffer_shows_a_shared_window_with_less_evidence_than_the_beginnings_of_answers(
+    ) {
+        let address = IpAddress {
+            is_v6: false,
+            octets: [0; 16],
+        };
+        for (by_others, openings, evidence, shows) in [
+            (3, 0, EVIDENCE_OF_BUFFER_MIN, true),
+            (3, 0, EVIDENCE_OF_BUFFER_MIN - 1, false),
+            (1, 1, EVIDENCE_OF_BUFFER_MIN, true),
+            (2, 0, EVIDENCE_OF_BUFFER_MIN, false),
+            (2, 0, EVIDENCE_MIN, true),
+            (0, 3, EVIDENCE_OF_BUFFER_MIN, false),
+            (0, 3, EVIDENCE_MIN, true),
+        ] {
+            let mut pair = HostPair::new(address, address);
+            pair.by_others = by_others;
+            (pair.openings_by_others, pair.sure_openings) = (openings, openings);
+            pair.evidence = evidence;
+            assert_eq!(pair.shows_sharing(), shows);
+        }
+    }
 
     #[test]
     fn what_comes_later_than_a_known_link_is_busy_for_found_it_idle_if_the_path_is_longer() {

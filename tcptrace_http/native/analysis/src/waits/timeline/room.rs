@@ -64,7 +64,9 @@ impl Timeline {
             return Some((self.words.burst, until_ns));
         }
         let until_ns = self.room_until_ns(data, route, acks);
-        let idle_until_ns = until_ns.filter(|_| had_nothing && data.sharing.by_other);
+        // What is told to have waited for its application may turn out to have waited for a window.
+        let may_be_window = data.sharing.by_other || !was_let_go && self.if_shared.is_some();
+        let idle_until_ns = until_ns.filter(|_| had_nothing && may_be_window);
         idle_until_ns.map(|until_ns| (self.words.idle, until_ns))
     }
 
@@ -225,6 +227,42 @@ mod tests {
             let data = (data, Route::default());
             let waited = timeline.waited_first(cause, false, 100, data, &Acks::default());
             assert_eq!(waited, first);
+        }
+    }
+
+    #[test]
+    fn what_may_turn_out_to_have_waited_for_a_shared_window_waited_for_its_application_while_others_found_room(
+    ) {
+        let idle = Some((Cause::ServerDataUnavailable, 70 * MS));
+        for (if_shared, by_other, first) in [
+            (Some(Cause::SendLimitedSlowStart), false, idle),
+            (None, true, idle),
+            (None, false, None),
+        ] {
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.if_shared = if_shared;
+            let at = Moment {
+                time_ns: 300 * MS,
+                frame: 1,
+            };
+            let data = Data {
+                bytes: 1000,
+                full_bytes: 1000,
+                sharing: Sharing {
+                    by_other,
+                    room_until_ns: Some(70 * MS),
+                    ..Sharing::default()
+                },
+                ..Data::plain(at, (1 << 32) + 1000)
+            };
+            let cause = Some((Cause::ServerDataUnavailable, INFERRED));
+            let mut acks = Acks::default();
+            acks.push(MS, 1 << 32, 60_000, 20 * MS);
+            let data = (data, Route::default());
+            assert_eq!(
+                timeline.waited_first(cause, true, 200 * MS, data, &acks),
+                first
+            );
         }
     }
 }
