@@ -224,14 +224,12 @@ impl Receiver {
         if growth >= self.mss.min(self.buffer / 2) || offered + growth >= self.buffer {
             self.edge = free;
         }
-        let unit = 1_u64 << self.scale;
-        let window = self
-            .edge
-            .saturating_sub(self.next)
-            .min(u64::from(u16::MAX) << self.scale);
-        let window = window / unit * unit;
+        let most = u64::from(u16::MAX) << self.scale;
+        let window = self.edge.saturating_sub(self.next).min(most);
         self.edge = self.next + window;
-        u32::try_from(window).unwrap_or(u32::MAX)
+        // What the field has no place for, less than its unit, was offered before and may come.
+        let unit = 1_u64 << self.scale;
+        u32::try_from(window / unit * unit).unwrap_or(u32::MAX)
     }
 
     /// A SYN's window is not scaled (RFC 7323, section 2.2).
