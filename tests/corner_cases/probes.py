@@ -2,6 +2,7 @@
 
 from .script import Case, Row, Talk, case, get, response
 
+TAKES_WHAT_WAS_REFUSED = "tshark takes a segment that its receiver refused for one that arrived"
 MINUTE = 60_000_000_000
 
 
@@ -53,6 +54,101 @@ def zero_window_probes() -> Case:
         flows=[{"client_zero_windows": 3, "server_bytes": len(answer)}],
         segments={"is_zero_window": [6, 8, 10]},
     )
+
+
+def into_a_closed_window() -> tuple[Talk, bytes, int]:
+    """The client reads the head (frame 5), and its window is closed (6); the body is sent into it (7)."""
+    talk = Talk()
+    talk.open()
+    talk.C(get("/a"), "P.")
+    answer = response("0123456789")
+    talk.S(answer[:-10], "P.")
+    talk.C(window=0)
+    body = talk.sent["S"]
+    talk.S(answer[-10:], "P.", after=200_000_000)
+    return talk, answer, body
+
+
+@case("RFC 9293, section 3.10.7.4: a segment in a closed window that is not acknowledged did not arrive")
+def refused_segment() -> Case:
+    talk, answer, body = into_a_closed_window()
+    talk.C(window=0, ack=body)  # 8: refused
+    talk.S(answer[-10:], "P.", seq=body, after=400_000_000)  # 9
+    talk.C(window=0, ack=body)  # 10: refused again
+    talk.C(window=65535, ack=body, after=100_000_000)  # 11
+    talk.S(answer[-10:], "P.", seq=body, after=300_000_000)  # 12
+    talk.C()  # 13
+    return Case(
+        talk.records,
+        rows=[Row("GET /a", 200, (4, 5, 12), 10, "content_length")],
+        flows=[{"server_retransmissions": 2, "server_bytes": len(answer)}],
+        segments={"is_zero_window": [6, 8, 10], "is_retransmission": [9, 12]},
+        tshark_differs={"responses": TAKES_WHAT_WAS_REFUSED},
+    )
+
+
+@case("RFC 9293, section 3.8.6: what comes into a closed window and is acknowledged has arrived when it came")
+def segment_taken_in_a_closed_window() -> Case:
+    talk, answer, _ = into_a_closed_window()
+    talk.C(window=65535, after=100_000_000)  # 8
+    talk.S(flags="F.")  # 9
+    return Case(
+        talk.records,
+        rows=[Row("GET /a", 200, (4, 5, 7), 10, "content_length")],
+        flows=[{"server_retransmissions": 0, "server_bytes": len(answer)}],
+    )
+
+
+@case("RFC 9293, section 3.8.6: an ACK that was on its way says nothing of a segment that is acknowledged later")
+def segment_taken_behind_an_older_ack() -> Case:
+    talk, _, body = into_a_closed_window()
+    talk.C(window=65535, ack=body)  # 8: the client had made room before the segment came
+    talk.C(window=65535)  # 9
+    return Case(talk.records, rows=[Row("GET /a", 200, (4, 5, 7), 10, "content_length")])
+
+
+@case("RFC 9293, section 3.10.7.4: data behind a refused segment waits for its copy")
+def data_behind_a_refused_segment() -> Case:
+    talk = Talk()
+    talk.open()
+    talk.C(get("/a"), "P.")  # 4
+    answer = response("0123456789")
+    talk.S(answer[:-10], "P.")  # 5
+    talk.C(window=0)  # 6
+    body = talk.sent["S"]
+    talk.S(answer[-10:-5], after=200_000_000)  # 7
+    talk.C(window=0, ack=body)  # 8: refused
+    talk.C(window=65535, ack=body, after=100_000_000)  # 9
+    talk.S(answer[-5:], "P.")  # 10
+    talk.C(ack=body)  # 11
+    talk.S(answer[-10:-5], seq=body, after=200_000_000)  # 12
+    talk.C()  # 13
+    return Case(
+        talk.records,
+        rows=[Row("GET /a", 200, (4, 5, 12), 10, "content_length")],
+        tshark_differs={"responses": TAKES_WHAT_WAS_REFUSED},
+    )
+
+
+@case(
+    "RFC 9293, section 3.8.6: data behind a segment in a closed window that nobody refused shows that it arrived"
+)
+def data_behind_a_segment_in_a_closed_window() -> Case:
+    talk = Talk()
+    talk.open()
+    talk.C(get("/a"), "P.")  # 4
+    answer = response("0123456789")
+    talk.S(answer[:-10], "P.")  # 5
+    talk.C(window=0)  # 6
+    talk.S(answer[-10:-5], after=200_000_000)  # 7
+    talk.S(answer[-5:], "P.", after=100_000_000)  # 8
+    return Case(talk.records, rows=[Row("GET /a", 200, (4, 5, 8), 10, "content_length")])
+
+
+@case("RFC 9293, section 3.8.6: a segment in a closed window with which the capture ends is what there is")
+def segment_in_a_closed_window_at_the_end() -> Case:
+    talk, _, _ = into_a_closed_window()
+    return Case(talk.records, rows=[Row("GET /a", 200, (4, 5, 7), 10, "content_length")])
 
 
 @case("RFC 6093, section 3: urgent data stays where it is in the stream")

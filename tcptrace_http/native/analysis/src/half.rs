@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use trace_model::{SackBlocks, Segment, SeqNumber};
 
 use crate::early::Early;
+use crate::flow::IntoClosedWindow;
 use crate::holes::Holes;
 use crate::numbering::Numbering;
 use crate::queues::SenderClock;
@@ -90,6 +91,8 @@ pub struct Half {
     pub reassembler: Reassembler,
     /// What came before the SYN-ACK, until it is known to have arrived.
     pub early: Option<Box<Early>>,
+    /// What came while the peer had no room, until it is known to have been taken.
+    pub into_closed_window: Option<Box<IntoClosedWindow>>,
     pub counts: Counts,
     /// Least round trip from the observation point to the peer of this direction and back.
     pub path_rtt_ns: Option<i64>,
@@ -245,10 +248,13 @@ impl Half {
     pub fn held_bytes(&self) -> u64 {
         let outstanding = size_of::<Outstanding>().saturating_mul(self.outstanding.len());
         let early = self.early.as_ref().map_or(0, |early| early.held_bytes());
+        let refused = self.into_closed_window.as_ref();
+        let refused = refused.map_or(0, |waiting| waiting.held_bytes());
         self.reassembler
             .held_bytes()
             .saturating_add(outstanding as u64)
             .saturating_add(early)
+            .saturating_add(refused)
     }
 
     /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.

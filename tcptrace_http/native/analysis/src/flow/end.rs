@@ -185,9 +185,11 @@ impl Flow {
         let (half, _) = self.halves(side);
         if std::mem::replace(&mut half.has_ended, true) || is_opaque {
             half.early = None;
+            half.into_closed_window = None;
             return;
         }
         self.give_up_early(side, tables);
+        self.was_taken(side, tables);
         self.deliver(side, mark, tables, |reassembler, deliver| {
             reassembler.finish(deliver)
         });

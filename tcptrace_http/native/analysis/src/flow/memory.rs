@@ -79,6 +79,7 @@ impl Flow {
     fn give_up_holes(&mut self, mark: Mark, tables: &mut Tables) {
         for side in [Side::First, Side::Second] {
             self.give_up_early(side, tables);
+            self.was_taken(side, tables);
             if self.half(side).reassembler.is_waiting() {
                 self.deliver(side, mark, tables, |reassembler, deliver| {
                     reassembler.finish(deliver)

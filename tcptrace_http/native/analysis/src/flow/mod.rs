@@ -9,6 +9,7 @@ mod memory;
 mod paths;
 mod payload;
 mod recover;
+mod refused;
 mod request_path;
 mod roles;
 mod sent;
@@ -33,6 +34,7 @@ use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
 use crate::waits::{Moment, Setup, Waits};
 use followed::Followed;
+pub use refused::IntoClosedWindow;
 use unacknowledged::Unacknowledged;
 pub use usage::{Close, Closing, LetDown, Usage};
 

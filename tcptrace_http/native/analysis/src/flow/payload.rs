@@ -67,12 +67,11 @@ impl Flow {
                 mark,
                 peer_acked: ack.and_then(|ack| u64::try_from(ack.saturating_sub(1)).ok()),
             };
-            self.deliver(side, mark, tables, |reassembler, deliver| {
-                reassembler.insert(piece, deliver)
-            });
+            self.take_payload(side, piece, tables);
         }
         if let Some(ack) = ack {
             let acked = ack.saturating_sub(1);
+            self.receiver_answers(side.other(), acked, tables);
             if self.half(side.other()).reassembler.is_waiting() {
                 self.deliver(side.other(), mark, tables, |reassembler, deliver| {
                     reassembler.acknowledged(acked, deliver);
@@ -178,6 +177,7 @@ impl Flow {
             for half in [&mut self.first, &mut self.second] {
                 half.reassembler = Reassembler::default();
                 half.early = None;
+                half.into_closed_window = None;
             }
         } else {
             self.http = Some(connection);

@@ -1,0 +1,114 @@
+//! Data that is sent into a closed window waits until it is known to have been taken.
+//!
+//! Theory of operation. A sender may probe a window of zero with a whole segment (RFC 9293, section 3.8.6.1: "at
+//! least one octet of new data"). A receiver without room drops it and says at once where it stands (section
+//! 3.10.7.4); one that has made room meanwhile keeps it. Only its next ACK tells which. So the segment is put by.
+//! An ACK that does not cover it means that it was refused: then the copy that comes in its place is what arrived.
+//! An ACK that covers it though no copy came, data behind it that nobody refused, or the end of the flow mean
+//! that it was taken when it came.
+
+use super::Flow;
+use crate::ends::Side;
+use crate::half::Half;
+use crate::http::Mark;
+use crate::reassembly::Piece;
+use crate::tables::Tables;
+
+/// What a box of it costs besides its bytes.
+const OVERHEAD_BYTES: u64 = 96;
+
+/// A segment's payload that came while its receiver had no room.
+#[derive(Debug)]
+pub struct IntoClosedWindow {
+    offset: i64,
+    length: u32,
+    bytes: Box<[u8]>,
+    mark: Mark,
+    peer_acked: Option<u64>,
+    is_refused: bool,
+}
+
+impl IntoClosedWindow {
+    fn of(piece: Piece<'_>) -> Self {
+        IntoClosedWindow {
+            offset: piece.offset,
+            length: piece.length,
+            bytes: piece.bytes.into(),
+            mark: piece.mark,
+            peer_acked: piece.peer_acked,
+            is_refused: false,
+        }
+    }
+
+    fn piece(&self) -> Piece<'_> {
+        Piece {
+            offset: self.offset,
+            length: self.length,
+            bytes: &self.bytes,
+            mark: self.mark,
+            peer_acked: self.peer_acked,
+        }
+    }
+
+    /// Memory that it takes.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        OVERHEAD_BYTES.saturating_add(self.bytes.len() as u64)
+    }
+}
+
+impl Flow {
+    /// Hands on what a segment carries, or puts it by if its receiver has no room for it.
+    pub(super) fn take_payload(&mut self, side: Side, piece: Piece<'_>, tables: &mut Tables) {
+        let (sender, _) = self.halves(side);
+        if let Some(before) = sender.into_closed_window.take() {
+            if !before.is_refused {
+                self.hand_on(side, before.piece(), tables);
+            } else if before.offset != piece.offset {
+                sender.into_closed_window = Some(before);
+            }
+        }
+        let (sender, peer) = self.halves(side);
+        if may_be_refused(sender, peer, piece) {
+            sender.into_closed_window = Some(Box::new(IntoClosedWindow::of(piece)));
+        } else {
+            self.hand_on(side, piece, tables);
+        }
+    }
+
+    /// The peer of `side` acknowledged up to `acked`, as an offset in its stream.
+    pub(super) fn receiver_answers(&mut self, side: Side, acked: i64, tables: &mut Tables) {
+        let (sender, _) = self.halves(side);
+        let Some(waiting) = sender.into_closed_window.as_mut() else {
+            return;
+        };
+        if acked > waiting.offset {
+            self.was_taken(side, tables);
+        } else {
+            waiting.is_refused = true;
+        }
+    }
+
+    /// Nothing more will be learnt of what was sent into a closed window: it is what there is.
+    pub(super) fn was_taken(&mut self, side: Side, tables: &mut Tables) {
+        let (sender, _) = self.halves(side);
+        if let Some(waiting) = sender.into_closed_window.take() {
+            self.hand_on(side, waiting.piece(), tables);
+        }
+    }
+
+    fn hand_on(&mut self, side: Side, piece: Piece<'_>, tables: &mut Tables) {
+        self.deliver(side, piece.mark, tables, |reassembler, deliver| {
+            reassembler.insert(piece, deliver)
+        });
+    }
+}
+
+/// Whether the receiver has told that it has no room for this: all before it has come, and the window is closed.
+fn may_be_refused(sender: &Half, peer: &Half, piece: Piece<'_>) -> bool {
+    peer.last_ack.is_some()
+        && peer.last_window == 0
+        && piece.offset == sender.acked.saturating_sub(1)
+        && piece.offset == sender.reassembler.delivered()
+        && !sender.reassembler.is_waiting()
+}
