@@ -11,7 +11,9 @@
 //! it comes and the deadline is later by then, it is planned anew; an event that was overtaken by
 //! an earlier one is told by its time.
 
+mod arriving;
 mod calls;
+mod driving;
 mod record;
 mod telling;
 mod writing;
@@ -19,14 +21,11 @@ mod writing;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use trace_model::flags;
-
 use crate::app::exchange::{Exchanges, Timeline};
 use crate::app::{AppId, End, Happening};
 use crate::endpoint::Endpoint;
 use crate::event_queue::Event;
-use crate::fabric::{of, of_mut, peer, Arrived, Fabric, Flow};
-use crate::packet::Packet;
+use crate::fabric::{of, of_mut, peer, Fabric, Flow};
 use crate::places::Places;
 use crate::random::{element, Random};
 use crate::route::Routes;
@@ -37,7 +36,7 @@ use crate::sharing::HostPair;
 use crate::slab::Slab;
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::Connection;
-use crate::truth::{SendReason, Side};
+use crate::truth::Side;
 
 /// The first of the dynamic ports (RFC 6335, section 6).
 const FIRST_DYNAMIC_PORT: u16 = 49_152;
@@ -240,47 +239,6 @@ impl World {
         of(&self.pairs.get(place)?.ends, at.side).as_ref()
     }
 
-    fn arrive(&mut self, number: u32) {
-        let Some(place) = self.fabric.place_of(number) else {
-            return;
-        };
-        let Some(pair) = self.pairs.get_mut(place) else {
-            return;
-        };
-        let connection = pair.flow.connection;
-        match self.fabric.arrive(number, &mut pair.flow) {
-            Some(Arrived::There(packet)) => self.receive(place, &packet),
-            Some(Arrived::Dropped) => self.settle(connection),
-            Some(Arrived::PassedOn) | None => {}
-        }
-    }
-
-    fn receive(&mut self, place: u32, packet: &Packet) {
-        let side = peer(packet.side);
-        let segment = &packet.segment;
-        let Some(pair) = self.pairs.get_mut(place) else {
-            return;
-        };
-        if segment.has(flags::ACK) {
-            pair.flow.acknowledged(side, segment.ack);
-        }
-        if of(&pair.ends, side).is_none() {
-            return self.knock(place, packet);
-        }
-        let at = End {
-            connection: packet.connection,
-            side,
-        };
-        self.take(at, segment);
-        self.drive(at);
-    }
-
-    fn take(&mut self, at: End, segment: &Segment) {
-        let now = self.fabric.now;
-        let ack = segment.has(flags::ACK).then_some(segment.ack);
-        self.act(at, ack, |tcp| tcp.receive(segment, now));
-    }
-
     /// Something happens to an end that may move its windows.
     fn act(&mut self, at: End, ack: Option<u64>, happen: impl FnOnce(&mut Connection)) {
         let now = self.fabric.now;
@@ -312,37 +270,6 @@ impl World {
             places: &self.places,
         };
         self.hosts.opened(at, hosts, syn, now, &mut ends);
-    }
-
-    /// A segment for a server that does not know the connection.
-    fn knock(&mut self, place: u32, packet: &Packet) {
-        let Some(pair) = self.pairs.get_mut(place) else {
-            return;
-        };
-        let [_, node] = pair.flow.nodes;
-        let [_, port] = pair.flow.ports;
-        let listener = self.listeners.get(&(node, port)).copied();
-        let stack = listener.and_then(|it| self.stacks.get(it.stack as usize));
-        let at = End {
-            connection: packet.connection,
-            side: Side::Server,
-        };
-        let (Some(listener), Some(stack)) = (listener, stack) else {
-            if !packet.segment.has(flags::RST) {
-                let refusal = refusal(&packet.segment);
-                self.fabric
-                    .send(place, &mut pair.flow, at.side, refusal, SendReason::Reset);
-            }
-            return self.settle(at.connection);
-        };
-        let tcp = Connection::accept(stack);
-        let [_, server] = &mut pair.ends;
-        let [_, buffer] = &mut pair.flow.buffers;
-        *buffer = stack.send_buffer;
-        *server = Some(Endpoint::new(tcp, listener.app, stack));
-        self.share(at, Some(&packet.segment));
-        self.take(at, &packet.segment);
-        self.drive(at);
     }
 
     fn timer(&mut self, at: End, time: Nanoseconds) {
@@ -380,101 +307,6 @@ impl World {
         }
     }
 
-    /// Sends what may go, tells what is to be told, plans the timer.
-    fn drive(&mut self, at: End) {
-        let Some(endpoint) = self.end(at) else {
-            return;
-        };
-        if endpoint.tcp.tells_before_sending() && self.tell(at) {
-            // The application answers first; it is driven then.
-            return self.call(at);
-        }
-        self.transmit(at);
-        while self.tell(at) {
-            self.transmit(at);
-        }
-        self.note_state(at);
-        self.plan_timer(at);
-        for other in self.hosts.group(at).to_vec() {
-            if other != at {
-                self.note_state(other);
-                self.plan_timer(other);
-            }
-        }
-        self.settle(at.connection);
-    }
-
-    /// To be driven when the application returns.
-    fn call(&mut self, at: End) {
-        let Some(endpoint) = self.end(at) else {
-            return;
-        };
-        if std::mem::replace(&mut endpoint.is_due, true) {
-            return;
-        }
-        if endpoint.stack.upcall_opens_before_ack && !endpoint.tcp.is_opening() {
-            self.answering.push(at);
-        } else {
-            self.due.push(at);
-        }
-    }
-
-    fn transmit(&mut self, at: End) {
-        if self.hosts.has(at) {
-            return self.transmit_of_group(at);
-        }
-        let now = self.fabric.now;
-        let Some(place) = self.places.get(at.connection) else {
-            return;
-        };
-        let Some(pair) = self.pairs.get_mut(place) else {
-            return;
-        };
-        let Some(endpoint) = of_mut(&mut pair.ends, at.side) else {
-            return;
-        };
-        endpoint.has_written = false;
-        let before = *of(&pair.flow.sent_end, at.side);
-        while let Some((segment, reason)) = endpoint.tcp.transmit(now) {
-            self.fabric
-                .send(place, &mut pair.flow, at.side, segment, reason);
-        }
-        let end = *of(&pair.flow.sent_end, at.side);
-        if end > before {
-            let rows = &mut self.fabric.truth.transactions;
-            pair.timeline.sent(at.side, end, now, rows);
-        }
-    }
-
-    /// What the end, or with E-TCP any of its group, may send now.
-    fn transmit_of_group(&mut self, at: End) {
-        let now = self.fabric.now;
-        if let Some(endpoint) = self.end(at) {
-            endpoint.has_written = false;
-        }
-        loop {
-            let mut ends = Reach {
-                pairs: &mut self.pairs,
-                places: &self.places,
-            };
-            let Some((from, segment, reason)) = self.hosts.transmit(at, now, &mut ends) else {
-                return;
-            };
-            let place = self.places.get(from.connection);
-            let Some((place, pair)) = place.zip(place.and_then(|it| self.pairs.get_mut(it))) else {
-                return;
-            };
-            let before = *of(&pair.flow.sent_end, from.side);
-            self.fabric
-                .send(place, &mut pair.flow, from.side, segment, reason);
-            let end = *of(&pair.flow.sent_end, from.side);
-            if end > before {
-                let rows = &mut self.fabric.truth.transactions;
-                pair.timeline.sent(from.side, end, now, rows);
-            }
-        }
-    }
-
     /// Gives up what is over: both ends are closed, and none of its packets is on its way.
     fn settle(&mut self, connection: u32) {
         let now = self.fabric.now;
@@ -496,15 +328,6 @@ impl World {
             self.fabric.truth.connections.over(connection as usize);
             self.fabric.forget(connection);
         }
-    }
-}
-
-/// The answer of a host where nobody listens (RFC 9293, section 3.10.7.1).
-fn refusal(segment: &Segment) -> Segment {
-    Segment {
-        ack: segment.end(),
-        flags: flags::RST | flags::ACK,
-        ..Segment::default()
     }
 }
 

@@ -1,23 +1,23 @@
 //! A browser: visits pages, and fetches each by its plan.
 
+mod answers;
+mod asking;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::exchange::{Exchange, ExchangeId};
-use super::http_text::{request_target, ConnectionField, Head, Template};
+use super::exchange::ExchangeId;
+use super::http_text::Template;
 use super::plan::Progress;
-use super::pool::{Limits, Outgoing, Place, Pool};
-use super::{http_text, pool, AppId, Application, End, Happening, Network, Token};
-use crate::scenario::{self, Fetch, HttpVersion, Origin, Page, Plan, Scenario};
+use super::pool::Pool;
+use super::{pool, AppId, Application, End, Happening, Network, Token};
+use crate::scenario::{self, Fetch, Origin, Scenario};
 use crate::stack::Nanoseconds;
-use crate::truth::{RetrievalRow, TransactionRow};
 
 /// Kinds of timers: the next visit is due; a fetch is wanted; reading goes on.
 const VISIT: u8 = 0;
 const WANTED: u8 = 1;
 const READING: u8 = 2;
-/// A request that got nothing at all on so many connections is given up.
-const MAX_TRIES: u32 = 5;
 
 /// A browser of the scenario.
 pub struct Browser {
@@ -146,212 +146,6 @@ impl Browser {
         }
     }
 
-    /// Sends what can be sent, in the order in which it was wanted.
-    fn dispatch(&mut self, network: &mut dyn Network) {
-        let scenario = Arc::clone(&self.scenario);
-        let mut position = 0;
-        while let Some(current) = &mut self.current {
-            let Some((fetch, wanted)) = current.queue.get(position).copied() else {
-                return;
-            };
-            let Some(plan) = scenario.plans.get(current.progress.plan as usize) else {
-                return;
-            };
-            let lane = plan
-                .fetches
-                .get(fetch as usize)
-                .and_then(|fetch| fetch.lane);
-            let index = match self.pool.place(lane, &limits(plan)) {
-                Place::Nowhere => {
-                    position += 1;
-                    continue;
-                }
-                Place::Open(index) => index,
-                Place::New => {
-                    let index = self.pool.open(network, lane);
-                    let channel = self.pool.at(index);
-                    self.alive.extend(channel.map(|channel| channel.connection));
-                    index
-                }
-            };
-            current.queue.remove(position);
-            note_start(network, self.index, current);
-            if let Some(request) = self.outgoing(network, plan, fetch, index, wanted) {
-                if let Some(current) = &mut self.current {
-                    current.progress.took(fetch);
-                }
-                let written = self.pool.ask(network, index, request);
-                self.written(network, &written);
-            }
-        }
-    }
-
-    /// The request of a fetch, for the connection at this index of the pool.
-    fn outgoing(
-        &mut self,
-        network: &mut dyn Network,
-        plan: &Plan,
-        number: u32,
-        index: usize,
-        wanted: Nanoseconds,
-    ) -> Option<Outgoing> {
-        let scenario = Arc::clone(&self.scenario);
-        let terms = scenario.browsers.get(self.index)?;
-        let progress = &self.current.as_ref()?.progress;
-        let page = scenario.pages.get(progress.page as usize)?;
-        let fetch = plan.fetches.get(number as usize)?;
-        let lane = self.pool.at(index)?.lane;
-        let is_last = !plan.persistent
-            || (plan.closes_with_last
-                && !plan.keeps_connections
-                && !progress.needs(&plan.fetches, lane, number));
-        let to_proxy = matches!(terms.origin, Origin::Proxy(_));
-        let key = (progress.page, progress.plan, number);
-        let template = self
-            .requests
-            .entry(key)
-            .or_insert_with(|| Arc::new(Template::request(page, fetch, to_proxy)));
-        let head = Head::new(
-            template,
-            0,
-            &http_text::Terms {
-                version: terms.http_version,
-                connection: connection_field(terms.http_version, is_last),
-                clock: 0,
-                min_bytes: terms.min_request_bytes,
-            },
-        );
-        let exchange = network.exchanges().add(Exchange {
-            browser: self.index as u32,
-            visit: progress.visit,
-            page: progress.page,
-            plan: progress.plan,
-            fetch: number,
-            sizes: Arc::clone(&progress.sizes),
-            version: terms.http_version,
-            wants_keep_alive: !is_last,
-            row: usize::MAX,
-            response: None,
-        });
-        Some(Outgoing {
-            exchange,
-            head,
-            split: fetch
-                .split_after
-                .map(|bytes| (u64::from(bytes), fetch.split_gap_ns)),
-            is_last,
-            row: transaction(
-                (self.index as u32, progress.visit, number),
-                page,
-                fetch,
-                wanted,
-                to_proxy,
-            ),
-        })
-    }
-
-    /// These requests were written.
-    fn written(&mut self, network: &mut dyn Network, written: &[ExchangeId]) {
-        let scenario = Arc::clone(&self.scenario);
-        for id in written {
-            let Some(fetch) = network.exchanges().get(*id).map(|exchange| exchange.fetch) else {
-                continue;
-            };
-            let Some(current) = &mut self.current else {
-                return;
-            };
-            let fetches = fetches(&scenario, current.progress.plan);
-            let released = current.progress.requested(fetches, fetch);
-            self.release(network, released);
-        }
-    }
-
-    fn received(&mut self, network: &mut dyn Network, connection: u32, total: u64) {
-        let scenario = Arc::clone(&self.scenario);
-        let (Some(channel), Some(current)) = (self.pool.get_mut(connection), &mut self.current)
-        else {
-            return;
-        };
-        let reading = scenario
-            .browsers
-            .get(self.index)
-            .and_then(|terms| terms.reading);
-        if !current.progress.waits_for_bytes() && reading.is_none() {
-            return;
-        }
-        let fetches = fetches(&scenario, current.progress.plan);
-        let (mut released, mut pause) = (Vec::new(), None);
-        for id in &channel.outstanding {
-            let Some(exchange) = network.exchanges().get(*id) else {
-                break;
-            };
-            let Some(response) = exchange.response else {
-                break;
-            };
-            let came = response.received(total);
-            if came == 0 {
-                break;
-            }
-            if came >= response.head_bytes {
-                let body = response.body_received(total);
-                released.extend(current.progress.received(fetches, exchange.fetch, body));
-            }
-            let is_due = |reading: &scenario::SlowReading| came >= reading.after_bytes;
-            if channel.paused_in.is_none_or(|paused| paused < *id) {
-                if let Some(reading) = reading.filter(is_due) {
-                    channel.paused_in = Some(*id);
-                    pause = Some(reading.pause_ns);
-                }
-            }
-        }
-        let end = channel.end();
-        self.release(network, released);
-        if let Some(pause) = pause {
-            network.read(end, false);
-            let at = network.now() + pause;
-            self.wake(network, at, READING, connection);
-        }
-        self.dispatch(network);
-    }
-
-    /// All of a response has come.
-    fn answered(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
-        let scenario = Arc::clone(&self.scenario);
-        let Some(exchange) = network.exchanges().remove(id) else {
-            return;
-        };
-        if let Some(channel) = self.pool.get_mut(connection) {
-            channel.answered += 1;
-            channel.outstanding.retain(|other| *other != id);
-            channel.is_spent |= exchange.response.is_some_and(|response| response.closes);
-        }
-        let Some(current) = &mut self.current else {
-            return;
-        };
-        let response = exchange.response;
-        current.bytes += response.map_or(0, |response| response.head_bytes + response.body_bytes);
-        let now = network.now();
-        let rows = &mut network.truth().transactions;
-        let came = rows
-            .find(exchange.row)
-            .and_then(|row| row.response_last_received)
-            .unwrap_or(now);
-        rows.over(exchange.row);
-        current.end = current.end.max(came);
-        self.completed(network, &scenario, exchange.fetch);
-    }
-
-    fn completed(&mut self, network: &mut dyn Network, scenario: &Scenario, fetch: u32) {
-        let Some(current) = &mut self.current else {
-            return;
-        };
-        let fetches = fetches(scenario, current.progress.plan);
-        let released = current.progress.completed(fetches, fetch);
-        self.release(network, released);
-        self.dispatch(network);
-        self.finish_if_done(network);
-    }
-
     fn finish_if_done(&mut self, network: &mut dyn Network) {
         if !self
             .current
@@ -383,37 +177,6 @@ impl Browser {
             .unwrap_or_else(|| network.random(self.app).draw(&terms.think));
         let at = network.now() + think;
         self.wake(network, at, VISIT, 0);
-    }
-
-    /// A connection can carry nothing more: what waited on it goes on another one.
-    fn lost(&mut self, network: &mut dyn Network, connection: u32) {
-        let Some(mut channel) = self.pool.remove(connection) else {
-            return;
-        };
-        channel.close(network);
-        let mut given_up = Vec::new();
-        for id in channel.outstanding.iter().rev() {
-            let (Some(exchange), Some(current)) =
-                (network.exchanges().remove(*id), &mut self.current)
-            else {
-                continue;
-            };
-            network.truth().transactions.over(exchange.row);
-            let tries = current.tries.entry(exchange.fetch).or_insert(0);
-            *tries += u32::from(channel.answered == 0);
-            if *tries < MAX_TRIES {
-                current.progress.lost(exchange.fetch);
-                current.queue.push_front((exchange.fetch, network.now()));
-            } else {
-                current.has_failed = true;
-                given_up.push(exchange.fetch);
-            }
-        }
-        let scenario = Arc::clone(&self.scenario);
-        for fetch in given_up {
-            self.completed(network, &scenario, fetch);
-        }
-        self.dispatch(network);
     }
 
     fn closed(&mut self, network: &mut dyn Network, connection: u32) {
@@ -460,75 +223,6 @@ fn pool_terms(app: AppId, scenario: &Scenario, index: usize) -> pool::Terms {
 fn fetches(scenario: &Scenario, plan: u32) -> &[Fetch] {
     let plan = scenario.plans.get(plan as usize);
     plan.map_or(&[], |plan| &plan.fetches)
-}
-
-fn limits(plan: &Plan) -> Limits {
-    Limits {
-        connections: plan.connections,
-        persistent: plan.persistent,
-        pipelining: plan.pipelining,
-    }
-}
-
-/// What a request says of its connection: HTTP/1.0 closes without a word, HTTP/1.1 persists.
-pub(super) fn connection_field(version: HttpVersion, is_last: bool) -> ConnectionField {
-    match (version, is_last) {
-        (HttpVersion::Http10, true) => ConnectionField::Absent,
-        (_, false) => ConnectionField::KeepAlive,
-        (HttpVersion::Http11, true) => ConnectionField::Close,
-    }
-}
-
-/// The first thing of a visit goes out now.
-fn note_start(network: &mut dyn Network, browser: usize, current: &mut Current) {
-    if current.row.is_some() {
-        return;
-    }
-    let start = network.now();
-    let retrievals = &mut network.truth().retrievals;
-    current.row = Some(retrievals.add(RetrievalRow {
-        client: browser as u32,
-        is_transfer: false,
-        visit: current.progress.visit,
-        start,
-        end: None,
-        bytes: 0,
-    }));
-}
-
-/// What is known of a transaction before its request is written; it is of a browser, a visit
-/// and a fetch.
-pub(super) fn transaction(
-    (browser, visit, number): (u32, u32, u32),
-    page: &Page,
-    fetch: &Fetch,
-    wanted: Nanoseconds,
-    to_proxy: bool,
-) -> TransactionRow {
-    let first = fetch.objects.first();
-    let object = first.and_then(|object| page.objects.get(*object as usize));
-    TransactionRow {
-        connection: 0,
-        index: 0,
-        browser,
-        visit,
-        fetch: number,
-        method: fetch.method.clone(),
-        target: object.map_or_else(String::new, |object| request_target(page, object, to_proxy)),
-        status: object.map_or(0, |object| object.status),
-        request_bytes: 0,
-        response_head_bytes: 0,
-        response_body_bytes: 0,
-        request_offset: 0,
-        response_offset: None,
-        wanted,
-        written: 0,
-        request_first_sent: None,
-        request_received: None,
-        response_written: None,
-        response_first_received: None,
-        response_last_received: None,
-    }
 }
 
 impl Application for Browser {

@@ -13,6 +13,7 @@ pub mod http_text;
 pub mod plan;
 pub mod pool;
 pub mod proxy;
+mod request;
 pub mod server;
 #[cfg(test)]
 mod test_network;

@@ -8,44 +8,27 @@
 //! With a control connection, files come in active mode: the client says where it listens (PORT),
 //! and the server opens the data connection, which ends the file by its close.
 
+mod ftp_text;
+mod serving;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Write;
 use std::sync::Arc;
 
-use super::body::{Body, BodyKind};
 use super::exchange::Order;
-use super::http_text::whole;
-use super::{AppId, Application, Content, End, Happening, Network};
+use super::{AppId, Application, End, Happening, Network};
 use crate::scenario::{self, Scenario};
 use crate::stack::Nanoseconds;
 use crate::truth::{RetrievalRow, Side};
+use ftp_text::{
+    command_line, text_content, ABORTED, COMPLETE, PASS, PORT, QUIT, READY, RETR, TYPE, USER,
+};
+use serving::{is_first, server_port};
 
-/// RFC 959, section 8: the control connection's port; the one before it is for data.
-const CONTROL_PORT: u16 = 21;
-const DATA_PORT: u16 = 20;
-/// Between the ports of servers on one node with different stacks.
-const PORT_STEP: u16 = 1000;
 /// Where the first client listens for data connections; each has its own port.
 const FIRST_CLIENT_PORT: u16 = 20_000;
 
 /// The message at the end of a file.
 const FILE: u64 = 0;
-
-/// Commands, as the bits of a message's number: several may be one write.
-const USER: u64 = 1;
-const PASS: u64 = 1 << 1;
-const TYPE: u64 = 1 << 2;
-const PORT: u64 = 1 << 3;
-const RETR: u64 = 1 << 4;
-const QUIT: u64 = 1 << 5;
-const COMMANDS: [u64; 6] = [USER, PASS, TYPE, PORT, RETR, QUIT];
-
-/// Replies: to be answered by the next command, not to be answered, the end of a file, the end of
-/// one that did not come.
-const READY: u64 = 1;
-const OPENING: u64 = 2;
-const COMPLETE: u64 = 3;
-const ABORTED: u64 = 4;
 
 /// A transfer of the scenario.
 pub struct Transfer {
@@ -296,94 +279,9 @@ impl Transfer {
         self.next_if_done(network);
     }
 
-    /// The server has read commands.
-    fn server_told(&mut self, network: &mut dyn Network, at: End, commands: u64) {
-        let Some(order) = network.exchanges().ordered(at.connection) else {
-            return;
-        };
-        let mut text = String::new();
-        for command in COMMANDS
-            .into_iter()
-            .filter(|command| commands & command != 0)
-        {
-            text += &reply_line(command, &order);
-        }
-        let reply = if commands & RETR != 0 { OPENING } else { READY };
-        network.write(at, vec![text_content(text)], Some(reply), 0);
-        if commands & RETR != 0 {
-            self.open_data(network, at, &order);
-        }
-        if commands & QUIT != 0 {
-            self.close(network, at);
-        }
-    }
-
-    fn open_data(&mut self, network: &mut dyn Network, control: End, order: &Order) {
-        let scenario = Arc::clone(&self.scenario);
-        let Some(terms) = scenario.transfers.get(self.index) else {
-            return;
-        };
-        let (node, stack) = (terms.server_node, terms.server_stack);
-        let connection = network.connect(self.app, node, stack, order.node, order.port);
-        let at = End {
-            connection,
-            side: Side::Client,
-        };
-        let role = Role::Sender {
-            order: control.connection,
-            control: Some(control),
-        };
-        self.roles.insert(at, role);
-    }
-
-    /// The file that was ordered, from its sender.
-    fn write_file(&mut self, network: &mut dyn Network, at: End, order: &Order) {
-        let file = Body {
-            seed: u64::from(order.number),
-            kind: BodyKind::Binary,
-            total: order.bytes,
-        };
-        network.write(at, vec![whole(file)], Some(FILE), 0);
-        if order.closes {
-            self.close(network, at);
-        }
-    }
-
     fn close(&mut self, network: &mut dyn Network, at: End) {
         if self.closed.insert(at) {
             network.close(at);
-        }
-    }
-
-    /// A data connection is open on the server's side.
-    fn send(&mut self, network: &mut dyn Network, at: End) {
-        let Some(Role::Sender { order, .. }) = self.roles.get(&at) else {
-            return;
-        };
-        if let Some(order) = network.exchanges().ordered(*order) {
-            self.write_file(network, at, &order);
-        }
-    }
-
-    fn accepted(&mut self, network: &mut dyn Network, at: End) {
-        let scenario = Arc::clone(&self.scenario);
-        let Some(terms) = scenario.transfers.get(self.index) else {
-            return;
-        };
-        if network.exchanges().ordered(at.connection).is_none() {
-            // The client's data port: connections to it were not opened by a client.
-            self.roles.insert(at, Role::Receiver);
-        } else if terms.control {
-            self.roles.insert(at, Role::Server);
-            let greeting = text_content("220 Service ready for new user.\r\n".into());
-            network.write(at, vec![greeting], Some(READY), 0);
-        } else {
-            let role = Role::Sender {
-                order: at.connection,
-                control: None,
-            };
-            self.roles.insert(at, role);
-            self.send(network, at);
         }
     }
 
@@ -401,26 +299,6 @@ impl Transfer {
             Some(Role::Server) => self.server_told(network, at, message),
             _ => {}
         }
-    }
-
-    /// The server is done with a data connection: its client has closed it too, having read all
-    /// of the file, or it is broken (RFC 959, section 4.2: 226, 426).
-    fn reply_to_end(&mut self, network: &mut dyn Network, at: End, is_complete: bool) {
-        let Some(Role::Sender { control, .. }) = self.roles.get_mut(&at) else {
-            return;
-        };
-        let Some(control) = control.take() else {
-            return;
-        };
-        if self.roles.get(&control) != Some(&Role::Server) {
-            return;
-        }
-        let (text, message) = if is_complete {
-            ("226 Closing data connection.\r\n", COMPLETE)
-        } else {
-            ("426 Connection closed; transfer aborted.\r\n", ABORTED)
-        };
-        network.write(control, vec![text_content(text.into())], Some(message), 0);
     }
 
     /// An end is over; a client whose file can not come any more goes on with the next one.
@@ -448,70 +326,6 @@ impl Transfer {
             self.next_if_done(network);
         }
     }
-}
-
-fn text_content(text: String) -> Content {
-    Content::Text(text.into_bytes().into())
-}
-
-fn command_line(command: u64, file: u32, address: [u8; 4], port: u16) -> String {
-    match command {
-        USER => "USER anonymous\r\n".into(),
-        PASS => "PASS guest@\r\n".into(),
-        TYPE => "TYPE I\r\n".into(),
-        PORT => {
-            let [high, low] = port.to_be_bytes();
-            let mut line = String::from("PORT ");
-            for byte in address.into_iter().chain([high]) {
-                // A String takes everything.
-                let _ = write!(line, "{byte},");
-            }
-            line + &format!("{low}\r\n")
-        }
-        RETR => format!("RETR file-{file}.bin\r\n"),
-        _ => "QUIT\r\n".into(),
-    }
-}
-
-/// RFC 959, section 4.2.
-fn reply_line(command: u64, order: &Order) -> String {
-    match command {
-        USER => "331 User name okay, need password.\r\n".into(),
-        PASS => "230 User logged in, proceed.\r\n".into(),
-        TYPE | PORT => "200 Command okay.\r\n".into(),
-        RETR => format!(
-            "150 Opening BINARY mode data connection ({} bytes).\r\n",
-            order.bytes
-        ),
-        _ => "221 Service closing control connection.\r\n".into(),
-    }
-}
-
-/// The port of the server of a transfer: the usual one for the first stack on its node.
-fn server_port(scenario: &Scenario, terms: &scenario::Transfer) -> u16 {
-    let mut stacks: Vec<u32> = Vec::new();
-    for other in &scenario.transfers {
-        let is_here = other.server_node == terms.server_node && other.control == terms.control;
-        if is_here && !stacks.contains(&other.server_stack) {
-            stacks.push(other.server_stack);
-        }
-    }
-    let place = stacks.iter().position(|stack| *stack == terms.server_stack);
-    let base = if terms.control {
-        CONTROL_PORT
-    } else {
-        DATA_PORT
-    };
-    base.wrapping_add(PORT_STEP.wrapping_mul(place.unwrap_or(0) as u16))
-}
-
-/// Whether this transfer is the one that serves those at its server's node and port.
-fn is_first(scenario: &Scenario, index: usize, terms: &scenario::Transfer) -> bool {
-    let is_same = |other: &scenario::Transfer| {
-        (other.server_node, other.server_stack, other.control)
-            == (terms.server_node, terms.server_stack, terms.control)
-    };
-    scenario.transfers.iter().position(is_same) == Some(index)
 }
 
 impl Application for Transfer {

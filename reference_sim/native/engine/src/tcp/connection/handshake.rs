@@ -4,7 +4,9 @@
 use crate::segment::{flags, Options, Segment};
 use crate::sharing::accelerated_open::Opening;
 use crate::stack::Nanoseconds;
-use crate::tcp::connection::{behind_syn, flags_of, timestamp, Connection, State};
+use crate::tcp::connection::receiving::behind_syn;
+use crate::tcp::connection::sending::flags_of;
+use crate::tcp::connection::{timestamp, Connection, State};
 use crate::tcp::receiver::Due;
 use crate::tcp::round_trip::deadline;
 use crate::tcp::Event;

@@ -1,0 +1,107 @@
+//! The segments that a connection sends.
+
+use super::{timestamp, Connection, State};
+use crate::segment::{flags, Options, Segment};
+use crate::stack::Nanoseconds;
+use crate::tcp::receiver::Due;
+use crate::tcp::sender::Stretch;
+use crate::truth::SendReason;
+
+impl Connection {
+    /// The next segment to send, and why it goes out now.
+    pub fn transmit(&mut self, now: Nanoseconds) -> Option<(Segment, SendReason)> {
+        if self.reset {
+            self.reset = false;
+            return Some((
+                self.segment(self.sender.max, 0, flags::RST | flags::ACK, now),
+                SendReason::Reset,
+            ));
+        }
+        match self.state {
+            State::Failed | State::Listen => return None,
+            State::SynSent | State::SynReceived => return self.transmit_syn(now),
+            State::Established => {}
+        }
+        let stretch = self
+            .sender
+            .poll(now, &self.stack)
+            .or_else(|| self.sender.probe(now, &self.stack));
+        if let Some(stretch) = stretch {
+            let reason = stretch.reason;
+            return Some((self.data_segment(stretch, now), reason));
+        }
+        self.note_limit();
+        match self.receiver.due {
+            Due::Now(reason) => Some((self.bare_ack(now), reason)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn bare_ack(&mut self, now: Nanoseconds) -> Segment {
+        let has_early_fin = self.stack.fin_on_bare_acks && !self.receiver.has_ended();
+        match self.sender.early_fin().filter(|_| has_early_fin) {
+            Some(fin) => Segment {
+                has_early_fin,
+                ..self.segment(fin, 0, flags::ACK | flags::FIN, now)
+            },
+            None => self.segment(self.sender.max, 0, flags::ACK, now),
+        }
+    }
+
+    pub(super) fn data_segment(&mut self, stretch: Stretch, now: Nanoseconds) -> Segment {
+        self.is_stuck |= self.stack.fin_on_bare_acks && self.is_crossed && stretch.has_fin;
+        // A loss that other connections tell of may be that of the SYN, too.
+        self.syn_rides |= self.sender.una == 0 && stretch.reason != SendReason::New;
+        let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
+        self.segment(stretch.start, payload, flags::ACK | flags_of(stretch), now)
+    }
+
+    pub(super) fn segment(
+        &mut self,
+        seq: u64,
+        payload: u32,
+        flags: u16,
+        now: Nanoseconds,
+    ) -> Segment {
+        if seq == 1 && std::mem::take(&mut self.syn_rides) {
+            return Segment {
+                seq: 0,
+                ack: self.receiver.next,
+                payload,
+                flags: flags | flags::SYN,
+                window: self.receiver.acknowledge_unscaled(),
+                options: self.syn_options(true, now),
+                sent: now,
+                has_early_fin: false,
+            };
+        }
+        let window = self.receiver.acknowledge(payload > 0, now);
+        let mut options = Options::default();
+        if self.agreed.timestamps {
+            options.timestamps = Some((timestamp(now), self.recent_timestamp));
+        }
+        if self.agreed.sack {
+            options.sack = self.receiver.sack_blocks();
+        }
+        if self.agreed.counts {
+            options.connection_count = self.opening.map(|opening| opening.count);
+        }
+        options.drop_blocks_without_room();
+        Segment {
+            seq,
+            ack: self.receiver.next,
+            payload,
+            flags,
+            window,
+            options,
+            sent: now,
+            has_early_fin: false,
+        }
+    }
+}
+
+pub(super) fn flags_of(stretch: Stretch) -> u16 {
+    let push = if stretch.has_push { flags::PSH } else { 0 };
+    let fin = if stretch.has_fin { flags::FIN } else { 0 };
+    push | fin
+}
