@@ -57,6 +57,11 @@ impl Timeline {
         self.window_hears(acks, until_ns);
         let limit = match self.window.limit(end, bytes, had_loss) {
             limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
+            // What is missing before it was outstanding as well, and may have left no room.
+            Limit::SendBuffer if data.opens_hole => {
+                let start = data.end.saturating_sub(i64::from(data.bytes));
+                self.window.limit(start, bytes, had_loss)
+            }
             limit => limit,
         };
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
@@ -207,6 +212,39 @@ mod tests {
             timeline.sent = Some((at, true));
         }
         limit
+    }
+
+    /// What limits a sender in slow start that stopped with a segment outstanding when two more had been acknowledged
+    /// one by one, and of which `missing` bytes are missing before its next segment.
+    fn limit_before_a_hole(missing: i64) -> Limit {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let start = (1 << 32) - 3000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.window.hears(0, start - 1000);
+        for end in [start, start + 1000] {
+            timeline.window.stops(end, 1000);
+            timeline.window.hears(0, end);
+        }
+        timeline.sent_until = start + 2000;
+        timeline.sent = Some((Moment::default(), true));
+        let at = Moment {
+            time_ns: 200 * MS,
+            frame: 1,
+        };
+        let data = Data {
+            opens_hole: missing > 0,
+            ..Data::plain(at, start + 3000 + missing)
+        };
+        timeline.limit_at((data, Released::ByAck), route, &Acks::default())
+    }
+
+    #[test]
+    fn what_is_missing_was_outstanding_as_well_and_may_have_filled_the_window() {
+        assert_eq!(limit_before_a_hole(0), Limit::SendBuffer);
+        assert_eq!(limit_before_a_hole(3000), Limit::SlowStart);
     }
 
     /// What limits a sender without a loss that had pushed all it had each time, with so much outstanding when the ACK of

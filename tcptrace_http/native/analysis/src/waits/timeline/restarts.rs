@@ -17,7 +17,7 @@ impl Timeline {
     ) {
         let rtt_ns = route.rtt_ns();
         let is_longer = gap >= rtt_ns.saturating_add(TIMEOUT_MIN_NS);
-        if !is_longer {
+        if !is_longer || !data.sharing.had_loss && self.timer_outlasts(gap, data, route, acks) {
             return;
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
@@ -25,6 +25,21 @@ impl Timeline {
             self.window.was_idle_behind(self.sent_until, is_answer);
         }
         self.window.was_idle();
+    }
+
+    /// Whether the timer of the segment before ran for about as long as `gap` and did not run out: the ACK of all that had
+    /// been sent came so long after it, or after the ACK before, which starts it anew (RFC 6298, section 5.3).
+    fn timer_outlasts(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let all_ns = acks.time_of(self.sent_until).filter(|ns| *ns <= until_ns);
+        let Some((all_ns, (before, _))) = all_ns.zip(self.sent) else {
+            return false;
+        };
+        let from_ns = Acks::known_by(before.time_ns, route.to_sender_ns);
+        let earlier = acks.between(from_ns, all_ns.saturating_sub(1));
+        let begun_ns = earlier.last().map_or(from_ns, |ack| ack.time_ns);
+        let ran_ns = all_ns.saturating_sub(begun_ns);
+        gap <= ran_ns.saturating_add(TIMEOUT_MIN_NS / 10)
     }
 
     /// Whether the first ACK since the segment before let go what lay in the buffer: the timer of that segment had not run
@@ -118,6 +133,39 @@ mod tests {
             let told = timeline.of_restart(Cause::SendLimitedSendBuffer, data);
             assert_eq!(told, cause, "{flight}");
         }
+    }
+
+    const MS: i64 = 1_000_000;
+
+    /// Whether a timer outlasts `gap` of a segment whose ACK goes by after `acks_ms`, with others between.
+    fn outlasts(gap_ms: i64, acks_ms: &[i64]) -> bool {
+        let start = (1 << 32) - 2000;
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.sent_until = start + 2000;
+        let moment = |ms: i64| Moment {
+            time_ns: ms * MS,
+            frame: 1,
+        };
+        timeline.sent = Some((moment(1000), true));
+        let mut acks = Acks::default();
+        for (ms, acked) in acks_ms.iter().rev().zip([2000, 1000]).rev() {
+            acks.push(ms * MS, start + acked, 60_000, 200 * MS);
+        }
+        let data = Data::plain(moment(1000 + gap_ms), start + 3000);
+        timeline.timer_outlasts(gap_ms * MS, data, route, &acks)
+    }
+
+    #[test]
+    fn who_waited_that_long_for_an_ack_was_not_idle_for_longer_than_its_timer() {
+        assert!(outlasts(300, &[1200]));
+        assert!(outlasts(300, &[901, 1200]), "which started it again");
+        assert!(!outlasts(500, &[1200]));
+        assert!(!outlasts(300, &[1000, 1200]));
+        assert!(!outlasts(300, &[]));
     }
 
     /// What a segment waited for that is `bytes` long, behind two that are all of a window after an idle period, before
