@@ -74,10 +74,13 @@ impl Told {
         };
         let apart_ns = self.service_ns.saturating_mul(SEGMENTS_AN_ACK);
         let most_ns = rack_ns.max(apart_ns).max(AT_ONCE_MAX_NS);
-        let is_at_once =
-            (self.service_ns.saturating_neg() / SLACK_SHARE..=0).contains(&self.waited_ns);
         let is_silent = self.unheard_ns().is_some_and(|ns| ns > most_ns);
-        is_silent && !is_at_once && !self.is_after_other
+        is_silent && !self.is_at_once() && !self.is_after_other
+    }
+
+    /// Whether it came just when it would that an ACK let go, behind nothing else.
+    fn is_at_once(&self) -> bool {
+        (self.service_ns.saturating_neg() / SLACK_SHARE..=0).contains(&self.waited_ns)
     }
 
     /// Whether it left so late that it had heard nothing for longer than this, if it did not stand in a queue since; ACKs
@@ -98,7 +101,8 @@ impl Told {
         };
         let shows_timer = is_near || self.is_untold();
         // Who is told of a loss sends again at once when the ACK comes that tells.
-        let is_silent = self.unheard_ns().is_some_and(|ns| ns > AT_ONCE_MAX_NS);
+        let is_silent =
+            !self.is_at_once() && self.unheard_ns().is_some_and(|ns| ns > AT_ONCE_MAX_NS);
         let shows_timer = shows_timer || self.is_told_by_none(known);
         let least_ns = least_ns.max(AT_ONCE_MAX_NS);
         let has_waited = self.waited_ns > least_ns || is_silent || self.may_have_waited(least_ns);
@@ -243,6 +247,19 @@ mod tests {
         };
         assert_eq!(behind_a_hole(unheard(1)), RecoveryKind::FastRecovery);
         assert_eq!(behind_a_hole(unheard(40)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn what_comes_as_soon_as_an_ack_of_a_part_can_have_let_it_go_no_timer_has_sent_again() {
+        let after_a_part = |waited_ms: i64| Told {
+            waited_ns: waited_ms * MS,
+            duplicate_acks: 0,
+            unheard: for_ms(200),
+            service_ns: 80 * MS,
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(after_a_part(-4)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(after_a_part(-20)), RecoveryKind::Timeout);
     }
 
     #[test]
