@@ -55,13 +55,14 @@ impl Timeline {
         let had_loss = data.sharing.had_loss;
         let phase = self.phase_before_all(end, (bytes, had_loss), until_ns, acks);
         self.window_hears(acks, until_ns);
-        let limit = match self.window.limit(end, bytes, had_loss) {
+        // What is missing before it was outstanding as well, and may have left no room.
+        let outstanding_until = if data.opens_hole {
+            data.end.saturating_sub(i64::from(data.bytes))
+        } else {
+            end
+        };
+        let limit = match self.window.limit(outstanding_until, bytes, had_loss) {
             limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
-            // What is missing before it was outstanding as well, and may have left no room.
-            Limit::SendBuffer if data.opens_hole => {
-                let start = data.end.saturating_sub(i64::from(data.bytes));
-                self.window.limit(start, bytes, had_loss)
-            }
             limit => limit,
         };
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
