@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -120,19 +121,22 @@ def _taken(packets: list[Packet], peers: list[Packet]) -> Iterator[Packet]:
     """The packets of a sender, those as lost that its peer dropped.
 
     In SYN-SENT everything but a SYN or RST is dropped (RFC 9293, section 3.10.7.3), and so is what comes to a
-    listener; of data that ends beyond the window that the peer offers nothing is taken. What probes a window only
-    asks for it, whether it is taken or not.
+    listener; of data that ends beyond the window that the peer offers nothing is taken. What probes such a window
+    only asks for it: it is no copy of what comes later.
     """
     syns = [packet.received for packet in packets if packet.is_syn and packet.received is not None]
     first = min(syns, default=0)
-    offers = sorted((packet.sent, packet.ack + packet.window) for packet in peers if not packet.is_syn)
+    offers = sorted((packet.sent, packet.ack + packet.window) for packet in peers)
+    # What was offered once is taken (RFC 9293, section 3.8.6), though later windows are told in coarser units.
+    edges = list(itertools.accumulate((edge for _, edge in offers), max))
     for packet in packets:
         if packet.received is None:
             yield packet
             continue
         at = bisect.bisect_left(offers, (packet.received,))
-        is_data = packet.payload and packet.reason != _ASKS
-        is_refused = bool(at and is_data) and packet.end > offers[at - 1][1]
+        is_refused = bool(at and packet.payload) and packet.end > edges[at - 1]
+        if is_refused and packet.reason == _ASKS:
+            continue
         is_dropped = packet.received < first or is_refused
         yield dataclasses.replace(packet, received=None) if is_dropped else packet
 

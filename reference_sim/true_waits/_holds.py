@@ -102,7 +102,9 @@ class Holds:
             if limit == "pacing" and ended in self.connection.heard and not self._ends_restart(packet):
                 # Who paces has let go what it has when the first ACK comes; that is the window then.
                 limit = self._phase(begun)
-            cause = self._cause(limit, packet)
+            # A window that is closed while it is used up was not what its reader opened.
+            is_closed = limit == "receive_window" and later is not None and later[2] == "zero_window"
+            cause = _OF_LIMIT[limit] if is_closed else self._cause(limit, packet)
             is_window = limit in _CONGESTION
             may_be_elsewhere = self.connection.shares_window and (is_window or limit == "max_window")
             if may_be_elsewhere and not self._was_released_here(packet):

@@ -1,5 +1,7 @@
 """The true causes of waits, from truth tables written by hand: the same exchanges as ``tests/waits/cases``."""
 
+import re
+
 import pytest
 
 from reference_sim.true_waits import true_transactions, true_waits
@@ -17,9 +19,13 @@ OPENED = """
 """
 
 
-def waits(lines, *transactions, one_way_ms=25.0, rate_bps=None, up_bps=None, at="client"):
+#: The client has room for one segment, and tells so from its SYN on.
+OPENED_BY_A_SEGMENT = re.sub(r"(C .* ack \d)", r"\1 win 1460", OPENED)
+
+
+def waits(lines, *transactions, one_way_ms=25.0, rate_bps=None, up_bps=None, at="client", opened=OPENED):
     document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps)
-    return waits_of(true_waits(tables(OPENED + lines, transactions), document, at=at))
+    return waits_of(true_waits(tables(opened + lines, transactions), document, at=at))
 
 
 def stalls(lines, *transactions, one_way_ms=25.0):
@@ -246,7 +252,49 @@ def test_what_came_to_a_closed_window_was_not_there_until_it_came_again():
         S 875>900 1461+1460 ack 101 retransmission_timeout
     """
     own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
-    assert waits(lines, own)[2:] == ["0 send_limited.zero_window 400", "0 stall.tail_loss 400"]
+    found = waits(lines, own, opened=OPENED_BY_A_SEGMENT)
+    assert found[2:] == ["0 send_limited.zero_window 400", "0 stall.tail_loss 400"]
+
+
+def test_a_probe_that_was_refused_is_no_part_of_the_wait_for_an_open_window():
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        C 100>125 101+0 ack 1461 win 0 ack
+        S 75 zero_window
+        S 275>300 1461+1 ack 101 window_probe
+        C 300>325 101+0 ack 1461 win 0 ack
+        S 675>700 1461+1 ack 101 window_probe
+        C 700>725 101+0 ack 1461 win 0 ack
+        C 800>825 101+0 ack 1461 win 8192 window_update
+        S 825>850 1461+1460 ack 101 new
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    found = waits(lines, own, opened=OPENED_BY_A_SEGMENT)
+    assert found[2:] == ["0 send_limited.zero_window 750"]
+
+
+def test_a_window_that_is_used_up_and_then_closed_was_not_opened_by_its_reader_before():
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        S 75 receive_window
+        C 200>225 101+0 ack 1461 win 0 ack
+        S 225 zero_window
+        C 800>825 101+0 ack 1461 win 8192 window_update
+        S 825>850 1461+1460 ack 101 new
+    """
+    own = transaction(0, request=(1, 100), response=(1, 2920), received_ms=75, written_ms=75)
+    found = waits(lines, own, opened=OPENED_BY_A_SEGMENT)
+    assert found[2:] == ["0 send_limited.receive_window 150", "0 send_limited.zero_window 600"]
+
+
+def test_what_was_offered_once_is_taken_though_the_window_is_told_in_coarser_units_later():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 win 384 ack
+        S 125>150 1001+460 ack 101 new
+    """
+    own = transaction(0, request=(1, 100), response=(1, 1460), received_ms=75, written_ms=75)
+    assert waits(lines, own, opened=OPENED_BY_A_SEGMENT)[2:] == ["0 server.data_unavailable 50"]
 
 
 def test_what_a_copy_brings_besides_what_was_lost_took_its_time_on_the_link():
