@@ -32,6 +32,10 @@ impl Flow {
             return;
         }
         let end = start.saturating_add(i64::from(length));
+        // What follows may wait for a window that others share, and not for room.
+        let asks = segment.payload_bytes == 1
+            && !self.sharing().is_shared
+            && self.has_no_room_for(side, start);
         if class.is_new {
             self.sends_new(side, packet, segment, (start, end), class, row);
         } else if self.half(side).is_copy(end, packet.time_ns) {
@@ -41,7 +45,10 @@ impl Flow {
         }
         // What ends the stream behind data that is missing tells of that as data does.
         let shows_hole = class.is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
-        if segment.payload_bytes > 0 || shows_hole {
+        if let Some(waits) = self.waits.as_mut().filter(|_| asks) {
+            // Its byte is part of what comes when there is room: what that waits for goes on.
+            waits.probed(side != self.client, moment(packet));
+        } else if segment.payload_bytes > 0 || shows_hole {
             self.note_waits(side, packet, segment, start, (class, recovery));
         }
         if segment.payload_bytes > 0 {
@@ -51,6 +58,12 @@ impl Flow {
                 self.client_data(packet, segment, start, class);
             }
         }
+    }
+
+    /// Whether the peer of `side` has all that was sent before `start`, and said that it has room for no more.
+    fn has_no_room_for(&self, side: Side, start: i64) -> bool {
+        let (sender, peer) = (self.half(side), self.half(side.other()));
+        peer.last_ack.is_some() && peer.last_window == 0 && start == sender.acked
     }
 
     /// A segment goes on behind all that its sender had sent.

@@ -40,6 +40,9 @@ impl Timeline {
             let told_ns = acks.closed_ns()?.saturating_add(route.to_sender_ns);
             return Some((Cause::SendLimitedReceiveWindow, told_ns));
         }
+        if let Some(until_ns) = self.closed_until_ns(gap_ns, (data, route), acks) {
+            return Some((Cause::SendLimitedZeroWindow, until_ns));
+        }
         let is_of_timer = cause.is_some_and(|(cause, _)| is_by_timer(cause));
         if let Some(WrittenAt::Earlier { would_come_ns }) =
             data.sharing.written.filter(|_| is_of_timer)
@@ -68,6 +71,21 @@ impl Timeline {
         let may_be_window = data.sharing.by_other || !was_let_go && self.if_shared.is_some();
         let idle_until_ns = until_ns.filter(|_| had_nothing && may_be_window);
         idle_until_ns.map(|until_ns| (self.words.idle, until_ns))
+    }
+
+    /// Until when the receiver's window was closed, if it was opened while the data waited, though that went on: it
+    /// waited for something else then.
+    fn closed_until_ns(
+        &self,
+        gap_ns: i64,
+        (data, route): (Data, Route),
+        acks: &Acks,
+    ) -> Option<i64> {
+        let since_ns = data.at.time_ns.saturating_sub(gap_ns);
+        let opened_ns = acks.opened_ns().filter(|ns| *ns > since_ns)?;
+        let allowed_ns = opened_ns.saturating_add(route.to_sender_ns);
+        let had_room = acks.had_room_for(data.end, opened_ns.saturating_sub(1));
+        (!had_room && allowed_ns < data.at.time_ns).then_some(allowed_ns)
     }
 
     /// What the rest of a request waited for first that lay in the buffer, behind what was on its way: for the window,
