@@ -3,6 +3,7 @@
 mod advance;
 mod early;
 mod end;
+mod finished;
 mod followed;
 mod joined_queue;
 mod memory;
