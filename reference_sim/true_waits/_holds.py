@@ -62,6 +62,8 @@ class _Restart:
     start: int
     #: More had been in flight before than the window has now.
     is_shown: bool
+    #: When a timeout cut the window again: what it lets go from then on is not what idleness left of it.
+    until: int | None
 
 
 @dataclass(slots=True)
@@ -154,8 +156,8 @@ class Holds:
         return "stall.slow_start_restart" if self._ends_restart(packet) else _OF_LIMIT["pacing"]
 
     def _ends_restart(self, packet: Packet) -> bool:
-        """Whether the window was thrown away when ``packet`` left."""
-        return any(restart.time == packet.sent for restart in self._restarts)
+        """Whether the window was thrown away when ``packet`` left, which it would have let go before."""
+        return any(it.time == packet.sent and packet.end <= it.edge for it in self._restarts)
 
     def _of_window(self, hold: Hold, packet: Packet) -> Iterator[Hold]:
         """A hold by the congestion window; what a delayed ACK had to do with it is named after that."""
@@ -244,7 +246,9 @@ class Holds:
     def _is_restarted(self, packet: Packet) -> bool:
         """Whether the window that was thrown away after the last idle period would have let it go."""
         last = [restart for restart in self._restarts if restart.time <= packet.sent]
-        return bool(last) and packet.end <= last[-1].edge
+        if not last or packet.end > last[-1].edge:
+            return False
+        return last[-1].until is None or packet.sent <= last[-1].until
 
     def _nagle_holds(self, packet: Packet) -> bool:
         """Whether Nagle's algorithm would have held it, had the window not: then the window cost nothing."""
@@ -287,18 +291,23 @@ class Holds:
                 continue
             end = max(each.end for each in earlier)
             was_idle = after.time - earlier[-1].sent >= before.timeout and self._acked_by(after.time) >= end
-            if was_idle or self._was_paced(earlier, before.timeout, after.time):
+            paced_from = self._paced_from(earlier, before.timeout, after.time)
+            if was_idle or paced_from is not None:
+                start = end if paced_from is None else paced_from
                 most = max(self._in_flight(each) for each in earlier)
-                yield _Restart(after.time, end + before.cwnd, end, is_shown=most > after.cwnd)
+                until = next((it.sent for it in sent if it.is_retransmission and it.sent > after.time), None)
+                yield _Restart(after.time, start + before.cwnd, end, is_shown=most > after.cwnd, until=until)
 
-    def _was_paced(self, earlier: list[Packet], timeout: int, time: int) -> bool:
-        """Whether a pacer held data up to ``time``, which had begun after an idle period."""
+    def _paced_from(self, earlier: list[Packet], timeout: int, time: int) -> int | None:
+        """Where what a pacer held up to ``time`` begins, if that had begun after an idle period."""
         limits = [limit for _, _, limit in self.connection.limits[self.side].between(earlier[-1].sent, time)]
         if limits[-1:] != ["pacing"] or self.connection.shares_window:
-            return False
+            return None
         whole = (at for at, it in enumerate(earlier) if self._acked_by(it.sent) >= it.start)
         begun = max(whole, default=0)
-        return begun > 0 and earlier[begun].sent - earlier[begun - 1].sent >= timeout
+        if begun == 0 or earlier[begun].sent - earlier[begun - 1].sent < timeout:
+            return None
+        return earlier[begun].start
 
     def _acked_by(self, time: int) -> int:
         """Up to where all was acknowledged at a time, that of an ACK then included."""

@@ -453,6 +453,48 @@ def test_an_ack_that_ends_a_pacers_restart_throws_the_window_away(kept, found):
     assert stalls(lines, *own) == found
 
 
+def test_what_the_window_from_before_would_not_have_let_go_waits_for_no_pacers_restart():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 2500 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 pacing
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075 cwnd 1460 flight 1460
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == []
+
+
+def test_a_window_that_a_timeout_has_cut_since_shows_no_restart():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025 cwnd 1460 flight 0
+        S 2025>- 1001+1460 ack 201 new
+        S 2025 slow_start
+        S 3025>3050 1001+1460 ack 201 retransmission_timeout
+        S 3025 slow_start
+        C 3050>3075 201+0 ack 2461 ack
+        S 3075>3100 2461+1460 ack 201 new
+        C 3100>3125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert "slow-start-restart" not in [name for _, name, _ in stalls(lines, *own)]
+
+
 def test_an_observer_elsewhere_is_refused():
     with pytest.raises(ValueError, match="middle"):
         waits("", transaction(0, request=(1, 9), response=(1, 9), received_ms=1, written_ms=1), at="middle")

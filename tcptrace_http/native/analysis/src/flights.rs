@@ -109,9 +109,16 @@ impl FlightTracker {
         }
     }
 
-    /// The newest segment was lost before it was seen: a silence before it need not have been idle, and the window is
-    /// lower since.
-    pub fn lowered_window(&mut self) {
+    /// The newest segment was lost before it was seen: a silence before it need not have been idle.
+    pub fn was_lost_unseen(&mut self) {
+        let begun = self.current.map(|flight| flight.offset);
+        self.after_idle
+            .pop_if(|after| after.idle_ns > 0 && Some(after.offset) == begun);
+        self.lowered_window();
+    }
+
+    /// The window is lower since the newest segment.
+    fn lowered_window(&mut self) {
         self.restart = None;
         self.largest = 0;
         self.largest_window = 0;
@@ -381,3 +388,6 @@ impl FlightTracker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

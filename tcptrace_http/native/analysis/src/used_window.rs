@@ -354,10 +354,8 @@ impl UsedWindow {
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.is_all_again = by_timer && end.saturating_sub(start) <= self.full_bytes;
-        if !self.is_all_again {
-            self.before_idle = None;
-            self.goes_on = None;
-        }
+        self.before_idle = None;
+        self.goes_on = None;
         self.largest = 0;
         self.least = 0;
         self.avoiding = 0;

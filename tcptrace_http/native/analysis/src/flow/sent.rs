@@ -307,7 +307,7 @@ impl Flow {
             shares_window: followed.sharing.is_shared,
         });
         if recovery.is_some() {
-            followed.flights.lowered_window();
+            followed.flights.was_lost_unseen();
         }
         self.acks_of_requests_come_behind(packet.time_ns, segment.payload_bytes);
     }
