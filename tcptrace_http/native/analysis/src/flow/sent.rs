@@ -269,6 +269,10 @@ impl Flow {
                 .sharing()
                 .had_room_ns
                 .filter(|_| self.sharing().is_shared),
+            written_ns: self
+                .sharing()
+                .written
+                .map(|written| written.came_ns(packet.time_ns)),
             window_bytes: waits
                 .filter(|_| !self.sharing().had_loss)
                 .map_or(0, Waits::response_window_bytes),
@@ -354,6 +358,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            written_ns: None,
             is_over_when_sent: false,
         }
     }

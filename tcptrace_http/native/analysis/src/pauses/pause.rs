@@ -338,6 +338,7 @@ impl Pause {
                 .saturating_add(queued_ns)
                 .max(self.drained_ns)
                 .max(had_room_ns)
+                .max(path.written_ns.unwrap_or(previous.time_ns))
                 .min(data.time_ns),
             segment_bytes: path.segment_bytes,
             short_frame: short.map(|short| short.frame),

@@ -1,11 +1,14 @@
 //! A connection of two hosts, as far as others have to do with it.
 
+use std::collections::VecDeque;
+
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
 use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
+use super::writes::Begun;
 use crate::used_window::UsedWindow;
 
 #[derive(Debug)]
@@ -55,8 +58,8 @@ pub(super) struct Connection {
     /// What it has sent, and what shows of the window that it uses.
     pub(super) sent_bytes: i64,
     pub(super) used: UsedWindow,
-    /// Where the piece begins of which the newest data is, and when its application wrote that, if that is known.
-    pub(super) written: Option<(SeqNumber, i64)>,
+    /// The newest pieces of the answer that comes of which is known when its application wrote them.
+    pub(super) written: VecDeque<Begun>,
 }
 
 /// What a segment of the server is to its connection.
@@ -132,7 +135,7 @@ impl Connection {
             fast_recovery: FastRecovery::default(),
             sent_bytes: 0,
             used: UsedWindow::default(),
-            written: None,
+            written: VecDeque::new(),
         }
     }
 

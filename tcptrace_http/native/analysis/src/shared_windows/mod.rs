@@ -169,7 +169,7 @@ pub struct Sharing {
     pub syn_longer_bytes: u32,
     /// What stood before it on the link to the server, of the client's data.
     pub ahead: Ahead,
-    /// When its application wrote it, if that writes in a rhythm and a packet is missing.
+    /// When its application wrote it, if that writes in a rhythm and a piece begins.
     pub written: Option<WrittenAt>,
     /// Where slow start ends of its connection, which began with what those before it had learnt.
     pub threshold: Option<i64>,

@@ -4,7 +4,7 @@
 //! beginnings of pieces that are equally long. Where the first packet of a piece is lost, and nothing was on its way
 //! that could tell of that, it comes when a timer has sent it again: of the silence before it the part up to when the
 //! piece was due was the application's. What comes when it is due was not lost, whatever the numbers of its host have
-//! passed over.
+//! passed over, and waited for nothing but its application.
 
 use std::collections::VecDeque;
 
@@ -12,6 +12,10 @@ use crate::jitter::AT_ONCE_MAX_NS;
 
 /// So many distances that are equal are no chance.
 const EQUAL_MIN: u32 = 2;
+/// Pieces in a row that may begin unnoticed.
+const STEPS_MAX: i64 = 4;
+/// Distances that are equal differ by no more.
+const EXACT_NS: i64 = 2_000_000;
 /// Lengths of pieces that are remembered: of the beginnings of answers and of what follows.
 const LENGTHS_MAX: usize = 4;
 /// Pauses of a rhythm differ by less than this share of them.
@@ -37,37 +41,92 @@ pub(super) struct Written {
 /// The time between the beginnings of what a host writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rhythm {
+    /// What several distances have agreed on, or the newest one; and what newer ones do that do not agree with it: a
+    /// piece that began unnoticed makes a distance longer, and no other rhythm.
+    known: Tempo,
+    newer: Tempo,
+}
+
+/// Distances that are equal.
+#[derive(Clone, Debug, Default)]
+struct Tempo {
     distance_ns: i64,
     equal: u32,
-    lengths: VecDeque<i64>,
+    lengths: VecDeque<Length>,
+}
+
+/// So many pieces were so long to the byte.
+#[derive(Clone, Copy, Debug)]
+struct Length {
+    bytes: i64,
+    times: u32,
 }
 
 impl Rhythm {
     /// Nothing was lost between a piece and the next one.
     pub(super) fn note(&mut self, piece: Written) {
-        if self.is_equal(piece) {
+        if self.known.equal < EQUAL_MIN || self.known.is_exact(piece) {
+            self.known.note(piece);
+            return;
+        }
+        self.newer.note(piece);
+        if self.newer.equal >= EQUAL_MIN {
+            self.known = std::mem::take(&mut self.newer);
+        }
+    }
+
+    /// Whether the next piece begins when it was due: nothing of it was lost.
+    pub(super) fn is_due(&self, piece: Written) -> bool {
+        self.known.is_equal(piece) && self.known.is_known(piece.bytes)
+    }
+
+    /// Whether the time between two pieces is as that of others before them, be it one pair only.
+    pub(super) fn agrees(&self, piece: Written) -> bool {
+        self.known.is_exact(piece) || self.newer.is_exact(piece)
+    }
+
+    /// ... to the millisecond.
+    pub(super) fn is_exactly_due(&self, piece: Written) -> bool {
+        self.known.is_exact(piece) && self.known.is_known(piece.bytes)
+    }
+
+    /// How long after a piece so long the next one is due, if there is a rhythm.
+    pub(super) fn distance_ns(&self, bytes: i64) -> Option<i64> {
+        let is_one = self.known.equal >= EQUAL_MIN && self.known.is_known(bytes);
+        is_one.then_some(self.known.distance_ns)
+    }
+
+    /// How long a piece is that is not the last of its answer, if there is a rhythm: as long as others to the byte.
+    pub(super) fn piece_bytes(&self) -> Option<i64> {
+        let lengths = self.known.lengths.iter();
+        let most = lengths.max_by_key(|it| it.times)?;
+        let is_one = self.known.equal >= EQUAL_MIN && most.times >= EQUAL_MIN;
+        is_one.then_some(most.bytes)
+    }
+}
+
+impl Tempo {
+    fn note(&mut self, piece: Written) {
+        if self.is_exact(piece) {
             self.equal = self.equal.saturating_add(1);
         } else {
             self.equal = 1;
             self.distance_ns = piece.distance_ns;
             self.lengths.clear();
         }
-        if !self.is_known(piece.bytes) {
-            if self.lengths.len() >= LENGTHS_MAX {
-                self.lengths.pop_front();
-            }
-            self.lengths.push_back(piece.bytes);
+        let mut lengths = self.lengths.iter_mut();
+        if let Some(same) = lengths.find(|it| it.bytes == piece.bytes) {
+            same.times = same.times.saturating_add(1);
+            return;
         }
-    }
-
-    /// Whether the next piece begins when it was due: nothing of it was lost.
-    pub(super) fn is_due(&self, piece: Written) -> bool {
-        self.is_equal(piece) && self.is_known(piece.bytes)
-    }
-
-    /// How long after a piece so long the next one is due, if there is a rhythm.
-    pub(super) fn distance_ns(&self, bytes: i64) -> Option<i64> {
-        (self.equal >= EQUAL_MIN && self.is_known(bytes)).then_some(self.distance_ns)
+        if self.lengths.len() >= LENGTHS_MAX {
+            let rarest = (0..LENGTHS_MAX).min_by_key(|at| self.lengths.get(*at).map(|it| it.times));
+            rarest.and_then(|at| self.lengths.remove(at));
+        }
+        self.lengths.push_back(Length {
+            bytes: piece.bytes,
+            times: 1,
+        });
     }
 
     fn is_equal(&self, piece: Written) -> bool {
@@ -75,8 +134,29 @@ impl Rhythm {
         off_ns.saturating_abs() <= AT_ONCE_MAX_NS.saturating_add(piece.late_ns)
     }
 
+    /// Whether it is that distance, to the millisecond, or some of them: pieces between had begun unnoticed.
+    fn is_exact(&self, piece: Written) -> bool {
+        self.steps(piece).is_some_and(|steps| {
+            let off_ns = piece
+                .distance_ns
+                .saturating_sub(self.distance_ns.saturating_mul(steps));
+            off_ns.saturating_abs() <= EXACT_NS
+        })
+    }
+
+    /// How many distances a piece is nearest to, if to some.
+    fn steps(&self, piece: Written) -> Option<i64> {
+        let half_ns = self.distance_ns / 2;
+        let steps = piece
+            .distance_ns
+            .saturating_add(half_ns)
+            .checked_div(self.distance_ns)?;
+        (1..=STEPS_MAX).contains(&steps).then_some(steps)
+    }
+
     fn is_known(&self, bytes: i64) -> bool {
-        let is_same = |it: &i64| bytes.saturating_sub(*it).saturating_abs() <= bytes / SAME_SHARE;
+        let is_same =
+            |it: &Length| bytes.saturating_sub(it.bytes).saturating_abs() <= bytes / SAME_SHARE;
         self.lengths.iter().any(is_same)
     }
 }
@@ -104,8 +184,37 @@ mod tests {
         rhythm.note(written(1502, 4096));
         assert_eq!(rhythm.distance_ns(171), Some(1500 * MS));
         assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
-        rhythm.note(written(700, 4096));
-        assert_eq!(rhythm.distance_ns(4096), None);
+    }
+
+    #[test]
+    fn another_distance_ends_no_rhythm_and_two_do() {
+        let mut rhythm = Rhythm::default();
+        for distance_ms in [1500, 1500, 700] {
+            rhythm.note(written(distance_ms, 4096));
+        }
+        assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
+        rhythm.note(written(701, 4096));
+        assert_eq!(rhythm.distance_ns(4096), Some(700 * MS));
+    }
+
+    #[test]
+    fn pieces_that_began_unnoticed_are_in_the_rhythm_as_well() {
+        let mut rhythm = Rhythm::default();
+        rhythm.note(written(1500, 4096));
+        assert!(rhythm.agrees(written(4501, 12_288)));
+        assert!(!rhythm.agrees(written(3700, 12_288)));
+        rhythm.note(written(4501, 12_288));
+        assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
+    }
+
+    #[test]
+    fn a_piece_is_as_long_as_two_were_to_the_byte() {
+        let mut rhythm = Rhythm::default();
+        rhythm.note(written(1500, 191));
+        rhythm.note(written(1500, 4096));
+        assert_eq!(rhythm.piece_bytes(), None);
+        rhythm.note(written(1500, 4096));
+        assert_eq!(rhythm.piece_bytes(), Some(4096));
     }
 
     #[test]

@@ -1,27 +1,53 @@
 //! The pieces that a server's application writes, as their beginnings come by.
 
+use std::collections::VecDeque;
+
 use trace_model::{Segment, SeqNumber};
 
+use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::rhythm::Written;
 use crate::hosts::HostStep;
-use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
+use crate::jitter::AT_ONCE_MAX_NS;
+use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
 
 /// Segments before one on the slowest link that others have sent meanwhile, as far as that makes pieces uneven.
 const SEGMENTS_BEFORE: i64 = 2;
 
-/// When data was written that comes when packets of its host are missing.
+/// Pieces of an answer that are remembered.
+const PIECES_MAX: usize = 4;
+
+/// When data was written that begins a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrittenAt {
-    /// When it was due, just before it came: it was not lost.
+    /// When it was due, just before it came: nothing but its application held it, and it was not lost.
     OnTime,
-    /// So long ago that it would have come then: a timer has sent it again.
+    /// So long ago that it would have come then: something has held it since, or a timer has sent it again.
     Earlier { would_come_ns: i64 },
+}
+
+impl WrittenAt {
+    /// When the data would have come that nothing had held, and that came at `time_ns`.
+    #[must_use]
+    pub fn came_ns(self, time_ns: i64) -> i64 {
+        match self {
+            WrittenAt::OnTime => time_ns,
+            WrittenAt::Earlier { would_come_ns } => would_come_ns,
+        }
+    }
+}
+
+/// Where a piece begins, and when its first segment came, or would have if nothing had held it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    start: SeqNumber,
+    came_ns: i64,
+    bytes: u32,
 }
 
 impl HostPair {
     /// A segment of the server comes by, of which nothing else has been noted yet. What is known of when its
-    /// application wrote it, if a packet is missing that it may have been.
+    /// application wrote it.
     pub(super) fn writes(
         &mut self,
         time_ns: i64,
@@ -32,53 +58,97 @@ impl HostPair {
         if segment.payload_bytes == 0 || self.is_at_server() {
             return None;
         }
-        let takes_ns = self.pace.of(segment.payload_bytes).unwrap_or(0);
-        let begun_ns = time_ns.saturating_sub(takes_ns);
-        let start = segment.payload_seq();
+        let begun = Begun {
+            start: segment.payload_seq(),
+            came_ns: time_ns,
+            bytes: segment.payload_bytes,
+        };
         let ports = (segment.destination_port, segment.source_port);
         let newest_ns = self.connection(ports.0, ports.1)?.newest_ns;
         let may_be_lost = self.missing.more_than(passed_over) > 0
             || self.missing.left_over(newest_ns).next().is_some();
-        let before = self.begins_piece(time_ns, start, ports)?;
-        let connection = self.connection(ports.0, ports.1)?;
-        connection.written = (!may_be_lost).then_some((start, begun_ns));
-        let (before_start, before_ns) = before?;
-        let piece = Written {
-            distance_ns: begun_ns.saturating_sub(before_ns),
-            bytes: i64::from(start.distance_from(before_start)),
-            late_ns: self
-                .pace
-                .largest_ns()
-                .unwrap_or(0)
-                .saturating_mul(SEGMENTS_BEFORE),
-        };
-        if !may_be_lost {
-            self.rhythm.note(piece);
+        let pieces = self.begins_piece(time_ns, segment, ports)?;
+        let ack = self.ack_before(time_ns, segment.payload_bytes);
+        let is_by_ack = ack.is_some_and(|ack| self.is_shared || ack.client_port == ports.0);
+        if is_by_ack && !pieces.is_empty() && !self.is_behind_piece(begun.start, ports) {
             return None;
         }
-        // What is due may find a window full that others have filled.
-        if self.rhythm.is_due(piece) && !self.is_shared {
-            self.connection(ports.0, ports.1)?.written = Some((start, begun_ns));
+        if !may_be_lost {
+            self.connection(ports.0, ports.1)?.has_begun(begun);
+        }
+        let piece = self.newest_piece(&pieces, begun)?;
+        let written = self.written_at(piece, time_ns, (may_be_lost, is_by_ack));
+        if !may_be_lost && ack.is_none() {
+            self.rhythm.note(piece);
+        }
+        if let Some(written) = written {
+            let came_ns = written.came_ns(time_ns);
+            let connection = self.connection(ports.0, ports.1)?;
+            connection.has_begun(Begun { came_ns, ..begun });
+        }
+        written
+    }
+
+    /// When a piece was written that comes now, if others before it were in a rhythm.
+    fn written_at(
+        &self,
+        piece: Written,
+        time_ns: i64,
+        (may_be_lost, is_by_ack): (bool, bool),
+    ) -> Option<WrittenAt> {
+        let distance_ns = self.rhythm.distance_ns(piece.bytes);
+        let is_due = if may_be_lost {
+            // What is due may find a window full that others have filled.
+            self.rhythm.is_due(piece) && !self.is_shared
+        } else {
+            self.rhythm.is_exactly_due(piece) && distance_ns.is_some()
+        };
+        // A silence longer than that is no wait for an ACK, be it delayed.
+        let by_ack_ns = self.round_trip_ns().saturating_add(DELAYED_ACK_MAX_NS);
+        if is_by_ack && is_due || piece.distance_ns <= by_ack_ns {
+            return None;
+        }
+        if is_due {
             return Some(WrittenAt::OnTime);
         }
-        let due_ns = before_ns.saturating_add(self.rhythm.distance_ns(piece.bytes)?);
-        if due_ns > begun_ns.saturating_sub(TIMED_OUT_MIN_NS) {
-            return None;
-        }
-        self.connection(ports.0, ports.1)?.written = Some((start, due_ns));
-        Some(WrittenAt::Earlier {
-            would_come_ns: due_ns.saturating_add(takes_ns),
+        let slack_ns = if may_be_lost {
+            TIMED_OUT_MIN_NS
+        } else {
+            piece.late_ns.saturating_add(AT_ONCE_MAX_NS)
+        };
+        let late_ns = piece.distance_ns.saturating_sub(distance_ns?);
+        (late_ns >= slack_ns).then(|| WrittenAt::Earlier {
+            would_come_ns: time_ns.saturating_sub(late_ns),
         })
     }
 
-    /// Whether new data begins a piece: an answer, or what follows a silence when its sender had no more to send. Where
-    /// the piece before began, if it was of the same answer.
+    /// The piece behind which one has begun: the one that is in the rhythm of others. Of what seemed to begin some may
+    /// have been the rest of a piece, which an ACK let go.
+    fn newest_piece(&self, pieces: &VecDeque<Begun>, begun: Begun) -> Option<Written> {
+        let takes_ns = |bytes| self.pace.of(bytes).unwrap_or(0);
+        let left_ns = |it: &Begun| it.came_ns.saturating_sub(takes_ns(it.bytes));
+        let late_ns = self.pace.largest_ns().unwrap_or(0);
+        let since = |before: &Begun| Written {
+            distance_ns: left_ns(&begun).saturating_sub(left_ns(before)),
+            bytes: i64::from(begun.start.distance_from(before.start)),
+            late_ns: late_ns.saturating_mul(SEGMENTS_BEFORE),
+        };
+        let mut newest_first = pieces.iter().rev().map(since);
+        let agreeing = newest_first.clone().find(|it| self.rhythm.agrees(*it));
+        let is_known = |it: &Written| self.rhythm.distance_ns(it.bytes).is_some();
+        let known = newest_first.clone().find(is_known);
+        agreeing.or(known).or(newest_first.next())
+    }
+
+    /// Whether new data begins a piece: an answer, what follows a silence when its sender had no more to send, or what
+    /// comes behind a piece that is as long as others. Where those before it begin that are of the same answer.
     fn begins_piece(
         &mut self,
         time_ns: i64,
-        start: SeqNumber,
+        segment: &Segment<'_>,
         ports: (u16, u16),
-    ) -> Option<Option<(SeqNumber, i64)>> {
+    ) -> Option<VecDeque<Begun>> {
+        let start = segment.payload_seq();
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
         let connection = self.connection(ports.0, ports.1)?;
         let ahead = connection.next.map_or(0, |next| start.distance_from(next));
@@ -86,13 +156,37 @@ impl HostPair {
             return None;
         }
         if ahead > 0 {
-            connection.written = None;
+            connection.written.clear();
             return None;
         }
         if connection.is_asked || connection.was_asked_by_syn {
-            return Some(None);
+            connection.written.clear();
+            return Some(VecDeque::new());
         }
         let is_silent = time_ns.saturating_sub(connection.sent_ns) >= silent_ns;
-        (is_silent && !connection.had_more()).then_some(connection.written)
+        let is_pause = is_silent && !connection.had_more();
+        let pieces = connection.written.clone();
+        (is_pause || self.is_behind_piece(start, ports)).then_some(pieces)
+    }
+
+    /// Whether data comes behind a piece that is as long as others, to the byte.
+    fn is_behind_piece(&mut self, start: SeqNumber, ports: (u16, u16)) -> bool {
+        let Some(bytes) = self.rhythm.piece_bytes() else {
+            return false;
+        };
+        let pieces = self.connection(ports.0, ports.1).map(|it| &it.written);
+        let is_behind = |it: &Begun| i64::from(start.distance_from(it.start)) == bytes;
+        pieces.is_some_and(|pieces| pieces.iter().any(is_behind))
+    }
+}
+
+impl Connection {
+    /// A piece has begun.
+    fn has_begun(&mut self, begun: Begun) {
+        self.written.retain(|it| it.start != begun.start);
+        if self.written.len() >= PIECES_MAX {
+            self.written.pop_front();
+        }
+        self.written.push_back(begun);
     }
 }

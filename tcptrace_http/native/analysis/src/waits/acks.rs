@@ -13,8 +13,6 @@ const ACKS_MIN: usize = 16;
 /// An ACK older than the path's round trip by more than this releases nothing any more: the longest
 /// scheduling delay seen on busy hosts.
 const AGE_SLACK_NS: i64 = 100_000_000;
-/// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
-pub(super) const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
 /// A receiver tells of room when that is two segments (RFC 1122, section 4.2.3.3), and acknowledges at least each
 /// second one: a window that opens by more than what comes has been read in.
 const OPENED_BY_READING_MIN: i64 = 3;

@@ -2,7 +2,6 @@
 
 use trace_model::rows::{Cause, TransactionRow};
 
-use super::acks::DELAYED_ACK_MAX_NS;
 use super::behind::Behind;
 use super::partition::{Moment, Partition, ASSUMED, INFERRED, SEEN};
 use super::spans::Spans;
@@ -10,6 +9,7 @@ use super::timeline::{Piece, Route};
 use super::{Path, Waits};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::shared_windows::Ahead;
+use crate::timeouts::DELAYED_ACK_MAX_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// The last segment of a request, as the slowest link carries it.

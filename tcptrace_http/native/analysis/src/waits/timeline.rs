@@ -62,6 +62,7 @@ use super::link_burst::LinkBurst;
 use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
 use crate::arrivals::Arrivals;
+use crate::shared_windows::WrittenAt;
 use crate::used_window::UsedWindow;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
@@ -315,7 +316,10 @@ impl Timeline {
             self.link.asked_bound(bound_ps);
         }
         self.has_gone_back(data, route);
-        let cause = self.wait_before((data, is_answer), route, acks);
+        let mut cause = self.wait_before((data, is_answer), route, acks);
+        if data.sharing.written == Some(WrittenAt::OnTime) {
+            cause = cause.map(|(_, certainty)| (self.words.idle, certainty));
+        }
         let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
         if is_of_buffer && !is_answer {
             self.is_of_buffer();

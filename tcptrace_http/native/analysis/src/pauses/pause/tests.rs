@@ -126,8 +126,8 @@ fn what_comes_exactly_behind_the_ack_of_all_that_let_it_go_and_not_that_of_a_sho
 }
 
 /// When a full segment could have left that comes 200 ms behind a short one, on a link that takes 100 ms for it, with so
-/// many segments missing between the two.
-fn could_send_ms(missing: u64) -> Option<i64> {
+/// many segments missing between the two; it was `written`.
+fn could_send_ms(missing: u64, written_ms: Option<i64>) -> Option<i64> {
     let data = segment(200 * MS, START + 300 + missing * 1000, 1000);
     let previous = segment(0, START, 300);
     let mut ending = acknowledged(95 * MS, 0);
@@ -138,13 +138,23 @@ fn could_send_ms(missing: u64) -> Option<i64> {
         end: START + 300,
         bytes: 300,
     });
-    let pause = pause_between(previous, data, path(1000, 10 * MS, 100 * MS));
+    let path = Path {
+        written_ns: written_ms.map(|ms| ms * MS),
+        ..path(1000, 10 * MS, 100 * MS)
+    };
+    let pause = pause_between(previous, data, path);
     let open = pause.ended_by(std::iter::once(ending), 100 * MS)?;
     Some(open.row.could_send_time / MS)
 }
 
 #[test]
 fn a_link_that_had_what_was_lost_to_carry_as_well_held_nothing_for_an_ack() {
-    assert_eq!(could_send_ms(0), Some(100));
-    assert_eq!(could_send_ms(1), Some(200));
+    assert_eq!(could_send_ms(0, None), Some(100));
+    assert_eq!(could_send_ms(1, None), Some(200));
+}
+
+#[test]
+fn what_was_written_later_could_not_leave_before() {
+    assert_eq!(could_send_ms(0, Some(150)), Some(150));
+    assert_eq!(could_send_ms(0, Some(50)), Some(100));
 }

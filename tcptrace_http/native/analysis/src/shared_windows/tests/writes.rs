@@ -13,6 +13,8 @@ fn writes() -> Talk {
     talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 0));
     talk.packet(WAY_MS, false, 1, syn_ack);
     talk.packet(WAY_MS, true, 1, segment(flags::ACK, 1, FIRST + 1, 100));
+    // Another connection's data shows how quick the link is.
+    talk.opens(0, 2);
     for nth in 0..4 {
         let comes_ms = 3 * WAY_MS + 1500 * i64::from(nth);
         piece(&mut talk, comes_ms, nth);
@@ -33,15 +35,50 @@ fn piece(talk: &mut Talk, time_ms: i64, nth: u32) -> Sharing {
 #[test]
 fn what_a_timer_sends_was_written_when_it_was_due() {
     let sharing = piece(&mut writes(), 7500, 4);
-    let would_come_ns = 6300 * MS;
-    let earlier = WrittenAt::Earlier { would_come_ns };
-    assert_eq!(sharing.written, Some(earlier));
+    assert_eq!(sharing.written, Some(earlier(6300)));
+}
+
+fn earlier(would_come_ms: i64) -> WrittenAt {
+    WrittenAt::Earlier {
+        would_come_ns: would_come_ms * MS,
+    }
 }
 
 #[test]
 fn what_comes_when_it_was_due_was_not_lost_though_a_packet_is_missing() {
     let sharing = piece(&mut writes(), 6303, 4);
     assert_eq!(sharing.written, Some(WrittenAt::OnTime));
+}
+
+#[test]
+fn what_comes_though_nothing_is_missing_was_written_when_it_was_due() {
+    for (time_ms, written) in [
+        (6301, Some(WrittenAt::OnTime)),
+        (6600, Some(earlier(6300))),
+        (6312, Some(earlier(6300))),
+        (6308, None),
+    ] {
+        let mut talk = writes();
+        talk.passed_over = Some(0);
+        assert_eq!(piece(&mut talk, time_ms, 4).written, written, "{time_ms}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_piece_that_an_ack_let_go_begins_none() {
+    let mut talk = writes();
+    talk.passed_over = Some(0);
+    let of = |bytes: u32, behind: u32| {
+        let start = FIRST.wrapping_add(4001 + behind);
+        segment(flags::ACK | flags::PSH, start, 101, bytes)
+    };
+    talk.packet(6300, false, 1, of(700, 0));
+    let ack = segment(flags::ACK, 101, FIRST.wrapping_add(4701), 0);
+    talk.packet(6500, true, 1, ack);
+    // It comes a path's time behind the ACK, and its own on the link.
+    talk.packet(6600, false, 1, of(300, 700));
+    let next = talk.packet(7800, false, 1, of(1000, 1000));
+    assert_eq!(next.written, Some(WrittenAt::OnTime));
 }
 
 #[test]

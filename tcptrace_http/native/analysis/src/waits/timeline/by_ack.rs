@@ -1,8 +1,8 @@
 //! Near the sender ACKs tell when its receiver had data.
 
-use super::super::acks::DELAYED_ACK_MAX_NS;
 use super::super::partition::Moment;
 use super::{DelayedAck, Pending, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
+use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 /// Round trips vary by less than such a part of them.
 const JITTER_RTT_SHARE: i64 = 10;

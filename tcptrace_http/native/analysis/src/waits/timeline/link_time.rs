@@ -1,6 +1,6 @@
 //! What data takes on the slowest link, learnt from how it came.
 
-use super::super::acks::{Acks, Released, DELAYED_ACK_MAX_NS};
+use super::super::acks::{Acks, Released};
 use super::super::link::Least;
 use super::super::link_burst::LinkBurst;
 use super::super::partition::Moment;
@@ -8,6 +8,7 @@ use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
 use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Standing;
+use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;

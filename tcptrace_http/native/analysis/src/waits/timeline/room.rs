@@ -43,9 +43,9 @@ impl Timeline {
         if let Some(until_ns) = self.closed_until_ns(gap_ns, (data, route), acks) {
             return Some((Cause::SendLimitedZeroWindow, until_ns));
         }
-        let is_of_timer = cause.is_some_and(|(cause, _)| is_by_timer(cause));
+        let was_let_go = cause.is_some_and(|(cause, _)| cause != self.words.idle);
         if let Some(WrittenAt::Earlier { would_come_ns }) =
-            data.sharing.written.filter(|_| is_of_timer)
+            data.sharing.written.filter(|_| was_let_go)
         {
             return Some((self.words.idle, would_come_ns));
         }
@@ -61,7 +61,6 @@ impl Timeline {
             let grew_until_ns = data.sharing.grew_until_ns;
             return grew_until_ns.map(|until_ns| (phase_of(data.sharing), until_ns));
         }
-        let was_let_go = cause.is_some_and(|(cause, _)| cause != self.words.idle);
         let stood_until_ns = self.stood_until_ns((gap_ns, had_nothing), data, route, acks);
         if let Some(until_ns) = stood_until_ns.filter(|_| was_let_go) {
             return Some((self.words.burst, until_ns));
@@ -158,13 +157,6 @@ impl Timeline {
     }
 }
 
-fn is_by_timer(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::StallTailLoss | Cause::StallRetransmissionTimeout
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::super::partition::{Moment, INFERRED};
@@ -201,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_timer_has_sent_again_waited_for_its_application_until_it_was_due() {
+    fn what_came_later_than_it_was_due_waited_for_its_application_until_then() {
         let timeline = Timeline::new(Words::OF_RESPONSES, None);
         let written = Some(WrittenAt::Earlier { would_come_ns: 70 });
         let sharing = Sharing {
@@ -222,7 +214,8 @@ mod tests {
         };
         let idle = Some((Cause::ServerDataUnavailable, 70));
         assert_eq!(waited_first(Cause::StallTailLoss), idle);
-        assert_eq!(waited_first(Cause::StallFastRecovery), None);
+        assert_eq!(waited_first(Cause::StallNagleHold), idle);
+        assert_eq!(waited_first(Cause::ServerDataUnavailable), None);
     }
 
     #[test]
