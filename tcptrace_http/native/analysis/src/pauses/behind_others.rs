@@ -26,7 +26,7 @@ impl Pause {
     pub(super) fn behind_others_ns(&self, ending: &Ending) -> i64 {
         let gap_ns = self.data.time_ns.saturating_sub(self.previous.time_ns);
         let was_kept = ending.ack.time_ns.saturating_sub(ending.ack.covered_ns) >= ACK_DELAY_MIN_NS
-            && ending.short.is_some()
+            && (ending.short.is_some() || self.is_short)
             && ending.ack.after >= self.previous.end;
         let service_ns = self.path.service_ns;
         let together_ns = service_ns.saturating_mul(TOGETHER_MAX);
@@ -42,41 +42,59 @@ impl Pause {
 #[cfg(test)]
 mod tests {
     use super::super::pause::tests::{acknowledged, pause_between};
-    use super::super::pause::ShortSegment;
+    use super::super::pause::{Pause, ShortSegment};
     use super::super::test_path::{path, segment};
     use crate::pauses::Path;
 
     const MS: i64 = 1_000_000;
     const START: u64 = (1 << 32) - 500;
 
-    /// How much later data came than the ACK of a short segment let it go, which had been kept so long: 50 ms after that,
-    /// on a path of 10 ms whose link takes 8 ms for a segment and had others' to carry for so long.
-    fn since_ms(kept_ms: i64, queued_ms: i64) -> i64 {
+    /// How much later the next `next_bytes` came than the ACK of a segment of so many bytes let them go, of which 1000 are
+    /// a full one, and which had been kept so long: 50 ms after that, on a path of 10 ms whose link takes 8 ms for a
+    /// segment and had others' to carry for so long.
+    fn since_ms((bytes, next_bytes): (u32, u32), kept_ms: i64, queued_ms: i64) -> i64 {
         let on = Path {
             queued_ns: queued_ms * MS,
             service_ns: 8 * MS,
             ..path(1000, 10 * MS, 8 * MS)
         };
-        let previous = segment(0, START, 300);
-        let data = segment((kept_ms + 68) * MS, START + 300, 1000);
+        let previous = segment(0, START, bytes);
+        let end = previous.end;
+        let data = segment((kept_ms + 68) * MS, end, next_bytes);
         let mut ending = acknowledged(kept_ms * MS, 0);
-        ending.short = Some(ShortSegment {
+        ending.ack.after = end;
+        ending.short = (bytes < 1000).then_some(ShortSegment {
             frame: 1,
             start: START,
-            end: START + 300,
-            bytes: 300,
+            end,
+            bytes,
         });
-        pause_between(previous, data, on).since(&ending, 8 * MS) / MS
+        let pause = Pause {
+            is_short: next_bytes < 1000,
+            ..pause_between(previous, data, on)
+        };
+        pause.since(&ending, 8 * MS) / MS
     }
 
     #[test]
     fn what_a_kept_ack_let_go_stood_behind_others_that_the_link_carried_all_the_while() {
-        assert_eq!(since_ms(40, 200), 0);
+        let behind_short = (300, 1000);
+        assert_eq!(since_ms(behind_short, 40, 200), 0);
         assert_eq!(
-            since_ms(40, 0),
+            since_ms(behind_short, 40, 0),
             50,
             "the link was idle: it left so much later"
         );
-        assert_eq!(since_ms(0, 200), 50, "no timer kept the ACK");
+        assert_eq!(since_ms(behind_short, 0, 200), 50, "no timer kept the ACK");
+    }
+
+    #[test]
+    fn a_short_end_that_the_kept_ack_of_a_full_segment_let_go_stood_behind_others_as_well() {
+        assert_eq!(since_ms((1000, 300), 40, 200), 0);
+        assert_eq!(
+            since_ms((1000, 1000), 40, 200),
+            50,
+            "a full one waits for no ACK but a window's"
+        );
     }
 }

@@ -19,6 +19,7 @@ const UNTIMED_MAX: usize = 32;
 #[derive(Clone, Copy, Debug)]
 struct Untimed {
     time_ns: i64,
+    lost_ns: i64,
     bytes: u32,
     client_port: u16,
 }
@@ -62,9 +63,10 @@ impl Backlog {
     /// A packet of a connection came by; `takes` is what the link takes for so many bytes, and for headers alone,
     /// as far as that is known: how long it may have stood before the link, behind what that carried for others. It may have options
     /// and a frame that the larger ones had no more of, so a small one takes longer than its share of their time.
+    /// Packets that were lost right before it took `lost_ns` of the link at the most.
     pub(super) fn comes(
         &mut self,
-        time_ns: i64,
+        (time_ns, lost_ns): (i64, i64),
         bytes: u32,
         takes: &impl Fn(u32) -> Option<(i64, i64)>,
         client_port: u16,
@@ -76,16 +78,23 @@ impl Backlog {
             }
             self.untimed.push_back(Untimed {
                 time_ns,
+                lost_ns,
                 bytes,
                 client_port,
             });
             return Queued::default();
         };
         for before in std::mem::take(&mut self.untimed) {
-            self.comes(before.time_ns, before.bytes, takes, before.client_port);
+            self.comes(
+                (before.time_ns, before.lost_ns),
+                before.bytes,
+                takes,
+                before.client_port,
+            );
         }
         let begun_ns = time_ns.saturating_sub(service_ns);
         let slack_ns = headers_ns.max(service_ns / SLACK_SHARE);
+        let slack_ns = slack_ns.saturating_add(lost_ns);
         let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
         let busy = self.busy.filter(goes_on).unwrap_or(Busy {
             since_ns: begun_ns,
@@ -121,20 +130,30 @@ mod tests {
             stood_ns: ns,
             behind_others_ns: ns,
         };
-        assert_eq!(backlog.comes(100, 0, &|_| Some((8, 0)), 1), stood(0));
-        assert_eq!(backlog.comes(108, 0, &|_| Some((8, 0)), 2), stood(8));
-        assert_eq!(backlog.comes(112, 0, &|_| Some((4, 0)), 1), stood(16));
+        assert_eq!(backlog.comes((100, 0), 0, &|_| Some((8, 0)), 1), stood(0));
+        assert_eq!(backlog.comes((108, 0), 0, &|_| Some((8, 0)), 2), stood(8));
+        assert_eq!(backlog.comes((112, 0), 0, &|_| Some((4, 0)), 1), stood(16));
     }
 
     #[test]
     fn a_pause_of_the_link_shows_that_nothing_stood_before_it() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, 0, &|_| Some((8, 0)), 1);
-        backlog.comes(108, 0, &|_| Some((8, 0)), 2);
+        backlog.comes((100, 0), 0, &|_| Some((8, 0)), 1);
+        backlog.comes((108, 0), 0, &|_| Some((8, 0)), 2);
         assert_eq!(
-            backlog.comes(118, 0, &|_| Some((8, 0)), 3),
+            backlog.comes((118, 0), 0, &|_| Some((8, 0)), 3),
             Queued::default()
         );
+    }
+
+    #[test]
+    fn a_link_that_carried_what_was_lost_behind_it_had_not_paused() {
+        let mut backlog = Backlog::default();
+        let takes = |_: u32| Some((8, 0));
+        let mut all_ns = |time_ns, lost_ns| backlog.comes((time_ns, lost_ns), 0, &takes, 1).all_ns;
+        assert_eq!(all_ns(100, 0), 0);
+        assert_eq!(all_ns(124, 16), 24, "two packets were lost");
+        assert_eq!(all_ns(150, 16), 0, "they took no longer than that");
     }
 
     #[test]
@@ -142,7 +161,7 @@ mod tests {
         let mut backlog = Backlog::default();
         let takes = |_: u32| Some((8, 0));
         let mut stood_ns = |time_ns, joined_ns: Option<i64>| {
-            let queued = backlog.comes(time_ns, 0, &takes, 1);
+            let queued = backlog.comes((time_ns, 0), 0, &takes, 1);
             if let Some(joined_ns) = joined_ns {
                 backlog.joined_at(joined_ns);
             }
@@ -162,32 +181,41 @@ mod tests {
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, 0, &|_| Some((8, 0)), 1);
+        backlog.comes((100, 0), 0, &|_| Some((8, 0)), 1);
         let behind_its_own = Queued {
             all_ns: 8,
             stood_ns: 8,
             behind_others_ns: 0,
         };
-        assert_eq!(backlog.comes(108, 0, &|_| Some((8, 0)), 1), behind_its_own);
+        assert_eq!(
+            backlog.comes((108, 0), 0, &|_| Some((8, 0)), 1),
+            behind_its_own
+        );
     }
 
     #[test]
     fn a_small_packet_may_take_as_long_as_headers_do_beyond_its_share() {
         let mut backlog = Backlog::default();
-        backlog.comes(100, 0, &|_| Some((8, 2)), 1);
-        backlog.comes(108, 0, &|_| Some((8, 2)), 2);
+        backlog.comes((100, 0), 0, &|_| Some((8, 2)), 1);
+        backlog.comes((108, 0), 0, &|_| Some((8, 2)), 2);
         let stood_ns = |queued: Queued| queued.behind_others_ns;
-        assert_eq!(stood_ns(backlog.comes(113, 0, &|_| Some((3, 2)), 3)), 18);
-        assert_eq!(stood_ns(backlog.comes(119, 0, &|_| Some((3, 2)), 1)), 0);
+        assert_eq!(
+            stood_ns(backlog.comes((113, 0), 0, &|_| Some((3, 2)), 3)),
+            18
+        );
+        assert_eq!(
+            stood_ns(backlog.comes((119, 0), 0, &|_| Some((3, 2)), 1)),
+            0
+        );
     }
 
     #[test]
     fn what_came_before_two_at_once_told_what_the_link_takes_was_carried_by_it_as_well() {
         let mut backlog = Backlog::default();
         let service_ns = |bytes: u32| Some((i64::from(bytes), 0));
-        assert_eq!(backlog.comes(100, 8, &|_| None, 1), Queued::default());
-        assert_eq!(backlog.comes(108, 8, &|_| None, 1), Queued::default());
-        let third = backlog.comes(116, 8, &service_ns, 2);
+        assert_eq!(backlog.comes((100, 0), 8, &|_| None, 1), Queued::default());
+        assert_eq!(backlog.comes((108, 0), 8, &|_| None, 1), Queued::default());
+        let third = backlog.comes((116, 0), 8, &service_ns, 2);
         assert_eq!(third.behind_others_ns, 16);
     }
 }

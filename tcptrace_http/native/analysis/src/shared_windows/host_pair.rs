@@ -186,7 +186,9 @@ impl HostPair {
         let pace = self.pace;
         let service_ns = |bytes: u32| pace.of(bytes).zip(pace.of(0));
         let (bytes, port) = (segment.payload_bytes, segment.destination_port);
-        self.backlog.comes(time_ns, bytes, &service_ns, port)
+        let lost_ns = self.lost_ns(self.missing.noticed_at(time_ns));
+        self.backlog
+            .comes((time_ns, lost_ns), bytes, &service_ns, port)
     }
 
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {

@@ -30,9 +30,14 @@ impl HostPair {
         let longer_ns = longer_ns.map_or(0, |(takes_ns, bare_ns)| takes_ns.saturating_sub(bare_ns));
         let way_ns = self.to_server_ns.unwrap_or(0).saturating_add(longer_ns);
         let to_ns = time_ns.saturating_sub(way_ns);
-        let full_ns = self.pace.largest_ns().unwrap_or(0);
-        let lost_ns = full_ns.saturating_mul(i64::from(lost.min(LOST_MAX)));
+        let lost_ns = self.lost_ns(lost);
         self.departures.comes(time_ns, to_ns, takes_ns, lost_ns)
+    }
+
+    /// How long the link had to do with so many packets that never came by, at the most.
+    pub(super) fn lost_ns(&self, lost: u32) -> i64 {
+        let full_ns = self.pace.largest_ns().unwrap_or(0);
+        full_ns.saturating_mul(i64::from(lost.min(LOST_MAX)))
     }
 
     /// Whether an ACK came to the server when a packet left, whatever it acknowledged.
