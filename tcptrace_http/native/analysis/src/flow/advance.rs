@@ -41,7 +41,7 @@ impl Flow {
         } else if self.half(side).is_copy(end, packet.time_ns) {
             return;
         } else {
-            self.sends_again(side, segment, (start, end));
+            self.sends_again(side, packet, segment, (start, end));
         }
         // What ends the stream behind data that is missing tells of that as data does.
         let shows_hole = class.is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
@@ -103,7 +103,13 @@ impl Flow {
     }
 
     /// A segment begins before the end of what its sender had sent: it may fill holes, and reach beyond that.
-    fn sends_again(&mut self, side: Side, segment: &Segment<'_>, (start, end): (i64, i64)) {
+    fn sends_again(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        (start, end): (i64, i64),
+    ) {
         let (sender, _) = self.halves(side);
         // A FIN takes a number too, but is no byte.
         let payload_end = end.saturating_sub(i64::from(segment.has(flags::FIN)));
@@ -115,6 +121,15 @@ impl Flow {
         let payload = u64::from(segment.payload_bytes);
         sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
         sender.mark_ambiguous();
+        if end > sender.next && sender.outstanding.len() < OUTSTANDING_MAX {
+            sender.outstanding.push_back(Outstanding {
+                end,
+                frame: packet.frame,
+                time_ns: packet.time_ns,
+                is_ambiguous: true,
+                row: None,
+            });
+        }
         sender.next = sender.next.max(end);
     }
 }

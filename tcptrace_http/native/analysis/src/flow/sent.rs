@@ -240,6 +240,8 @@ impl Flow {
             let offset = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
             followed.flights.retransmission(offset);
             followed.pauses.retransmission(packet.time_ns, offset);
+            let (path, data) = (self.path(), sent_data(packet, segment, start));
+            self.followed().pauses.has_more_behind_copy(data, &path);
             return;
         }
         let acked = self.server_half().acked;
@@ -337,6 +339,7 @@ impl Flow {
         } else {
             let offset = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
             pauses.retransmission(packet.time_ns, offset);
+            pauses.has_more_behind_copy(sent_data(packet, segment, start), &path);
         }
     }
 

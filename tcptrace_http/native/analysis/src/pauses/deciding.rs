@@ -39,7 +39,7 @@ impl PauseTracker {
         let shown_bytes = if path.may_share_window {
             0
         } else {
-            self.shown_window_bytes
+            self.shown_window_bytes.max(self.window_before(data, path))
         };
         let largest_flight_bytes = self.largest_flight_bytes.max(shown_bytes);
         let mut pause = Pause {

@@ -60,13 +60,7 @@ impl PauseTracker {
         let full = u64::from(path.segment_bytes.max(1));
         let flight = self.flight_at_sender(data, path);
         let mut whole = flight.div_ceil(full).saturating_mul(full);
-        // Once something was lost a window need not grow so; and those who offer SACK came to ask whether a window
-        // is used before they let it grow (RFC 2018 and RFC 2861 are of one time).
-        let growth = match (self.had_loss, path.sender_permits_sack) {
-            (false, _) => Growth::SlowStart,
-            (true, false) => Growth::Avoidance,
-            (true, true) => Growth::Unknown,
-        };
+        let growth = self.growth(path);
         // In fast recovery duplicate ACKs let go what no window has room for (RFC 5681, section 3.2).
         if data.end.saturating_sub(flight) < self.recovery_end {
             whole = 0;
@@ -77,6 +71,24 @@ impl PauseTracker {
         self.shown_window_bytes = self.used_since_idle.shows(whole, acks, full, growth);
         self.last_flight_bytes = flight;
         self.last_window_bytes = window;
+    }
+
+    fn growth(&self, path: &Path) -> Growth {
+        // Once something was lost a window need not grow so; and those who offer SACK came to ask whether a window
+        // is used before they let it grow (RFC 2018 and RFC 2861 are of one time).
+        match (self.had_loss, path.sender_permits_sack) {
+            (false, _) => Growth::SlowStart,
+            (true, false) => Growth::Avoidance,
+            (true, true) => Growth::Unknown,
+        }
+    }
+
+    /// The least that the window was when all ACKs had come but the one that may have let `data` go.
+    pub(super) fn window_before(&self, data: SentData, path: &Path) -> u64 {
+        let newest = self.had_come(data, path).map_or(0, |ack| ack.number);
+        let full = u64::from(path.segment_bytes.max(1));
+        let mut used = self.used_since_idle;
+        used.shows(0, newest.saturating_sub(1), full, self.growth(path))
     }
 
     /// When the ACK went by that made room for `data` in the window, if that had none when the segment before left:

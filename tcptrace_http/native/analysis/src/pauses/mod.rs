@@ -295,6 +295,22 @@ impl PauseTracker {
         self.link.had_loss();
     }
 
+    /// What was sent again has new data behind it in one segment, as a timer sends it once more has been written.
+    pub fn has_more_behind_copy(&mut self, data: SentData, path: &Path) {
+        let sent_until = self.previous.map_or(data.end, |previous| previous.end);
+        if data.end <= sent_until {
+            return;
+        }
+        // What was short is part of it now.
+        self.shorts.retain(|short| short.start < data.start);
+        if path.is_short(data.bytes) && !data.has_fin {
+            self.remember_short(data);
+        }
+        self.previous = Some(data);
+        self.spacing_ns = 0;
+        self.was_disturbed = false;
+    }
+
     /// New data was sent.
     pub fn sent(&mut self, data: SentData, path: &Path, flight_bytes: u64) {
         let is_short = path.is_short(data.bytes);

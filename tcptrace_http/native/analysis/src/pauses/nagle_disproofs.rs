@@ -45,7 +45,7 @@ impl PauseTracker {
         self.remember_short(data);
     }
 
-    fn remember_short(&mut self, data: SentData) {
+    pub(super) fn remember_short(&mut self, data: SentData) {
         if self.shorts.len() >= SHORT_SEGMENTS_MAX {
             self.shorts.pop_front();
         }
