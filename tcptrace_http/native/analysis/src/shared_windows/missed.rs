@@ -343,32 +343,36 @@ impl HostPair {
     }
 
     /// The missing packet that a timer sent again, and the ACK that had let it go: that since which as much time has
-    /// passed as before other timers, else those of the oldest. An ACK of the connection's own data starts its timer
-    /// again (RFC 6298, section 5.3), the newest at `acked_ns`.
+    /// passed as before other timers, else one that was missing right behind what came of the connection at `since_ns`,
+    /// else the oldest. An ACK of the connection's own data starts its timer again (RFC 6298, section 5.3), the newest
+    /// at `acked_ns`.
     fn timed_out(&self, left: Left, since_ns: i64, acked_ns: i64) -> Option<TimedOut> {
         let latest_ns = left.to_ns.saturating_sub(TIMEOUT_MIN_NS);
         let left_over = self.missing.left_over(since_ns);
         let left_over = left_over.filter(|(_, missing)| missing.from_ns <= latest_ns);
-        let mut best: Option<((bool, bool), TimedOut)> = None;
+        let mut best: Option<((bool, bool, bool), TimedOut)> = None;
+        let mut note = |rank: (bool, bool, bool), it: TimedOut| {
+            if best.as_ref().is_none_or(|(most, _)| rank > *most) {
+                best = Some((rank, it));
+            }
+        };
         let mut waits_ns = Vec::new();
         for (place, missing) in left_over {
+            let is_next = missing.after_ns == since_ns;
+            note((false, is_next, false), TimedOut::without_ack(place));
             let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
             let acks = self.acks_when(missing.left());
             for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
                 let waited_ns = left.likely_ns.saturating_sub(ack.time_ns.max(acked_ns));
                 waits_ns.push(waited_ns);
-                let rank = (self.timers.agree(waited_ns), likely_ns == Some(ack.time_ns));
-                if best.as_ref().is_none_or(|(most, _)| rank > *most) {
-                    let it = TimedOut {
-                        place,
-                        ack: Some(*ack),
-                        is_exact: self.timers.agree_exactly(waited_ns),
-                        waits_ns: Vec::new(),
-                    };
-                    best = Some((rank, it));
-                }
+                let is_likely = likely_ns == Some(ack.time_ns);
+                let it = TimedOut {
+                    ack: Some(*ack),
+                    is_exact: self.timers.agree_exactly(waited_ns),
+                    ..TimedOut::without_ack(place)
+                };
+                note((self.timers.agree(waited_ns), is_next, is_likely), it);
             }
-            best.get_or_insert(((false, false), TimedOut::without_ack(place)));
         }
         best.map(|(_, it)| TimedOut { waits_ns, ..it })
     }

@@ -135,7 +135,7 @@ impl HostPair {
         if is_new {
             let leaving = Leaving {
                 release,
-                had_more: is_in_answer,
+                had_more: is_in_answer && !step.answers_syn,
                 is_paced: left == LetGo::Pacer || is_by_clock,
                 client_port,
             };

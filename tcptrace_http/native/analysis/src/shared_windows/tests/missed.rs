@@ -246,3 +246,20 @@ fn each_ack_lets_one_packet_go_before_the_one_that_shows_that_others_are_missing
     let times: Vec<i64> = acks.map(|ack| ack.time_ns / MS).collect();
     assert_eq!(times, [400, 420]);
 }
+
+#[test]
+fn what_a_timer_sends_first_was_missing_right_behind_what_came_of_its_connection() {
+    let mut talk = two_connections();
+    talk.passed_over = Some(0);
+    talk.data(400, 1, 2);
+    talk.passed_over = Some(2);
+    talk.data(402, 2, 2);
+    talk.ack(450, 2, 2);
+    talk.data(548, 2, 3);
+    talk.passed_over = Some(3);
+    talk.data(552, 2, 4);
+    talk.data(1800, 1, 3);
+    let mut pairs = talk.windows.pairs.iter().flatten();
+    let missing = pairs.find_map(|pair| pair.missing.left_over(0).next());
+    assert_eq!(missing.map(|(place, _)| place), Some(1));
+}
