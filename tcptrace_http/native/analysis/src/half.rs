@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use trace_model::{SackBlocks, Segment, SeqNumber};
 
 use crate::early::Early;
-use crate::flow::IntoClosedWindow;
 use crate::holes::Holes;
+use crate::into_closed_window::IntoClosedWindow;
 use crate::numbering::Numbering;
 use crate::queues::SenderClock;
 use crate::reassembly::Reassembler;

@@ -39,6 +39,7 @@ mod held;
 mod holes;
 mod hosts;
 pub mod http;
+mod into_closed_window;
 mod jitter;
 mod link_margins;
 mod long_waits;

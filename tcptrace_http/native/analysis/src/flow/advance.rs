@@ -36,12 +36,19 @@ impl Flow {
         let asks = segment.payload_bytes == 1
             && !self.sharing().is_shared
             && self.has_no_room_for(side, start);
+        let sent = Outstanding {
+            end,
+            frame: packet.frame,
+            time_ns: packet.time_ns,
+            is_ambiguous: !class.is_new || class.gap_before_bytes > 0,
+            row,
+        };
         if class.is_new {
-            self.sends_new(side, packet, segment, (start, end), class, row);
+            self.sends_new(side, segment, start, sent);
         } else if self.half(side).is_copy(end, packet.time_ns) {
             return;
         } else {
-            self.sends_again(side, packet, segment, (start, end));
+            self.sends_again(side, segment, start, sent);
         }
         // What ends the stream behind data that is missing tells of that as data does.
         let shows_hole = class.is_new && class.gap_before_bytes > 0 && segment.has(flags::FIN);
@@ -67,52 +74,39 @@ impl Flow {
     }
 
     /// A segment goes on behind all that its sender had sent.
-    fn sends_new(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-        (start, end): (i64, i64),
-        class: &Class,
-        row: Option<usize>,
-    ) {
+    fn sends_new(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
+        self.is_outstanding(side, sent);
+        let (sender, _) = self.halves(side);
+        // What is new is ambiguous only behind a gap.
+        if sent.is_ambiguous {
+            sender.holes.add(Hole {
+                start: sender.next,
+                end: start,
+                frame: Some(sent.frame),
+            });
+        }
+        let payload = u64::from(segment.payload_bytes);
+        sender.unique_bytes = sender.unique_bytes.saturating_add(payload);
+        sender.next = sent.end;
+        sender.advanced_ns = sent.time_ns;
+    }
+
+    /// What was sent is not acknowledged yet. Where it never will be, the oldest gives way.
+    fn is_outstanding(&mut self, side: Side, sent: Outstanding) {
         let (sender, peer) = self.halves(side);
         let is_full = sender.outstanding.len() >= OUTSTANDING_MAX;
         let is_never_acknowledged = peer.counts.packets == 0 && sender.outstanding.len() > 1;
         if is_full || is_never_acknowledged {
             sender.outstanding.pop_front();
         }
-        sender.outstanding.push_back(Outstanding {
-            end,
-            frame: packet.frame,
-            time_ns: packet.time_ns,
-            is_ambiguous: class.gap_before_bytes > 0,
-            row,
-        });
-        if class.gap_before_bytes > 0 {
-            sender.holes.add(Hole {
-                start: sender.next,
-                end: start,
-                frame: Some(packet.frame),
-            });
-        }
-        let payload = u64::from(segment.payload_bytes);
-        sender.unique_bytes = sender.unique_bytes.saturating_add(payload);
-        sender.next = end;
-        sender.advanced_ns = packet.time_ns;
+        sender.outstanding.push_back(sent);
     }
 
     /// A segment begins before the end of what its sender had sent: it may fill holes, and reach beyond that.
-    fn sends_again(
-        &mut self,
-        side: Side,
-        packet: &Packet<'_>,
-        segment: &Segment<'_>,
-        (start, end): (i64, i64),
-    ) {
+    fn sends_again(&mut self, side: Side, segment: &Segment<'_>, start: i64, sent: Outstanding) {
         let (sender, _) = self.halves(side);
         // A FIN takes a number too, but is no byte.
-        let payload_end = end.saturating_sub(i64::from(segment.has(flags::FIN)));
+        let payload_end = sent.end.saturating_sub(i64::from(segment.has(flags::FIN)));
         let beyond = u64::try_from(payload_end.saturating_sub(sender.next)).unwrap_or(0);
         let filled = sender.holes.fill(start, payload_end);
         let filled = filled
@@ -121,15 +115,9 @@ impl Flow {
         let payload = u64::from(segment.payload_bytes);
         sender.unique_bytes = sender.unique_bytes.saturating_add(filled.min(payload));
         sender.mark_ambiguous();
-        if end > sender.next && sender.outstanding.len() < OUTSTANDING_MAX {
-            sender.outstanding.push_back(Outstanding {
-                end,
-                frame: packet.frame,
-                time_ns: packet.time_ns,
-                is_ambiguous: true,
-                row: None,
-            });
+        if sent.end > sender.next {
+            sender.next = sent.end;
+            self.is_outstanding(side, sent);
         }
-        sender.next = sender.next.max(end);
     }
 }

@@ -35,7 +35,6 @@ use crate::tables::Tables;
 use crate::tcp_analysis::TcpAnalysis;
 use crate::waits::{Moment, Setup, Waits};
 use followed::Followed;
-pub use refused::IntoClosedWindow;
 use unacknowledged::Unacknowledged;
 pub use usage::{Close, Closing, LetDown, Usage};
 

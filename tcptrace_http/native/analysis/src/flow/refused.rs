@@ -10,52 +10,9 @@
 use super::Flow;
 use crate::ends::Side;
 use crate::half::Half;
-use crate::http::Mark;
+use crate::into_closed_window::IntoClosedWindow;
 use crate::reassembly::Piece;
 use crate::tables::Tables;
-
-/// What a box of it costs besides its bytes.
-const OVERHEAD_BYTES: u64 = 96;
-
-/// A segment's payload that came while its receiver had no room.
-#[derive(Debug)]
-pub struct IntoClosedWindow {
-    offset: i64,
-    length: u32,
-    bytes: Box<[u8]>,
-    mark: Mark,
-    peer_acked: Option<u64>,
-    is_refused: bool,
-}
-
-impl IntoClosedWindow {
-    fn of(piece: Piece<'_>) -> Self {
-        IntoClosedWindow {
-            offset: piece.offset,
-            length: piece.length,
-            bytes: piece.bytes.into(),
-            mark: piece.mark,
-            peer_acked: piece.peer_acked,
-            is_refused: false,
-        }
-    }
-
-    fn piece(&self) -> Piece<'_> {
-        Piece {
-            offset: self.offset,
-            length: self.length,
-            bytes: &self.bytes,
-            mark: self.mark,
-            peer_acked: self.peer_acked,
-        }
-    }
-
-    /// Memory that it takes.
-    #[must_use]
-    pub fn held_bytes(&self) -> u64 {
-        OVERHEAD_BYTES.saturating_add(self.bytes.len() as u64)
-    }
-}
 
 impl Flow {
     /// Hands on what a segment carries, or puts it by if its receiver has no room for it.

@@ -236,12 +236,10 @@ impl Flow {
             self.usage.server_loss_ns.get_or_insert(packet.time_ns);
         }
         if !class.is_new && !self.is_first_on_syn(segment) {
-            let followed = self.followed();
-            let offset = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
-            followed.flights.retransmission(offset);
-            followed.pauses.retransmission(packet.time_ns, offset);
             let (path, data) = (self.path(), sent_data(packet, segment, start));
-            self.followed().pauses.has_more_behind_copy(data, &path);
+            let followed = self.followed();
+            followed.flights.retransmission(data.start);
+            followed.pauses.sent_again(data, &path);
             return;
         }
         let acked = self.server_half().acked;
@@ -334,12 +332,11 @@ impl Flow {
         let path = self.request_path();
         let flight_bytes = self.client_half().flight_bytes();
         let pauses = self.request_pauses.get_or_insert_default();
+        let data = sent_data(packet, segment, start);
         if class.is_new {
-            pauses.sent(sent_data(packet, segment, start), &path, flight_bytes);
+            pauses.sent(data, &path, flight_bytes);
         } else {
-            let offset = u64::try_from(start.saturating_sub(1)).unwrap_or(0);
-            pauses.retransmission(packet.time_ns, offset);
-            pauses.has_more_behind_copy(sent_data(packet, segment, start), &path);
+            pauses.sent_again(data, &path);
         }
     }
 

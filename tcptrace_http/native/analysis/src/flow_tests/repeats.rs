@@ -37,6 +37,19 @@ fn karns_rule_leaves_no_round_trip_to_a_segment_sent_twice() {
 }
 
 #[test]
+fn what_is_sent_again_with_more_behind_it_is_acknowledged_like_any_and_measures_no_round_trip() {
+    let tables = Script::new()
+        .handshake()
+        .send(true, DATA, 1, 1, &REQUEST[..10])
+        .send(true, DATA, 1, 1, REQUEST)
+        .send(false, flags::ACK, 1, 28, b"")
+        .finish();
+    let segments = segments(tables);
+    assert_eq!(number(&segments, "acked_by_frame", 4), Some(6));
+    assert_eq!(number(&segments, "rtt", 4), None);
+}
+
+#[test]
 fn a_packet_that_the_host_shows_twice_spoils_no_round_trip() {
     let mut script = Script::new();
     script.handshake().send(true, DATA, 1, 1, REQUEST);

@@ -87,8 +87,8 @@ impl PauseTracker {
     pub(super) fn window_before(&self, data: SentData, path: &Path) -> u64 {
         let newest = self.had_come(data, path).map_or(0, |ack| ack.number);
         let full = u64::from(path.segment_bytes.max(1));
-        let mut used = self.used_since_idle;
-        used.shows(0, newest.saturating_sub(1), full, self.growth(path))
+        let before = newest.saturating_sub(1);
+        self.used_since_idle.at(before, full, self.growth(path))
     }
 
     /// When the ACK went by that made room for `data` in the window, if that had none when the segment before left:
@@ -325,7 +325,7 @@ mod tests {
         tracker.acknowledged(acked(0, start - 1, start), &path);
         tracker.sent(first, &path, full);
         tracker.acknowledged(acked(900 * MS, start, first.end), &path);
-        tracker.retransmission(901 * MS, resent);
+        tracker.sent_again(test_path::segment(901 * MS, resent, 0), &path);
         let next = test_path::segment((900 + after_ms) * MS, first.end, FULL);
         tracker.sent(next, &path, full);
         tracker.shown_window_bytes / full
@@ -361,7 +361,7 @@ mod tests {
         for number in 0..4 {
             sends(&mut tracker, 50, number);
         }
-        tracker.retransmission(55 * MS, start);
+        tracker.sent_again(test_path::segment(55 * MS, start, FULL), &path);
         sends(&mut tracker, 60, 4);
         assert_eq!(tracker.shown_window_bytes, 0);
         tracker.acknowledged(acked(70 * MS, start, start + 5 * full), &path);

@@ -281,26 +281,28 @@ impl PauseTracker {
         });
     }
 
-    /// Data from this offset on was sent again.
-    pub fn retransmission(&mut self, time_ns: i64, start: u64) {
+    /// Data was sent again, maybe with more behind it.
+    pub fn sent_again(&mut self, data: SentData, path: &Path) {
         self.was_disturbed = true;
-        self.resent_ns = Some(time_ns);
+        self.resent_ns = Some(data.time_ns);
         self.largest_flight_bytes = 0;
-        let acks = self.acks_before_resent(start);
+        let acks = self.acks_before_resent(data.start);
         self.used.begins_anew(acks);
         self.used_since_idle.begins_anew(acks);
         self.shown_window_bytes = 0;
         self.had_loss = true;
         self.recovery_end = self.previous.map_or(0, |previous| previous.end);
         self.link.had_loss();
+        if self
+            .previous
+            .is_some_and(|previous| data.end > previous.end)
+        {
+            self.has_more_behind_copy(data, path);
+        }
     }
 
     /// What was sent again has new data behind it in one segment, as a timer sends it once more has been written.
-    pub fn has_more_behind_copy(&mut self, data: SentData, path: &Path) {
-        let sent_until = self.previous.map_or(data.end, |previous| previous.end);
-        if data.end <= sent_until {
-            return;
-        }
+    fn has_more_behind_copy(&mut self, data: SentData, path: &Path) {
         // What was short is part of it now.
         self.shorts.retain(|short| short.start < data.start);
         if path.is_short(data.bytes) && !data.has_fin {

@@ -27,12 +27,18 @@ pub(super) struct Used {
 impl Used {
     /// So much was in flight at once, in whole segments, when so many ACKs had come: the least that the window was.
     pub(super) fn shows(&mut self, whole: u64, acks: u64, full: u64, growth: Growth) -> u64 {
-        let window = self.grown(acks, full, growth);
+        let grown = self.grown(acks, full, growth);
         let least = whole.max(self.least(acks, full, growth));
-        if least > window {
+        if least > grown {
             *self = Used { bytes: least, acks };
         }
-        least.max(window)
+        least.max(grown)
+    }
+
+    /// The least that the window is when so many ACKs have come.
+    pub(super) fn at(&self, acks: u64, full: u64, growth: Growth) -> u64 {
+        let grown = self.grown(acks, full, growth);
+        grown.max(self.least(acks, full, growth))
     }
 
     fn least(&self, acks: u64, full: u64, growth: Growth) -> u64 {

@@ -7,8 +7,7 @@ use crate::jitter::CLOSE_NS;
 impl HostPair {
     /// When an ACK went by that came to the server as data of so many bytes left.
     pub(super) fn left_ns(&self, time_ns: i64, bytes: u32) -> Option<i64> {
-        // The path's least round trip has the headers.
-        let longer_ns = self.pace.of(bytes)?.saturating_sub(self.pace.of(0)?);
+        let longer_ns = self.pace.on_link(bytes)?.longer_ns();
         let left_ns = time_ns.saturating_sub(self.to_server_ns?);
         Some(left_ns.saturating_sub(longer_ns))
     }

@@ -9,19 +9,19 @@
 
 use std::collections::VecDeque;
 
-/// A packet comes by as much of its own time later than the link takes for it, by what is known of that.
-const SLACK_SHARE: i64 = 8;
+use super::pace::OnLink;
 
 /// Packets of a pair that came before it was known what they took: the first flights of several connections.
 const UNTIMED_MAX: usize = 32;
 
-/// A packet that came by before it was known what the link takes.
+/// A packet that comes by.
 #[derive(Clone, Copy, Debug)]
-struct Untimed {
-    time_ns: i64,
-    lost_ns: i64,
-    bytes: u32,
-    client_port: u16,
+pub(super) struct Came {
+    pub(super) time_ns: i64,
+    pub(super) bytes: u32,
+    pub(super) client_port: u16,
+    /// What was lost right before it took so much of the link at the most.
+    pub(super) lost_ns: i64,
 }
 
 /// The stretch of time in which the slowest link has not paused.
@@ -49,7 +49,8 @@ pub(super) struct Queued {
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     busy: Option<Busy>,
-    untimed: VecDeque<Untimed>,
+    /// What came before it was known what the link takes.
+    untimed: VecDeque<Came>,
 }
 
 impl Backlog {
@@ -60,41 +61,31 @@ impl Backlog {
         }
     }
 
-    /// A packet of a connection came by; `takes` is what the link takes for so many bytes, and for headers alone,
-    /// as far as that is known: how long it may have stood before the link, behind what that carried for others. It may have options
-    /// and a frame that the larger ones had no more of, so a small one takes longer than its share of their time.
-    /// Packets that were lost right before it took `lost_ns` of the link at the most.
+    /// A packet comes by; `on_link` is what the link takes for so many bytes, as far as that is known: how long it may
+    /// have stood before the link, behind what that carried for others.
     pub(super) fn comes(
         &mut self,
-        (time_ns, lost_ns): (i64, i64),
-        bytes: u32,
-        takes: &impl Fn(u32) -> Option<(i64, i64)>,
-        client_port: u16,
+        packet: Came,
+        on_link: &impl Fn(u32) -> Option<OnLink>,
     ) -> Queued {
-        let Some((service_ns, headers_ns)) = takes(bytes) else {
+        let Some(service) = on_link(packet.bytes) else {
             self.busy = None;
             if self.untimed.len() >= UNTIMED_MAX {
                 self.untimed.pop_front();
             }
-            self.untimed.push_back(Untimed {
-                time_ns,
-                lost_ns,
-                bytes,
-                client_port,
-            });
+            self.untimed.push_back(packet);
             return Queued::default();
         };
         for before in std::mem::take(&mut self.untimed) {
-            self.comes(
-                (before.time_ns, before.lost_ns),
-                before.bytes,
-                takes,
-                before.client_port,
-            );
+            self.comes(before, on_link);
         }
-        let begun_ns = time_ns.saturating_sub(service_ns);
-        let slack_ns = headers_ns.max(service_ns / SLACK_SHARE);
-        let slack_ns = slack_ns.saturating_add(lost_ns);
+        let Came {
+            time_ns,
+            client_port,
+            ..
+        } = packet;
+        let begun_ns = time_ns.saturating_sub(service.takes_ns);
+        let slack_ns = service.slack_ns().saturating_add(packet.lost_ns);
         let goes_on = |busy: &Busy| begun_ns <= busy.last_ns.saturating_add(slack_ns);
         let busy = self.busy.filter(goes_on).unwrap_or(Busy {
             since_ns: begun_ns,
@@ -122,6 +113,19 @@ impl Backlog {
 mod tests {
     use super::*;
 
+    fn packet(time_ns: i64, client_port: u16) -> Came {
+        Came {
+            time_ns,
+            bytes: 0,
+            client_port,
+            lost_ns: 0,
+        }
+    }
+
+    fn takes(takes_ns: i64, bare_ns: i64) -> impl Fn(u32) -> Option<OnLink> {
+        move |_| Some(OnLink { takes_ns, bare_ns })
+    }
+
     #[test]
     fn packets_that_come_in_the_pace_of_the_link_may_have_stood_as_long_as_it_works() {
         let mut backlog = Backlog::default();
@@ -130,18 +134,18 @@ mod tests {
             stood_ns: ns,
             behind_others_ns: ns,
         };
-        assert_eq!(backlog.comes((100, 0), 0, &|_| Some((8, 0)), 1), stood(0));
-        assert_eq!(backlog.comes((108, 0), 0, &|_| Some((8, 0)), 2), stood(8));
-        assert_eq!(backlog.comes((112, 0), 0, &|_| Some((4, 0)), 1), stood(16));
+        assert_eq!(backlog.comes(packet(100, 1), &takes(8, 0)), stood(0));
+        assert_eq!(backlog.comes(packet(108, 2), &takes(8, 0)), stood(8));
+        assert_eq!(backlog.comes(packet(112, 1), &takes(4, 0)), stood(16));
     }
 
     #[test]
     fn a_pause_of_the_link_shows_that_nothing_stood_before_it() {
         let mut backlog = Backlog::default();
-        backlog.comes((100, 0), 0, &|_| Some((8, 0)), 1);
-        backlog.comes((108, 0), 0, &|_| Some((8, 0)), 2);
+        backlog.comes(packet(100, 1), &takes(8, 0));
+        backlog.comes(packet(108, 2), &takes(8, 0));
         assert_eq!(
-            backlog.comes((118, 0), 0, &|_| Some((8, 0)), 3),
+            backlog.comes(packet(118, 3), &takes(8, 0)),
             Queued::default()
         );
     }
@@ -149,8 +153,13 @@ mod tests {
     #[test]
     fn a_link_that_carried_what_was_lost_behind_it_had_not_paused() {
         let mut backlog = Backlog::default();
-        let takes = |_: u32| Some((8, 0));
-        let mut all_ns = |time_ns, lost_ns| backlog.comes((time_ns, lost_ns), 0, &takes, 1).all_ns;
+        let mut all_ns = |time_ns, lost_ns| {
+            let packet = Came {
+                lost_ns,
+                ..packet(time_ns, 1)
+            };
+            backlog.comes(packet, &takes(8, 0)).all_ns
+        };
         assert_eq!(all_ns(100, 0), 0);
         assert_eq!(all_ns(124, 16), 24, "two packets were lost");
         assert_eq!(all_ns(150, 16), 0, "they took no longer than that");
@@ -159,9 +168,8 @@ mod tests {
     #[test]
     fn no_packet_came_to_the_queue_before_the_one_that_it_let_go_before() {
         let mut backlog = Backlog::default();
-        let takes = |_: u32| Some((8, 0));
         let mut stood_ns = |time_ns, joined_ns: Option<i64>| {
-            let queued = backlog.comes((time_ns, 0), 0, &takes, 1);
+            let queued = backlog.comes(packet(time_ns, 1), &takes(8, 0));
             if let Some(joined_ns) = joined_ns {
                 backlog.joined_at(joined_ns);
             }
@@ -181,41 +189,38 @@ mod tests {
     #[test]
     fn what_stands_behind_its_own_connection_alone_stands_behind_no_other() {
         let mut backlog = Backlog::default();
-        backlog.comes((100, 0), 0, &|_| Some((8, 0)), 1);
+        backlog.comes(packet(100, 1), &takes(8, 0));
         let behind_its_own = Queued {
             all_ns: 8,
             stood_ns: 8,
             behind_others_ns: 0,
         };
-        assert_eq!(
-            backlog.comes((108, 0), 0, &|_| Some((8, 0)), 1),
-            behind_its_own
-        );
+        assert_eq!(backlog.comes(packet(108, 1), &takes(8, 0)), behind_its_own);
     }
 
     #[test]
     fn a_small_packet_may_take_as_long_as_headers_do_beyond_its_share() {
         let mut backlog = Backlog::default();
-        backlog.comes((100, 0), 0, &|_| Some((8, 2)), 1);
-        backlog.comes((108, 0), 0, &|_| Some((8, 2)), 2);
+        backlog.comes(packet(100, 1), &takes(8, 2));
+        backlog.comes(packet(108, 2), &takes(8, 2));
         let stood_ns = |queued: Queued| queued.behind_others_ns;
-        assert_eq!(
-            stood_ns(backlog.comes((113, 0), 0, &|_| Some((3, 2)), 3)),
-            18
-        );
-        assert_eq!(
-            stood_ns(backlog.comes((119, 0), 0, &|_| Some((3, 2)), 1)),
-            0
-        );
+        assert_eq!(stood_ns(backlog.comes(packet(113, 3), &takes(3, 2))), 18);
+        assert_eq!(stood_ns(backlog.comes(packet(119, 1), &takes(3, 2))), 0);
     }
 
     #[test]
     fn what_came_before_two_at_once_told_what_the_link_takes_was_carried_by_it_as_well() {
         let mut backlog = Backlog::default();
-        let service_ns = |bytes: u32| Some((i64::from(bytes), 0));
-        assert_eq!(backlog.comes((100, 0), 8, &|_| None, 1), Queued::default());
-        assert_eq!(backlog.comes((108, 0), 8, &|_| None, 1), Queued::default());
-        let third = backlog.comes((116, 0), 8, &service_ns, 2);
+        let long = |time_ns, client_port| Came {
+            bytes: 8,
+            ..packet(time_ns, client_port)
+        };
+        for time_ns in [100, 108] {
+            let queued = backlog.comes(long(time_ns, 1), &|_| None);
+            assert_eq!(queued, Queued::default());
+        }
+        let as_long_as_its_bytes = |bytes: u32| takes(i64::from(bytes), 0)(bytes);
+        let third = backlog.comes(long(116, 2), &as_long_as_its_bytes);
         assert_eq!(third.behind_others_ns, 16);
     }
 }

@@ -55,16 +55,14 @@ impl HostPair {
         let Some(candidate) = self.inherited.candidate else {
             return;
         };
-        let pace = self.pace.of(candidate.bytes).zip(self.pace.of(0));
+        let on_link = self.pace.on_link(candidate.bytes);
         // Two that were held each by itself tell nothing of the link.
-        let pace = pace.filter(|(takes_ns, _)| *takes_ns < self.round_trip_ns());
-        let Some((takes_ns, bare_ns)) = pace else {
+        let Some(on_link) = on_link.filter(|it| it.takes_ns < self.round_trip_ns()) else {
             return;
         };
-        // The path's least round trip has the headers, but for options of the SYN and framing.
-        let on_link_ns = takes_ns.saturating_sub(bare_ns);
-        let late_ns = candidate.after_ns.saturating_sub(on_link_ns);
-        let close_ns = CLOSE_NS.saturating_add(bare_ns);
+        let late_ns = candidate.after_ns.saturating_sub(on_link.longer_ns());
+        // The round trip of a SYN has its options and framing besides.
+        let close_ns = CLOSE_NS.saturating_add(on_link.bare_ns);
         if late_ns >= close_ns.saturating_neg() {
             self.inherited.candidate = None;
         }

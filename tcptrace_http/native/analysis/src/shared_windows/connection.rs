@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
+use super::begun_piece::BegunPiece;
 use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
-use super::writes::Begun;
 use crate::used_window::UsedWindow;
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ pub(super) struct Connection {
     pub(super) sent_bytes: i64,
     pub(super) used: UsedWindow,
     /// The newest pieces of the answer that comes of which is known when its application wrote them.
-    pub(super) written: VecDeque<Begun>,
+    pub(super) written: VecDeque<BegunPiece>,
 }
 
 /// What a segment of the server is to its connection.

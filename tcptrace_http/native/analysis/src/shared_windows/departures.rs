@@ -5,9 +5,7 @@
 //! before as the path and it itself take. What comes as long after the packet before it as the link takes for it
 //! may have stood behind that: it left then, or any time since that packet did.
 
-/// A packet comes by as much of its own time later than the link takes for it, for its headers' sake; or by what bare
-/// headers take, for options and a frame that the larger ones had no more of.
-const SLACK_SHARE: i64 = 8;
+use super::pace::OnLink;
 
 /// When a packet left, as the times at which ACKs went by here that reached the server then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,20 +35,21 @@ impl Departures {
         self.newest.map(|(_, left)| left)
     }
 
-    /// A packet comes that left at `to_ns` if nothing was before it; what it takes on the link, and headers alone, is
-    /// known or not. What was lost right before it may have taken `lost_ns` there.
+    /// A packet comes that left at `to_ns` if nothing was before it; what it takes on the link is known or not. What
+    /// was lost right before it may have taken `lost_ns` there.
     pub(super) fn comes(
         &mut self,
         time_ns: i64,
         to_ns: i64,
-        takes: Option<(i64, i64)>,
+        on_link: Option<OnLink>,
         lost_ns: i64,
     ) -> Left {
-        let (takes_ns, bare_ns) = takes.unwrap_or_default();
-        let slack_ns = bare_ns.max(takes_ns / SLACK_SHARE);
+        let OnLink { takes_ns, .. } = on_link.unwrap_or_default();
+        let slack_ns = on_link.map_or(0, OnLink::slack_ns);
         let begun_ns = time_ns.saturating_sub(takes_ns);
         let is_behind = |came_ns: i64, lost_ns: i64| {
-            takes.is_some() && begun_ns.saturating_sub(lost_ns) <= came_ns.saturating_add(slack_ns)
+            on_link.is_some()
+                && begun_ns.saturating_sub(lost_ns) <= came_ns.saturating_add(slack_ns)
         };
         let from_ns = match self.newest {
             Some((came_ns, left)) if is_behind(came_ns, lost_ns) => left.from_ns.min(to_ns),
@@ -82,23 +81,21 @@ mod tests {
         }
     }
 
+    fn takes(takes_ns: i64, bare_ns: i64) -> Option<OnLink> {
+        Some(OnLink { takes_ns, bare_ns })
+    }
+
     #[test]
     fn a_packet_behind_another_on_the_link_left_when_it_comes_or_since_that_one_left() {
         let mut departures = Departures::default();
+        assert_eq!(departures.comes(1000, 900, takes(80, 0), 0), left(900, 900));
+        assert_eq!(departures.comes(1080, 980, takes(80, 0), 0), left(900, 980));
         assert_eq!(
-            departures.comes(1000, 900, Some((80, 0)), 0),
-            left(900, 900)
-        );
-        assert_eq!(
-            departures.comes(1080, 980, Some((80, 0)), 0),
-            left(900, 980)
-        );
-        assert_eq!(
-            departures.comes(1165, 1065, Some((80, 0)), 0),
+            departures.comes(1165, 1065, takes(80, 0), 0),
             left(900, 1065)
         );
         assert_eq!(
-            departures.comes(1300, 1200, Some((80, 0)), 0),
+            departures.comes(1300, 1200, takes(80, 0), 0),
             left(1200, 1200)
         );
         assert_eq!(departures.comes(1301, 1201, None, 0), left(1201, 1201));
@@ -107,26 +104,23 @@ mod tests {
     #[test]
     fn a_bare_packet_between_others_shows_no_pause_of_the_link() {
         let mut departures = Departures::default();
-        departures.comes(1000, 900, Some((80, 4)), 0);
+        departures.comes(1000, 900, takes(80, 4), 0);
         assert_eq!(
-            departures.comes(1007, 1003, Some((4, 4)), 0),
+            departures.comes(1007, 1003, takes(4, 4), 0),
             left(900, 1003)
         );
-        assert_eq!(
-            departures.comes(1090, 990, Some((80, 4)), 0),
-            left(900, 990)
-        );
-        let idle = departures.comes(1100, 1096, Some((4, 4)), 0);
+        assert_eq!(departures.comes(1090, 990, takes(80, 4), 0), left(900, 990));
+        let idle = departures.comes(1100, 1096, takes(4, 4), 0);
         assert_eq!(idle, left(1096, 1096));
     }
 
     #[test]
     fn what_was_lost_behind_the_link_stood_before_it_like_what_comes() {
         let mut departures = Departures::default();
-        departures.comes(1000, 900, Some((80, 0)), 0);
-        let behind = departures.comes(1160, 1060, Some((80, 0)), 80);
+        departures.comes(1000, 900, takes(80, 0), 0);
+        let behind = departures.comes(1160, 1060, takes(80, 0), 80);
         assert_eq!((behind.from_ns, behind.likely_ns), (900, 1060));
-        let alone = departures.comes(1500, 1400, Some((80, 0)), 80);
+        let alone = departures.comes(1500, 1400, takes(80, 0), 80);
         assert_eq!((alone.from_ns, alone.likely_ns), (1320, 1400));
     }
 }

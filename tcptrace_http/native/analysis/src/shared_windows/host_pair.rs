@@ -7,7 +7,7 @@ use trace_model::{IpAddress, Segment};
 
 use super::ack::Ack;
 use super::asked::Asked;
-use super::backlog::{Backlog, Queued};
+use super::backlog::{Backlog, Came, Queued};
 use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
@@ -179,16 +179,18 @@ impl HostPair {
     }
 
     /// How long a packet of the server may have stood before the slowest link. A server's burst leaves in another pace.
-    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>) -> Queued {
+    pub(super) fn queues(&mut self, time_ns: i64, segment: &Segment<'_>, lost: u32) -> Queued {
         if self.is_at_server() {
             return Queued::default();
         }
         let pace = self.pace;
-        let service_ns = |bytes: u32| pace.of(bytes).zip(pace.of(0));
-        let (bytes, port) = (segment.payload_bytes, segment.destination_port);
-        let lost_ns = self.lost_ns(self.missing.noticed_at(time_ns));
-        self.backlog
-            .comes((time_ns, lost_ns), bytes, &service_ns, port)
+        let packet = Came {
+            time_ns,
+            bytes: segment.payload_bytes,
+            client_port: segment.destination_port,
+            lost_ns: self.lost_ns(lost),
+        };
+        self.backlog.comes(packet, &|bytes| pace.on_link(bytes))
     }
 
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {

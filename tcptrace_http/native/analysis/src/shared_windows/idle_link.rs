@@ -1,6 +1,7 @@
 //! What let data go that came when the slowest link had nothing to send.
 
 use super::host_pair::HostPair;
+use super::pace::OnLink;
 use super::queue::LetGo;
 use crate::jitter::CLOSE_NS;
 
@@ -28,9 +29,7 @@ impl HostPair {
         let Some(to_server_ns) = self.to_server_ns else {
             return false;
         };
-        // The path's least round trip has the headers.
-        let takes_ns = self.pace.of(bytes).unwrap_or(0);
-        let longer_ns = takes_ns.saturating_sub(self.pace.of(0).unwrap_or(0));
+        let longer_ns = self.pace.on_link(bytes).map_or(0, OnLink::longer_ns);
         let target_ns = time_ns
             .saturating_sub(to_server_ns)
             .saturating_sub(longer_ns);

@@ -5,6 +5,7 @@ use trace_model::Segment;
 use super::ack::Ack;
 use super::departures::Left;
 use super::host_pair::HostPair;
+use super::pace::OnLink;
 use crate::jitter::CLOSE_NS;
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
@@ -24,13 +25,12 @@ pub struct Unheard {
 impl HostPair {
     /// A packet of the server comes, before which so many were lost: when it left.
     pub(super) fn leaves(&mut self, time_ns: i64, bytes: u32, lost: u32) -> Left {
-        let takes = self.pace.of(bytes).zip(self.pace.of(0));
-        // The path's least round trip has the headers.
-        let longer_ns = takes.map_or(0, |(takes_ns, bare_ns)| takes_ns.saturating_sub(bare_ns));
+        let on_link = self.pace.on_link(bytes);
+        let longer_ns = on_link.map_or(0, OnLink::longer_ns);
         let way_ns = self.to_server_ns.unwrap_or(0).saturating_add(longer_ns);
         let to_ns = time_ns.saturating_sub(way_ns);
         let lost_ns = self.lost_ns(lost);
-        self.departures.comes(time_ns, to_ns, takes, lost_ns)
+        self.departures.comes(time_ns, to_ns, on_link, lost_ns)
     }
 
     /// How long the link had to do with so many packets that never came by, at the most.

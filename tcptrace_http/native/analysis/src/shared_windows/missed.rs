@@ -53,6 +53,17 @@ struct TimedOut {
     waits_ns: Vec<i64>,
 }
 
+/// How well a missing packet fits a timer that ran out: of two the one that is first where they differ first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// It has waited as long as other timers.
+    agrees: bool,
+    /// It was missing right behind the newest data of its connection.
+    is_next: bool,
+    /// The likeliest ACK had let it go.
+    is_likely: bool,
+}
+
 impl TimedOut {
     /// Its application, or a clock of the sender, let it go.
     fn without_ack(place: usize) -> Self {
@@ -66,15 +77,15 @@ impl TimedOut {
 }
 
 impl HostPair {
-    /// Takes what the numbers of the server tell when a packet of this connection comes.
+    /// Takes what the numbers of the server tell when a packet of this connection comes, before which so many are
+    /// missing that were not before.
     pub(super) fn misses(
         &mut self,
         time_ns: i64,
         segment: &Segment<'_>,
-        host_step: Option<HostStep>,
+        (host_step, missing): (Option<HostStep>, u32),
         written: Option<WrittenAt>,
     ) -> Missed {
-        let missing = host_step.map_or(0, |it| self.missing.more_than(it.passed_over));
         let left = self.leaves(time_ns, segment.payload_bytes, missing);
         let unheard = self.unheard(time_ns, left, segment);
         let Some(host_step) = host_step else {
@@ -350,28 +361,36 @@ impl HostPair {
         let latest_ns = left.to_ns.saturating_sub(TIMEOUT_MIN_NS);
         let left_over = self.missing.left_over(since_ns);
         let left_over = left_over.filter(|(_, missing)| missing.from_ns <= latest_ns);
-        let mut best: Option<((bool, bool, bool), TimedOut)> = None;
-        let mut note = |rank: (bool, bool, bool), it: TimedOut| {
-            if best.as_ref().is_none_or(|(most, _)| rank > *most) {
-                best = Some((rank, it));
+        let mut best: Option<(Fit, TimedOut)> = None;
+        let mut note = |fit: Fit, it: TimedOut| {
+            if best.as_ref().is_none_or(|(most, _)| fit > *most) {
+                best = Some((fit, it));
             }
         };
         let mut waits_ns = Vec::new();
         for (place, missing) in left_over {
-            let is_next = missing.after_ns == since_ns;
-            note((false, is_next, false), TimedOut::without_ack(place));
+            let by_place = Fit {
+                agrees: false,
+                is_next: missing.after_ns == since_ns,
+                is_likely: false,
+            };
+            note(by_place, TimedOut::without_ack(place));
             let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
             let acks = self.acks_when(missing.left());
             for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
                 let waited_ns = left.likely_ns.saturating_sub(ack.time_ns.max(acked_ns));
                 waits_ns.push(waited_ns);
-                let is_likely = likely_ns == Some(ack.time_ns);
+                let fit = Fit {
+                    agrees: self.timers.agree(waited_ns),
+                    is_likely: likely_ns == Some(ack.time_ns),
+                    ..by_place
+                };
                 let it = TimedOut {
                     ack: Some(*ack),
                     is_exact: self.timers.agree_exactly(waited_ns),
                     ..TimedOut::without_ack(place)
                 };
-                note((self.timers.agree(waited_ns), is_next, is_likely), it);
+                note(fit, it);
             }
         }
         best.map(|(_, it)| TimedOut { waits_ns, ..it })

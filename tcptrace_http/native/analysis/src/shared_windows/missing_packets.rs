@@ -148,13 +148,6 @@ impl MissingPackets {
         }
     }
 
-    /// How many were missing right before what came by then.
-    pub fn noticed_at(&self, time_ns: i64) -> u32 {
-        let newest = self.missing.iter().rev();
-        let count = newest.take_while(|it| it.noticed_ns == time_ns).count();
-        u32::try_from(count).unwrap_or(u32::MAX)
-    }
-
     /// How many were noticed since `since_ns` of which no connection shows anything.
     pub fn in_flight(&self, since_ns: i64) -> i64 {
         let recent = self.missing.iter().rev();

@@ -22,6 +22,7 @@ mod asked;
 mod backlog;
 mod bare;
 mod beginnings;
+mod begun_piece;
 mod below_threshold;
 mod clock;
 mod closed_window;
@@ -227,8 +228,9 @@ impl SharedWindows {
             pair.bare_comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
             let written = pair.writes(packet.time_ns, segment, host_step);
-            let missed = pair.misses(packet.time_ns, segment, host_step, written);
-            let queued = pair.queues(packet.time_ns, segment);
+            let lost = host_step.map_or(0, |it| pair.missing.more_than(it.passed_over));
+            let missed = pair.misses(packet.time_ns, segment, (host_step, lost), written);
+            let queued = pair.queues(packet.time_ns, segment, lost);
             let behind = (queued.behind_others_ns, missed.is_again);
             let sharing = pair.sent(packet.time_ns, segment, behind);
             Sharing {

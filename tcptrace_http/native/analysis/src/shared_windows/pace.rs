@@ -9,7 +9,30 @@ pub(super) const FULL_BYTES_MIN: u32 = 500;
 /// Headers of IP and TCP.
 const HEADER_BYTES: u32 = 40;
 
+/// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
+const SLACK_SHARE: i64 = 8;
+
 const PICOSECONDS: i64 = 1_000;
+
+/// What the slowest link takes for a packet, and for one without payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OnLink {
+    pub(super) takes_ns: i64,
+    pub(super) bare_ns: i64,
+}
+
+impl OnLink {
+    /// How much longer than the path's least round trip, which has the headers.
+    pub(super) fn longer_ns(self) -> i64 {
+        self.takes_ns.saturating_sub(self.bare_ns)
+    }
+
+    /// By so much it may come later without a pause of the link: a small one may have options and a frame that the
+    /// larger ones had no more of, and takes longer than its share of their time.
+    pub(super) fn slack_ns(self) -> i64 {
+        self.bare_ns.max(self.takes_ns / SLACK_SHARE)
+    }
+}
 
 /// What the slowest link takes for a segment, as far as two that came at once tell.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,6 +82,14 @@ impl Pace {
             .most_ps
             .map_or(i64::MAX, |ps| ps.saturating_mul(wire(bytes)) / PICOSECONDS);
         Some(takes_ns.min(most_ns))
+    }
+
+    /// ... and what is shorter by the whole payload.
+    pub(super) fn on_link(&self, bytes: u32) -> Option<OnLink> {
+        Some(OnLink {
+            takes_ns: self.of(bytes)?,
+            bare_ns: self.of(0)?,
+        })
     }
 
     /// Whether a segment came so long after other data that the link was not busy all the time.

@@ -43,8 +43,6 @@ const BY_APPLICATION: i64 = 200;
 const OPENING_HELD: i64 = 200;
 /// A chance is seen in no longer pause: a second one like it comes with a page.
 const PAUSE_MAX_NS: i64 = 1_000_000_000;
-/// A link that is known is idle between packets that come by so much of the later one's time further apart.
-const IDLE_SHARE: i64 = 8;
 /// A chance is a share of this.
 const CERTAIN: i64 = 1000;
 
@@ -183,10 +181,9 @@ impl HostPair {
 
     /// Whether a segment comes so much later than the one before as the slowest link, which is known, is not busy for.
     fn is_longer_than_link(&self, pause_ns: i64, bytes: u32) -> bool {
-        let known = self.pace.of(bytes).zip(self.pace.of(0));
-        known.is_some_and(|(takes_ns, headers_ns)| {
-            let slack_ns = headers_ns.max(takes_ns / IDLE_SHARE).max(IDLE_MIN_NS);
-            pause_ns > takes_ns.saturating_add(slack_ns)
+        self.pace.on_link(bytes).is_some_and(|on_link| {
+            let slack_ns = on_link.slack_ns().max(IDLE_MIN_NS);
+            pause_ns > on_link.takes_ns.saturating_add(slack_ns)
         })
     }
 

@@ -135,6 +135,7 @@ impl HostPair {
         if is_new {
             let leaving = Leaving {
                 release,
+                // The first data of an answer lay in no buffer that was full, though its SYN-ACK came before it.
                 had_more: is_in_answer && !step.answers_syn,
                 is_paced: left == LetGo::Pacer || is_by_clock,
                 client_port,

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use trace_model::{Segment, SeqNumber};
 
+use super::begun_piece::BegunPiece;
 use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::rhythm::Written;
@@ -37,14 +38,6 @@ impl WrittenAt {
     }
 }
 
-/// Where a piece begins, and when its first segment came, or would have if nothing had held it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
-    start: SeqNumber,
-    came_ns: i64,
-    bytes: u32,
-}
-
 impl HostPair {
     /// A segment of the server comes by, of which nothing else has been noted yet. What is known of when its
     /// application wrote it.
@@ -58,7 +51,7 @@ impl HostPair {
         if segment.payload_bytes == 0 || self.is_at_server() {
             return None;
         }
-        let begun = Begun {
+        let begun = BegunPiece {
             start: segment.payload_seq(),
             came_ns: time_ns,
             bytes: segment.payload_bytes,
@@ -84,7 +77,7 @@ impl HostPair {
         if let Some(written) = written {
             let came_ns = written.came_ns(time_ns);
             let connection = self.connection(ports.0, ports.1)?;
-            connection.has_begun(Begun { came_ns, ..begun });
+            connection.has_begun(BegunPiece { came_ns, ..begun });
         }
         written
     }
@@ -124,11 +117,11 @@ impl HostPair {
 
     /// The piece behind which one has begun: the one that is in the rhythm of others. Of what seemed to begin some may
     /// have been the rest of a piece, which an ACK let go.
-    fn newest_piece(&self, pieces: &VecDeque<Begun>, begun: Begun) -> Option<Written> {
+    fn newest_piece(&self, pieces: &VecDeque<BegunPiece>, begun: BegunPiece) -> Option<Written> {
         let takes_ns = |bytes| self.pace.of(bytes).unwrap_or(0);
-        let left_ns = |it: &Begun| it.came_ns.saturating_sub(takes_ns(it.bytes));
+        let left_ns = |it: &BegunPiece| it.came_ns.saturating_sub(takes_ns(it.bytes));
         let late_ns = self.pace.largest_ns().unwrap_or(0);
-        let since = |before: &Begun| Written {
+        let since = |before: &BegunPiece| Written {
             distance_ns: left_ns(&begun).saturating_sub(left_ns(before)),
             bytes: i64::from(begun.start.distance_from(before.start)),
             late_ns: late_ns.saturating_mul(SEGMENTS_BEFORE),
@@ -147,7 +140,7 @@ impl HostPair {
         time_ns: i64,
         segment: &Segment<'_>,
         ports: (u16, u16),
-    ) -> Option<VecDeque<Begun>> {
+    ) -> Option<VecDeque<BegunPiece>> {
         let start = segment.payload_seq();
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());
         let connection = self.connection(ports.0, ports.1)?;
@@ -175,14 +168,14 @@ impl HostPair {
             return false;
         };
         let pieces = self.connection(ports.0, ports.1).map(|it| &it.written);
-        let is_behind = |it: &Begun| i64::from(start.distance_from(it.start)) == bytes;
+        let is_behind = |it: &BegunPiece| i64::from(start.distance_from(it.start)) == bytes;
         pieces.is_some_and(|pieces| pieces.iter().any(is_behind))
     }
 }
 
 impl Connection {
     /// A piece has begun.
-    fn has_begun(&mut self, begun: Begun) {
+    fn has_begun(&mut self, begun: BegunPiece) {
         self.written.retain(|it| it.start != begun.start);
         if self.written.len() >= PIECES_MAX {
             self.written.pop_front();

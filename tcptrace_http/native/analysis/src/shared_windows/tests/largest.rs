@@ -121,35 +121,3 @@ fn once_it_is_known_a_single_flight_shows_the_largest_window_again() {
     let since_ms = busy.largest_ms();
     assert!(since_ms.is_some_and(|it| it > 1500), "{since_ms:?}");
 }
-
-#[test]
-fn the_answer_to_a_syn_that_asked_waited_for_no_buffer() {
-    let mut talk = super::two_connections();
-    let pushed = |number: u32| segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
-    for round in 0..8 {
-        let at = 240 + i64::from(round) * 100;
-        let number = 2 + round * 3;
-        for port in [1, 2] {
-            talk.ack(at, port, number - 1);
-        }
-        for place in 0..6 {
-            let port = 1 + u16::from(place % 2 == 1);
-            talk.packet(
-                at + 100 + place,
-                false,
-                port,
-                pushed(number + u32::try_from(place / 2).unwrap()),
-            );
-        }
-    }
-    let buffer = |talk: &Talk| {
-        let mut pairs = talk.windows.pairs.iter().flatten();
-        pairs.find_map(|pair| pair.window.used.buffer())
-    };
-    assert_eq!(buffer(&talk), None, "what was pushed ends a write");
-    talk.packet(1000, true, 3, segment(flags::SYN, 0, 0, 100));
-    talk.ack(1040, 1, 25);
-    talk.packet(1100, false, 3, segment(flags::SYN | flags::ACK, 0, 101, 0));
-    talk.packet(1140, false, 3, segment(flags::ACK, 1, 101, 1000));
-    assert_eq!(buffer(&talk), None);
-}

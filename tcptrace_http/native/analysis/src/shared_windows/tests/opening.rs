@@ -36,3 +36,35 @@ fn the_ack_of_data_that_a_syn_carried_and_that_was_sent_again_opens_the_window()
     let sharing = talk.packet(3000, true, 2, ack);
     assert!(sharing.phases.iter().all(|it| it.end_ns < i64::MAX));
 }
+
+#[test]
+fn the_answer_to_a_syn_that_asked_waited_for_no_buffer() {
+    let mut talk = super::two_connections();
+    let pushed = |number: u32| segment(flags::ACK | flags::PSH, 1 + number * 1000, 101, 1000);
+    for round in 0..8 {
+        let at = 240 + i64::from(round) * 100;
+        let number = 2 + round * 3;
+        for port in [1, 2] {
+            talk.ack(at, port, number - 1);
+        }
+        for place in 0..6 {
+            let port = 1 + u16::from(place % 2 == 1);
+            talk.packet(
+                at + 100 + place,
+                false,
+                port,
+                pushed(number + u32::try_from(place / 2).unwrap()),
+            );
+        }
+    }
+    let buffer = |talk: &Talk| {
+        let mut pairs = talk.windows.pairs.iter().flatten();
+        pairs.find_map(|pair| pair.window.used.buffer())
+    };
+    assert_eq!(buffer(&talk), None, "what was pushed ends a write");
+    talk.packet(1000, true, 3, segment(flags::SYN, 0, 0, 100));
+    talk.ack(1040, 1, 25);
+    talk.packet(1100, false, 3, segment(flags::SYN | flags::ACK, 0, 101, 0));
+    talk.packet(1140, false, 3, segment(flags::ACK, 1, 101, 1000));
+    assert_eq!(buffer(&talk), None);
+}

@@ -1,0 +1,11 @@
+//! Where a piece begins of what a server's application writes.
+
+use trace_model::SeqNumber;
+
+/// Where a piece begins, and when its first segment came, or would have if nothing had held it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BegunPiece {
+    pub(super) start: SeqNumber,
+    pub(super) came_ns: i64,
+    pub(super) bytes: u32,
+}
