@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.errors import UnknownName
-from tcptrace_http.report.quantity import counted, duration
+from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -145,7 +145,7 @@ def overview(analysis: Analysed) -> str:
     """An analysis as HTML: the verdict, the worst findings and the slowest transactions."""
     import polars as pl
 
-    from tcptrace_http.report.verdict import verdict
+    from tcptrace_http.verdict import verdict
 
     summary = verdict(analysis)
     slowest = analysis.transactions.sort(

@@ -12,8 +12,8 @@ from tcptrace_http.check.gathered import Gathered, of_whole, traits
 from tcptrace_http.check.metrics import METRICS, Unit
 from tcptrace_http.check.policy import GRAVITY, Aggregation, CutShort, Level, Policy
 from tcptrace_http.check.report import CheckReport, Outcome, Status, Subject, Violation
+from tcptrace_http.quantity import counted, duration
 from tcptrace_http.remedies import settings_for
-from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

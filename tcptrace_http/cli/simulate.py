@@ -196,7 +196,7 @@ def _write_truth(simulation: Simulation, path: str) -> None:
 
 def _summary(simulation: Simulation) -> str:
     """What was simulated, in a line."""
-    from tcptrace_http.report.quantity import counted
+    from tcptrace_http.quantity import counted
 
     truth = simulation.truth
     connections = counted(truth.connections.height, "connection")

@@ -299,7 +299,7 @@ def _waited_longer(walk: _Walk, against: _Walk, *, is_left: bool) -> Iterator[tu
 
 
 def _timed(walk: _Walk, index: int, against: _Walk, other: int, *, is_left: bool) -> Divergence:
-    from tcptrace_http.report.quantity import duration
+    from tcptrace_http.quantity import duration
 
     segment, twin = walk.segments[index], against.segments[other]
     wait, shorter = walk.wait_before(index), against.wait_before(other)

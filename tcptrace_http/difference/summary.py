@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import polars as pl
 
 from tcptrace_http.difference.words import cause_words, signed
-from tcptrace_http.report.quantity import duration
+from tcptrace_http.quantity import duration
 
 if TYPE_CHECKING:
     from tcptrace_http.difference import Difference

@@ -16,8 +16,8 @@ from tcptrace_http.difference.summary import (
     transactions_by_difference,
 )
 from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed
+from tcptrace_http.quantity import counted, duration
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
-from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -8,7 +8,7 @@ import polars as pl
 
 from tcptrace_http.difference.modelled import INFERRED
 from tcptrace_http.difference.split import UNALIGNED
-from tcptrace_http.report.quantity import counted, duration
+from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from tcptrace_http.difference import Difference, Divergence

@@ -21,8 +21,8 @@ from tcptrace_http.probe.recording import NoRecording, Recording
 from tcptrace_http.probe.session import Session
 from tcptrace_http.probe.target import target_of
 from tcptrace_http.probe.workload import CONTROL, SERIAL, STEPS, run
+from tcptrace_http.quantity import counted
 from tcptrace_http.remedies import settings_for
-from tcptrace_http.report.quantity import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors import DETECTORS
-from tcptrace_http.report.quantity import counted
+from tcptrace_http.quantity import counted
 from tcptrace_http.schema import ANOMALY_KINDS
 
 if TYPE_CHECKING:

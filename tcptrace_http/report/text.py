@@ -6,9 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.detectors import DETECTORS
+from tcptrace_http.quantity import counted, duration, moment
 from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
-from tcptrace_http.report.quantity import counted, duration, moment
 from tcptrace_http.report.time_by_cause import time_by_cause
 
 if TYPE_CHECKING:

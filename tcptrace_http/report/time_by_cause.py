@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.quantity import duration
 from tcptrace_http.report.grid import Heading, grid
-from tcptrace_http.report.quantity import duration
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.quantity import counted, duration
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
-from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,8 +2,8 @@
 
 import pytest
 
+from tcptrace_http.quantity import counted, duration, moment
 from tcptrace_http.report.grid import Heading, clipped, grid, printable
-from tcptrace_http.report.quantity import counted, duration, moment
 
 
 @pytest.mark.parametrize(

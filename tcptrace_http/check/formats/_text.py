@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.report.quantity import duration
+from tcptrace_http.quantity import duration
 
 if TYPE_CHECKING:
     from tcptrace_http.check.report import CheckReport, Violation

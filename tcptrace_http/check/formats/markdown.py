@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.check.formats._text import advice, place, printable
 from tcptrace_http.check.report import Status, Verdict
-from tcptrace_http.report.quantity import counted, duration
+from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
-from tcptrace_http.report.quantity import duration
+from tcptrace_http.quantity import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,8 @@ from tcptrace_http.difference.html.rows import retrievals_table, transactions_ta
 from tcptrace_http.difference.words import explanation, headline, model_words, title
 from tcptrace_http.errors import NothingToDraw
 from tcptrace_http.html_page import style_of
+from tcptrace_http.quantity import counted, duration
 from tcptrace_http.report.html.interactive import chart_section, interactive_page, table_section
-from tcptrace_http.report.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

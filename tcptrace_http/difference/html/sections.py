@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tcptrace_http.difference.html.around import rows_around
 from tcptrace_http.difference.summary import Line, cause_lines, model_failures, model_rows, stall_rows
 from tcptrace_http.difference.words import divergence_words, explanation, headline, model_words, signed, title
-from tcptrace_http.report.quantity import counted, duration
+from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,10 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tcptrace_http.quantity import duration
 from tcptrace_http.report.html import drawings, rows
 from tcptrace_http.report.html.interactive import chart_section, interactive_page, table_section
-from tcptrace_http.report.quantity import duration
-from tcptrace_http.report.verdict import verdict
+from tcptrace_http.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,11 +1,11 @@
-"""The first sentence of a report: how it stands, and what costs the most."""
+"""The first sentence of a report, and of a notebook's overview: how it stands, and what costs the most."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tcptrace_http.report.quantity import counted, duration
+from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from tcptrace_http.analysed import Analysed
