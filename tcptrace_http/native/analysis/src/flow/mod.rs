@@ -1,6 +1,7 @@
 //! One TCP connection: both directions, what is inferred of their segments, and what HTTP they carry.
 
 mod advance;
+mod asked_proxy;
 mod early;
 mod end;
 mod finished;
@@ -72,6 +73,8 @@ pub struct Flow {
     /// Of the client's data, once there is any.
     pub request_pauses: Option<Box<PauseTracker>>,
     pub is_http: bool,
+    /// A client has asked it as one asks a proxy.
+    is_of_proxy: bool,
     http: Option<Box<Connection>>,
     /// No HTTP was found, or the flow is over: payload is not looked at any more.
     is_opaque: bool,
@@ -143,6 +146,7 @@ impl Flow {
             followed: None,
             request_pauses: None,
             is_http: false,
+            is_of_proxy: false,
             http: None,
             is_opaque: false,
             usage: Usage::default(),

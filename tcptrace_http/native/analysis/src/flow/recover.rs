@@ -3,6 +3,7 @@
 use trace_model::rows::RecoveryKind;
 use trace_model::{flags, Packet, Segment};
 
+use super::asked_proxy::asks_proxy;
 use super::Flow;
 use crate::classify::Class;
 use crate::ends::Side;
@@ -138,6 +139,10 @@ impl Flow {
     /// Takes the number that its sender gave the packet. Whether it was sent before one that came by.
     #[inline]
     fn number_packet(&mut self, side: Side, packet: &Packet<'_>, segment: &Segment<'_>) -> bool {
+        if side == self.client && !self.is_of_proxy {
+            self.is_of_proxy = asks_proxy(segment.payload);
+        }
+        let is_of_proxy = self.is_of_proxy;
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let identification = packet.network.map_or(0, |network| network.identification);
         let (host_step, sharing) = (self.host_step, *self.sharing());
@@ -154,8 +159,9 @@ impl Flow {
                 .saturating_sub(before)
                 .saturating_sub(sharing.missed_elsewhere);
             let is_again = u32::from(sharing.is_again);
-            // All connections together tell which of them what is missing was of.
-            let is_whole = sharing.goes_elsewhere || sharing.written == Some(WrittenAt::OnTime);
+            // All connections together tell which of them what is missing was of; and a proxy asks others meanwhile.
+            let goes_elsewhere = sharing.goes_elsewhere || is_of_proxy;
+            let is_whole = goes_elsewhere || sharing.written == Some(WrittenAt::OnTime);
             sender.skipped_identifications = if is_whole && from_server {
                 0
             } else if sharing.is_shared {

@@ -1,0 +1,24 @@
+//! Whether the server is a proxy, which sends packets to others as well.
+
+const HTTP: &[u8] = b"http://";
+
+/// Whether a request is one to a proxy: to no other server a client sends a target in absolute form (RFC 9112, sections
+/// 3.2.1 and 3.2.2).
+pub(super) fn asks_proxy(payload: &[u8]) -> bool {
+    let behind_method = payload.splitn(2, |byte| *byte == b' ').nth(1);
+    let target = behind_method.and_then(|it| it.get(..HTTP.len()));
+    target.is_some_and(|it| it.eq_ignore_ascii_case(HTTP))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_asked_for_a_whole_url_is_a_proxy() {
+        assert!(asks_proxy(b"GET http://www.example.com/ HTTP/1.0\r\n"));
+        assert!(!asks_proxy(b"GET /?http:// HTTP/1.0\r\n"));
+        assert!(!asks_proxy(b"GET"));
+        assert!(!asks_proxy(b""));
+    }
+}
