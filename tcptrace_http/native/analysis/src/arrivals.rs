@@ -106,6 +106,12 @@ impl Arrivals {
         is_told.then_some(late_ps)
     }
 
+    /// Whether a distance makes a byte take as long as data did that came late.
+    #[must_use]
+    pub fn are_alike(late_ps: i64, gap_ns: i64, bytes: u32, segments: u32) -> bool {
+        are_equal(late_ps, per_byte(gap_ns, size(bytes, segments)))
+    }
+
     /// Two that came one by one may agree on what a byte takes, where distances do not tell yet.
     pub fn agree_on(&mut self, one_ps: i64, other_ps: i64) {
         let is_bound = |byte_ps: i64| one_ps <= byte_ps;

@@ -7,6 +7,7 @@
 
 use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
+use crate::arrivals::Arrivals;
 use crate::jitter::CLOSE_NS;
 
 /// The newest that were late, in picoseconds a byte.
@@ -14,8 +15,9 @@ use crate::jitter::CLOSE_NS;
 pub(super) struct Lateness {
     /// An answer: if its question came alone, and if a packet without payload was right before that.
     answers: [Option<i64>; 2],
-    /// What followed the ACK of all before it.
+    /// What followed the ACK of all before it, and the one before that.
     let_go: Option<i64>,
+    let_go_before: Option<i64>,
 }
 
 /// What the client sent last, of which the first bytes of an answer may be the answer to.
@@ -82,7 +84,7 @@ impl Timeline {
         if let Some(sample) = sample {
             // On a busy link each segment is as late as the one before, and later than from the ACK of that.
             self.agree_on(sample, self.lateness.answers);
-            self.lateness.let_go = Some(sample);
+            self.lateness.let_go_before = self.lateness.let_go.replace(sample);
         }
     }
 
@@ -91,6 +93,21 @@ impl Timeline {
         if let Some(let_go_ps) = self.lateness.let_go {
             self.arrivals.agrees_with(let_go_ps);
         }
+    }
+
+    /// How late data was, in picoseconds a byte, that an ACK had let go before, if a full segment comes as long behind
+    /// another one in proportion to its bytes: that is the link's time, though an ACK may have come when this was let go.
+    pub(super) fn was_as_late(&self, gap_ns: i64, data: Data) -> Option<i64> {
+        let is_alike =
+            |late_ps: &i64| Arrivals::are_alike(*late_ps, gap_ns, data.bytes, data.segments);
+        let is_alone = !data.sharing.is_shared && !data.sharing.had_loss;
+        let are_full = data.is_full() && self.was_full(data.full_bytes);
+        let is_of_burst = self.has_more && are_full && is_alone;
+        let late = [self.lateness.let_go, self.lateness.let_go_before];
+        late.into_iter()
+            .flatten()
+            .find(is_alike)
+            .filter(|_| is_of_burst)
     }
 
     fn agree_on(&mut self, sample_ps: i64, others: [Option<i64>; 2]) {
@@ -102,9 +119,56 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
     use super::*;
+    use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
+    const US: i64 = 1_000;
+
+    /// What the fourth of five full segments waited for, which each come 149 ms behind the one before, and by chance as soon
+    /// as an ACK of that, which a timer had sent, may have let them go; the ACK of the first had let the second go
+    /// that came so much later than by the path of 13 ms.
+    fn told_behind_timers(late_us: i64) -> Option<Cause> {
+        let route = Route {
+            to_sender_ns: 13 * MS,
+            ..Route::default()
+        };
+        let start = (1 << 32) - 1500;
+        let mut acks = Acks::default();
+        acks.push(0, start, 60_000, route.to_sender_ns);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let second_us = 513_000 + late_us;
+        let mut acked = start;
+        let times_us = (0..4).map(|place| second_us + place * 149_100);
+        for time_us in std::iter::once(300_000).chain(times_us) {
+            if acked > start {
+                let ack_us = if acked == start + 1000 {
+                    500_000
+                } else {
+                    time_us - 13_600
+                };
+                acks.push(ack_us * US, acked, 60_000, route.to_sender_ns);
+            }
+            acked += 1000;
+            let at = Moment {
+                time_ns: time_us * US,
+                frame: 1,
+            };
+            timeline.new_data(Data::plain(at, acked), None, route, &acks);
+        }
+        let from_ns = (second_us + 149_100) * US;
+        let told = timeline.between(from_ns, from_ns + 149 * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn distances_as_long_as_an_ack_was_late_to_show_are_the_links_whatever_acks_come_meanwhile() {
+        let paced = Some(Cause::SendLimitedBottleneck);
+        assert_eq!(told_behind_timers(141_500), paced);
+        assert_ne!(told_behind_timers(90_000), paced);
+    }
 
     #[test]
     fn of_a_question_in_several_segments_counts_what_left_together() {

@@ -89,12 +89,16 @@ impl Timeline {
             return;
         }
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
-        if gap < rtt || released() == Released::ByNone {
+        let late_ps = self.was_as_late(gap, data);
+        if gap < rtt || late_ps.is_some() || released() == Released::ByNone {
             let start = data.end.saturating_sub(i64::from(data.bytes));
             self.arrivals_before =
                 (arrivals != self.arrivals).then_some((start, data.end, self.arrivals));
             self.arrivals = arrivals;
             self.confirms_lateness();
+            if let Some(late_ps) = late_ps {
+                self.arrivals.agrees_with(late_ps);
+            }
         }
     }
 
