@@ -1,6 +1,6 @@
 //! Data that was sent again, and what its loss held up.
 
-use super::super::partition::{Moment, INFERRED, SEEN};
+use super::super::partition::{INFERRED, SEEN};
 use super::copies::may_be_lost_behind;
 use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
@@ -13,6 +13,7 @@ impl Timeline {
         let is_alone = self.sent_until.saturating_sub(data.start) <= i64::from(self.full_bytes);
         // No three duplicate ACKs tell of what is alone on its way, be it that it had come.
         let by_timer = is_timed(data.recovery) || is_alone && data.recovery.is_none();
+        let was_held = self.nagle_holds_behind(data);
         self.window.had_loss(data.start, self.sent_until, by_timer);
         self.goes_back(data, by_timer, route);
         self.notes_timer(data);
@@ -23,7 +24,8 @@ impl Timeline {
         let answered_ns = self.copied(data, route);
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
-            return self.brings_more(data, before.map(|(sent, _)| sent), route);
+            let before = before.map(|(sent, _)| sent);
+            return self.brings_more((data, was_held), before, route);
         }
         if !self.settles_by_ack && self.came_behind_a_hole(data) {
             // What is missing before it holds it up still.
@@ -88,38 +90,6 @@ impl Timeline {
             sent.end.saturating_sub(i64::from(sent.bytes)) <= data.start && data.end <= sent.end
         };
         self.has_hole && self.pending.get(first).is_some_and(has_come)
-    }
-
-    /// A copy of what the receiver has may be filled up with what had not been sent (RFC 9293, section 3.8.6.2.1: the
-    /// sender packs its data anew). That lay in the buffer, and waited for the window since the packet `before` until
-    /// the timer ran out.
-    fn brings_more(&mut self, data: Resent, before: Option<Moment>, route: Route) {
-        let is_in_order = !route.is_at_sender && self.pending.is_empty() && !self.has_hole;
-        let has_more = is_in_order && data.end > self.sent_until;
-        let Some((came, before)) = self.came.zip(before).filter(|_| has_more) else {
-            return;
-        };
-        let bytes = u32::try_from(data.end.saturating_sub(data.start)).unwrap_or(0);
-        let takes_ns = self.takes(bytes, 1, self.full_bytes);
-        let pace_ns = takes_ns.max(self.pace.burst_max_ns(1, route.rtt_ns()));
-        if data.at.time_ns.saturating_sub(before.time_ns) <= pace_ns {
-            return;
-        }
-        let begun = before.later(came);
-        let window = Cause::SendLimitedSlowStart;
-        for (start, end, cause) in [(came, begun, self.words.burst), (begun, data.at, window)] {
-            self.push(Piece {
-                start,
-                end,
-                cause,
-                confidence: INFERRED,
-                if_shared: None,
-                waited: None,
-            });
-        }
-        self.came = Some(data.at);
-        self.sent_until = data.end;
-        self.note_extents(data.end);
     }
 
     /// Data came, and more behind it is missing: what holds up the rest is another repair, of which the sender
@@ -224,6 +194,7 @@ pub(super) fn repair(recovery: Option<RecoveryKind>) -> Cause {
 #[cfg(test)]
 mod tests {
     use super::super::super::acks::Acks;
+    use super::super::super::partition::Moment;
     use super::super::{Data, Words};
     use super::*;
     use crate::shared_windows::Sharing;
@@ -318,6 +289,26 @@ mod tests {
         let window = (Cause::SendLimitedSlowStart, 100, 300);
         assert_eq!(told(&timeline), [window]);
         assert_eq!(timeline.sent_until, 1001);
+    }
+
+    #[test]
+    fn what_a_copy_brings_besides_and_fills_no_segment_nagles_algorithm_had_held() {
+        for (nagle_is_off, cause) in [
+            (false, Cause::StallNagleHold),
+            (true, Cause::SendLimitedSlowStart),
+        ] {
+            let mut timeline = timeline();
+            let short = Data {
+                end: 513,
+                bytes: 512,
+                nagle_is_off,
+                ..plain(100)
+            };
+            timeline.new_data(short, None, ROUTE, &Acks::default());
+            timeline.acknowledged(at(300), 513, ROUTE);
+            timeline.resent(resent(300, 1, 901), None, ROUTE);
+            assert_eq!(told(&timeline), [(cause, 100, 300)]);
+        }
     }
 
     #[test]
