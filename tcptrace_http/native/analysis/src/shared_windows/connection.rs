@@ -38,7 +38,8 @@ pub(super) struct Connection {
     was_pushed: bool,
     /// When that came, or the connection was opened; the former is told by numbers.
     pub(super) data_ns: i64,
-    /// ... and of that when the one came which was beyond all before.
+    /// ... and of that when the one came which was beyond all before; before any has, when one may come that answers
+    /// the first question.
     pub(super) newest_ns: i64,
     /// When the client sent a FIN first.
     pub(super) fin_ns: Option<i64>,
@@ -200,6 +201,15 @@ impl Connection {
     /// The server had more to send than has come, and nothing was asked for since.
     pub(super) fn had_more(&self) -> bool {
         self.sent_ns > self.syn_ns && !self.is_asked && !self.was_pushed
+    }
+
+    /// The client asks for something that is answered at `time_ns` at the soonest. Before its first question is, no data
+    /// of the connection can be missing.
+    pub(super) fn may_answer_from(&mut self, time_ns: i64) {
+        let is_first = self.sent_ns == self.syn_ns && !self.is_asked && !self.was_asked_by_syn;
+        if is_first {
+            self.newest_ns = time_ns;
+        }
     }
 
     /// Whether a segment that is sent again was sent after the window was halved last.

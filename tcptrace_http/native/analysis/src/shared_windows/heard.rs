@@ -37,10 +37,12 @@ impl HostPair {
         }
         let had_loss = self.had_loss;
         let comes_ns = time_ns.saturating_add(self.full_way_ns());
+        let to_server_ns = self.to_server_ns.unwrap_or(0);
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
         if segment.payload_bytes > 0 {
+            connection.may_answer_from(time_ns.saturating_add(to_server_ns));
             connection.is_asked = true;
             connection.question = connection.question.asked(time_ns, segment);
             connection.had_loss = had_loss;

@@ -251,9 +251,10 @@ impl HostPair {
         left: Left,
         (client_port, server_port): (u16, u16),
     ) -> Option<Again> {
-        // Copies of what came before it may have come since.
-        let silent_since_ns = since_ns;
+        // Copies of what came before it may have come since, and the first question.
+        let data_ns = since_ns;
         let since_ns = self.connection(client_port, server_port)?.newest_ns;
+        let silent_since_ns = data_ns.max(since_ns.saturating_sub(self.to_server_ns.unwrap_or(0)));
         self.missing.left_over(since_ns).next()?;
         let was_let_go = self.acks_when(left).next().is_some();
         let silent_ns = TIMEOUT_MIN_NS.saturating_add(self.round_trip_ns());

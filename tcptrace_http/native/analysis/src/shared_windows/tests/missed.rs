@@ -57,6 +57,25 @@ fn a_packet_that_is_missing_behind_a_syn_that_is_not_answered_in_its_turn_was_th
 }
 
 #[test]
+fn what_was_missing_before_a_connection_was_asked_for_anything_is_not_its_first_answer() {
+    let mut talk = Talk::counted();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    talk.ack(400, 1, 1);
+    let first = u32::MAX - 10;
+    talk.packet(600, true, 3, segment(flags::SYN, first, 0, 0));
+    talk.passed_over = Some(1);
+    let answer = segment(flags::SYN | flags::ACK, 0, first.wrapping_add(1), 0);
+    talk.packet(700, false, 3, answer);
+    let question = segment(flags::ACK, first.wrapping_add(1), 1, 100);
+    talk.packet(700, true, 3, question);
+    assert!(!talk.data(1100, 3, 0).is_again);
+    let lost = talk.data(1700, 2, 2);
+    assert!(lost.is_again);
+    assert_eq!(lost.missed_elsewhere, 0);
+}
+
+#[test]
 fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
     let mut talk = one_is_missing();
     talk.ack(1600, 1, 4);
