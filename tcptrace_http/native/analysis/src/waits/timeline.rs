@@ -16,6 +16,7 @@ mod deferral;
 mod extents;
 mod filled_by_next;
 mod gone_back;
+mod held_before_loss;
 mod held_openings;
 mod if_on_link;
 mod in_buffer;
@@ -335,9 +336,11 @@ impl Timeline {
         }
         let told = cause.map(|(cause, _)| cause);
         let stood_until_ns = self.stood_before((data, is_answer), told, route, acks);
+        let held = self.held_before_loss(data, route, acks);
         let before = self.sent.map_or(data.at, |(sent, _)| sent);
         let ack_delay = self.ack_delay(data, route, acks);
         self.note_let_go(data, before, route, acks);
+        self.let_go = self.let_go.or(held);
         self.note_let_go_by_window((data, cause), route, acks);
         if self.pending.is_empty() {
             self.settles_by_ack = route.is_at_sender;
@@ -378,7 +381,7 @@ impl Timeline {
             gap_ns,
             ack_delay,
             is_let_go_by_other: data.sharing.by_other,
-            waited_first: waited_first.or(stood),
+            waited_first: waited_first.or(held.map(LetGo::would_come)).or(stood),
             persists_from_ns: self.persist(data, route, acks),
             missed,
             stall: None,

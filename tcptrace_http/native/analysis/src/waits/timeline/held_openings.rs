@@ -20,14 +20,21 @@ const HELD_MAX: usize = 1 << 11;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LetGo {
     /// Offsets of the segment.
-    start: i64,
-    end: i64,
+    pub(super) start: i64,
+    pub(super) end: i64,
     /// When the ACK went by, how much later the segment, and what that ACK came with.
-    ack_ns: i64,
-    elapsed_ns: i64,
-    ack_bytes: u32,
-    route: Route,
-    cause: Cause,
+    pub(super) ack_ns: i64,
+    pub(super) elapsed_ns: i64,
+    pub(super) ack_bytes: u32,
+    pub(super) route: Route,
+    pub(super) cause: Cause,
+}
+
+impl LetGo {
+    /// What held the segment, and when it came or would have come.
+    pub(super) fn would_come(self) -> (Cause, i64) {
+        (self.cause, self.ack_ns.saturating_add(self.elapsed_ns))
+    }
 }
 
 /// A segment that was held and in which responses begin.
