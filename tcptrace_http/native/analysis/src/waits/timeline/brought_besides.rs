@@ -1,7 +1,7 @@
 //! What a copy of a segment brings besides: a timer sends again in one segment what lay behind that one, too.
 
 use super::super::partition::{Moment, INFERRED};
-use super::{Piece, Resent, Route, Timeline};
+use super::{Piece, Resent, Route, Timeline, Waited};
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -31,14 +31,26 @@ impl Timeline {
         } else {
             Cause::SendLimitedSlowStart
         };
-        for (start, end, cause) in [(came, begun, self.words.burst), (begun, data.at, held)] {
+        // How long of that the slowest link had it shows when that is known.
+        let waited = Waited {
+            since_ns: came.time_ns,
+            bytes,
+            segments: 1,
+            if_on_link: None,
+            stopped_with: None,
+            is_told_by_host: false,
+        };
+        for (start, end, cause, waited) in [
+            (came, begun, self.words.burst, None),
+            (begun, data.at, held, Some(waited)),
+        ] {
             self.push(Piece {
                 start,
                 end,
                 cause,
                 confidence: INFERRED,
                 if_shared: None,
-                waited: None,
+                waited,
             });
         }
         self.came = Some(data.at);

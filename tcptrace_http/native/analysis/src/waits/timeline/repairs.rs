@@ -2,7 +2,7 @@
 
 use super::super::partition::{INFERRED, SEEN};
 use super::copies::may_be_lost_behind;
-use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
+use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline, Waited};
 use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
 
@@ -197,6 +197,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::{Data, Words};
     use super::*;
+    use crate::arrivals::Arrivals;
     use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
@@ -289,6 +290,19 @@ mod tests {
         let window = (Cause::SendLimitedSlowStart, 100, 300);
         assert_eq!(told(&timeline), [window]);
         assert_eq!(timeline.sent_until, 1001);
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(80 * MS, 1000, 1, 100 * MS);
+        }
+        timeline.link_is(link);
+        let piece = timeline.between(0, i64::MAX).last().copied();
+        let paced = piece.and_then(|piece| timeline.paced_until(&piece));
+        let nearest_ms = paced.map(|until| (until.time_ns + MS / 2) / MS);
+        assert_eq!(
+            nearest_ms,
+            Some(180),
+            "of that the slowest link had its part"
+        );
     }
 
     #[test]
