@@ -20,6 +20,7 @@ mod behind;
 mod joined_queue;
 mod link;
 mod link_burst;
+mod lost_answer;
 mod pace;
 mod partition;
 mod phases;
@@ -131,6 +132,8 @@ pub struct Waits {
     server_spoke: bool,
     /// What the client has sent since.
     question: Option<Question>,
+    /// When it sent something again last.
+    asked_again_ns: Option<i64>,
     /// What its requests stood behind.
     behind: Behind,
 }
@@ -147,6 +150,7 @@ impl Waits {
             previous_end: None,
             server_spoke: !is_request,
             question: None,
+            asked_again_ns: None,
             behind: Behind::default(),
         }
     }
@@ -193,6 +197,7 @@ impl Waits {
             self.timeline(from_server).begins();
         }
         if from_server {
+            let data = self.if_lost_before(data, path);
             let question = self.question.take();
             self.responses
                 .new_data(data, question, path.of_responses(), &self.client_acks);
@@ -217,6 +222,7 @@ impl Waits {
             self.responses
                 .resent(data, sent.hole_start, path.of_responses());
         } else {
+            self.asked_again_ns = Some(sent.at.time_ns);
             self.requests
                 .resent(data, sent.hole_start, path.of_requests());
         }

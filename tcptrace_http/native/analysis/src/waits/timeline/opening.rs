@@ -58,6 +58,11 @@ impl Timeline {
         });
     }
 
+    /// Whether nothing has been sent yet.
+    pub(in crate::waits) fn has_sent_none(&self) -> bool {
+        self.sent.is_none()
+    }
+
     /// A response that was asked for in advance begins at `start`, in the newest segment, with no word of the
     /// other direction before it: that segment is its first all the same.
     pub(super) fn note_opening(&mut self, start: i64) {
