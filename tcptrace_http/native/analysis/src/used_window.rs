@@ -149,6 +149,7 @@ impl UsedWindow {
         self.least = self.least.max(self.outstanding);
         self.avoiding = self.avoiding.max(self.outstanding);
         self.opened = self.opened.max(self.outstanding).max(self.full_bytes);
+        self.keeps_its_window(end);
         if self.acked <= 1 {
             self.initial = Some(self.outstanding);
         }

@@ -116,6 +116,30 @@ impl UsedWindow {
         self.regrown = None;
     }
 
+    /// The sender has stopped with all sent up to `end`. With as much outstanding as ever before it was idle, and more
+    /// than a window begins with, it had kept its window: a restart leaves no more than that (RFC 5681, section 4.1), or
+    /// half of what was used (RFC 2861, section 3.1).
+    pub(super) fn keeps_its_window(&mut self, end: i64) {
+        let initial = self.initial.unwrap_or(i64::MAX).max(self.full_bytes);
+        let is_kept = |it: &&BeforeIdle| !it.is_smaller && it.start < end;
+        let is_shown = self.outstanding > initial.saturating_add(self.full_bytes / 2);
+        let Some(before) = self
+            .before_idle
+            .as_ref()
+            .filter(is_kept)
+            .filter(|_| is_shown)
+        else {
+            return;
+        };
+        if self.outstanding >= before.used && !before.is_opened {
+            if self.threshold.is_some() {
+                self.avoiding = self.avoiding.max(before.window);
+            } else {
+                self.least = self.least.max(before.window);
+            }
+        }
+    }
+
     /// Whether its stack is from before windows begin with ten segments (RFC 6928).
     pub(crate) fn is_old(&self) -> bool {
         let now = self.full_bytes.saturating_mul(WINDOW_NOW_SEGMENTS);
@@ -266,5 +290,38 @@ mod tests {
             window.is_used_up(end + 1000, true, 1000);
             assert_eq!(window.was_thrown_away(end + 3000), opened);
         }
+    }
+
+    /// Whether a window that avoids congestion has outgrown four segments, which were used six times before an idle
+    /// period and four times behind a flight of `first` since.
+    fn outgrew_behind(first: i64) -> bool {
+        let mut window = UsedWindow::default();
+        window.stops(1001, 1000);
+        window.hears(1, START);
+        window.stops(START + 4000, 1000);
+        window.had_loss(START, START + 4000, false);
+        let mut end = START + 4000;
+        for (round, flight) in [4000; 6]
+            .into_iter()
+            .chain([first])
+            .chain([4000; 4])
+            .enumerate()
+        {
+            if round == 6 {
+                window.was_idle_behind(end, true);
+                window.was_idle();
+            }
+            window.hears(2, end);
+            end += flight;
+            window.stops(end, 1000);
+        }
+        window.outgrew(end)
+    }
+
+    #[test]
+    fn a_window_that_lets_as_much_go_after_an_idle_period_as_ever_before_was_kept_and_goes_on_growing(
+    ) {
+        assert!(outgrew_behind(4000));
+        assert!(!outgrew_behind(2000), "begun anew");
     }
 }
