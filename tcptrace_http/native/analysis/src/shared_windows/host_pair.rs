@@ -231,6 +231,7 @@ impl HostPair {
             unheard: None,
             is_again: false,
             missed: None,
+            hole_ns: None,
             phases: self.phases,
             threshold: None,
             ahead: Ahead::default(),

@@ -10,7 +10,6 @@ use super::missing_packets::Missing;
 use super::writes::WrittenAt;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
 
 /// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
@@ -22,6 +21,8 @@ pub(super) struct Missed {
     /// How many packets were missed since the last data of its connection that others account for.
     pub(super) elsewhere: u32,
     pub(super) before: Option<MissedBefore>,
+    /// When what is missing before it would have come.
+    pub(super) hole_ns: Option<i64>,
     /// Data that comes may have been sent before and missed, whichever ACK had let it go.
     pub(super) is_again: bool,
     /// What its sender had not heard when it sent data again.
@@ -143,7 +144,7 @@ impl HostPair {
             self.may_go_elsewhere(time_ns);
         }
         let elsewhere = self.missing.accounted_for(since_ns);
-        let mut is_again = false;
+        let (mut is_again, mut hole_ns) = (false, None);
         let before = match ahead {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left) && self.may_have_timed_out(ports, left);
@@ -164,7 +165,8 @@ impl HostPair {
                 again.and_then(|Again(before)| before)
             }
             1.. => {
-                self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+                let first = self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
+                hole_ns = first.map(|missing| self.would_come_ns(&missing));
                 None
             }
         };
@@ -174,6 +176,7 @@ impl HostPair {
         Missed {
             elsewhere,
             before,
+            hole_ns: hole_ns.filter(|_| self.is_shared),
             is_again,
             unheard,
             is_cleared,
@@ -231,15 +234,6 @@ impl HostPair {
         if bytes > 0 {
             self.shows_hole(bytes.unsigned_abs(), since_ns, time_ns);
         }
-    }
-
-    fn shows_hole(&mut self, bytes: u32, since_ns: i64, until_ns: i64) {
-        let full_bytes = match self.pace.largest_bytes {
-            0 => FULL_SEGMENT_BYTES,
-            largest => largest,
-        };
-        let lost = bytes.div_ceil(full_bytes);
-        self.missing.account_for_hole(lost, since_ns, until_ns);
     }
 
     /// Data comes that follows what came of its connection at `since_ns`. It may have been sent before, if a packet has

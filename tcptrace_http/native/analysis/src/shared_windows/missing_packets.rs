@@ -156,13 +156,21 @@ impl MissingPackets {
         i64::try_from(count).unwrap_or(i64::MAX)
     }
 
-    /// A hole shows at `until_ns` that so many of them were of its connection, since `since_ns`.
-    pub fn account_for_hole(&mut self, count: u32, since_ns: i64, until_ns: i64) {
+    /// A hole shows at `until_ns` that so many of them were of its connection, since `since_ns`; the first of those.
+    pub fn account_for_hole(
+        &mut self,
+        count: u32,
+        since_ns: i64,
+        until_ns: i64,
+    ) -> Option<Missing> {
         let free = self.missing.iter_mut().rev();
         let free = free.filter(|it| it.account == Account::None && it.noticed_ns > since_ns);
+        let mut first = None;
         for it in free.take(count as usize) {
             it.account = Account::Hole { since_ns, until_ns };
+            first = Some(*it);
         }
+        first
     }
 
     /// Those of which no connection has shown that they were its own, as far as they were noticed since `since_ns`,

@@ -35,6 +35,7 @@ mod flight;
 mod had_room;
 mod headers;
 mod heard;
+mod hole;
 mod host_pair;
 mod idle_link;
 mod inherited;
@@ -164,6 +165,8 @@ pub struct Sharing {
     pub is_again: bool,
     /// ... and is not known to its connection alone.
     pub missed: Option<MissedBefore>,
+    /// When what is missing before the segment would have come, if the connections share their window.
+    pub hole_ns: Option<i64>,
     /// When the window was in slow start after a loss.
     pub phases: Phases,
     /// By so many bytes a SYN and its answer, which measure the way, are longer than packets without payload.
@@ -240,6 +243,7 @@ impl SharedWindows {
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),
                 missed_elsewhere: missed.elsewhere,
                 missed: missed.before,
+                hole_ns: missed.hole_ns,
                 is_again: missed.is_again,
                 is_after_other: sharing.is_after_other && !missed.is_cleared,
                 unheard: missed.unheard,

@@ -384,6 +384,7 @@ impl Timeline {
             waited_first: waited_first.or(held.map(LetGo::would_come)).or(stood),
             persists_from_ns: self.persist(data, route, acks),
             missed,
+            hole_ns: data.sharing.hole_ns.filter(|_| is_answer),
             stall: None,
             may_have_been_lost: false,
             due_ns: self

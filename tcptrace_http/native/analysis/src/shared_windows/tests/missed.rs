@@ -282,3 +282,17 @@ fn what_a_timer_sends_first_was_missing_right_behind_what_came_of_its_connection
     let missing = pairs.find_map(|pair| pair.missing.left_over(0).next());
     assert_eq!(missing.map(|(place, _)| place), Some(1));
 }
+
+#[test]
+fn what_is_missing_before_the_first_data_of_a_window_that_is_shared_would_have_come_as_its_ack_has_it(
+) {
+    let hole_ms = |is_shared: bool| {
+        let mut talk = one_is_missing();
+        for pair in talk.windows.pairs.iter_mut().flatten() {
+            pair.is_shared = is_shared;
+        }
+        talk.data(1700, 2, 3).hole_ns.map(|ns| ns / MS)
+    };
+    assert_eq!(hole_ms(true), Some(701));
+    assert_eq!(hole_ms(false), None);
+}

@@ -27,6 +27,8 @@ pub(super) struct Opening {
     pub(super) is_told_by_host: bool,
     /// An ACK that came before it told that it had been sent.
     was_told_of: bool,
+    /// What begins the answer is missing before it.
+    opens_hole: bool,
 }
 
 impl Timeline {
@@ -55,6 +57,7 @@ impl Timeline {
             repaired: data.recovery.map(|_| repair(data.recovery)),
             is_told_by_host: data.is_told_by_host,
             was_told_of: data.was_told_of,
+            opens_hole: data.opens_hole,
         });
     }
 
@@ -86,6 +89,7 @@ impl Timeline {
                 repaired: None,
                 is_told_by_host: false,
                 was_told_of: false,
+                opens_hole: false,
             });
         }
     }
@@ -97,9 +101,12 @@ impl Timeline {
     }
 
     /// What held the first segment of an answer, which went by at `time_ns`: a window that was known to be shared,
-    /// or the loss of it.
+    /// or the loss of it. If it had been missing, the segment behind it tells, which had left no sooner.
     pub(in crate::waits) fn opening_held(&self, time_ns: i64) -> Option<Cause> {
-        self.opening(time_ns)?.held
+        let mut openings = self.openings.iter();
+        let mut behind = || openings.find(|it| it.opens_hole && it.time_ns < time_ns);
+        let held = self.opening(time_ns).and_then(|it| it.held);
+        held.or_else(|| behind()?.held)
     }
 
     /// Whether the first segment of an answer, which went by at `time_ns`, had been sent before an ACK that came sooner.

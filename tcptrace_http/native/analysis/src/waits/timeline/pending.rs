@@ -43,6 +43,8 @@ pub(super) struct Pending {
     /// When it would have come, had it not been missed; until then it waited for the window that connections
     /// share.
     pub(super) missed: Option<Missed>,
+    /// When what was missing before it would have come.
+    pub(super) hole_ns: Option<i64>,
     /// It was sent again.
     pub(super) stall: Option<Stall>,
     /// It was sent again, and needlessly so by what the slowest link takes, which is not known closely.
@@ -50,6 +52,18 @@ pub(super) struct Pending {
     /// When it comes at the soonest, near the sender: behind copies of what was sent before it, and what other
     /// connections have sent, which the link carries as well.
     pub(super) due_ns: i64,
+}
+
+impl Pending {
+    /// From when on what is missing before it held it up, at the receiver: since that would have come, as far as it is
+    /// known, else since it came.
+    pub(super) fn missing_since(&self) -> Moment {
+        let since_ns = self.hole_ns.unwrap_or(self.at.time_ns);
+        self.at.earlier(Moment {
+            time_ns: since_ns,
+            ..self.at
+        })
+    }
 }
 
 /// Near the sender: the ACK of a full segment that was alone came late.

@@ -102,7 +102,7 @@ impl Timeline {
         front.cause = None;
         front.gap_ns = 0;
         let came = self.came.unwrap_or(behind.at);
-        let start = behind.at.later(came);
+        let start = behind.missing_since().later(came);
         self.plain(behind, came, start, route);
         self.push(Piece {
             start,
@@ -254,6 +254,30 @@ mod tests {
         timeline.resent(resent(1600, 1, 1001), None, ROUTE);
         let stall = (Cause::StallRetransmissionTimeout, 100, 1600);
         assert_eq!(told(&timeline), [stall]);
+    }
+
+    #[test]
+    fn an_answer_of_which_the_beginning_is_missing_was_held_until_that_would_have_come() {
+        let mut timeline = timeline();
+        let behind = Data {
+            end: 2001,
+            opens_hole: true,
+            sharing: Sharing {
+                is_shared: true,
+                by_other: true,
+                had_loss: true,
+                hole_ns: Some(60 * MS),
+                ..Sharing::default()
+            },
+            ..plain(100)
+        };
+        timeline.new_data(behind, None, ROUTE, &Acks::default());
+        timeline.resent(resent(1600, 1, 1001), None, ROUTE);
+        timeline.opens(1, None);
+        let stall = (Cause::StallRetransmissionTimeout, 60, 1600);
+        assert_eq!(told(&timeline), [stall]);
+        let held = timeline.opening_held(1600 * MS);
+        assert_eq!(held, Some(Cause::SendLimitedCwnd));
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Timeline {
         let arrived_ns = if self.settles_by_ack {
             self.expected_ns(data, route)
         } else {
-            data.at.time_ns
+            data.missing_since().time_ns
         };
         let arrived_ns = arrived_ns.min(time_ns);
         let came = self.came.unwrap_or(Moment {
