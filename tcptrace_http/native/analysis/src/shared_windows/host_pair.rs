@@ -210,6 +210,7 @@ impl HostPair {
             would_be_by_other: false,
             is_paced: false,
             is_of_pacer: false,
+            would_be_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),
             sent_byte_ps: self.sent_queue.byte_ps(),
             due_ns: None,

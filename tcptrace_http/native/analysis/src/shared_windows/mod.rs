@@ -120,6 +120,8 @@ pub struct Sharing {
     pub is_paced: bool,
     /// ... wherever it lay: the sender is known to pace.
     pub is_of_pacer: bool,
+    /// ... if the connections share their window, which need not be known yet.
+    pub would_be_of_pacer: bool,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
     /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.

@@ -4,6 +4,10 @@
 //! not in use (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1). A host keeps its stack: what leaves it later
 //! by a clock, so soon after data that no application is slower, is paced too, though the data before was pushed, as the
 //! head of a response is before its writer goes on with the body.
+//!
+//! One that lets connections share a window paces it as well when they resume, whichever of them has data (Eggert 1999,
+//! section 3.1). So what of them no ACK let go, less than a round trip behind pushed data, is paced; and so is the
+//! beginning of an answer that comes in the very rhythm of others before it, which the work of a server has not.
 
 /// So often data must have left the buffer by a clock.
 const SIGNS_MIN: u32 = 2;

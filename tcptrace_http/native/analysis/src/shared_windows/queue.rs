@@ -1,6 +1,7 @@
 //! The queue before the slowest link, which all connections of two hosts feed.
 
 use super::rhythm::is_rhythm;
+use crate::jitter::CLOSE_NS;
 
 /// Scheduling on a host, and a packet of somebody else, make a shorter pause.
 pub(super) const IDLE_MIN_NS: i64 = 500_000;
@@ -18,6 +19,8 @@ pub(super) struct Queue {
     /// What let the first of it go, and how long after what went before the pause.
     pub(super) let_go: LetGo,
     period_ns: i64,
+    /// That was as long as the pause before it, as exactly as hosts and captures are.
+    is_exact: bool,
 }
 
 /// What let data go when the slowest link had nothing to send.
@@ -49,6 +52,11 @@ impl Queue {
         self.busy_since_ns
     }
 
+    /// Whether what comes since has come by a pacer's clock, in pauses that are the same as exactly as times are.
+    pub(super) fn is_exactly_paced(&self) -> bool {
+        self.let_go == LetGo::Pacer && self.is_exact
+    }
+
     /// Since when the link had had something to send when a packet came before it was idle.
     pub(super) fn busy_before_ns(&self, came_ns: i64) -> i64 {
         came_ns.min(self.was_busy_since_ns)
@@ -67,6 +75,8 @@ impl Queue {
     /// The link was idle until a packet came that an ACK let go, or none.
     pub(super) fn resumes(&mut self, time_ns: i64, is_by_ack: bool, round_trip_ns: i64) {
         let period_ns = time_ns.saturating_sub(self.busy_since_ns);
+        let off_ns = self.period_ns.saturating_sub(period_ns);
+        self.is_exact = off_ns.saturating_abs() <= CLOSE_NS;
         let several = period_ns.saturating_mul(2) <= round_trip_ns;
         let is_paced = several && is_rhythm(self.period_ns, period_ns);
         self.let_go = match (is_by_ack, is_paced) {
@@ -92,6 +102,20 @@ mod tests {
         assert!(!queue.was_idle(14 * MS, Some(4 * MS)));
         assert!(queue.was_idle(24 * MS, Some(4 * MS)));
         assert!(!queue.was_idle(34 * MS, None));
+    }
+
+    #[test]
+    fn a_pacers_clock_is_exact() {
+        let mut queue = Queue::default();
+        for (time_ns, is_by_ack, is_exact) in [
+            (30 * MS, false, false),
+            (60 * MS, false, true),
+            (91 * MS, false, false),
+            (122 * MS, true, false),
+        ] {
+            queue.resumes(time_ns, is_by_ack, 100 * MS);
+            assert_eq!(queue.is_exactly_paced(), is_exact);
+        }
     }
 
     #[test]

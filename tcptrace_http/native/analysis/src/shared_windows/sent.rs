@@ -112,9 +112,13 @@ impl HostPair {
         // What a SYN had asked for comes with its answer (RFC 1644, RFC 7413), whatever the client acknowledged then.
         let is_at_once = step.opened.is_some_and(|it| self.is_at_once(it));
         let quiet_ns = time_ns.saturating_sub(sent_ns);
-        let is_in_rhythm = left == LetGo::Pacer
-            && self.is_shared
-            && is_paced_behind(begins, quiet_ns, self.round_trip_ns());
+        let may_be_paced = is_paced_behind(begins, quiet_ns, self.round_trip_ns());
+        let is_in_rhythm = left == LetGo::Pacer && self.is_shared && may_be_paced;
+        // The first data behind a SYN that asked begins an answer, too; behind a hole it is not known what was pushed.
+        let is_behind_pushed = !begins && !had_more && !step.answers_syn && !step.is_hole;
+        let is_of_shared_clock = is_by_clock && is_behind_pushed
+            || left == LetGo::Pacer && self.queue.is_exactly_paced();
+        let would_be_of_pacer = is_new && !is_missed && may_be_paced && is_of_shared_clock;
         let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
@@ -175,7 +179,9 @@ impl HostPair {
             is_behind_others,
             are_others_in_flight: self.are_others_in_flight(time_ns, client_port),
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
-            is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm),
+            is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm)
+                || self.is_shared && would_be_of_pacer,
+            would_be_of_pacer,
             room_until_ns,
             phases: recovery.leaves(self.phases),
             had_room_ns: self.had_room_ns().filter(|_| is_new),

@@ -53,3 +53,33 @@ fn a_host_that_paces_lets_go_by_its_clock_what_comes_behind_pushed_data_too() {
     assert_eq!(after_pushed(410, 2), (true, false));
     assert_eq!(after_pushed(530, 5), (true, true));
 }
+
+#[test]
+fn what_no_ack_lets_go_within_a_round_trip_behind_pushed_data_would_be_paced_by_a_shared_pacer() {
+    for (after_ms, would_be) in [(40, true), (110, false)] {
+        let mut talk = two_connections();
+        talk.ack(300, 1, 1);
+        let pushed = segment(flags::ACK | flags::PSH, 2001, 101, 1000);
+        talk.packet(410, false, 1, pushed);
+        let next = talk.data(410 + after_ms, 1, 3);
+        assert_eq!(
+            (next.would_be_of_pacer, next.is_of_pacer),
+            (would_be, false)
+        );
+    }
+}
+
+#[test]
+fn answers_that_begin_in_the_very_same_pauses_would_be_paced_by_a_shared_pacer() {
+    for (third_ms, would_be) in [(490, true), (492, false)] {
+        let mut talk = two_connections();
+        let mut begun = Vec::new();
+        for (at, port) in [(430, 1), (460, 2), (third_ms, 1)] {
+            let number = 2 + u32::from(at > 460);
+            let question = segment(flags::ACK, 101 + number * 100, 2001, 100);
+            talk.packet(at - 170, true, port, question);
+            begun.push(talk.data(at, port, number).would_be_of_pacer);
+        }
+        assert_eq!(begun, [false, false, would_be]);
+    }
+}

@@ -133,6 +133,8 @@ impl Timeline {
             self.if_on_link = self.if_on_link(limit, data, route, acks);
         }
         if !by_other && released != Released::ByAck {
+            let would_be_paced = data.sharing.would_be_of_pacer && told.0 == self.words.idle;
+            self.if_shared = would_be_paced.then_some(self.words.burst);
             return Some(told);
         }
         let shared_limit = limit_of(data.sharing);

@@ -42,6 +42,7 @@ impl Timeline {
         // A pacer that connections share lets the beginnings of their answers go one by one.
         let is_paced = data.sharing.is_of_pacer && data.sharing.is_shared;
         let paced = is_paced.then_some(self.words.burst);
+        let would_be_paced = data.sharing.would_be_of_pacer.then_some(self.words.burst);
         // Nothing before it tells when the wait for what had been lost began.
         let lost = data.recovery.filter(|_| self.sent.is_none());
         let repaired = lost.map(|kind| repair(Some(kind)));
@@ -53,7 +54,7 @@ impl Timeline {
             held: paced
                 .or(window.filter(|_| data.sharing.is_shared))
                 .or(repaired),
-            if_shared: window,
+            if_shared: would_be_paced.or(window),
             repaired: data.recovery.map(|_| repair(data.recovery)),
             is_told_by_host: data.is_told_by_host,
             was_told_of: data.was_told_of,
@@ -118,5 +119,38 @@ impl Timeline {
     /// lost.
     pub(in crate::waits) fn opening_repaired(&self, time_ns: i64) -> Option<Cause> {
         self.opening(time_ns)?.repaired
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+    use crate::shared_windows::Sharing;
+
+    #[test]
+    fn an_answer_that_begins_in_the_rhythm_of_others_was_paced_once_windows_turn_out_to_be_shared()
+    {
+        for (would_be_of_pacer, held) in [(true, Some(Cause::SendLimitedBottleneck)), (false, None)]
+        {
+            let sharing = Sharing {
+                would_be_of_pacer,
+                ..Sharing::default()
+            };
+            let at = Moment {
+                time_ns: 1_000_000,
+                frame: 1,
+            };
+            let data = Data {
+                sharing,
+                ..Data::plain(at, 1001)
+            };
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.begins_answer(data, false);
+            assert_eq!(timeline.opening_held(at.time_ns), None);
+            timeline.windows_are_shared();
+            assert_eq!(timeline.opening_held(at.time_ns), held);
+        }
     }
 }

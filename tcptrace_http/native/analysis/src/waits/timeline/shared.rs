@@ -189,6 +189,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_shared_pacer_would_have_let_go_waited_for_that_once_windows_turn_out_to_be_shared() {
+        let sharing = Sharing {
+            would_be_of_pacer: true,
+            to_server_ns: Some(100 * MS),
+            ..Sharing::default()
+        };
+        let mut timeline = behind_pushed(100, 50, sharing);
+        let cause = |timeline: &Timeline| {
+            let told = timeline.between(200 * MS, 250 * MS).last();
+            told.map(|piece| piece.cause)
+        };
+        assert_eq!(cause(&timeline), Some(Cause::ServerDataUnavailable));
+        timeline.windows_are_shared();
+        assert_eq!(cause(&timeline), Some(Cause::SendLimitedBottleneck));
+    }
+
+    #[test]
     fn what_comes_later_behind_pushed_data_than_a_link_takes_that_others_have_shown_was_written_then(
     ) {
         let mut link = Arrivals::default();
@@ -210,6 +227,14 @@ mod tests {
 
     /// What a segment waited for that comes so long after a pushed one, on a path of that length.
     fn cause_behind_pushed(round_trip_ms: i64, gap_ms: i64, sharing: Sharing) -> Option<Cause> {
+        let timeline = behind_pushed(round_trip_ms, gap_ms, sharing);
+        let begun_ns = 2 * round_trip_ms * MS;
+        let told = timeline.between(begun_ns, begun_ns + gap_ms * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    /// ... and all that is known then.
+    fn behind_pushed(round_trip_ms: i64, gap_ms: i64, sharing: Sharing) -> Timeline {
         let words = Words::OF_RESPONSES;
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, round_trip_ms * MS);
@@ -234,7 +259,6 @@ mod tests {
             };
             timeline.new_data(data, None, route, &acks);
         }
-        let told = timeline.between(begun_ns, until_ns).last();
-        told.map(|piece| piece.cause)
+        timeline
     }
 }
