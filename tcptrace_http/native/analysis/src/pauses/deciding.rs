@@ -108,12 +108,13 @@ impl PauseTracker {
                 let takes_ns = waits.map_or(0, |it| takes(it, bytes));
                 (takes_ns > 0).then_some(takes_ns)
             };
-            let takes_ns = known(Waits::response_takes_ns)
-                .unwrap_or_else(|| self.behind.of_payload(bytes, path_ns));
-            if (takes_ns == 0 && may_learn) || pause.data.start >= end {
+            let takes_ns = known(Waits::response_takes_ns);
+            // That no two segments came closer is a bound only, for as long as distances may still agree on a pace.
+            if (takes_ns.is_none() && may_learn) || pause.data.start >= end {
                 self.undecided.push(pause);
                 continue;
             }
+            let takes_ns = takes_ns.unwrap_or_else(|| self.behind.of_payload(bytes, path_ns));
             pause.waits_for_all = self.waits_for_all();
             pause.bound_ns = known(Waits::response_is_on_link_ns)
                 .unwrap_or_else(|| self.behind.of_packet(bytes, path_ns));
@@ -271,6 +272,25 @@ mod tests {
         assert_eq!(rows.take().len(), 0);
         tracker.message_is_told(START, Some(&waits), &mut rows);
         assert_eq!(rows.take().len(), 1);
+    }
+
+    #[test]
+    fn how_close_two_segments_came_by_chance_tells_no_pace_while_others_may_come_closer() {
+        let mut tracker = PauseTracker::default();
+        let unknown = Path {
+            takes_ns: 0,
+            ..path()
+        };
+        let end = START + 200;
+        sends_on(&unknown, &mut tracker, 940, START - 500, 500);
+        sends_on(&unknown, &mut tracker, 1000, START, 200);
+        tracker.message_opens(START);
+        acks(&mut tracker, 1050, START, end);
+        sends_on(&unknown, &mut tracker, 1155, end, 400);
+        tracker.decide(end + 400, None, true);
+        assert!(tracker.is_undecided(end + 400));
+        tracker.decide(end + 400, None, false);
+        assert!(!tracker.is_undecided(end + 400));
     }
 
     #[test]
