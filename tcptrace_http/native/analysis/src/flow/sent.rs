@@ -58,6 +58,7 @@ impl Flow {
             covered_ns,
             outstanding_segments,
             outstanding_bytes,
+            offered_until: self.offered_until(side, acked_before, last_window),
             bytes: packet.segment.as_ref().map_or(0, |it| it.payload_bytes),
             opens_connection: packet.segment.as_ref().is_some_and(|it| it.has(flags::SYN)),
         };
@@ -95,6 +96,15 @@ impl Flow {
                 self.note_round_trip(packet, ack, sample);
             }
             self.flush_acknowledged(packet, ack, tables);
+        }
+    }
+
+    /// Up to where `side` had room before, of which its newest ACK told; how large the unit of its windows is its SYN tells.
+    fn offered_until(&self, side: Side, acked: i64, window: u32) -> i64 {
+        if self.half(side).has_syn && acked >= 1 {
+            acked.saturating_add(i64::from(window))
+        } else {
+            i64::MAX
         }
     }
 

@@ -173,6 +173,7 @@ mod tests {
             covered_ns: (time_ms - 50) * MS,
             outstanding_segments: 1,
             outstanding_bytes: after - before,
+            offered_until: i64::MAX,
             bytes: 0,
             opens_connection: false,
         };
@@ -332,6 +333,7 @@ mod tests {
                 covered_ns: (time_ms - 100) * MS,
                 outstanding_segments: 2,
                 outstanding_bytes: after - before,
+                offered_until: i64::MAX,
                 bytes: 0,
                 opens_connection: false,
             };

@@ -180,6 +180,7 @@ mod tests {
             covered_ns: 100 * MS,
             outstanding_segments: 1,
             outstanding_bytes: u64::from(FULL),
+            offered_until: i64::MAX,
             bytes: 0,
             opens_connection: false,
         };
@@ -246,6 +247,7 @@ mod tests {
             covered_ns: time_ns,
             outstanding_segments: 1,
             outstanding_bytes: u64::from(after - before),
+            offered_until: i64::MAX,
             bytes: 0,
             opens_connection: false,
         };
@@ -294,6 +296,7 @@ mod tests {
             covered_ns: time_ns,
             outstanding_segments: 1,
             outstanding_bytes: after - before,
+            offered_until: i64::MAX,
             bytes: 0,
             opens_connection: false,
         }

@@ -180,6 +180,8 @@ pub struct AckSeen {
     pub covered_ns: i64,
     pub outstanding_segments: u32,
     pub outstanding_bytes: u64,
+    /// Up to where the receiver had offered room before.
+    pub offered_until: i64,
     /// What its packet carried itself.
     pub bytes: u32,
     /// It answers a SYN: until then the sender of that may send no more.
@@ -270,6 +272,7 @@ impl PauseTracker {
             covered_ns: ack.covered_ns,
             outstanding_segments: ack.outstanding_segments,
             outstanding_bytes: ack.outstanding_bytes,
+            offered_until: stream(ack.offered_until),
             bytes: ack.bytes,
             stood_ns: self.ack_link.stood_ns(
                 ack.time_ns,

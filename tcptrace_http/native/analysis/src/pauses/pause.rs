@@ -75,6 +75,8 @@ pub(super) struct PeerAck {
     pub(super) covered_ns: i64,
     pub(super) outstanding_segments: u32,
     pub(super) outstanding_bytes: u64,
+    /// Up to where the receiver had offered room before.
+    pub(super) offered_until: u64,
     /// What it carried itself.
     pub(super) bytes: u32,
     /// How long it may have stood in the queue of the link that it came on.
@@ -276,7 +278,9 @@ impl Pause {
         let is_candidate = may_be_held
             || is_behind_full
             || (may_be_delayed && (self.is_short || short.is_some() || is_alone));
-        if !follows || !is_candidate || ack.opens_connection {
+        // What the receiver had no room for no algorithm of Nagle held.
+        let had_room_there = data.end <= ack.offered_until;
+        if !follows || !is_candidate || ack.opens_connection || !had_room_there {
             return None;
         }
         // Had it not been held, it would have followed at the pace of the segments before; and had it

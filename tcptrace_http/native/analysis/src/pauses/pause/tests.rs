@@ -36,6 +36,7 @@ pub(in super::super) fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
         covered_ns,
         outstanding_segments: 1,
         outstanding_bytes: 1000,
+        offered_until: u64::MAX,
         bytes: 0,
         stood_ns: 0,
         opens_connection: false,
@@ -85,6 +86,27 @@ fn what_may_have_stood_in_a_queue_since_the_window_had_room_waited_for_no_other_
     assert!(waited_for_all(0, 0));
     assert!(waited_for_all(2, 2 * MS));
     assert!(!waited_for_all(2, 10 * MS));
+}
+
+#[test]
+fn what_the_receiver_had_no_room_for_waited_for_its_window_whatever_nagles_algorithm_would_have_held(
+) {
+    let end = START + 1700;
+    for (offered_until, is_held) in [(end, true), (end - 1, false)] {
+        let mut ending = acknowledged(208 * MS, 208 * MS);
+        ending.ack.offered_until = offered_until;
+        let pause = Pause {
+            is_short: true,
+            largest_flight_bytes: 2000,
+            ..pause_between(
+                segment(208 * MS, START, 1000),
+                segment(218 * MS, START + 1000, 700),
+                path(1000, 10 * MS, 0),
+            )
+        };
+        let held = pause.ended_by(std::iter::once(ending), 0);
+        assert_eq!(held.is_some(), is_held);
+    }
 }
 
 /// Whether a short end behind two segments, the first of them short, waited for an ACK of the first one, of two that
