@@ -20,6 +20,7 @@ impl Flow {
             service_ns: 0,
             there_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment_bytes)),
             window_bytes: 0,
+            initial_window_bytes: 0,
             sender_permits_sack: client.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,

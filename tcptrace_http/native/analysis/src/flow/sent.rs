@@ -163,6 +163,8 @@ impl Flow {
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         let path = self.path_of_data();
+        let largest_bytes = self.sharing().largest_bytes;
+        self.segment_size.others_carry(largest_bytes);
         if side != self.client {
             self.segment_size.header(segment.header_bytes);
             if segment.has(flags::SYN) {
@@ -286,6 +288,12 @@ impl Flow {
             window_bytes: waits
                 .filter(|_| !self.sharing().had_loss)
                 .map_or(0, Waits::response_window_bytes),
+            // Whose SYN was lost begins with a segment (RFC 5681, section 3.1); and who answers a SYN with data keeps more
+            // of what connections learn (RFC 1644, section 3.1).
+            initial_window_bytes: match self.setup.was_resent() || segment.has(flags::SYN) {
+                true => 0,
+                false => self.sharing().initial_window_bytes,
+            },
             // This connection's own handshake may have stood in a queue.
             sender_rtt_ns: self.quickest_path().to_server_ns,
             ..self.path()
@@ -364,6 +372,7 @@ impl Flow {
             service_ns: 0,
             there_ns: 0,
             window_bytes: 0,
+            initial_window_bytes: 0,
             sender_permits_sack: server.sack_permitted,
             is_let_go_by_other: false,
             may_share_window: false,

@@ -89,6 +89,8 @@ pub struct Path {
     pub queued_ns: i64,
     /// The least that the sender's window is by the ACKs that it had; 0 if that is not known.
     pub window_bytes: u64,
+    /// ... or that it began with, by what other connections had in flight at first.
+    pub initial_window_bytes: u64,
     /// The sender of the data offered SACK on its SYN.
     pub sender_permits_sack: bool,
     /// The sender's connections share their window, and an ACK of another one made the room for the data at hand.

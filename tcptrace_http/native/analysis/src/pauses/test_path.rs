@@ -15,6 +15,7 @@ pub(super) fn path(segment_bytes: u32, sender_rtt_ns: i64, takes_ns: i64) -> Pat
         there_ns: 0,
         queued_ns: 0,
         window_bytes: 0,
+        initial_window_bytes: 0,
         sender_permits_sack: false,
         is_let_go_by_other: false,
         may_share_window: false,

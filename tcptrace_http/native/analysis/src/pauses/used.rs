@@ -35,6 +35,11 @@ impl Used {
         least.max(grown)
     }
 
+    /// Nothing was in flight yet.
+    pub(super) fn is_unused(&self) -> bool {
+        self.bytes == 0
+    }
+
     /// The least that the window is when so many ACKs have come.
     pub(super) fn at(&self, acks: u64, full: u64, growth: Growth) -> u64 {
         let grown = self.grown(acks, full, growth);

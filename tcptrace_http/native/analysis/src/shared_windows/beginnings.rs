@@ -23,13 +23,13 @@ impl HostPair {
         };
         let (syn_ns, is_opened_again) = (connection.syn_ns, connection.is_opened_again);
         let begun = connection.beginning.goes_on(time_ns, step.newly, way_ns);
+        let (beginning, acked_ns) = (connection.beginning, connection.acked_ns);
+        self.inherited.begins_with(&beginning);
         // Whose SYN was lost begins with a segment (RFC 5681, section 3.1).
         let Some(flight) = begun.filter(|_| !is_opened_again && !step.begins) else {
             return;
         };
-        let after_ns = time_ns
-            .saturating_sub(way_ns)
-            .saturating_sub(connection.acked_ns);
+        let after_ns = time_ns.saturating_sub(way_ns).saturating_sub(acked_ns);
         // No algorithm of Nagle holds a full segment behind what was pushed; each holds what is short behind what is
         // short, though the window has room.
         let is_full = i64::from(bytes).saturating_add(OPTIONS_BYTES) >= full_bytes;
@@ -71,6 +71,17 @@ impl HostPair {
             let doubts = (candidate.is_missing, candidate.may_be_held);
             self.inherited
                 .began_with(candidate.flight, full_bytes, doubts);
+        }
+    }
+
+    /// The least window that each connection begins with, if each has one of its own.
+    pub(super) fn initial_window_bytes(&self) -> u64 {
+        let may_be_shared = self.is_shared || self.evidence > 0;
+        let window = self.inherited.least_bytes();
+        if may_be_shared {
+            0
+        } else {
+            u64::try_from(window).unwrap_or(0)
         }
     }
 

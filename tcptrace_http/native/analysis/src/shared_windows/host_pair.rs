@@ -220,6 +220,8 @@ impl HostPair {
             limit: self.window.limit(),
             grew_until_ns: self.window.grew_until_ns(),
             buffer: self.window.of_one(),
+            largest_bytes: self.pace.largest_bytes,
+            initial_window_bytes: self.initial_window_bytes(),
             stood_ns: 0,
             takes_ns: 0,
             room_until_ns: None,

@@ -36,6 +36,8 @@ pub(super) struct Inherited {
     pub(super) may_be_shown: bool,
     pub(super) is_as_first: bool,
     pub(super) candidate: Option<Candidate>,
+    /// What one of them had in flight before the first ACK, at the most.
+    most: Begun,
 }
 
 /// A flight that may have been a window: an ACK may have let go what came behind it.
@@ -105,6 +107,25 @@ impl Inherited {
         } else {
             self.is_shown |= differs;
             self.is_as_first |= !is_more && !differs;
+        }
+    }
+
+    /// A connection has so much in flight before the first ACK of its data.
+    pub(super) fn begins_with(&mut self, beginning: &Beginning) {
+        if beginning.flight.bytes > self.most.bytes {
+            self.most = beginning.flight;
+        }
+    }
+
+    /// What each connection may have in flight before the first ACK, at the least, whatever options its segments have:
+    /// none was seen to begin with another window.
+    pub(super) fn least_bytes(&self) -> i64 {
+        let options = self.most.packets.saturating_mul(OPTIONS_BYTES);
+        let is_one = !self.is_shown && !self.may_be_shown;
+        if is_one {
+            self.most.bytes.saturating_sub(options).max(0)
+        } else {
+            0
         }
     }
 
@@ -184,6 +205,27 @@ mod tests {
         assert!(!inherited.is_kept());
         inherited.began_with(flight(3), 1000, (false, false));
         assert!(inherited.is_kept());
+    }
+
+    #[test]
+    fn connections_begin_with_no_less_than_one_had_in_flight_until_one_begins_with_another_window()
+    {
+        let mut inherited = Inherited::default();
+        for newly in [1000, 700] {
+            let mut beginning = Beginning::default();
+            beginning.goes_on(100 * MS, newly, 50 * MS);
+            beginning.goes_on(110 * MS, newly, 50 * MS);
+            inherited.begins_with(&beginning);
+        }
+        assert_eq!(inherited.least_bytes(), 2000 - 2 * OPTIONS_BYTES);
+        for packets in [2, 4] {
+            let flight = Begun {
+                bytes: packets * 1000,
+                packets,
+            };
+            inherited.began_with(flight, 1000, (false, false));
+        }
+        assert_eq!(inherited.least_bytes(), 0);
     }
 
     #[test]

@@ -163,6 +163,11 @@ pub struct Sharing {
     pub grew_until_ns: Option<i64>,
     /// How much any connection of the sender has in flight at most, as others have shown.
     pub buffer: Option<i64>,
+    /// The largest payload of the server that came on any of them.
+    pub largest_bytes: u32,
+    /// What each connection of the server may have in flight before the first ACK, at the least, if each has a window of
+    /// its own; 0 if that is not known.
+    pub initial_window_bytes: u64,
     /// The segment may have been sent before and missed, whichever ACK had let it go.
     pub is_again: bool,
     /// ... and is not known to its connection alone.
