@@ -314,6 +314,8 @@ def _nagle_is_off() -> pl.Expr:
         (pl.col("disproofs") >= NAGLE_DISPROOFS_MIN)
         & (pl.col("disproofs") >= NAGLE_DISPROOFS_SHARE * pl.len().over(_ONE_SENDER))
         & pl.col("is_short")
+        # A window of one segment holds what is short behind a short one as well, until the delayed ACK of that.
+        & ~(pl.col("is_stall") & _behind_short() & _fills_unknown_window())
     )
 
 
