@@ -80,6 +80,7 @@ RTT_MIN_NS: Final = 4_000_000
 CONFIDENCE_OF_WAITS: Final = 0.8
 
 _CAUSE: Final = "stall.slow_start_restart"
+DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
 #: Less than the shortest round trip that is told is not worth a finding.
 WAITED_MIN_NS: Final = RTT_MIN_NS
 REMEDY: Final = (
@@ -231,7 +232,15 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     import polars as pl
 
     key = ["flow", "transaction"]
-    waits = tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == _CAUSE)
+    # The ACK of a window of one segment may be delayed: that is the rest of the wait, to its last frame.
+    is_delayed = (pl.col("cause").cast(pl.String) == DELAYED_ACK) & (pl.col("start") == pl.col("end").shift())
+    frame_behind = pl.when(is_delayed).then("last_frame").shift(-1).over(key)
+    waits = (
+        tables["waits"]
+        .lazy()
+        .with_columns(ended_by=pl.coalesce(frame_behind, "last_frame"))
+        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+    )
     # Flights that have grown into each other show nothing more: there each ACK lets go what waited for it.
     found = find(tables).select(*key, shown_from="start", shown_for="lost", shown_until="last_frame")
     in_time = pl.col("start") < pl.col("shown_from") + pl.col("shown_for")
@@ -242,7 +251,7 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .group_by(key, maintain_order=True)
         .agg(
             pl.col("start", "first_frame").first(),
-            pl.col("last_frame").last(),
+            last_frame=pl.col("ended_by").last(),
             lost=(pl.col("end") - pl.col("start")).sum(),
             waits=pl.len(),
         )
