@@ -21,6 +21,12 @@ impl HostPair {
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
+        if !connection.beginning.has_begun() {
+            self.learns(ports);
+        }
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
         let (syn_ns, is_opened_again) = (connection.syn_ns, connection.is_opened_again);
         let begun = connection.beginning.goes_on(time_ns, step.newly, way_ns);
         let (beginning, acked_ns) = (connection.beginning, connection.acked_ns);
@@ -85,6 +91,26 @@ impl HostPair {
         }
     }
 
+    /// A connection begins: with the mean of the thresholds of those that are open (RFC 2140, section 4), of which one
+    /// without has the greatest there is, or else with that of the one that was over last (section 3).
+    fn learns(&mut self, ports: (u16, u16)) {
+        let is_other = |it: &&Connection| (it.client_port, it.server_port) != ports;
+        let others = || self.connections.iter().filter(is_other);
+        let is_open = |it: &&Connection| it.acked.is_some() && it.ended.is_none();
+        let open = others().filter(is_open);
+        let count = i64::try_from(open.clone().count()).unwrap_or(0);
+        let sum: Option<i64> = open.map(Connection::learnt).sum();
+        let over = others().filter(|it| it.over_ns.is_some());
+        let last = over.max_by_key(|it| it.over_ns);
+        let threshold = match count {
+            0 => last.and_then(Connection::learnt),
+            _ => sum.and_then(|sum| sum.checked_div(count)),
+        };
+        if let Some(connection) = self.connection(ports.0, ports.1) {
+            connection.beginning.threshold = threshold;
+        }
+    }
+
     /// The threshold that a connection had from others before it, in bytes, if its host keeps that.
     pub(super) fn inherited_threshold(&mut self, ports: (u16, u16)) -> Option<i64> {
         let is_shown = self.inherited.is_kept() && !self.is_shared;
@@ -97,8 +123,47 @@ impl HostPair {
 mod tests {
     use super::super::inherited::Begun;
     use super::*;
+    use trace_model::SeqNumber;
 
     const MS: i64 = 1_000_000;
+
+    /// The threshold that a connection begins with beside others: where slow start of each ends, and when it was over.
+    fn begins_beside(others: &[(Option<i64>, Option<i64>)]) -> Option<i64> {
+        let mut pair = HostPair::with_path(100 * MS);
+        let ports = others.len() as u16 + 1;
+        for port in 1..=ports {
+            let first = SeqNumber(u32::MAX - 100);
+            let mut connection = Connection::new(0, (port, 80), first, false);
+            connection.acked = Some(first);
+            if let Some((threshold, over_ns)) = others.get(usize::from(port) - 1) {
+                connection.own_threshold = *threshold;
+                connection.over_ns = *over_ns;
+                connection.ended = over_ns.map(|_| first.plus(5000));
+            }
+            pair.connections.push_back(connection);
+        }
+        pair.learns((ports, 80));
+        pair.connection(ports, 80).unwrap().beginning.threshold
+    }
+
+    #[test]
+    fn a_connection_begins_with_the_mean_of_the_open_ones_thresholds_if_each_has_one() {
+        let open = |threshold| (threshold, None);
+        assert_eq!(begins_beside(&[]), None);
+        let both = [open(Some(4000)), open(Some(8000))];
+        assert_eq!(begins_beside(&both), Some(6000));
+        assert_eq!(begins_beside(&[open(Some(4000)), open(None)]), None);
+        assert_eq!(begins_beside(&[open(None), (Some(4000), Some(9))]), None);
+    }
+
+    #[test]
+    fn a_connection_that_is_alone_begins_with_the_threshold_of_the_one_that_was_over_last() {
+        let over = |threshold, ms: i64| (threshold, Some(ms * MS));
+        let with = [over(Some(4000), 20), over(None, 10)];
+        assert_eq!(begins_beside(&with), Some(4000));
+        let without = [over(Some(4000), 20), over(None, 30)];
+        assert_eq!(begins_beside(&without), None);
+    }
 
     #[test]
     fn what_follows_an_ack_by_way_and_link_was_let_go_by_that() {

@@ -2,7 +2,7 @@
 
 use super::departures::Left;
 use super::host_pair::HostPair;
-use super::threshold::InFlight;
+use super::threshold::{half, InFlight};
 use crate::jitter::CLOSE_NS;
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
@@ -61,6 +61,19 @@ impl HostPair {
             phases.has_reached_threshold(self.threshold.window_ns.saturating_add(way_ns));
         }
         self.phases = phases;
+    }
+
+    /// A loss closes the window of its connection, if that has one of its own: by half of what it has in flight.
+    pub(super) fn closes_own(&mut self, ports: (u16, u16), unseen: i64, is_new: bool) {
+        let full_bytes = self.full_bytes();
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        if is_new || connection.own_threshold.is_none() {
+            let flight = connection.in_flight().saturating_add(unseen);
+            connection.own_threshold =
+                half(flight, full_bytes).map(|segments| segments.saturating_mul(full_bytes));
+        }
     }
 
     /// What all connections had in flight when this left, but for what was missed. What new data had left with, ACKs

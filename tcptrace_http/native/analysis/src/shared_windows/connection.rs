@@ -55,6 +55,12 @@ pub(super) struct Connection {
     /// The client's SYN or FIN went by that is not answered.
     pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
+    /// Where its slow start ends, by what it has lost itself.
+    pub(super) own_threshold: Option<i64>,
+    /// What acknowledges the server's FIN.
+    pub(super) ended: Option<SeqNumber>,
+    /// When it was over: the client had sent a FIN as well, and had that one.
+    pub(super) over_ns: Option<i64>,
     pub(super) fast_recovery: FastRecovery,
     /// What it has sent, and what shows of the window that it uses.
     pub(super) sent_bytes: i64,
@@ -133,6 +139,9 @@ impl Connection {
             had_loss,
             mark: None,
             beginning: Beginning::default(),
+            own_threshold: None,
+            ended: None,
+            over_ns: None,
             fast_recovery: FastRecovery::default(),
             sent_bytes: 0,
             used: UsedWindow::default(),
@@ -178,6 +187,9 @@ impl Connection {
             had_loss: self.had_loss,
             opened,
         };
+        if segment.has(flags::FIN) {
+            self.ended = Some(end);
+        }
         self.sent_bytes = self.sent_bytes.saturating_add(step.newly);
         if has_payload {
             self.sent_ns = time_ns;
@@ -233,6 +245,20 @@ impl Connection {
         })
     }
 
+    /// The client has sent something: with that it is over, if both have the other's FIN.
+    pub(super) fn may_be_over(&mut self, time_ns: i64) {
+        let both = self.ended.zip(self.acked);
+        let has_all = both.is_some_and(|(ended, acked)| !ended.is_after(acked));
+        if has_all && self.fin_ns.is_some() {
+            self.over_ns.get_or_insert(time_ns);
+        }
+    }
+
+    /// Where its slow start ends, by what it has lost or by what those before it had.
+    pub(super) fn learnt(&self) -> Option<i64> {
+        self.own_threshold.or(self.beginning.threshold)
+    }
+
     /// What it has sent that is not acknowledged.
     pub(super) fn in_flight(&self) -> i64 {
         let acked = self.acked.or(self.first);
@@ -244,6 +270,23 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_is_over_when_the_client_has_the_fin_of_the_server_and_has_sent_one() {
+        let end = SeqNumber(u32::MAX).plus(2);
+        for (fin_ns, acked, is_over) in [
+            (None, end, false),
+            (Some(10), SeqNumber(u32::MAX), false),
+            (Some(10), end, true),
+        ] {
+            let mut connection = Connection::new(0, (1, 80), SeqNumber(0), false);
+            (connection.ended, connection.acked) = (Some(end), Some(acked));
+            connection.fin_ns = fin_ns;
+            connection.may_be_over(20);
+            connection.may_be_over(30);
+            assert_eq!(connection.over_ns, is_over.then_some(20));
+        }
+    }
 
     #[test]
     fn the_first_ack_of_all_that_was_sent_again_ends_its_repair() {

@@ -5,7 +5,6 @@ use trace_model::{flags, Segment};
 use super::ack::Ack;
 use super::connection::Connection;
 use super::host_pair::HostPair;
-use super::inherited::Beginning;
 use super::uplink::{Ahead, Leaving};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
@@ -65,6 +64,7 @@ impl HostPair {
             connection.acked = Some(segment.ack);
             connection.acked_ns = time_ns;
         }
+        connection.may_be_over(time_ns);
         let had_data = connection.sent_ns > connection.syn_ns;
         let of_ns = connection.data_ns;
         let syn_ack_ns = connection
@@ -125,7 +125,6 @@ impl HostPair {
         // A SYN may ask (RFC 1644, section 3.2; RFC 7413, section 4.2).
         connection.was_asked_by_syn = segment.payload_bytes > 0;
         connection.is_opened_again = is_again;
-        connection.beginning = Beginning::with(self.threshold.bytes(self.full_bytes()));
         self.connections.push_back(connection);
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Beginning {
     is_over: bool,
     /// When the client acknowledged data first.
     acked_ns: Option<i64>,
-    /// The threshold of connections before, when it was opened.
+    /// The threshold of connections before, when it began.
     pub(super) threshold: Option<i64>,
 }
 
@@ -52,11 +52,8 @@ pub(super) struct Candidate {
 }
 
 impl Beginning {
-    pub(super) fn with(threshold: Option<i64>) -> Self {
-        Beginning {
-            threshold,
-            ..Beginning::default()
-        }
+    pub(super) fn has_begun(&self) -> bool {
+        self.is_over || self.flight.packets > 0
     }
 
     pub(super) fn is_acked(&mut self, time_ns: i64) {
@@ -230,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_connection_begins_with_what_comes_before_the_first_ack_can_have_let_more_go() {
-        let mut beginning = Beginning::with(None);
+        let mut beginning = Beginning::default();
         assert_eq!(beginning.goes_on(100 * MS, 1000, 50 * MS), None);
         beginning.is_acked(100 * MS);
         assert_eq!(beginning.goes_on(110 * MS, 700, 50 * MS), None);

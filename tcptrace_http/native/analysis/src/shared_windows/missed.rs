@@ -78,8 +78,7 @@ impl TimedOut {
 }
 
 impl HostPair {
-    /// Takes what the numbers of the server tell when a packet of this connection comes, before which so many are
-    /// missing that were not before.
+    /// Takes what the server's numbers tell when a packet comes, before which so many are missing that were not before.
     pub(super) fn misses(
         &mut self,
         time_ns: i64,
@@ -153,7 +152,7 @@ impl HostPair {
                     let from_to = (segment.payload_seq(), next);
                     it.fast_recovery.sends_again(time_ns, from_to, is_by_timer);
                 }
-                self.lost((left, time_ns), 0, (is_new, is_by_timer));
+                self.lost(ports, (left, time_ns), 0, (is_new, is_by_timer));
                 self.fills_hole(time_ns, ports, is_by_timer);
                 self.passes_over_copies(since_ns, time_ns, segment);
                 None
@@ -188,8 +187,7 @@ impl HostPair {
         self.goes_elsewhere |= !self.had_hole && self.missing.go_elsewhere(time_ns);
     }
 
-    /// Whether a timer had the time to run out: an ACK of something new starts it (RFC 6298, section 5.3), and it takes
-    /// no less than a round trip.
+    /// Whether a timer had a round trip to run out since an ACK of something new started it (RFC 6298, section 5.3).
     fn may_have_timed_out(&mut self, ports: (u16, u16), left: Left) -> bool {
         let least_ns = TIMEOUT_MIN_NS.max(self.round_trip_ns());
         let connection = self.connection(ports.0, ports.1);
@@ -198,8 +196,9 @@ impl HostPair {
 
     /// Something was sent again that was first sent after the loss before, or not: a timer that ran out leaves the window
     /// in slow start, and ACKs that told of the loss at its threshold.
-    fn lost(&mut self, again: (Left, i64), unseen: i64, what: (bool, bool)) {
+    fn lost(&mut self, ports: (u16, u16), again: (Left, i64), unseen: i64, what: (bool, bool)) {
         self.had_loss = true;
+        self.closes_own(ports, unseen, what.0);
         self.closes(again, unseen, what);
     }
 
@@ -243,8 +242,9 @@ impl HostPair {
         since_ns: i64,
         time_ns: i64,
         left: Left,
-        (client_port, server_port): (u16, u16),
+        ports: (u16, u16),
     ) -> Option<Again> {
+        let ((client_port, server_port), again) = (ports, (left, time_ns));
         // Copies of what came before it may have come since, and the first question.
         let data_ns = since_ns;
         let since_ns = self.connection(client_port, server_port)?.newest_ns;
@@ -270,7 +270,8 @@ impl HostPair {
         let is_new = self.is_of_later_flight(place, since_ns);
         if !self.is_shared {
             // Whether they share a window shows later.
-            self.closes((left, time_ns), self.full_bytes(), (is_new, !is_told));
+            self.closes(again, self.full_bytes(), (is_new, !is_told));
+            self.closes_own(ports, self.full_bytes(), is_new);
             if is_told {
                 return None;
             }
@@ -283,7 +284,7 @@ impl HostPair {
         };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
-            self.lost((left, time_ns), self.full_bytes(), (is_new, !is_told));
+            self.lost(ports, again, self.full_bytes(), (is_new, !is_told));
         }
         Some(Again(Some(MissedBefore {
             would_come_ns,

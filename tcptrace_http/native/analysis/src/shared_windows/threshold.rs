@@ -35,6 +35,12 @@ pub(super) struct InFlight {
     pub(super) least: i64,
 }
 
+/// Half of so much in whole segments, as a threshold is at the least.
+pub(super) fn half(flight: i64, full_bytes: i64) -> Option<i64> {
+    let segments = (flight / 2).checked_div(full_bytes)?;
+    Some(segments.max(SEGMENTS_MIN))
+}
+
 impl Threshold {
     /// Something was lost with so much in flight, and at the least. `is_new`: it was sent after the loss before.
     pub(super) fn lost(
@@ -43,10 +49,7 @@ impl Threshold {
         full_bytes: i64,
         (is_new, is_by_timer): (bool, bool),
     ) {
-        let half = |bytes: i64| {
-            let segments = (bytes / 2).checked_div(full_bytes).unwrap_or(0);
-            Some(segments.max(SEGMENTS_MIN))
-        };
+        let half = |bytes: i64| half(bytes, full_bytes);
         if is_new || self.segments.is_none() {
             self.segments = half(flight.likely);
         }
