@@ -7,6 +7,7 @@
 //! by it: where nothing was lost, its own buffer was full of what is not acknowledged.
 
 mod before_idle;
+mod buffer;
 mod emptied;
 mod grown_by_half;
 
@@ -23,9 +24,6 @@ const AVOIDING_SHARE: (i64, i64) = (9, 17);
 
 /// Once a window grows into the full buffer; what grows again is a window, slower than in slow start.
 const GROWTHS_MIN: u32 = 2;
-
-/// Once a full buffer may be a chance.
-const LEFT_ROOM_MIN: u32 = 2;
 
 /// Segments that a threshold has at the least (RFC 5681, equation 4).
 const THRESHOLD_MIN: i64 = 2;
@@ -57,6 +55,8 @@ pub(crate) struct UsedWindow {
     /// So many times in a row more was outstanding than ever before when the sender stopped, and less than in slow
     /// start.
     growths: u32,
+    /// The most that was outstanding was all that its sender had: no window need have stopped it there.
+    was_all: bool,
     /// Slow start ends there (RFC 5681, equation 4), since the last loss; and what was sent until then.
     threshold: Option<i64>,
     recovers_until: i64,
@@ -139,11 +139,12 @@ impl UsedWindow {
         // whatever buffer.
         let grown = self.outstanding.saturating_sub(self.largest);
         let had_room = self.outstanding.saturating_add(self.full_bytes) <= self.least;
-        self.growths = if grown >= self.full_bytes / 2 && had_room {
+        self.growths = if grown >= self.full_bytes / 2 && had_room && !self.was_all {
             self.growths.saturating_add(1)
         } else {
             0
         };
+        self.was_all &= grown <= 0;
         self.largest = self.largest.max(self.outstanding);
         self.ever = self.ever.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
@@ -272,52 +273,19 @@ impl UsedWindow {
         self.fills(self.largest.max(self.buffer.unwrap_or(0)))
     }
 
+    /// What it had sent when it stopped was all of an answer.
+    pub(crate) fn had_sent_all(&mut self) {
+        self.was_all |= self.outstanding >= self.largest;
+    }
+
     /// Whether it never had a segment more outstanding than when it stopped.
     pub(crate) fn is_fullest(&self) -> bool {
         self.fills(self.ever)
     }
 
-    /// Its full buffer stopped it although the receiver's window had room for a segment.
-    pub(crate) fn leaves_room(&mut self) {
-        self.left_room = self.left_room.saturating_add(1);
-    }
-
-    /// Whether it stopped with a buffer full that is no larger than the receiver's window, as it showed before.
-    pub(crate) fn is_full_buffer(&self) -> bool {
-        self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
-    }
-
     /// What was outstanding when it stopped last.
     pub(crate) fn outstanding(&self) -> i64 {
         self.outstanding
-    }
-
-    /// Whether so much outstanding fills its send buffer, as far as that is known.
-    pub(crate) fn would_fill_buffer(&self, outstanding: i64) -> bool {
-        let room = outstanding.saturating_add(self.full_bytes);
-        self.buffer.is_some_and(|buffer| room > buffer)
-    }
-
-    /// How large its send buffer is, if that is known and no whole number of segments.
-    pub(crate) fn odd_buffer(&self) -> Option<i64> {
-        let rest = |buffer: &i64| buffer.checked_rem(self.full_bytes);
-        self.buffer
-            .filter(|buffer| rest(buffer).is_some_and(|it| it > 0))
-    }
-
-    /// How large its send buffer is, if it has waited for that.
-    pub(crate) fn buffer(&self) -> Option<i64> {
-        self.buffer
-    }
-
-    /// Other connections of its host have shown how large a send buffer is.
-    pub(crate) fn has_buffer_of(&mut self, buffer: Option<i64>) {
-        self.buffer = self.buffer.or(buffer);
-    }
-
-    /// The sender did wait for room in its send buffer.
-    pub(crate) fn is_of_buffer(&mut self) {
-        self.buffer = Some(self.buffer.unwrap_or(0).max(self.largest));
     }
 
     /// A clock of the sender lets data go. Who paces a window that is known from before has it until the first ACK,

@@ -59,6 +59,7 @@ impl HostPair {
         self.window.one_stopped(Stopped {
             outstanding: used.outstanding(),
             full_bytes: i64::from(full_bytes),
+            client_port: ports.0,
             is_full: limit == Limit::SendBuffer,
             may_be_window: self.had_loss || !is_by_own,
         });

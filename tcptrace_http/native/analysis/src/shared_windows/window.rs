@@ -18,8 +18,8 @@ pub(super) struct SharedWindow {
     pub(super) only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     pub(super) of_one: Option<i64>,
-    /// What one had in flight when it was told to have filled its buffer.
-    filled: Option<i64>,
+    /// What one had in flight when it was told to have filled its buffer, and which.
+    filled: Option<(i64, u16)>,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
     full_since_ns: Option<i64>,
 }
@@ -62,20 +62,25 @@ impl SharedWindow {
     }
 
     /// A connection has stopped. With as much in flight, to the byte, as when one was told to be full before it fills the
-    /// buffer that any of them has; one that holds a segment more had none so small.
+    /// buffer that any of them has, and so does another that is told to be full with as many segments; one that holds a
+    /// segment more had none so small.
     pub(super) fn one_stopped(&mut self, stopped: Stopped) {
         let outstanding = stopped.outstanding;
         let most = outstanding.saturating_sub(stopped.full_bytes);
-        for known in [&mut self.filled, &mut self.of_one] {
-            known.take_if(|it| *it <= most);
-        }
+        self.of_one.take_if(|it| *it <= most);
+        self.filled.take_if(|(it, _)| *it <= most);
         if self.of_one.is_some() || stopped.may_be_window {
             return;
         }
-        if self.filled.is_some_and(|filled| filled == outstanding) {
+        let least = outstanding.saturating_add(stopped.full_bytes);
+        let is_as_full = self.filled.is_some_and(|(filled, by)| {
+            let fills_as_well = stopped.is_full && by != stopped.client_port && filled < least;
+            filled == outstanding || fills_as_well
+        });
+        if is_as_full {
             self.of_one = Some(outstanding);
         } else if stopped.is_full {
-            self.filled = Some(outstanding);
+            self.filled = Some((outstanding, stopped.client_port));
         }
     }
 
@@ -91,6 +96,7 @@ pub(super) struct Stopped {
     /// What it had in flight of its own, and what a full segment is.
     pub(super) outstanding: i64,
     pub(super) full_bytes: i64,
+    pub(super) client_port: u16,
     /// Its window had room for more, as if it had filled its buffer.
     pub(super) is_full: bool,
     /// Something was lost before, or no ACK of its own let it go on.
@@ -128,11 +134,21 @@ mod tests {
 
     /// The buffer of any of them, once one has stopped with so much in flight each time, as if its buffer was full or not.
     fn buffer_of_one(stops: &[(i64, bool)], may_be_window: bool) -> Option<i64> {
+        let stops: Vec<_> = stops
+            .iter()
+            .map(|(it, is_full)| (1, *it, *is_full))
+            .collect();
+        buffer_of_any(&stops, may_be_window)
+    }
+
+    /// The same of connections with these ports.
+    fn buffer_of_any(stops: &[(u16, i64, bool)], may_be_window: bool) -> Option<i64> {
         let mut window = SharedWindow::default();
-        for (outstanding, is_full) in stops.iter().copied() {
+        for (client_port, outstanding, is_full) in stops.iter().copied() {
             window.one_stopped(Stopped {
                 outstanding,
                 full_bytes: i64::from(FULL),
+                client_port,
                 is_full,
                 may_be_window,
             });
@@ -149,6 +165,16 @@ mod tests {
         assert_eq!(buffer_of_one(&of_window, false), None);
         let differs = [(7300, true), (7000, true)];
         assert_eq!(buffer_of_one(&differs, false), None);
+    }
+
+    #[test]
+    fn two_that_are_told_to_be_full_with_as_many_segments_have_buffers_of_that_size() {
+        for (second, is_known) in [((2, 7000, true), true), ((2, 7000, false), false)] {
+            let known = buffer_of_any(&[(1, 7300, true), second], false);
+            assert_eq!(known.is_some(), is_known);
+        }
+        let fewer = [(1, 7300, true), (2, 6300, true)];
+        assert_eq!(buffer_of_any(&fewer, false), None);
     }
 
     #[test]

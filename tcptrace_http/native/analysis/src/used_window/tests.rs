@@ -41,6 +41,24 @@ fn flights_that_do_not_grow_while_acks_come_are_those_of_a_send_buffer() {
 }
 
 #[test]
+fn what_is_more_than_all_that_was_there_to_be_sent_before_shows_no_window_that_grows() {
+    for (was_all, limit) in [(false, Limit::None), (true, Limit::SendBuffer)] {
+        let mut window = UsedWindow::default();
+        let (mut sent, mut acked) = (0, 0);
+        for flight in [4, 5, 6] {
+            hear(&mut window, acked);
+            sent += flight;
+            window.stops(1 + sent * 1000, FULL);
+            if was_all && flight < 6 {
+                window.had_sent_all();
+            }
+            acked = sent;
+        }
+        assert_eq!(window.limit(1 + sent * 1000, FULL, false), limit);
+    }
+}
+
+#[test]
 fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
     let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
     window.is_of_buffer();

@@ -109,6 +109,9 @@ impl Timeline {
             return None;
         }
         self.stop_at(data, route, acks);
+        if is_answer {
+            self.window.had_sent_all();
+        }
         if released == Released::ByAck {
             self.uses_up_window(was_full, data, route, acks);
         }

@@ -35,13 +35,18 @@ impl Timeline {
     }
 
     /// What was told to have waited for a window in slow start waited for the buffer, if just as much was outstanding
-    /// as that holds, and no window does.
+    /// as that holds, and no window does; or if it had begun with as much.
     fn was_just_full(&mut self) {
-        let Some(buffer) = self.window.odd_buffer() else {
+        let window = self.window;
+        let (buffer, began_full) = (window.odd_buffer(), window.began_full());
+        if buffer.is_none() && !began_full {
             return;
+        }
+        let fills = |outstanding| {
+            buffer == Some(outstanding) || began_full && window.would_fill_buffer(outstanding)
         };
         for cause in [Cause::SendLimitedSlowStart, Cause::SendLimitedCwnd] {
-            self.waited_for_buffer(cause, |outstanding| outstanding == buffer);
+            self.waited_for_buffer(cause, fills);
         }
     }
 
@@ -153,7 +158,13 @@ mod tests {
     }
 
     /// ... if its sender says, or not, with each segment that this is all that it has.
-    fn waited_for_first_of(
+    fn waited_for_first_of(sizes: &[u32], windows: (u32, u32), is_pushed: bool) -> Option<Cause> {
+        waited_for_first_behind((1 << 32) - 9000, sizes, windows, is_pushed)
+    }
+
+    /// ... behind so many bytes of the connection.
+    fn waited_for_first_behind(
+        mut end: i64,
         sizes: &[u32],
         (first, later): (u32, u32),
         is_pushed: bool,
@@ -162,7 +173,6 @@ mod tests {
             to_sender_ns: 100 * MS,
             ..Route::default()
         };
-        let mut end = (1 << 32) - 9000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.hears(1, end);
         let mut acks = Acks::default();
@@ -274,5 +284,18 @@ mod tests {
         assert_eq!(with_rest, Some(Cause::SendLimitedSendBuffer));
         let of_full = waited_for_first(&[1000, 1000, 1000, 1000], (60_000, 60_000));
         assert_eq!(of_full, Some(Cause::SendLimitedSlowStart));
+    }
+
+    #[test]
+    fn who_begins_with_more_than_windows_do_and_as_much_as_its_buffer_turns_out_to_hold_had_filled_that(
+    ) {
+        let told = |behind, segments| {
+            let sizes = vec![1000; segments];
+            waited_for_first_behind(behind, &sizes, (60_000, 60_000), false)
+        };
+        assert_eq!(told(1, 12), Some(Cause::SendLimitedSendBuffer));
+        let in_slow_start = Some(Cause::SendLimitedSlowStart);
+        assert_eq!(told(1, 10), in_slow_start, "many windows begin so");
+        assert_eq!(told((1 << 32) - 9000, 12), in_slow_start);
     }
 }

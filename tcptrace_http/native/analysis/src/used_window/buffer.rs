@@ -1,0 +1,55 @@
+//! How large a send buffer is, as far as it has been full.
+
+use super::before_idle::WINDOW_NOW_SEGMENTS;
+use super::UsedWindow;
+
+/// Once a full buffer may be a chance.
+const LEFT_ROOM_MIN: u32 = 2;
+
+impl UsedWindow {
+    /// Its full buffer stopped it although the receiver's window had room for a segment.
+    pub(crate) fn leaves_room(&mut self) {
+        self.left_room = self.left_room.saturating_add(1);
+    }
+
+    /// Whether it stopped with a buffer full that is no larger than the receiver's window, as it showed before.
+    pub(crate) fn is_full_buffer(&self) -> bool {
+        self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
+    }
+
+    /// Whether so much outstanding fills its send buffer, as far as that is known.
+    pub(crate) fn would_fill_buffer(&self, outstanding: i64) -> bool {
+        let room = outstanding.saturating_add(self.full_bytes);
+        self.buffer.is_some_and(|buffer| room > buffer)
+    }
+
+    /// How large its send buffer is, if that is known and no whole number of segments.
+    pub(crate) fn odd_buffer(&self) -> Option<i64> {
+        let rest = |buffer: &i64| buffer.checked_rem(self.full_bytes);
+        self.buffer
+            .filter(|buffer| rest(buffer).is_some_and(|it| it > 0))
+    }
+
+    /// Whether all that it sent before the first ACK fills the buffer that is known by now, and is more than a window
+    /// begins with (RFC 6928): one that is known from before is hardly just as large.
+    pub(crate) fn began_full(&self) -> bool {
+        let most = self.full_bytes.saturating_mul(WINDOW_NOW_SEGMENTS);
+        let inherited = self.initial.filter(|initial| *initial > most);
+        inherited.is_some_and(|initial| self.would_fill_buffer(initial))
+    }
+
+    /// How large its send buffer is, if it has waited for that.
+    pub(crate) fn buffer(&self) -> Option<i64> {
+        self.buffer
+    }
+
+    /// Other connections of its host have shown how large a send buffer is.
+    pub(crate) fn has_buffer_of(&mut self, buffer: Option<i64>) {
+        self.buffer = self.buffer.or(buffer);
+    }
+
+    /// The sender did wait for room in its send buffer.
+    pub(crate) fn is_of_buffer(&mut self) {
+        self.buffer = Some(self.buffer.unwrap_or(0).max(self.largest));
+    }
+}
