@@ -65,6 +65,9 @@ pub(super) struct Connection {
     /// What it has sent, and what shows of the window that it uses.
     pub(super) sent_bytes: i64,
     pub(super) used: UsedWindow,
+    /// The client has closed its window, and where what was sent into that begins.
+    is_closed: bool,
+    probe: Option<SeqNumber>,
     /// The newest pieces of the answer that comes of which is known when its application wrote them.
     pub(super) written: VecDeque<BegunPiece>,
 }
@@ -145,6 +148,8 @@ impl Connection {
             fast_recovery: FastRecovery::default(),
             sent_bytes: 0,
             used: UsedWindow::default(),
+            is_closed: false,
+            probe: None,
             written: VecDeque::new(),
         }
     }
@@ -171,6 +176,9 @@ impl Connection {
             self.is_opened_again |= had_one;
         }
         let has_payload = segment.payload_bytes > 0;
+        if has_payload && is_new && self.is_closed {
+            self.probe.get_or_insert(before);
+        }
         let is_pushed = segment.has(flags::PSH);
         let step = Step {
             is_new,
@@ -196,6 +204,19 @@ impl Connection {
             self.had_loss = had_loss || !is_new;
         }
         step
+    }
+
+    /// The client sends a segment: so many bytes had been sent into its closed window that it does not take. They come
+    /// again when it opens that (RFC 9293, section 3.8.6.1), and were not lost.
+    pub(super) fn refuses(&mut self, segment: &Segment<'_>) -> i64 {
+        self.is_closed = segment.window == 0;
+        let Some(probe) = self.probe.take().filter(|it| !segment.ack.is_after(*it)) else {
+            return 0;
+        };
+        let sent = self.next.replace(probe);
+        let refused = sent.map_or(0, |next| i64::from(next.distance_from(probe)));
+        self.sent_bytes = self.sent_bytes.saturating_sub(refused);
+        refused
     }
 
     /// A segment is the first, or lies before all that came: the SYN and its data (RFC 1644, section 3.2) that were
@@ -270,6 +291,7 @@ impl Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_packets::segment;
 
     #[test]
     fn a_connection_is_over_when_the_client_has_the_fin_of_the_server_and_has_sent_one() {
@@ -299,5 +321,36 @@ mod tests {
         assert!(connection.repairs(start.plus(2000)));
         connection.acked = Some(start.plus(2000));
         assert!(!connection.repairs(start.plus(3000)), "what is behind it");
+    }
+
+    /// What a connection has sent when its client has closed its window, a byte was sent into that and the client then
+    /// acknowledged so much of it; and whether data is sent again then that goes on from where the window ended.
+    fn behind_a_probe(taken: u32) -> (i64, bool) {
+        let start = SeqNumber(u32::MAX - 1000);
+        let mut connection = Connection::new(0, (1, 80), SeqNumber(0), false);
+        let sends = |connection: &mut Connection, at: SeqNumber, payload_bytes| {
+            let data = Segment {
+                payload_bytes,
+                ..segment(flags::ACK, (at.0, 1), &[])
+            };
+            connection.sends(1, &data, false)
+        };
+        sends(&mut connection, start, 2000);
+        let end = start.plus(2000);
+        let ack = |of: SeqNumber, window| Segment {
+            window,
+            ..segment(flags::ACK, (1, of.0), &[])
+        };
+        connection.refuses(&ack(end, 0));
+        sends(&mut connection, end, 1);
+        connection.refuses(&ack(end.plus(taken), 0));
+        let sent_bytes = connection.sent_bytes;
+        (sent_bytes, sends(&mut connection, end, 500).is_again)
+    }
+
+    #[test]
+    fn what_a_closed_window_refuses_is_not_sent_again_when_it_comes_anew() {
+        assert_eq!(behind_a_probe(0), (2000, false));
+        assert_eq!(behind_a_probe(1), (2001, true));
     }
 }

@@ -53,6 +53,7 @@ impl HostPair {
         if !segment.has(flags::ACK) {
             return;
         }
+        let refused = connection.refuses(segment);
         let is_first = connection.acked.is_none();
         let had_acked = connection.acked.or(connection.first);
         let newly = had_acked.map_or(0, |acked| segment.ack.distance_from(acked));
@@ -90,7 +91,9 @@ impl HostPair {
         }
         // A SYN takes no room in a window.
         let newly = newly.saturating_sub(i32::from(answered.is_some()));
-        let acked = self.room.acknowledges(i64::from(newly));
+        let acked = self
+            .room
+            .acknowledges(i64::from(newly).saturating_add(refused));
         if self.acks.len() >= ACKS_MAX {
             self.acks.pop_front();
         }
