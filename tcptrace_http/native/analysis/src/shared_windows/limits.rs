@@ -49,6 +49,7 @@ impl HostPair {
         self.window.used.stops(end, full_bytes);
         if self.window.used.exceeds_told() {
             self.phases.had_no_buffer(before_ns);
+            self.window.fillers = None;
         }
         if was_idle {
             // What is known of the window is paced then, and the window is what was (Eggert 1999, section 3.1).
@@ -67,6 +68,10 @@ impl HostPair {
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
         let was_known = self.window.used.buffer().is_some();
         let limit = self.window.used.limit(end, bytes, false);
+        if limit == Limit::SendBuffer && was_known && leaving.had_more && !self.had_loss {
+            let next = (leaving.client_port, newly);
+            self.are_full_together(known_by(before_ns), i64::from(full_bytes), next);
+        }
         let limit = self.window.of_all(limit, was_known && self.is_shared);
         if limit == Limit::SendBuffer {
             self.window.used.is_told_full();

@@ -31,6 +31,7 @@ mod connection;
 mod departures;
 mod due_acks;
 mod fast_recovery;
+mod fillers;
 mod flight;
 mod had_room;
 mod headers;

@@ -151,6 +151,14 @@ impl HostPair {
         self.is_shared = self.shows_sharing() || (self.is_shared && self.by_others >= SIGNS_SURE);
     }
 
+    /// All have as much in flight as before, though they are more or fewer: so much more likely is that if they share
+    /// their window.
+    pub(super) fn is_sign_of_sharing(&mut self, evidence: i64) {
+        self.by_others = self.by_others.saturating_add(1);
+        self.evidence = self.evidence.saturating_add(evidence);
+        self.is_shared |= self.shows_sharing();
+    }
+
     /// Whether what flights tell is enough.
     fn shows_sharing(&self) -> bool {
         let signs = self.by_others.saturating_add(self.openings_by_others);

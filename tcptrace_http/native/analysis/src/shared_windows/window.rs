@@ -20,6 +20,8 @@ pub(super) struct SharedWindow {
     pub(super) of_one: Option<i64>,
     /// What one had in flight when it was told to have filled its buffer, and which.
     filled: Option<(i64, u16)>,
+    /// Connections that had something in flight when it was full last.
+    pub(super) fillers: Option<usize>,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
     full_since_ns: Option<i64>,
 }
