@@ -44,39 +44,6 @@ pub struct MissedBefore {
 /// go and windows are not shared.
 struct Again(Option<MissedBefore>);
 
-/// A missing packet that a timer may have sent again, and the ACK that had let it go.
-struct TimedOut {
-    place: usize,
-    ack: Option<Ack>,
-    /// The timer waited as long as others, to the millisecond.
-    is_exact: bool,
-    /// What it waited for any of the packets that it may have sent again.
-    waits_ns: Vec<i64>,
-}
-
-/// How well a missing packet fits a timer that ran out: of two the one that is first where they differ first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Fit {
-    /// It has waited as long as other timers.
-    agrees: bool,
-    /// It was missing right behind the newest data of its connection.
-    is_next: bool,
-    /// The likeliest ACK had let it go.
-    is_likely: bool,
-}
-
-impl TimedOut {
-    /// Its application, or a clock of the sender, let it go.
-    fn without_ack(place: usize) -> Self {
-        TimedOut {
-            place,
-            ack: None,
-            is_exact: false,
-            waits_ns: Vec::new(),
-        }
-    }
-}
-
 impl HostPair {
     /// Takes what the server's numbers tell when a packet comes, before which so many are missing that were not before.
     pub(super) fn misses(
@@ -277,7 +244,7 @@ impl HostPair {
             }
         }
         if let Some(timed_out) = timed_out.as_ref() {
-            self.timers.ran_out(&timed_out.waits_ns);
+            self.timers.ran_out(left.likely_ns, &timed_out.waits_ns);
         }
         let Some(would_come_ns) = self.sends_again(place, ack, client_port) else {
             return Some(Again(None));
@@ -347,48 +314,5 @@ impl HostPair {
         before
             .or_else(|| acks().nth(more))
             .or_else(|| acks().next())
-    }
-
-    /// The missing packet that a timer sent again, and the ACK that had let it go: that since which as much time has
-    /// passed as before other timers, else one that was missing right behind what came of the connection at `since_ns`,
-    /// else the oldest. An ACK of the connection's own data starts its timer again (RFC 6298, section 5.3), the newest
-    /// at `acked_ns`.
-    fn timed_out(&self, left: Left, since_ns: i64, acked_ns: i64) -> Option<TimedOut> {
-        let latest_ns = left.to_ns.saturating_sub(TIMEOUT_MIN_NS);
-        let left_over = self.missing.left_over(since_ns);
-        let left_over = left_over.filter(|(_, missing)| missing.from_ns <= latest_ns);
-        let mut best: Option<(Fit, TimedOut)> = None;
-        let mut note = |fit: Fit, it: TimedOut| {
-            if best.as_ref().is_none_or(|(most, _)| fit > *most) {
-                best = Some((fit, it));
-            }
-        };
-        let mut waits_ns = Vec::new();
-        for (place, missing) in left_over {
-            let by_place = Fit {
-                agrees: false,
-                is_next: missing.after_ns == since_ns,
-                is_likely: false,
-            };
-            note(by_place, TimedOut::without_ack(place));
-            let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
-            let acks = self.acks_when(missing.left());
-            for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
-                let waited_ns = left.likely_ns.saturating_sub(ack.time_ns.max(acked_ns));
-                waits_ns.push(waited_ns);
-                let fit = Fit {
-                    agrees: self.timers.agree(waited_ns),
-                    is_likely: likely_ns == Some(ack.time_ns),
-                    ..by_place
-                };
-                let it = TimedOut {
-                    ack: Some(*ack),
-                    is_exact: self.timers.agree_exactly(waited_ns),
-                    ..TimedOut::without_ack(place)
-                };
-                note(fit, it);
-            }
-        }
-        best.map(|(_, it)| TimedOut { waits_ns, ..it })
     }
 }

@@ -59,6 +59,7 @@ mod room;
 mod sent;
 mod sent_queue;
 mod threshold;
+mod timed_out;
 mod timers;
 mod uplink;
 mod way;

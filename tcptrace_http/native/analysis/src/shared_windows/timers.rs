@@ -6,6 +6,8 @@
 
 use std::collections::VecDeque;
 
+use crate::jitter::CLOSE_NS;
+
 /// Timers that are remembered, and of each so many values.
 const TIMERS_MAX: usize = 8;
 const WAITS_MAX: usize = 32;
@@ -18,6 +20,8 @@ const EXACT_NS: i64 = 200_000;
 #[derive(Debug, Default)]
 pub(super) struct Timers {
     waits_ns: VecDeque<Vec<i64>>,
+    /// When the newest ran out.
+    newest_ns: Option<i64>,
 }
 
 impl Timers {
@@ -40,8 +44,17 @@ impl Timers {
         agreeing.count().saturating_mul(2) > self.waits_ns.len()
     }
 
-    /// A timer ran out that waited for one of these times.
-    pub(super) fn ran_out(&mut self, waits_ns: &[i64]) {
+    /// A timer ran out at `time_ns` that waited for one of these times. What runs out together tells but once: the same
+    /// packets may have been sent again.
+    pub(super) fn ran_out(&mut self, time_ns: i64, waits_ns: &[i64]) {
+        let before_ns = self.newest_ns.replace(time_ns);
+        let is_together =
+            before_ns.is_some_and(|ns| time_ns.saturating_sub(ns).saturating_abs() <= CLOSE_NS);
+        if let Some(newest) = self.waits_ns.back_mut().filter(|_| is_together) {
+            let left = WAITS_MAX.saturating_sub(newest.len());
+            newest.extend(waits_ns.iter().take(left));
+            return;
+        }
         if self.waits_ns.len() >= TIMERS_MAX {
             self.waits_ns.pop_front();
         }
@@ -60,13 +73,24 @@ mod tests {
     fn of_what_several_timers_may_have_waited_the_true_time_agrees() {
         let mut timers = Timers::default();
         assert!(!timers.agree(700 * MS));
-        timers.ran_out(&[700 * MS, 440 * MS]);
-        timers.ran_out(&[960 * MS, 702 * MS]);
+        timers.ran_out(1000 * MS, &[700 * MS, 440 * MS]);
+        timers.ran_out(2000 * MS, &[960 * MS, 702 * MS]);
         assert!(timers.agree(699 * MS));
         assert!(!timers.agree(960 * MS));
         assert!(!timers.agree(1400 * MS));
         assert!(!timers.agree_exactly(700 * MS));
-        timers.ran_out(&[700 * MS]);
+        timers.ran_out(3000 * MS, &[700 * MS]);
         assert!(timers.agree_exactly(700 * MS));
+    }
+
+    #[test]
+    fn timers_that_run_out_together_tell_but_once() {
+        for (second_ms, agrees) in [(2000, false), (2500, true)] {
+            let mut timers = Timers::default();
+            timers.ran_out(1000 * MS, &[900 * MS]);
+            timers.ran_out(2000 * MS, &[460 * MS]);
+            timers.ran_out(second_ms * MS, &[460 * MS]);
+            assert_eq!(timers.agree(460 * MS), agrees);
+        }
     }
 }

@@ -1,0 +1,118 @@
+//! Which missing packet a timer has sent again.
+
+use super::ack::Ack;
+use super::departures::Left;
+use super::host_pair::HostPair;
+use crate::timeouts::TIMEOUT_MIN_NS;
+
+/// A missing packet that a timer may have sent again, and the ACK that had let it go.
+pub(super) struct TimedOut {
+    pub(super) place: usize,
+    pub(super) ack: Option<Ack>,
+    /// The timer waited as long as others, to the millisecond.
+    pub(super) is_exact: bool,
+    /// What it waited for any of the packets that it may have sent again.
+    pub(super) waits_ns: Vec<i64>,
+}
+
+/// How well a missing packet fits a timer that ran out: of two the one that is first where they differ first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    /// It has waited as long as other timers, to the millisecond.
+    is_exact: bool,
+    /// ... or nearly so.
+    agrees: bool,
+    /// It was missing right behind the newest data of its connection.
+    is_next: bool,
+    /// The likeliest ACK had let it go.
+    is_likely: bool,
+}
+
+impl Fit {
+    /// Which ACK was the likeliest tells only of the one packet which one had let it go.
+    fn is_better(self, other: Fit, is_same_packet: bool) -> bool {
+        let is_likely = self.is_likely && is_same_packet;
+        Fit { is_likely, ..self } > other
+    }
+}
+
+impl TimedOut {
+    /// Its application, or a clock of the sender, let it go.
+    fn without_ack(place: usize) -> Self {
+        TimedOut {
+            place,
+            ack: None,
+            is_exact: false,
+            waits_ns: Vec::new(),
+        }
+    }
+}
+
+impl HostPair {
+    /// The missing packet that a timer sent again, and the ACK that had let it go: that since which as much time has
+    /// passed as before other timers, else one that was missing right behind what came of the connection at `since_ns`,
+    /// else the oldest. An ACK of the connection's own data starts its timer again (RFC 6298, section 5.3), the newest
+    /// at `acked_ns`.
+    pub(super) fn timed_out(&self, left: Left, since_ns: i64, acked_ns: i64) -> Option<TimedOut> {
+        let latest_ns = left.to_ns.saturating_sub(TIMEOUT_MIN_NS);
+        let left_over = self.missing.left_over(since_ns);
+        let left_over = left_over.filter(|(_, missing)| missing.from_ns <= latest_ns);
+        let mut best: Option<(Fit, TimedOut)> = None;
+        let mut note = |fit: Fit, it: TimedOut| {
+            let is_better =
+                |(most, best): &(Fit, TimedOut)| fit.is_better(*most, it.place == best.place);
+            if best.as_ref().is_none_or(is_better) {
+                best = Some((fit, it));
+            }
+        };
+        let mut waits_ns = Vec::new();
+        for (place, missing) in left_over {
+            let by_place = Fit {
+                is_exact: false,
+                agrees: false,
+                is_next: missing.after_ns == since_ns,
+                is_likely: false,
+            };
+            note(by_place, TimedOut::without_ack(place));
+            let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
+            let acks = self.acks_when(missing.left());
+            for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
+                let waited_ns = left.likely_ns.saturating_sub(ack.time_ns.max(acked_ns));
+                waits_ns.push(waited_ns);
+                let is_exact = self.timers.agree_exactly(waited_ns);
+                let fit = Fit {
+                    is_exact,
+                    agrees: self.timers.agree(waited_ns),
+                    is_likely: likely_ns == Some(ack.time_ns),
+                    ..by_place
+                };
+                let it = TimedOut {
+                    ack: Some(*ack),
+                    is_exact,
+                    ..TimedOut::without_ack(place)
+                };
+                note(fit, it);
+            }
+        }
+        best.map(|(_, it)| TimedOut { waits_ns, ..it })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_packets_that_fit_as_well_a_timer_has_sent_the_oldest_again() {
+        let fit = |is_exact: bool, is_likely: bool| Fit {
+            is_exact,
+            agrees: true,
+            is_next: false,
+            is_likely,
+        };
+        let (likely, unlikely) = (fit(false, true), fit(false, false));
+        assert!(likely.is_better(unlikely, true), "of one packet");
+        assert!(!likely.is_better(unlikely, false), "nor is it older");
+        assert!(fit(true, false).is_better(likely, false));
+    }
+}
