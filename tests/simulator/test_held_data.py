@@ -91,3 +91,9 @@ def test_writes_of_one_response_far_apart_show_no_restart() -> None:
     _, comparison = compared_run(1, 790, at="client")
     told = {it.key[1] for it in comparison.verdicts if it.detector == "slow-start-restart"}
     assert not told & {49155, 49161, 49165, 49171}
+
+
+def test_what_nagles_algorithm_held_and_was_lost_then_is_a_hold() -> None:
+    _, comparison = compared_run(1, 885, at="client")
+    assert comparison.confusion["stall.nagle_hold", "stall.nagle_hold"] > 1_000_000_000
+    assert not [it for it in comparison.verdicts if it.detector == "nagle-hold" and not it.is_missed]

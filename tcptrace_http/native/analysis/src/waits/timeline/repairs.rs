@@ -2,7 +2,7 @@
 
 use super::super::partition::{INFERRED, SEEN};
 use super::copies::may_be_lost_behind;
-use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline, Waited};
+use super::{Filled, Pending, Piece, Resent, Route, Stall, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use trace_model::rows::{Cause, RecoveryKind};
 
