@@ -60,7 +60,7 @@ class _Restart:
     edge: int
     #: The offset of what is sent first since.
     start: int
-    #: More had been in flight before than the window has now.
+    #: More had been in flight before, since a loss last cut the window, than it lets go now.
     is_shown: bool
     #: When a timeout cut the window again: what it lets go from then on is not what idleness left of it.
     until: int | None
@@ -294,7 +294,7 @@ class Holds:
             paced_from = self._paced_from(earlier, before.timeout, after.time)
             if was_idle or paced_from is not None:
                 start = end if paced_from is None else paced_from
-                most = max(self._in_flight(each) for each in earlier)
+                most = self._most_in_flight(earlier)
                 until = next((it.sent for it in sent if it.is_retransmission and it.sent > after.time), None)
                 yield _Restart(after.time, start + before.cwnd, end, is_shown=most > after.cwnd, until=until)
 
@@ -313,6 +313,12 @@ class Holds:
         """Up to where all was acknowledged at a time, that of an ACK then included."""
         at = bisect.bisect_right(self._ack_times, time)
         return self._acked[at - 1] if at else 1
+
+    def _most_in_flight(self, sent: list[Packet]) -> int:
+        """The most that was in flight at once since the last loss was repaired, which had cut the window."""
+        again = max((it for it in sent if it.is_retransmission), key=lambda it: it.sent, default=None)
+        repaired = again.end if again is not None else 0
+        return max((self._in_flight(it) for it in sent if self._acked_by(it.sent) >= repaired), default=0)
 
     def _in_flight(self, packet: Packet) -> int:
         """What was not acknowledged when ``packet`` had left."""

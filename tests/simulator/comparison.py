@@ -37,8 +37,8 @@ OTHERS: Final = (
 #: is neither asked for nor wrong. The detectors tell no loss under 2 ms; of a restart or a send buffer the loss is
 #: that of whole round trips, of which a part may hide in the pace of the path.
 MUST_NS: Final = 5_000_000
-#: Holds by Nagle's algorithm are causes by themselves: what was lost then, or came with a copy, is no stall that is
-#: asked for (its own packet shows nothing of the hold), but who tells the true cause of that time is not wrong.
+#: Holds by Nagle's algorithm are causes by themselves: what was lost then, or came with a copy, is no stall that
+#: is asked for (its own packet shows nothing of the hold), but who tells the true cause of that time is not wrong.
 CAUSES: Final = {"nagle-hold": "stall.nagle_hold", "nagle-delayed-ack": "stall.nagle_delayed_ack"}
 #: Restart and send buffer must have cost this share of a round trip, for less is hidden by the pace.
 MUST_ROUND_TRIPS: Final = {"slow-start-restart": 0.5, "small-send-buffer": 3.0}

@@ -14,12 +14,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from reference_sim.true_waits import true_transactions, true_waits
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import polars as pl
 
-__all__ = ["scenario", "tables", "transaction", "waits_of"]
+__all__ = ["OPENED", "scenario", "stalls", "tables", "transaction", "waits", "waits_of"]
 
 _SIDES: Final = {"C": "client", "S": "server"}
 _PACKET: Final = re.compile(
@@ -42,6 +44,15 @@ _WINDOW_COLUMNS: Final = (
 )
 _AGAIN: Final = ("retransmission_timeout", "fast_retransmit", "recovery", "tail_loss_probe")
 MSS: Final = 1460
+#: A connection is opened, and its client asks for something.
+OPENED: Final = """
+    C 0>25 SYN ack 0 new
+    S 25>50 SYN ack 1 new
+    C 50>75 1+0 ack 1 ack
+    C 50>75 1+100 ack 1 new
+    S 0 application
+    C 0 application
+"""
 
 
 def ns(ms: str | float) -> int:
@@ -170,3 +181,24 @@ def waits_of(found: pl.DataFrame) -> list[str]:
         f"{index} {cause} {(end - start) / 1e6:g}"
         for index, cause, start, end in found.select("transaction", "cause", "start_ns", "end_ns").iter_rows()
     ]
+
+
+def waits(
+    lines: str,
+    *transactions: dict[str, Any],
+    one_way_ms: float = 25.0,
+    rate_bps: int | None = None,
+    up_bps: int | None = None,
+    at: str = "client",
+    opened: str = OPENED,
+) -> list[str]:
+    """The true waits of ``transactions``, as :func:`waits_of` has them."""
+    document = scenario(one_way_ms=one_way_ms, rate_bps=rate_bps, up_bps=up_bps)
+    return waits_of(true_waits(tables(opened + lines, transactions), document, at=at))
+
+
+def stalls(lines: str, *transactions: dict[str, Any], one_way_ms: float = 25.0) -> list[tuple[int, str, float]]:
+    """The true stalls of ``transactions``: transaction, name and milliseconds lost."""
+    document = scenario(one_way_ms=one_way_ms)
+    found = true_transactions(tables(OPENED + lines, transactions), document)
+    return [(it.index, stall.name, stall.lost_ns / 1e6) for it in found for stall in it.stalls]

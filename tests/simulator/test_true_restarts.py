@@ -1,0 +1,195 @@
+"""Windows that were thrown away after an idle period, from truth tables written by hand."""
+
+import pytest
+
+from reference_sim.true_waits import true_transactions
+from tests.simulator.hand_written import OPENED, scenario, stalls, tables, transaction, waits
+
+
+def test_a_window_thrown_away_after_an_idle_period_costs_the_flights_that_it_would_have_held():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025 cwnd 1460 flight 0
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075>2100 2461+1460 ack 201 new
+        S 2075>2100 3921+1460 ack 201 new
+        C 2100>2125 201+0 ack 5381 ack
+        S 2125>2150 5381+1460 ack 201 new
+        S 2125>2150 6841+1460 ack 201 new
+        C 2150>2175 201+0 ack 8301 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 7300), received_ms=2025, written_ms=2025),
+    ]
+    assert waits(lines, *own)[2:] == [
+        "1 network.propagation 50",
+        "1 stall.slow_start_restart 100",
+    ]
+    assert stalls(lines, *own) == [(1, "slow-start-restart", 100.0)]
+
+
+def test_the_window_is_thrown_away_although_the_last_ack_comes_with_the_request():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        S 75 cwnd 5840 flight 1000
+        C 2000>2025 101+100 ack 1001 new
+        S 2025 cwnd 1460 flight 1460
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == [(1, "slow-start-restart", 50.0)]
+
+
+@pytest.mark.parametrize(
+    ("kept", "found"), [(1460, [(1, "slow-start-restart", 50.0)]), (5840, [])], ids=["ended", "went on"]
+)
+def test_an_ack_that_ends_a_pacers_restart_throws_the_window_away(kept, found):
+    lines = f"""
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 pacing
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075 cwnd {kept} flight 1460
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == found
+
+
+def test_what_the_window_from_before_would_not_have_let_go_waits_for_no_pacers_restart():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 2500 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025>2050 1001+1460 ack 201 new
+        S 2025 pacing
+        C 2050>2075 201+0 ack 2461 ack
+        S 2075 cwnd 1460 flight 1460
+        S 2075>2100 2461+1460 ack 201 new
+        C 2100>2125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert stalls(lines, *own) == []
+
+
+def test_a_window_that_a_timeout_has_cut_since_shows_no_restart():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1001 new
+        S 2025 cwnd 1460 flight 0
+        S 2025>- 1001+1460 ack 201 new
+        S 2025 slow_start
+        S 3025>3050 1001+1460 ack 201 retransmission_timeout
+        S 3025 slow_start
+        C 3050>3075 201+0 ack 2461 ack
+        S 3075>3100 2461+1460 ack 201 new
+        C 3100>3125 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=2025, written_ms=2025),
+    ]
+    assert "slow-start-restart" not in [name for _, name, _ in stalls(lines, *own)]
+
+
+@pytest.mark.parametrize(("first", "is_unseen"), [("75>100", False), ("75>-", True)], ids=["came", "lost"])
+def test_what_was_in_flight_before_a_loss_shows_no_window_that_was_thrown_away_after_it(first, is_unseen):
+    lines = f"""
+        S {first} 1+1460 ack 101 new
+        S 75>100 1461+1460 ack 101 new
+        S 75>100 2921+1460 ack 101 new
+        {"S 1075>1100 1+1460 ack 101 retransmission_timeout" if is_unseen else ""}
+        C 1100>1125 101+0 ack 4381 ack
+        S 1125 cwnd 5840 flight 0
+        C 3000>3025 101+100 ack 4381 new
+        S 3025 cwnd 1460 flight 0
+        S 3025>3050 4381+1460 ack 201 new
+        S 3025 slow_start
+        C 3050>3075 201+0 ack 5841 ack
+        S 3075>3100 5841+1460 ack 201 new
+        C 3100>3125 201+0 ack 7301 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 4380), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(4381, 2920), received_ms=3025, written_ms=3025),
+    ]
+    found = true_transactions(tables(OPENED + lines, own), scenario(one_way_ms=25.0))
+    [restart] = [stall for it in found for stall in it.stalls if stall.name == "slow-start-restart"]
+    assert bool(restart.unseen) == is_unseen
+
+
+@pytest.mark.parametrize(
+    ("chunk_bytes", "costs"),
+    [
+        # BSD looks before a run of sending whether all is acknowledged: then the short end of it goes as well.
+        (None, [("slow-start-restart", 50.0)]),
+        # The end that is written by itself Nagle's algorithm would have held.
+        (1460, []),
+    ],
+)
+def test_what_nagles_algorithm_would_have_held_a_restart_did_not_cost(chunk_bytes, costs):
+    lines = """
+        S 75>100 1+1460 ack 101 new
+        C 100>125 101+0 ack 1461 ack
+        S 125 cwnd 5840 flight 0
+        C 2000>2025 101+100 ack 1461 new
+        S 2025 cwnd 1460 flight 0
+        S 2025>2050 1461+1460 ack 201 new
+        S 2025 slow_start
+        C 2050>2075 201+0 ack 2921 ack
+        S 2075>2100 2921+100 ack 201 new
+        C 2100>2125 201+0 ack 3021 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1460), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1461, 1560), received_ms=2025, written_ms=2025),
+    ]
+    document = scenario(one_way_ms=25.0, chunk_bytes=chunk_bytes)
+    found = true_transactions(tables(OPENED + lines, own), document)
+    assert [(stall.name, stall.lost_ns / 1e6) for it in found for stall in it.stalls] == costs
+
+
+def test_a_window_that_shrank_sooner_than_a_timeout_was_not_restarted():
+    lines = """
+        S 75>100 1+1000 ack 101 new
+        C 100>125 101+0 ack 1001 ack
+        S 125 cwnd 5840 flight 0
+        C 200>225 101+100 ack 1001 new
+        S 225 cwnd 1460 flight 0
+        S 225>250 1001+1460 ack 201 new
+        S 225 slow_start
+        C 250>275 201+0 ack 2461 ack
+        S 275>300 2461+1460 ack 201 new
+        C 300>325 201+0 ack 3921 ack
+    """
+    own = [
+        transaction(0, request=(1, 100), response=(1, 1000), received_ms=75, written_ms=75),
+        transaction(1, request=(101, 100), response=(1001, 2920), received_ms=225, written_ms=225),
+    ]
+    assert stalls(lines, *own) == []
