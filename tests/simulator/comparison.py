@@ -40,6 +40,8 @@ MUST_NS: Final = 5_000_000
 #: Holds by Nagle's algorithm are causes by themselves: what was lost then, or came with a copy, is no stall that
 #: is asked for (its own packet shows nothing of the hold), but who tells the true cause of that time is not wrong.
 CAUSES: Final = {"nagle-hold": "stall.nagle_hold", "nagle-delayed-ack": "stall.nagle_delayed_ack"}
+#: What these cost is spread over the round trips of a response, up to the last frame that a finding names.
+SPREAD: Final = ("slow-start-restart", "small-send-buffer", "receive-window-limit")
 #: Restart and send buffer must have cost this share of a round trip, for less is hidden by the pace.
 MUST_ROUND_TRIPS: Final = {"slow-start-restart": 0.5, "small-send-buffer": 3.0}
 
@@ -160,8 +162,7 @@ def told_of(analysis: Analysis, epoch_ns: int) -> Told:
     lossy = lossy.with_columns(times, spans).join(frames, on="last_frame", how="left", maintain_order="left")
     columns = ("flow", "transaction", "detector", "start", "lost", "last")
     for flow, index, name, start, lost, last in lossy.select(columns).iter_rows():
-        # What a restart cost is spread over its round trips, up to the last frame that it names.
-        end = max(start + lost, last) if name == "slow-start-restart" else start + lost
+        end = max(start + lost, last) if name in SPREAD else start + lost
         findings[*flows[flow], index].append((name, start, end))
     return Told(rows, waits, findings)
 
