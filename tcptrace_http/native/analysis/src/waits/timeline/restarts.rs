@@ -17,22 +17,14 @@ impl Timeline {
     ) {
         let rtt_ns = route.rtt_ns();
         let is_longer = gap >= rtt_ns.saturating_add(TIMEOUT_MIN_NS);
-        // Some timers are as short as the round trip that they have measured: how much is used of the window tells.
-        let had_answered = is_answer && !self.has_more && !data.sharing.is_shared;
-        let goes_on = self.window.was_thrown_away(self.sent_until);
-        let may_be_longer = gap >= rtt_ns && had_answered && !goes_on;
-        let may_restart = is_longer || may_be_longer;
-        if !may_restart || !data.sharing.had_loss && self.timer_outlasts(gap, data, route, acks) {
+        if !is_longer || !data.sharing.had_loss && self.timer_outlasts(gap, data, route, acks) {
             return;
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
-        let is_sure = is_answer && is_longer;
         if acked >= self.sent_until && (is_answer || !self.waited_for_one_ack(data, route, acks)) {
-            self.window.was_idle_behind(self.sent_until, is_sure);
+            self.window.was_idle_behind(self.sent_until, is_answer);
         }
-        if is_longer {
-            self.window.was_idle();
-        }
+        self.window.was_idle();
     }
 
     /// Whether the timer of the segment before ran for about as long as `gap` and did not run out: the ACK of all that had
@@ -256,42 +248,5 @@ mod tests {
             !waited_for_one(&[1600], false),
             "it may have been written late"
         );
-    }
-
-    /// Whether a window was thrown away of which the sender uses four segments, and had used six before a response that
-    /// came so long after what its last ACK, by 1,100 ms, was of; on a path of 200 ms.
-    fn restarts_after(gap_ms: i64, has_more: bool) -> bool {
-        let at = |time_ms: i64| Moment {
-            time_ns: time_ms * MS,
-            frame: 1,
-        };
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            to_receiver_ns: 100 * MS,
-            ..Route::default()
-        };
-        let end = (1 << 32) + 1000;
-        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(at(1000)));
-        timeline.window.hears(1, end - 6000);
-        timeline.window.stops(end, 1000);
-        timeline.window.hears(2, end);
-        timeline.sent_until = end;
-        timeline.has_more = has_more;
-        let mut acks = Acks::default();
-        acks.push(100 * MS, end - 6000, 60_000, 200 * MS);
-        acks.push(1100 * MS, end, 60_000, 200 * MS);
-        let data = Data::plain(at(1000 + gap_ms), end + 1000);
-        timeline.was_idle((gap_ms * MS, true), data, route, &acks);
-        timeline.window.stops(end + 4000, 1000);
-        timeline.window.is_used_up(end + 4000, true, 1000);
-        timeline.window.was_thrown_away(end + 5000)
-    }
-
-    #[test]
-    fn a_window_of_which_less_is_used_after_a_pause_of_a_round_trip_was_thrown_away() {
-        assert!(restarts_after(500, false));
-        assert!(restarts_after(300, false));
-        assert!(!restarts_after(190, false));
-        assert!(!restarts_after(300, true), "it had not answered all");
     }
 }
