@@ -88,8 +88,11 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = L
     segment = ["flow", "transaction", "last_frame"]
     waits = tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == "stall.nagle_hold")
     openings = tables["transactions"].lazy().select("flow", transaction="index", last_frame="response_first_frame")
+    # The last of all responses has none behind it; and what was held before it was lost is told by its repair.
+    fillers = openings.filter(pl.col("transaction") > 0).with_columns(pl.col("transaction") - 1)
     return (
         waits.join(openings, on=segment, how="anti", maintain_order="left")
+        .join(fillers, on=segment, how="semi", maintain_order="left")
         .join(held(tables), on=segment, how="anti", maintain_order="left")
         .with_columns(lost=pl.col("end") - pl.col("start"))
         .filter(pl.col("lost") >= lost_min)

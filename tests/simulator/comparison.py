@@ -37,9 +37,6 @@ OTHERS: Final = (
 #: is neither asked for nor wrong. The detectors tell no loss under 2 ms; of a restart or a send buffer the loss is
 #: that of whole round trips, of which a part may hide in the pace of the path.
 MUST_NS: Final = 5_000_000
-#: Holds by Nagle's algorithm are causes by themselves: what was lost then, or came with a copy, is no stall that
-#: is asked for (its own packet shows nothing of the hold), but who tells the true cause of that time is not wrong.
-CAUSES: Final = {"nagle-hold": "stall.nagle_hold", "nagle-delayed-ack": "stall.nagle_delayed_ack"}
 #: What these cost is spread over the round trips of a response, up to the last frame that a finding names.
 SPREAD: Final = ("slow-start-restart", "small-send-buffer", "receive-window-limit")
 #: Restart and send buffer must have cost this share of a round trip, for less is hidden by the pace.
@@ -249,8 +246,7 @@ def _compare_findings(comparison: Comparison, key: Key, true: TrueTransaction, t
                 comparison.right[name] += 1
             elif not is_alike(name, true):
                 lost, instead = found[2] - found[1], _most_of(waits, [found])
-                if instead != CAUSES.get(name):
-                    comparison.verdicts.append(Verdict(name, key, False, lost, instead))
+                comparison.verdicts.append(Verdict(name, key, False, lost, instead))
         must = max(MUST_NS, MUST_ROUND_TRIPS.get(name, 0.0) * true.round_trip)
         unseen = {span for stall in true.stalls if is_unseen(stall) for span in stall.unseen}
         shown = [stall for stall in ours if stall[1:] not in unseen]
