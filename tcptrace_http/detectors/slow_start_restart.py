@@ -63,6 +63,11 @@ ACKED_AT_ONCE: Final = 2
 #: by which share of them round trips vary.
 OFF_ACK_MAX_NS: Final = 1_000_000
 OFF_ACK_RTT_SHARE: Final = 0.01
+#: ... and what a slow link takes for its own headers, of which the capture shows nothing.
+OFF_ACK_PACE_SHARE: Final = 0.02
+#: One ACK may have opened the window since it was thrown away: that of a response's short end, which Nagle's
+#: algorithm had held for longer than the retransmission timeout.
+OPENED_SINCE: Final = 1
 #: Flights follow each other in round trips; these vary, and the one at hand may be less than the handshake's.
 ROUND_TRIP_SHARE_MIN: Final = 0.75
 #: A first flight, or a segment, that takes this share of the round trip has gone through the bottleneck.
@@ -115,8 +120,12 @@ def find(
     # Nagle's algorithm holds no full segment, nor the last one with the FIN: if an ACK let one go, the window had
     # no room for it.
     full = pl.col("segment_bytes")
+    starts, ends = pl.col("flight_start_ns").cast(times), pl.col("flight_end_ns").cast(times)
+    spacing = ((ends - starts) / (flights.cast(times) - 1)).list.eval(
+        pl.element().filter(pl.element().is_finite())
+    )
     waited_for_ack = pl.col("flight_off_ack_ns").list.get(1) <= pl.max_horizontal(
-        pl.lit(OFF_ACK_MAX_NS), rtt * OFF_ACK_RTT_SHARE
+        pl.lit(OFF_ACK_MAX_NS), rtt * OFF_ACK_RTT_SHARE, spacing.list.max() * OFF_ACK_PACE_SHARE
     )
     ends_full = pl.col("flight_last_bytes").list.get(0) >= full
     has_fin = (second == 1) & _has_fin(1)
@@ -154,7 +163,7 @@ def find(
     second_is_used_up = (pl.col("flight_last_bytes").list.get(1) >= full) & (third >= second * growth_min)
     is_used_up = (
         ends_full
-        | (waited_full & (first == pl.col("initial_window_segments")))
+        | (waited_full & (first <= pl.col("initial_window_segments") + OPENED_SINCE))
         | second_is_used_up.fill_null(value=False)
     )
     window_is_open = pl.col("receive_window_segments") > first
@@ -165,10 +174,6 @@ def find(
     # Without them the response takes its time on the wire, in the pace of its first flight (of its closest
     # segments, if that is a single one), and the shortest of the waits as often as the earlier window had
     # asked for. Before the bottleneck a flight has no pace; there the longest waits are what was lost.
-    starts, ends = pl.col("flight_start_ns").cast(times), pl.col("flight_end_ns").cast(times)
-    spacing = ((ends - starts) / (flights.cast(times) - 1)).list.eval(
-        pl.element().filter(pl.element().is_finite())
-    )
     pace = pl.when(first > 1).then(spacing.list.first()).otherwise(spacing.list.min()).fill_null(0.0)
     begun = pl.min_horizontal(ends.list.first() + pace, starts.list.get(1))
     waits = (starts.list.slice(1) - ends.list.head(ends.list.len() - 1)).list.sort()

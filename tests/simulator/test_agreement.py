@@ -19,7 +19,7 @@ EVERYDAY_FLOOR = 0.95
 DETECTOR_FLOORS = {
     "short-initial-segment": (0.99, 0.99),
     "odd-short-final-segment": (0.99, 0.99),
-    "slow-start-restart": (0.99, 0.98),
+    "slow-start-restart": (0.99, 0.99),
     "small-send-buffer": (0.9, 0.73),
     "nagle-hold": (0.97, 0.89),
     "nagle-delayed-ack": (0.89, 0.94),

@@ -229,13 +229,14 @@ impl Timeline {
     /// an ACK lets it go: on a link on which a segment takes longer than a round trip the wait is the shorter part.
     fn left_an_idle_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
         let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
-        let busy_ns = takes.map(|takes_ns| takes_ns.saturating_add(self.link_slack_ns()));
+        let late_ns = self.link_slack_ns().max(BURST_MIN_NS);
+        let busy_ns = takes.map(|takes_ns| takes_ns.saturating_add(late_ns));
         // The path's least round trip has the headers, whose size on the link is not known as closely.
         let longer_ns = self.on_link_ns(data.bytes, 0, data.full_bytes).unwrap_or(0);
         let after_ns = route.to_sender_ns.saturating_add(longer_ns);
         let slack_ns = self.link_slack_ns() / 2;
         !route.is_at_sender
-            && busy_ns.is_some_and(|busy_ns| gap > busy_ns.saturating_add(BURST_MIN_NS))
+            && busy_ns.is_some_and(|busy_ns| gap > busy_ns)
             && acks.let_go_within(data.at.time_ns, after_ns, slack_ns)
     }
 
