@@ -34,7 +34,7 @@ SHARE_MIN: Final = 0.99
 PRECISION_MIN: Final = 0.99
 RECALL_MIN: Final = 0.99
 #: Scenarios of one capture: so many hosts that what is known of each is not forgotten for another's sake.
-_TOGETHER: Final = 24
+_TOGETHER: Final = 144
 
 
 @dataclass(frozen=True, slots=True)
