@@ -145,7 +145,12 @@ impl Timeline {
         let is_of_window = was_full || by_other || data.is_above_nagle();
         let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
         if data.sharing.is_shared {
-            return Some(shared);
+            let is_of_own = !by_other && self.has_emptied_its_buffer();
+            return Some(if is_of_own {
+                (Cause::SendLimitedSendBuffer, INFERRED)
+            } else {
+                shared
+            });
         }
         self.if_shared = Some(shared.0);
         if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {

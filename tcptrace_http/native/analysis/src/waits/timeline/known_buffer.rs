@@ -111,9 +111,13 @@ impl Timeline {
         self.window.is_emptied();
         if !was_known && self.has_emptied_its_buffer() {
             let emptied = self.window.outstanding();
-            self.waited_for_buffer(Cause::SendLimitedReceiveWindow, |outstanding| {
-                outstanding == emptied
-            });
+            for cause in [
+                Cause::SendLimitedReceiveWindow,
+                Cause::SendLimitedSlowStart,
+                Cause::SendLimitedCwnd,
+            ] {
+                self.waited_for_buffer(cause, |outstanding| outstanding == emptied);
+            }
         }
     }
 
@@ -147,6 +151,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::{Piece, Route, Waited, Words};
     use super::*;
+    use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
 
@@ -198,6 +203,53 @@ mod tests {
         told.map(|piece| piece.cause)
     }
 
+    /// What data waited for last whose connections share a window, when so much was sent and pushed of each round trip
+    /// and an ACK of its own let it go.
+    fn waited_with_others(sizes: &[u32]) -> Option<Cause> {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let sharing = Sharing {
+            is_shared: true,
+            are_others_in_flight: true,
+            ..Sharing::default()
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let mut acks = Acks::default();
+        let mut end = (1 << 32) - 9000;
+        timeline.window.hears(1, end);
+        acks.push(0, end, 60_000, 100 * MS);
+        for round in 1..5 {
+            for (place, bytes) in (1..).zip(sizes) {
+                end += i64::from(*bytes);
+                let at = Moment {
+                    time_ns: 110 * MS * round + place,
+                    frame: 1,
+                };
+                let data = Data {
+                    bytes: *bytes,
+                    is_pushed: true,
+                    sharing,
+                    ..Data::plain(at, end)
+                };
+                timeline.new_data(data, None, route, &acks);
+            }
+            acks.push(110 * MS * round + 10 * MS, end, 60_000, 100 * MS);
+        }
+        let told = timeline.between(340 * MS, 440 * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn who_has_nothing_left_with_as_much_outstanding_each_time_waits_for_his_buffer_and_no_shared_window(
+    ) {
+        let emptied = waited_with_others(&[1000, 500, 1000, 1000]);
+        assert_eq!(emptied, Some(Cause::SendLimitedSendBuffer));
+        let is_whole = waited_with_others(&[1000, 1000, 1000]);
+        assert_eq!(is_whole, Some(Cause::SendLimitedSlowStart));
+    }
+
     #[test]
     fn who_stops_with_room_in_the_window_later_had_waited_for_no_window_with_as_much_outstanding() {
         let full = [1000, 1000, 1000, 1000];
@@ -246,15 +298,14 @@ mod tests {
         assert!(is_emptied_behind(3500, 200 * MS), "another let it go");
     }
 
-    /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,
-    /// if the window had been in slow start with so much outstanding.
-    fn told_anew(outstanding: i64) -> Option<Cause> {
+    /// A wait for such a window, with so much outstanding.
+    fn waited_for(cause: Cause, stopped_with: i64) -> Timeline {
         let at = |time_ns: i64| Moment { time_ns, frame: 1 };
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.pieces.push_back(Piece {
             start: at(120 * MS),
             end: at(220 * MS),
-            cause: Cause::SendLimitedCwnd,
+            cause,
             confidence: 0.8,
             if_shared: None,
             waited: Some(Waited {
@@ -262,13 +313,40 @@ mod tests {
                 bytes: 1000,
                 segments: 1,
                 if_on_link: None,
-                stopped_with: Some(3000),
+                stopped_with: Some(stopped_with),
                 is_told_by_host: false,
             }),
         });
-        timeline.had_been_in_slow_start(outstanding);
+        timeline
+    }
+
+    fn newest_told(timeline: &Timeline) -> Option<Cause> {
         let told = timeline.between(120 * MS, 220 * MS).last();
         told.map(|piece| piece.cause)
+    }
+
+    /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,
+    /// if the window had been in slow start with so much outstanding.
+    fn told_anew(outstanding: i64) -> Option<Cause> {
+        let mut timeline = waited_for(Cause::SendLimitedCwnd, 3000);
+        timeline.had_been_in_slow_start(outstanding);
+        newest_told(&timeline)
+    }
+
+    #[test]
+    fn who_turns_out_to_empty_his_buffer_had_waited_for_no_window_with_as_much_outstanding() {
+        let buffer = Some(Cause::SendLimitedSendBuffer);
+        for cause in [Cause::SendLimitedSlowStart, Cause::SendLimitedCwnd] {
+            for (outstanding, told) in [(3500, buffer), (2500, Some(cause))] {
+                let mut timeline = waited_for(cause, outstanding);
+                let end = 1 << 32;
+                timeline.window.hears(0, end);
+                timeline.window.stops(end + 3500, 1000);
+                timeline.is_emptied();
+                timeline.is_emptied();
+                assert_eq!(newest_told(&timeline), told);
+            }
+        }
     }
 
     #[test]
