@@ -60,6 +60,10 @@ impl Tracker {
             return None;
         }
         if sent.payload_bytes == 0 {
+            // What is missing before a FIN its ACK tells of as well.
+            if class.is_new {
+                self.opens_hole(sent, known, None);
+            }
             return None;
         }
         self.before_bytes = std::mem::replace(&mut self.newest_bytes, sent.payload_bytes);
@@ -85,6 +89,21 @@ impl Tracker {
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
     }
 
+    /// Notes what is missing before `sent`, if anything is.
+    fn opens_hole(&mut self, sent: &Sent, known: &Known, probe: Option<(i64, i64)>) {
+        if sent.class.gap_before_bytes > 0 && self.holes.len() < HOLES_MAX {
+            self.holes.push(Hole {
+                start: known.next,
+                end: sent.start,
+                frame: sent.frame,
+                time_ns: sent.time_ns,
+                timestamp: sent.timestamp,
+                identification: sent.identification,
+                probe,
+            });
+        }
+    }
+
     /// Whether a recovery goes on, or a window that was closed was not followed by new data yet.
     pub fn goes_on(&self) -> bool {
         self.open.is_some() || self.window.is_some()
@@ -106,17 +125,7 @@ impl Tracker {
         if probes && gap == 0 && known.acked < known.next {
             self.probe = Some((sent.start, waited));
         }
-        if gap > 0 && self.holes.len() < HOLES_MAX {
-            self.holes.push(Hole {
-                start: known.next,
-                end: sent.start,
-                frame: sent.frame,
-                time_ns: sent.time_ns,
-                timestamp: sent.timestamp,
-                identification: sent.identification,
-                probe: probes.then_some((sent.end, waited)),
-            });
-        }
+        self.opens_hole(sent, known, probes.then_some((sent.end, waited)));
         // What a timer sends again is the first that is missing (RFC 6298, section 5.4): it opens no hole.
         let skips = sent.skipped_identifications > 0 && gap == 0;
         let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
