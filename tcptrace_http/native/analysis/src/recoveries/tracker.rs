@@ -137,7 +137,16 @@ impl Tracker {
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
-            return open.map(|kind| self.repair(sent, known, kind, None));
+            // All that came of what a timer sent again was acknowledged: nothing told of what did not.
+            let is_untold = self.holes.is_empty()
+                && known.acked >= sent.start
+                && known.waited_for_answer(sent) >= TIMED_OUT_MIN_NS;
+            let untold = open
+                .filter(|kind| *kind == RecoveryKind::Timeout && is_untold)
+                .map(|_| RecoveryKind::TailLoss);
+            return untold
+                .or(open)
+                .map(|kind| self.repair(sent, known, kind, None));
         }
         is_resent.then(|| {
             let told = Told {
@@ -229,12 +238,14 @@ impl Tracker {
                 open.row.kind,
                 RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
             );
-            let is_told_since = kind == RecoveryKind::Timeout
-                && open.row.kind == RecoveryKind::TailLoss
-                && known.waited(sent) >= TIMED_OUT_MIN_NS;
-            // Of what a timer sent again something came, and told that the rest was lost: the next timer's silence is
-            // another.
-            sent.start < open.until && (is_timed || !times_out) && !is_told_since
+            // Of what a timer sent again something came, and told that the rest was lost, or all of it came to which
+            // something had come before: the next timer's silence is another.
+            let is_another = matches!(
+                (open.row.kind, kind),
+                (RecoveryKind::TailLoss, RecoveryKind::Timeout)
+                    | (RecoveryKind::Timeout, RecoveryKind::TailLoss)
+            ) && known.waited(sent) >= TIMED_OUT_MIN_NS;
+            sent.start < open.until && (is_timed || !times_out) && !is_another
         });
         if !goes_on {
             self.close();
