@@ -101,6 +101,8 @@ pub(super) struct HostPair {
     pub(super) headers: Headers,
     /// Of what the server writes.
     pub(super) rhythm: Rhythm,
+    /// When data came last behind which nothing had been in flight.
+    pub(super) quiet_until_ns: Option<i64>,
 }
 
 impl HostPair {
@@ -151,6 +153,7 @@ impl HostPair {
             uplink: Uplink::default(),
             headers: Headers::default(),
             rhythm: Rhythm::default(),
+            quiet_until_ns: None,
         }
     }
 
@@ -225,6 +228,7 @@ impl HostPair {
             stood_ns: 0,
             takes_ns: 0,
             room_until_ns: None,
+            quiet_until_ns: self.quiet_until_ns,
             had_room_ns: None,
             let_go_ns: None,
             missed_elsewhere: 0,

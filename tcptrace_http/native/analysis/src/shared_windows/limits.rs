@@ -3,7 +3,9 @@
 use super::ack::Release;
 use super::host_pair::HostPair;
 use super::ledger::FLAGS_BYTES;
+use super::room::TIMEOUT_INITIAL_NS;
 use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::timeouts::DELAYED_ACK_MAX_NS;
 use crate::used_window::Limit;
 
 /// How data of a connection left that comes after a pause.
@@ -56,6 +58,9 @@ impl HostPair {
             self.window.used.was_idle();
         }
         if self.has_nothing_in_flight(end, known_by(time_ns)) {
+            if !leaving.had_more {
+                self.was_quiet(time_ns);
+            }
             self.threshold.was_idle(before_ns);
             self.window_begins_anew(time_ns);
         }
@@ -85,6 +90,18 @@ impl HostPair {
         self.window.waited(limit, before_ns, was_known);
     }
 
+    /// New data comes behind which nothing is in flight: if that was so for longer than any ACK is delayed, and nothing
+    /// is missing, whatever is sent next had waited for no window until then.
+    fn was_quiet(&mut self, time_ns: i64) {
+        let newest_ns = self.acks.back().map(|ack| ack.time_ns);
+        let quiet_ns = newest_ns.map_or(0, |ns| time_ns.saturating_sub(ns));
+        let is_long = quiet_ns > self.round_trip_ns().saturating_add(DELAYED_ACK_MAX_NS);
+        let since_ns = self.seen_ns.saturating_sub(TIMEOUT_INITIAL_NS);
+        if is_long && !self.missing.has_unaccounted(since_ns) {
+            self.quiet_until_ns = Some(time_ns);
+        }
+    }
+
     /// Whether all up to `end` was acknowledged by then, but for SYNs and FINs.
     fn has_nothing_in_flight(&self, end: i64, until_ns: i64) -> bool {
         let until = self.acks.partition_point(|ack| ack.time_ns <= until_ns);
@@ -107,6 +124,7 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ack::Ack;
     use super::*;
     use trace_model::IpAddress;
 
@@ -124,5 +142,20 @@ mod tests {
         pair.window_halves();
         let limit = pair.window.used.limit(8001, FULL, false);
         assert_eq!(limit, Limit::CongestionAvoidance);
+    }
+
+    /// Whether new data ends a silence, so long after all was acknowledged, on a path of 100 ms.
+    fn ends_silence(after_ms: i64) -> bool {
+        const MS: i64 = 1_000_000;
+        let mut pair = HostPair::with_path(100 * MS);
+        pair.acks.push_back(Ack::of_data(1000 * MS, 1, 1000));
+        pair.was_quiet((1000 + after_ms) * MS);
+        pair.quiet_until_ns.is_some()
+    }
+
+    #[test]
+    fn no_window_held_anything_once_nothing_was_in_flight_for_longer_than_acks_are_delayed() {
+        assert!(ends_silence(700));
+        assert!(!ends_silence(590));
     }
 }

@@ -65,7 +65,10 @@ impl Timeline {
         if let Some(until_ns) = stood_until_ns.filter(|_| was_let_go) {
             return Some((self.words.burst, until_ns));
         }
-        let until_ns = self.room_until_ns(data, route, acks);
+        let before_ns = data.at.time_ns.saturating_sub(gap_ns);
+        let quiet_until_ns = data.sharing.quiet_until_ns;
+        let quiet_until_ns = quiet_until_ns.filter(|ns| (before_ns..data.at.time_ns).contains(ns));
+        let until_ns = self.room_until_ns(data, route, acks).max(quiet_until_ns);
         // What is told to have waited for its application may turn out to have waited for a window.
         let may_be_window = data.sharing.by_other || !was_let_go && self.if_shared.is_some();
         let idle_until_ns = until_ns.filter(|_| had_nothing && may_be_window);
@@ -274,6 +277,32 @@ mod tests {
                 timeline.waited_first(cause, true, 200 * MS, data, &acks),
                 first
             );
+        }
+    }
+
+    #[test]
+    fn what_waited_for_others_window_waited_for_its_application_while_nothing_was_in_flight() {
+        let timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let at = Moment {
+            time_ns: 300 * MS,
+            frame: 1,
+        };
+        for (quiet_ms, first_ms) in [(250, Some(250)), (90, None), (310, None)] {
+            let sharing = Sharing {
+                is_shared: true,
+                by_other: true,
+                quiet_until_ns: Some(quiet_ms * MS),
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::plain(at, (1 << 32) + 1000)
+            };
+            let cause = Some((Cause::SendLimitedSlowStart, INFERRED));
+            let data = (data, Route::default());
+            let waited = timeline.waited_first(cause, true, 200 * MS, data, &Acks::default());
+            let idle = first_ms.map(|ms| (Cause::ServerDataUnavailable, ms * MS));
+            assert_eq!(waited, idle, "{quiet_ms}");
         }
     }
 }
