@@ -4,6 +4,7 @@ use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 
 use super::known::{Known, Sent};
 use super::Heard;
+use crate::timeouts::TIMED_OUT_MIN_NS;
 
 /// The ACK for what was sent again tells that the original had arrived, if it comes within this part
 /// of the least round trip; a tenth is for the noise of hosts.
@@ -76,6 +77,25 @@ impl Episode {
     pub fn sends_twice(&self, sent: &Sent, known: &Known, sacked: i64) -> bool {
         let was_told = self.row.kind == RecoveryKind::FastRecovery && sacked > sent.start;
         was_told && self.first.0 == sent.start && sent.end <= known.acked
+    }
+
+    /// Whether `sent`, which is sent again and alone would begin a recovery of that kind, is part of this one.
+    pub fn goes_on(&self, sent: &Sent, known: &Known, kind: RecoveryKind, times_out: bool) -> bool {
+        let is_timed = matches!(
+            self.row.kind,
+            RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
+        );
+        let is_silent = known.waited(sent) >= TIMED_OUT_MIN_NS;
+        let is_told_since =
+            kind == RecoveryKind::Timeout && self.row.kind == RecoveryKind::TailLoss && is_silent;
+        // All that had come behind what that timer sent again is acknowledged: of what the next one sends nothing told.
+        let is_untold_since = kind == RecoveryKind::TailLoss
+            && self.row.kind == RecoveryKind::Timeout
+            && is_silent
+            && known.next <= sent.start.min(known.acked);
+        // Of what a timer sent again something came, and told that the rest was lost: the next timer's silence is
+        // another.
+        sent.start < self.until && (is_timed || !times_out) && !is_told_since && !is_untold_since
     }
 
     /// What happened to data that was not sent again: it was overtaken, or a window was closed.

@@ -1,6 +1,7 @@
 //! The recoveries of what one side of a flow sends.
 
 mod heard;
+mod lost_tail;
 #[cfg(test)]
 mod tests;
 
@@ -8,6 +9,7 @@ use std::collections::VecDeque;
 
 use trace_model::rows::{RecoveryKind, RecoveryRow};
 
+use self::lost_tail::LostTail;
 use super::episode::{Episode, Span};
 use super::hole::Hole;
 use super::kind::{kind, Told};
@@ -42,6 +44,8 @@ pub struct Tracker {
     /// Numbers were passed over though no timer can have run out: the host counts all its packets
     /// together, and what they seemed to tell is not known.
     counts_are_shared: bool,
+    /// What may have been lost with what a recovery sent again first.
+    lost_tail: Option<LostTail>,
     /// Payload of the newest segment, and of the one before.
     newest_bytes: u32,
     before_bytes: u32,
@@ -114,6 +118,9 @@ impl Tracker {
         if self.answers_anew(known) {
             self.close();
         }
+        if let Some(kind) = self.repairs_lost_tail(sent, known) {
+            return Some(kind);
+        }
         let gap = sent.class.gap_before_bytes;
         // What an ACK of another connection lets go no timer has sent.
         let probes = known.duplicate_acks == 0
@@ -137,16 +144,7 @@ impl Tracker {
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if !is_resent && gap == 0 && self.goes_on_with(sent) {
             let open = self.open.as_ref().map(|open| open.row.kind);
-            // All that came of what a timer sent again was acknowledged: nothing told of what did not.
-            let is_untold = self.holes.is_empty()
-                && known.acked >= sent.start
-                && known.waited_for_answer(sent) >= TIMED_OUT_MIN_NS;
-            let untold = open
-                .filter(|kind| *kind == RecoveryKind::Timeout && is_untold)
-                .map(|_| RecoveryKind::TailLoss);
-            return untold
-                .or(open)
-                .map(|kind| self.repair(sent, known, kind, None));
+            return open.map(|kind| self.repair(sent, known, kind, None));
         }
         is_resent.then(|| {
             let told = Told {
@@ -157,23 +155,6 @@ impl Tracker {
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
-    }
-
-    /// Whether the numbering of the recovery that goes on has shown that `sent` was sent before.
-    fn goes_on_with(&self, sent: &Sent) -> bool {
-        !self.counts_are_shared
-            && self
-                .open
-                .as_ref()
-                .is_some_and(|open| sent.end <= open.until)
-    }
-
-    /// Whether new data answers what was asked when all that came of a recovery was acknowledged, and ended with a
-    /// short segment: how much else was in flight when that began is known by full segments only.
-    fn answers_anew(&self, known: &Known) -> bool {
-        let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
-        let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
-        is_over && self.open.as_ref().is_some_and(asked_after)
     }
 
     /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
@@ -233,20 +214,10 @@ impl Tracker {
     ) -> RecoveryKind {
         let silence = self.silence(sent, known);
         let times_out = known.waited(sent) >= TIMED_OUT_MIN_NS || kind == RecoveryKind::Timeout;
-        let goes_on = self.open.as_ref().is_some_and(|open| {
-            let is_timed = matches!(
-                open.row.kind,
-                RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe
-            );
-            // Of what a timer sent again something came, and told that the rest was lost, or all of it came to which
-            // something had come before: the next timer's silence is another.
-            let is_another = matches!(
-                (open.row.kind, kind),
-                (RecoveryKind::TailLoss, RecoveryKind::Timeout)
-                    | (RecoveryKind::Timeout, RecoveryKind::TailLoss)
-            ) && known.waited(sent) >= TIMED_OUT_MIN_NS;
-            sent.start < open.until && (is_timed || !times_out) && !is_another
-        });
+        let goes_on = self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.goes_on(sent, known, kind, times_out));
         if !goes_on {
             self.close();
             let mut opened = Episode::opened_by(sent, known, row(known, sent, kind, hole));
@@ -254,6 +225,7 @@ impl Tracker {
                 opened.until = opened.until.max(known.sent_before(sent));
             }
             self.open = Some(opened);
+            self.notes_lost_tail(sent, known, kind);
         }
         let Some(open) = self.open.as_mut() else {
             return kind;

@@ -126,3 +126,109 @@ fn what_sacks_had_told_of_and_came_the_timer_alone_has_sent_once_more() {
     assert_eq!(sent_twice(4381), Some(RecoveryKind::Timeout));
     assert_eq!(sent_twice(0), Some(RecoveryKind::FastRecovery));
 }
+
+#[test]
+fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_first_did_is_acknowledged(
+) {
+    let resent = |tracker: &mut Tracker, start: i64, acked: i64| {
+        let silent = Known {
+            acked,
+            last_data: Some((1, 0)),
+            heard_before_ns: 1000 * MS,
+            ..known(4381)
+        };
+        let sent = Sent {
+            time_ns: 1000 * MS,
+            start,
+            end: start.saturating_add(1460),
+            skipped_identifications: 3,
+            are_skipped_own: true,
+            ..new_data(0)
+        };
+        let filled = Sent {
+            class: Class {
+                is_retransmission: true,
+                ..Class::default()
+            },
+            ..sent
+        };
+        tracker.sent(if start < 4381 { &filled } else { &sent }, &silent)
+    };
+    let mut tracker = Tracker::default();
+    let behind = Sent {
+        time_ns: 40 * MS,
+        start: 2921,
+        end: 4381,
+        ..new_data(1460)
+    };
+    assert_eq!(tracker.sent(&behind, &known(1461)), None);
+    assert_eq!(
+        resent(&mut tracker, 1461, 1461),
+        Some(RecoveryKind::Timeout)
+    );
+    assert_eq!(
+        resent(&mut tracker, 4381, 4381),
+        Some(RecoveryKind::TailLoss)
+    );
+    assert_eq!(tracker.taken(true, 2000 * MS).len(), 2);
+}
+
+/// Of so many segments sent one by one, when all before each was acknowledged, behind the repair of a hole: which ones
+/// were sent again, if the numbers of the host passed over so many.
+fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
+    let mut tracker = Tracker::default();
+    let behind = Sent {
+        time_ns: 40 * MS,
+        start: 2921,
+        end: 4381,
+        ..new_data(1460)
+    };
+    assert_eq!(tracker.sent(&behind, &known(1461)), None);
+    let filled = Sent {
+        time_ns: 65 * MS,
+        start: 1461,
+        end: 2921,
+        skipped_identifications,
+        is_numbered_by_host: true,
+        class: Class {
+            is_retransmission: true,
+            ..Class::default()
+        },
+        ..new_data(0)
+    };
+    let told = Known {
+        duplicate_acks: 3,
+        heard_before_ns: 0,
+        ..known(4381)
+    };
+    assert_eq!(
+        tracker.sent(&filled, &told),
+        Some(RecoveryKind::FastRecovery)
+    );
+    tracker.close();
+    let one_by_one = (0..4).map(|round| {
+        let start = 4381 + 1460 * round;
+        let sent = Sent {
+            time_ns: (85 + 20 * round) * MS,
+            start,
+            end: start + 1460,
+            ..new_data(0)
+        };
+        let known = Known {
+            acked: if is_alone { start } else { start - 1460 },
+            heard_before_ns: 0,
+            ..known(start)
+        };
+        tracker.sent(&sent, &known) == Some(RecoveryKind::FastRecovery)
+    });
+    one_by_one.collect()
+}
+
+#[test]
+fn what_comes_alone_again_and_again_behind_a_repair_was_lost_as_well_as_far_as_packets_were_passed_over(
+) {
+    assert_eq!(repaired_one_by_one(20, true), [false, true, true, true]);
+    assert_eq!(repaired_one_by_one(3, true), [false, true, true, false]);
+    assert_eq!(repaired_one_by_one(0, true), [false; 4]);
+    assert_eq!(repaired_one_by_one(20, false), [false; 4]);
+}
