@@ -143,8 +143,8 @@ pub struct Sharing {
     /// Data of any of them that came by at this time found room in the window that they share, when nothing else let it
     /// go: what left later may have waited for that since.
     pub room_until_ns: Option<i64>,
-    /// When data of any of them came that was sent when all else had been acknowledged for a round trip: until then no
-    /// window held anything.
+    /// When data of any of them came last that was sent when nothing had been in flight for longer than ACKs are delayed:
+    /// until then no window held anything.
     pub quiet_until_ns: Option<i64>,
     /// When the ACK went by since which the window that they share had room for the segment, if that was not the one
     /// that let it go.
