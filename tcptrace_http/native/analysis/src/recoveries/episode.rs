@@ -80,7 +80,13 @@ impl Episode {
     }
 
     /// Whether `sent`, which is sent again and alone would begin a recovery of that kind, is part of this one.
-    pub fn goes_on(&self, sent: &Sent, known: &Known, kind: RecoveryKind, times_out: bool) -> bool {
+    pub fn includes(
+        &self,
+        sent: &Sent,
+        known: &Known,
+        kind: RecoveryKind,
+        times_out: bool,
+    ) -> bool {
         let is_timed = matches!(
             self.row.kind,
             RecoveryKind::Timeout | RecoveryKind::TailLoss | RecoveryKind::TailLossProbe

@@ -16,6 +16,7 @@ mod episode;
 mod hole;
 mod kind;
 mod known;
+mod open_holes;
 #[cfg(test)]
 mod probe_tests;
 mod row;

@@ -14,12 +14,11 @@ use super::episode::{Episode, Span};
 use super::hole::Hole;
 use super::kind::{kind, Told};
 use super::known::{Known, Sent, LOST_AT_ONCE, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
+use super::open_holes::OpenHoles;
 use super::row::row;
 use super::window::ClosedWindow;
 use crate::timeouts::TIMED_OUT_MIN_NS;
 
-/// Holes that are remembered, each with what came behind it.
-const HOLES_MAX: usize = 64;
 /// Recoveries that are over and wait for their transaction and for a D-SACK.
 const RECENT_MAX: usize = 64;
 /// A D-SACK comes within a round trip, and a response is complete at the latest when its repair is
@@ -30,7 +29,7 @@ const SETTLED_AFTER_NS: i64 = 3_000_000_000;
 pub struct Tracker {
     open: Option<Episode>,
     recent: VecDeque<Episode>,
-    holes: Vec<Hole>,
+    holes: OpenHoles,
     /// The furthest number that a SACK block reported.
     sacked: i64,
     window: Option<ClosedWindow>,
@@ -66,7 +65,7 @@ impl Tracker {
         if sent.payload_bytes == 0 {
             // What is missing before a FIN its ACK tells of as well.
             if class.is_new {
-                self.opens_hole(sent, known, None);
+                self.holes.opened_by(sent, known, None);
             }
             return None;
         }
@@ -75,7 +74,7 @@ impl Tracker {
             self.window_was_open(sent, known);
             return self.new_data(sent, known);
         }
-        if let Some(hole) = self.take_hole(sent.start, sent.end) {
+        if let Some(hole) = self.holes.take(sent.start, sent.end) {
             if hole.is_overtaken_by(sent, known) {
                 return Some(self.overtaken(hole, sent, known));
             }
@@ -91,21 +90,6 @@ impl Tracker {
             return None;
         }
         (class.is_retransmission || class.is_out_of_order).then(|| self.resent(sent, known, None))
-    }
-
-    /// Notes what is missing before `sent`, if anything is.
-    fn opens_hole(&mut self, sent: &Sent, known: &Known, probe: Option<(i64, i64)>) {
-        if sent.class.gap_before_bytes > 0 && self.holes.len() < HOLES_MAX {
-            self.holes.push(Hole {
-                start: known.next,
-                end: sent.start,
-                frame: sent.frame,
-                time_ns: sent.time_ns,
-                timestamp: sent.timestamp,
-                identification: sent.identification,
-                probe,
-            });
-        }
     }
 
     /// Whether a recovery goes on, or a window that was closed was not followed by new data yet.
@@ -132,7 +116,8 @@ impl Tracker {
         if probes && gap == 0 && known.acked < known.next {
             self.probe = Some((sent.start, waited));
         }
-        self.opens_hole(sent, known, probes.then_some((sent.end, waited)));
+        let probe = probes.then_some((sent.end, waited));
+        self.holes.opened_by(sent, known, probe);
         // What a timer sends again is the first that is missing (RFC 6298, section 5.4): it opens no hole.
         let skips = sent.skipped_identifications > 0 && gap == 0;
         let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
@@ -155,6 +140,23 @@ impl Tracker {
             };
             self.repair(sent, known, kind(sent, known, &told), None)
         })
+    }
+
+    /// Whether the numbering of the recovery that goes on has shown that `sent` was sent before.
+    fn goes_on_with(&self, sent: &Sent) -> bool {
+        !self.counts_are_shared
+            && self
+                .open
+                .as_ref()
+                .is_some_and(|open| sent.end <= open.until)
+    }
+
+    /// Whether new data answers what was asked when all that came of a recovery was acknowledged, and ended with a
+    /// short segment: how much else was in flight when that began is known by full segments only.
+    fn answers_anew(&self, known: &Known) -> bool {
+        let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
+        let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
+        is_over && self.open.as_ref().is_some_and(asked_after)
     }
 
     /// How long the sender waited before it probed, if a probe alone has told of the loss of what is sent
@@ -217,7 +219,7 @@ impl Tracker {
         let goes_on = self
             .open
             .as_ref()
-            .is_some_and(|open| open.goes_on(sent, known, kind, times_out));
+            .is_some_and(|open| open.includes(sent, known, kind, times_out));
         if !goes_on {
             self.close();
             let mut opened = Episode::opened_by(sent, known, row(known, sent, kind, hole));
@@ -320,28 +322,6 @@ impl Tracker {
         }
     }
 
-    /// Takes the numbers from `start` to `end` out of the holes; the first hole that had any.
-    fn take_hole(&mut self, start: i64, end: i64) -> Option<Hole> {
-        let mut taken = None;
-        let mut left = Vec::new();
-        for hole in self.holes.drain(..) {
-            if hole.end <= start || end <= hole.start {
-                left.push(hole);
-                continue;
-            }
-            taken.get_or_insert(hole);
-            let before = (hole.start, start.min(hole.end));
-            let behind = (end.max(hole.start), hole.end);
-            left.extend(
-                [before, behind].into_iter().filter_map(|(start, end)| {
-                    (start < end).then_some(Hole { start, end, ..hole })
-                }),
-            );
-        }
-        self.holes = left;
-        taken
-    }
-
     fn close(&mut self) {
         if let Some(episode) = self.open.take() {
             self.remember(episode);
@@ -387,7 +367,6 @@ impl Tracker {
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         let episodes = self.recent.len().saturating_mul(size_of::<Episode>());
-        let holes = self.holes.len().saturating_mul(size_of::<Hole>());
-        episodes.saturating_add(holes) as u64
+        episodes.saturating_add(self.holes.held_bytes()) as u64
     }
 }

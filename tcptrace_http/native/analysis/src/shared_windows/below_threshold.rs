@@ -9,7 +9,6 @@
 use super::ack::Ack;
 use super::connection::Connection;
 use super::host_pair::HostPair;
-use super::room::TIMEOUT_INITIAL_NS;
 use super::threshold::OPTIONS_BYTES;
 use crate::jitter::CLOSE_NS;
 
@@ -58,9 +57,7 @@ impl HostPair {
     /// Whether all that was lost has come when this ACK came: what is missing is in flight as well.
     fn is_repaired(&self, by: Ack) -> bool {
         let is_whole = self.connections.iter().all(Connection::is_repaired);
-        let since_ns = self.seen_ns.saturating_sub(TIMEOUT_INITIAL_NS);
-        let is_known = !self.missing.has_unaccounted(since_ns);
-        is_whole && is_known && self.threshold.is_recovered(by.acked)
+        is_whole && !self.may_miss_packets() && self.threshold.is_recovered(by.acked)
     }
 
     /// What all connections had in flight when the ACK came that let it go.

@@ -2,7 +2,6 @@
 
 use super::ack::Ack;
 use super::host_pair::HostPair;
-use super::room::TIMEOUT_INITIAL_NS;
 use crate::jitter::CLOSE_NS;
 
 /// ACKs so close to each other come together.
@@ -38,8 +37,7 @@ impl HostPair {
         // Of ACKs that come together any may have let it go: no more was in flight than behind the last.
         let acked = come(left_ns.saturating_add(CLOSE_NS))?;
         // What was lost and never seen is in flight as well.
-        let since_ns = time_ns.saturating_sub(TIMEOUT_INITIAL_NS);
-        if !was_idle || self.missing.has_unaccounted(since_ns) {
+        if !was_idle || self.may_miss_packets() {
             self.room.goes_on(acked);
             return self.room.until_ns;
         }

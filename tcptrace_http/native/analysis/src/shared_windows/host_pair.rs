@@ -22,7 +22,7 @@ use super::pacer::Pacer;
 use super::phases::Phases;
 use super::queue::Queue;
 use super::rhythm::Rhythm;
-use super::room::Room;
+use super::room::{Room, TIMEOUT_INITIAL_NS};
 use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
 use super::timers::Timers;
@@ -245,6 +245,12 @@ impl HostPair {
             written: None,
             syn_longer_bytes: self.headers.syn_longer_bytes(),
         }
+    }
+
+    /// Whether packets of the server are missing that may be in flight still, or wait for its timer.
+    pub(super) fn may_miss_packets(&self) -> bool {
+        let since_ns = self.seen_ns.saturating_sub(TIMEOUT_INITIAL_NS);
+        self.missing.has_unaccounted(since_ns)
     }
 
     /// How long after an ACK a full segment comes by that it lets go, if nothing stands before that.

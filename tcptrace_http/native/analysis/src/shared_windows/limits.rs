@@ -3,7 +3,6 @@
 use super::ack::Release;
 use super::host_pair::HostPair;
 use super::ledger::FLAGS_BYTES;
-use super::room::TIMEOUT_INITIAL_NS;
 use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 use crate::used_window::Limit;
@@ -96,8 +95,7 @@ impl HostPair {
         let newest_ns = self.acks.back().map(|ack| ack.time_ns);
         let quiet_ns = newest_ns.map_or(0, |ns| time_ns.saturating_sub(ns));
         let is_long = quiet_ns > self.round_trip_ns().saturating_add(DELAYED_ACK_MAX_NS);
-        let since_ns = self.seen_ns.saturating_sub(TIMEOUT_INITIAL_NS);
-        if is_long && !self.missing.has_unaccounted(since_ns) {
+        if is_long && !self.may_miss_packets() {
             self.quiet_until_ns = Some(time_ns);
         }
     }

@@ -6,7 +6,6 @@
 //! not tell of which. But a window that no recovery holds back has room for two full segments at the least (RFC 5681,
 //! equation 4): who sends one alone when all before it is acknowledged, and then another, repairs.
 
-use super::super::episode::Episode;
 use super::super::known::{Known, Sent};
 use super::Tracker;
 use crate::timeouts::TIMED_OUT_MIN_NS;
@@ -57,22 +56,5 @@ impl Tracker {
         }
         self.lost_tail = Some(tail);
         repaired
-    }
-
-    /// Whether the numbering of the recovery that goes on has shown that `sent` was sent before.
-    pub(super) fn goes_on_with(&self, sent: &Sent) -> bool {
-        !self.counts_are_shared
-            && self
-                .open
-                .as_ref()
-                .is_some_and(|open| sent.end <= open.until)
-    }
-
-    /// Whether new data answers what was asked when all that came of a recovery was acknowledged, and ended with a
-    /// short segment: how much else was in flight when that began is known by full segments only.
-    pub(super) fn answers_anew(&self, known: &Known) -> bool {
-        let is_over = known.acked >= known.next && self.before_bytes < known.segment_bytes;
-        let asked_after = |open: &Episode| known.asked_ns.is_some_and(|ns| ns > open.row.end);
-        is_over && self.open.as_ref().is_some_and(asked_after)
     }
 }

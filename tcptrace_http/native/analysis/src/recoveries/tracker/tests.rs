@@ -30,6 +30,30 @@ fn new_data(gap_before_bytes: u32) -> Sent {
     }
 }
 
+/// ... of which the segment before it is missing.
+fn behind_a_hole() -> Sent {
+    Sent {
+        time_ns: 40 * MS,
+        start: 2921,
+        end: 4381,
+        ..new_data(1460)
+    }
+}
+
+/// What is missing before that, or a copy of it.
+fn sent_again(time_ns: i64) -> Sent {
+    Sent {
+        time_ns,
+        start: 1461,
+        end: 2921,
+        class: Class {
+            is_retransmission: true,
+            ..Class::default()
+        },
+        ..new_data(0)
+    }
+}
+
 fn known(next: i64) -> Known {
     Known {
         original: None,
@@ -53,13 +77,7 @@ fn what_follows_data_behind_a_hole_no_timer_has_sent_again_for_that_fills_the_ho
     let lost = after_a_missing_packet(&mut tracker);
     assert_eq!(lost, Some(RecoveryKind::TailLossProbe));
     let mut tracker = Tracker::default();
-    let behind = Sent {
-        time_ns: 40 * MS,
-        start: 2921,
-        end: 4381,
-        ..new_data(1460)
-    };
-    assert_eq!(tracker.sent(&behind, &known(1461)), None);
+    assert_eq!(tracker.sent(&behind_a_hole(), &known(1461)), None);
     assert_eq!(after_a_missing_packet(&mut tracker), None);
 }
 
@@ -90,35 +108,19 @@ fn sent_twice(sacked: i64) -> Option<RecoveryKind> {
         sacked,
         ..Tracker::default()
     };
-    let behind = Sent {
-        time_ns: 40 * MS,
-        start: 2921,
-        end: 4381,
-        ..new_data(1460)
-    };
-    tracker.sent(&behind, &known(1461));
-    let copy = |time_ms: i64| Sent {
-        time_ns: time_ms * MS,
-        start: 1461,
-        end: 2921,
-        class: Class {
-            is_retransmission: true,
-            ..Class::default()
-        },
-        ..new_data(0)
-    };
+    tracker.sent(&behind_a_hole(), &known(1461));
     let told = Known {
         duplicate_acks: 3,
         heard_before_ns: 0,
         ..known(7301)
     };
-    let first = tracker.sent(&copy(100), &told);
+    let first = tracker.sent(&sent_again(100 * MS), &told);
     assert_eq!(first, Some(RecoveryKind::FastRecovery));
     let acked = Known {
         acked: 5841,
         ..told
     };
-    tracker.sent(&copy(150), &acked)
+    tracker.sent(&sent_again(150 * MS), &acked)
 }
 
 #[test]
@@ -130,46 +132,29 @@ fn what_sacks_had_told_of_and_came_the_timer_alone_has_sent_once_more() {
 #[test]
 fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_first_did_is_acknowledged(
 ) {
-    let resent = |tracker: &mut Tracker, start: i64, acked: i64| {
-        let silent = Known {
-            acked,
-            last_data: Some((1, 0)),
-            heard_before_ns: 1000 * MS,
-            ..known(4381)
-        };
-        let sent = Sent {
-            time_ns: 1000 * MS,
-            start,
-            end: start.saturating_add(1460),
-            skipped_identifications: 3,
-            are_skipped_own: true,
-            ..new_data(0)
-        };
-        let filled = Sent {
-            class: Class {
-                is_retransmission: true,
-                ..Class::default()
-            },
-            ..sent
-        };
-        tracker.sent(if start < 4381 { &filled } else { &sent }, &silent)
+    let silent = |acked: i64| Known {
+        acked,
+        last_data: Some((1, 0)),
+        heard_before_ns: 1000 * MS,
+        ..known(4381)
+    };
+    let filled = Sent {
+        skipped_identifications: 3,
+        are_skipped_own: true,
+        ..sent_again(1000 * MS)
+    };
+    let tail = Sent {
+        start: 4381,
+        end: 5841,
+        class: new_data(0).class,
+        ..filled
     };
     let mut tracker = Tracker::default();
-    let behind = Sent {
-        time_ns: 40 * MS,
-        start: 2921,
-        end: 4381,
-        ..new_data(1460)
-    };
-    assert_eq!(tracker.sent(&behind, &known(1461)), None);
-    assert_eq!(
-        resent(&mut tracker, 1461, 1461),
-        Some(RecoveryKind::Timeout)
-    );
-    assert_eq!(
-        resent(&mut tracker, 4381, 4381),
-        Some(RecoveryKind::TailLoss)
-    );
+    assert_eq!(tracker.sent(&behind_a_hole(), &known(1461)), None);
+    let first = tracker.sent(&filled, &silent(1461));
+    assert_eq!(first, Some(RecoveryKind::Timeout));
+    let second = tracker.sent(&tail, &silent(4381));
+    assert_eq!(second, Some(RecoveryKind::TailLoss));
     assert_eq!(tracker.taken(true, 2000 * MS).len(), 2);
 }
 
@@ -177,24 +162,11 @@ fn a_second_timer_ran_out_for_a_tail_where_all_behind_the_loss_for_which_the_fir
 /// were sent again, if the numbers of the host passed over so many.
 fn repaired_one_by_one(skipped_identifications: u32, is_alone: bool) -> Vec<bool> {
     let mut tracker = Tracker::default();
-    let behind = Sent {
-        time_ns: 40 * MS,
-        start: 2921,
-        end: 4381,
-        ..new_data(1460)
-    };
-    assert_eq!(tracker.sent(&behind, &known(1461)), None);
+    assert_eq!(tracker.sent(&behind_a_hole(), &known(1461)), None);
     let filled = Sent {
-        time_ns: 65 * MS,
-        start: 1461,
-        end: 2921,
         skipped_identifications,
         is_numbered_by_host: true,
-        class: Class {
-            is_retransmission: true,
-            ..Class::default()
-        },
-        ..new_data(0)
+        ..sent_again(65 * MS)
     };
     let told = Known {
         duplicate_acks: 3,

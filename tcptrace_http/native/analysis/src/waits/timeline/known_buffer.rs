@@ -169,11 +169,26 @@ mod tests {
 
     /// ... behind so many bytes of the connection.
     fn waited_for_first_behind(
+        end: i64,
+        sizes: &[u32],
+        windows: (u32, u32),
+        is_pushed: bool,
+    ) -> Option<Cause> {
+        let plain = Data {
+            is_pushed,
+            ..Data::plain(Moment::default(), 0)
+        };
+        let timeline = sends_each_round_trip(end, sizes, windows, plain);
+        newest_told(&timeline, (120, 220))
+    }
+
+    /// What is known once so much was sent of each of six round trips, as `like`, and acknowledged in one.
+    fn sends_each_round_trip(
         mut end: i64,
         sizes: &[u32],
         (first, later): (u32, u32),
-        is_pushed: bool,
-    ) -> Option<Cause> {
+        like: Data,
+    ) -> Timeline {
         let route = Route {
             to_sender_ns: 100 * MS,
             ..Route::default()
@@ -191,54 +206,38 @@ mod tests {
                     frame: 1,
                 };
                 let data = Data {
+                    at,
+                    end,
                     bytes: *bytes,
-                    is_pushed,
-                    ..Data::plain(at, end)
+                    ..like
                 };
                 timeline.new_data(data, None, route, &acks);
             }
             acks.push(110 * MS * round + 10 * MS, end, window, 100 * MS);
         }
-        let told = timeline.between(120 * MS, 220 * MS).last();
+        timeline
+    }
+
+    /// What the last wait between these milliseconds is told as.
+    fn newest_told(timeline: &Timeline, (from_ms, until_ms): (i64, i64)) -> Option<Cause> {
+        let told = timeline.between(from_ms * MS, until_ms * MS).last();
         told.map(|piece| piece.cause)
     }
 
     /// What data waited for last whose connections share a window, when so much was sent and pushed of each round trip
     /// and an ACK of its own let it go.
     fn waited_with_others(sizes: &[u32]) -> Option<Cause> {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
+        let shared = Data {
+            is_pushed: true,
+            sharing: Sharing {
+                is_shared: true,
+                are_others_in_flight: true,
+                ..Sharing::default()
+            },
+            ..Data::plain(Moment::default(), 0)
         };
-        let sharing = Sharing {
-            is_shared: true,
-            are_others_in_flight: true,
-            ..Sharing::default()
-        };
-        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let mut acks = Acks::default();
-        let mut end = (1 << 32) - 9000;
-        timeline.window.hears(1, end);
-        acks.push(0, end, 60_000, 100 * MS);
-        for round in 1..5 {
-            for (place, bytes) in (1..).zip(sizes) {
-                end += i64::from(*bytes);
-                let at = Moment {
-                    time_ns: 110 * MS * round + place,
-                    frame: 1,
-                };
-                let data = Data {
-                    bytes: *bytes,
-                    is_pushed: true,
-                    sharing,
-                    ..Data::plain(at, end)
-                };
-                timeline.new_data(data, None, route, &acks);
-            }
-            acks.push(110 * MS * round + 10 * MS, end, 60_000, 100 * MS);
-        }
-        let told = timeline.between(340 * MS, 440 * MS).last();
-        told.map(|piece| piece.cause)
+        let timeline = sends_each_round_trip((1 << 32) - 9000, sizes, (60_000, 60_000), shared);
+        newest_told(&timeline, (340, 440))
     }
 
     #[test]
@@ -320,17 +319,12 @@ mod tests {
         timeline
     }
 
-    fn newest_told(timeline: &Timeline) -> Option<Cause> {
-        let told = timeline.between(120 * MS, 220 * MS).last();
-        told.map(|piece| piece.cause)
-    }
-
     /// What the newest wait is told as that was for a window which avoids congestion, with three segments outstanding,
     /// if the window had been in slow start with so much outstanding.
     fn told_anew(outstanding: i64) -> Option<Cause> {
         let mut timeline = waited_for(Cause::SendLimitedCwnd, 3000);
         timeline.had_been_in_slow_start(outstanding);
-        newest_told(&timeline)
+        newest_told(&timeline, (120, 220))
     }
 
     #[test]
@@ -344,7 +338,7 @@ mod tests {
                 timeline.window.stops(end + 3500, 1000);
                 timeline.is_emptied();
                 timeline.is_emptied();
-                assert_eq!(newest_told(&timeline), told);
+                assert_eq!(newest_told(&timeline, (120, 220)), told);
             }
         }
     }
