@@ -78,7 +78,9 @@ impl PauseTracker {
         let sent_since = match self.since_ack {
             Some((before, since)) if before == acked => since,
             // What is missing before it left first.
-            _ => self.previous.map_or(data.start, |it| it.end.min(data.start)),
+            _ => self
+                .previous
+                .map_or(data.start, |it| it.end.min(data.start)),
         };
         self.since_ack = Some((acked, sent_since));
         let was_idle = sent_since <= acked;

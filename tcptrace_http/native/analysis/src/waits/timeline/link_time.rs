@@ -56,11 +56,13 @@ impl Timeline {
     }
 
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
-    /// known.
+    /// known: by the distances that agree on it, else by their mean, in which jitter and waits have their part.
     pub(in crate::waits) fn takes_ns(&self, bytes: u32) -> i64 {
+        if let Some(takes_ns) = self.on_link_ns(bytes, 0, self.full_bytes) {
+            return takes_ns;
+        }
         let Some(pace) = Some(self.pace).filter(|pace| pace.is_shown()) else {
-            let takes = self.on_link_ns(bytes, 0, self.full_bytes);
-            return takes.unwrap_or(0);
+            return 0;
         };
         let bare = pace.of_bytes(0, self.full_bytes);
         pace.of_bytes(bytes, self.full_bytes).saturating_sub(bare)
@@ -288,5 +290,30 @@ impl Timeline {
         let on_link = self.link.of(bytes, DELAYED_ACK_SEGMENTS);
         let most = self.pace.burst_max_ns(DELAYED_ACK_SEGMENTS, route.rtt_ns());
         most.max(on_link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Words;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const FULL: u32 = 1448;
+
+    #[test]
+    fn what_distances_agree_on_tells_better_than_their_mean_what_a_segment_takes() {
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.full_bytes = FULL;
+        timeline.pace.begins_with(30 * MS);
+        let by_mean_ns = timeline.takes_ns(FULL);
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(12 * MS, FULL, 1, 100 * MS);
+        }
+        timeline.link_is(link);
+        assert!(by_mean_ns > 28 * MS && by_mean_ns < 30 * MS);
+        let by_link_ns = timeline.takes_ns(FULL);
+        assert!(by_link_ns > 11 * MS && by_link_ns < 12 * MS);
     }
 }
