@@ -4,7 +4,7 @@ mod in_order;
 
 use std::collections::VecDeque;
 
-use crate::jitter::{CLOSE_NS, EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::jitter::{late_max_ns, CLOSE_NS, EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 
 /// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
 const ACKS_MAX: usize = 2048;
@@ -96,12 +96,13 @@ impl Acks {
 
     /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
     /// sender and of the data back, and the data itself takes up to `pace_ns` longer on a slow link.
-    /// `is_in_order` is whether nothing but an ACK of something new lets data go.
+    /// `is_in_order` is whether nothing but an ACK of something new lets data go, `is_steady` whether round trips
+    /// do not vary with the length of the path, and nothing stood before it on the slowest link.
     pub(super) fn released_in_order(
         &self,
         (time_ns, end): (i64, i64),
         (path_ns, pace_ns): (i64, i64),
-        is_in_order: bool,
+        (is_in_order, is_steady): (bool, bool),
     ) -> Released {
         // The path is the least there was: what an ACK lets go comes no sooner.
         let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
@@ -115,9 +116,8 @@ impl Acks {
         let Some((at, ack)) = in_order.or(nearest) else {
             return Released::Unknown;
         };
-        let slack = RELEASE_MAX_NS
-            .max(path_ns / RELEASE_RTT_SHARE)
-            .saturating_add(pace_ns);
+        // With data of its sender it takes longer on the slowest link itself.
+        let slack = late_max_ns((path_ns, pace_ns), is_steady && ack.bytes == 0);
         let follows = target.saturating_sub(ack.time_ns) <= slack;
         let known = if follows {
             let earlier = ack.time_ns.saturating_sub(TOGETHER_NS);
@@ -309,6 +309,25 @@ mod tests {
         let acks = acks(&[(0, 1000, 9000), (100, 2000, 9000), (180, 3000, 9000)]);
         assert_eq!(acks.released(200 * MS, 6000, 100 * MS, 0), Released::ByAck);
         assert_eq!(acks.released(250 * MS, 6000, 100 * MS, 0), Released::ByNone);
+    }
+
+    #[test]
+    fn on_a_steady_path_what_comes_later_than_a_busy_host_has_it_was_let_go_by_no_ack() {
+        let start = 1 << 32;
+        let mut acks = acks(&[(0, start, 9000), (100, start + 1000, 9000)]);
+        let at = |came_ms: i64| (came_ms * MS, start + 2000);
+        for (came_ms, is_steady, released) in [
+            (108, false, Released::ByAck),
+            (108, true, Released::ByNone),
+            (102, true, Released::ByAck),
+        ] {
+            let path = (100 * MS, 0);
+            let told = acks.released_in_order(at(100 + came_ms), path, (true, is_steady));
+            assert_eq!(told, released);
+        }
+        acks.came_with(100 * MS, 600);
+        let told = acks.released_in_order(at(208), (100 * MS, 0), (true, true));
+        assert_eq!(told, Released::ByAck, "the ACK brought data on a slow link");
     }
 
     #[test]

@@ -15,7 +15,7 @@ impl Acks {
         path_ns: i64,
         pace_ns: i64,
     ) -> Released {
-        self.released_in_order((time_ns, end), (path_ns, pace_ns), false)
+        self.released_in_order((time_ns, end), (path_ns, pace_ns), (false, false))
     }
 
     /// The ACK that let data go which the path brings by if it goes by at `sent_ns`: the `nearest`, or the one before it
@@ -63,7 +63,10 @@ mod tests {
             (false, 1200 * US, Released::ByAck),
         ] {
             let path = (100_000 * US, pace_ns);
-            assert_eq!(acks.released_in_order(at, path, is_in_order), released);
+            assert_eq!(
+                acks.released_in_order(at, path, (is_in_order, false)),
+                released
+            );
         }
     }
 }
