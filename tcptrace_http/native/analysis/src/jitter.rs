@@ -7,22 +7,17 @@ pub const CLOSE_NS: i64 = 500_000;
 pub const RELEASE_MAX_NS: i64 = 3_000_000;
 /// ... and on a long path by a share of it, for round trips vary.
 pub const RELEASE_RTT_SHARE: i64 = 8;
-/// What a link takes is known no better than to this share of it: options are as much of a segment's headers.
-const PACE_VARIES_SHARE: i64 = 8;
 /// Packets of one host are captured out of their true order by less.
 pub const EARLY_MAX_NS: i64 = 200_000;
 /// A busy host answers what it hears within this.
 pub const AT_ONCE_MAX_NS: i64 = 10_000_000;
 
 /// How much later than an ACK lets it go data comes at most, over a path that takes so long and a link that does. On
-/// a steady path round trips do not vary with its length.
-pub fn late_max_ns((path_ns, pace_ns): (i64, i64), is_steady: bool) -> i64 {
+/// a steady path round trips do not vary with its length, but by what the link may take besides.
+pub fn late_max_ns((path_ns, pace_ns): (i64, i64), if_steady_ns: Option<i64>) -> i64 {
     let most_ns = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
-    let of_link_ns = RELEASE_MAX_NS.saturating_add(pace_ns / PACE_VARIES_SHARE);
-    let varies_ns = if is_steady {
-        most_ns.min(of_link_ns)
-    } else {
-        most_ns
-    };
+    let varies_ns = if_steady_ns.map_or(most_ns, |link_ns| {
+        most_ns.min(RELEASE_MAX_NS.saturating_add(link_ns))
+    });
     varies_ns.saturating_add(pace_ns)
 }

@@ -32,8 +32,9 @@ use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
 
-/// So many connections are as long in opening as another one on no path of which the round trips vary.
-const EQUAL_WAYS_MIN: u32 = 2;
+/// So many connections are as long in opening as another one, to half a millisecond, on no path of which the round trips
+/// vary.
+const EQUAL_WAYS_MIN: u32 = 1;
 
 #[derive(Debug)]
 pub(super) struct HostPair {

@@ -96,13 +96,13 @@ impl Acks {
 
     /// What data up to `end`, seen at `time_ns`, waited for: `path_ns` is the way of an ACK to the
     /// sender and of the data back, and the data itself takes up to `pace_ns` longer on a slow link.
-    /// `is_in_order` is whether nothing but an ACK of something new lets data go, `is_steady` whether round trips
-    /// do not vary with the length of the path, and nothing stood before it on the slowest link.
+    /// `is_in_order` is whether nothing but an ACK of something new lets data go. Where round trips do not vary with the
+    /// length of the path, `if_steady_ns` is what the slowest link may take besides.
     pub(super) fn released_in_order(
         &self,
         (time_ns, end): (i64, i64),
         (path_ns, pace_ns): (i64, i64),
-        (is_in_order, is_steady): (bool, bool),
+        (is_in_order, if_steady_ns): (bool, Option<i64>),
     ) -> Released {
         // The path is the least there was: what an ACK lets go comes no sooner.
         let target = time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
@@ -117,7 +117,7 @@ impl Acks {
             return Released::Unknown;
         };
         // With data of its sender it takes longer on the slowest link itself.
-        let slack = late_max_ns((path_ns, pace_ns), is_steady && ack.bytes == 0);
+        let slack = late_max_ns((path_ns, pace_ns), if_steady_ns.filter(|_| ack.bytes == 0));
         let follows = target.saturating_sub(ack.time_ns) <= slack;
         let known = if follows {
             let earlier = ack.time_ns.saturating_sub(TOGETHER_NS);
@@ -316,17 +316,18 @@ mod tests {
         let start = 1 << 32;
         let mut acks = acks(&[(0, start, 9000), (100, start + 1000, 9000)]);
         let at = |came_ms: i64| (came_ms * MS, start + 2000);
-        for (came_ms, is_steady, released) in [
-            (108, false, Released::ByAck),
-            (108, true, Released::ByNone),
-            (102, true, Released::ByAck),
+        for (came_ms, if_steady_ns, released) in [
+            (108, None, Released::ByAck),
+            (108, Some(0), Released::ByNone),
+            (108, Some(6 * MS), Released::ByAck),
+            (102, Some(0), Released::ByAck),
         ] {
             let path = (100 * MS, 0);
-            let told = acks.released_in_order(at(100 + came_ms), path, (true, is_steady));
+            let told = acks.released_in_order(at(100 + came_ms), path, (true, if_steady_ns));
             assert_eq!(told, released);
         }
         acks.came_with(100 * MS, 600);
-        let told = acks.released_in_order(at(208), (100 * MS, 0), (true, true));
+        let told = acks.released_in_order(at(208), (100 * MS, 0), (true, Some(0)));
         assert_eq!(told, Released::ByAck, "the ACK brought data on a slow link");
     }
 

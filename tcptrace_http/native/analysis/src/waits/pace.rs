@@ -84,6 +84,15 @@ impl Pace {
         self.doubtful_ns = 0;
     }
 
+    /// What a segment of so many bytes takes at most on a link that nothing has shown, if that is no slow one.
+    pub(super) fn unknown_ns(bytes: u32, full_bytes: u32) -> i64 {
+        Pace {
+            mean_ns: PACE_MAX_NS,
+            doubtful_ns: 0,
+        }
+        .of_bytes(bytes, full_bytes)
+    }
+
     /// Whether gaps have shown it.
     pub(super) fn is_shown(self) -> bool {
         self.mean_ns > 0

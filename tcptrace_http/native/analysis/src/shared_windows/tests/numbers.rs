@@ -67,10 +67,8 @@ fn a_timer_that_fills_a_hole_tells_how_long_it_waits() {
 #[test]
 fn a_path_is_steady_on_which_connections_open_equally_fast() {
     let mut talk = Talk::default();
-    for port in 1..=2 {
-        talk.opens(i64::from(port) * 10, port);
-    }
+    talk.opens(10, 1);
     assert!(!talk.ack(500, 1, 1).is_path_steady);
-    talk.opens(600, 3);
+    talk.opens(600, 2);
     assert!(talk.ack(900, 1, 1).is_path_steady);
 }

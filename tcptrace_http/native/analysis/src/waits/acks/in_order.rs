@@ -15,7 +15,7 @@ impl Acks {
         path_ns: i64,
         pace_ns: i64,
     ) -> Released {
-        self.released_in_order((time_ns, end), (path_ns, pace_ns), (false, false))
+        self.released_in_order((time_ns, end), (path_ns, pace_ns), (false, None))
     }
 
     /// The ACK that let data go which the path brings by if it goes by at `sent_ns`: the `nearest`, or the one before it
@@ -64,7 +64,7 @@ mod tests {
         ] {
             let path = (100_000 * US, pace_ns);
             assert_eq!(
-                acks.released_in_order(at, path, (is_in_order, false)),
+                acks.released_in_order(at, path, (is_in_order, None)),
                 released
             );
         }

@@ -56,12 +56,11 @@ impl Timeline {
         let on_link_ns = self.let_go_after_ns(data, route, acks).unwrap_or(0);
         let path_ns = route.to_sender_ns.saturating_add(on_link_ns);
         let is_in_order = !self.window.is_recovering();
-        let is_alone = data.sharing.queued_ns == 0 && !data.opens_hole;
-        let is_steady = data.sharing.is_path_steady && is_alone;
+        let if_steady_ns = self.link_varies_ns(data);
         let released_in = |pace_ns: i64| {
             let pace_ns = pace_ns.saturating_sub(on_link_ns);
             let at = (left_ns, data.end);
-            match acks.released_in_order(at, (path_ns, pace_ns), (is_in_order, is_steady)) {
+            match acks.released_in_order(at, (path_ns, pace_ns), (is_in_order, if_steady_ns)) {
                 // Of a connection that was seen to open all ACKs are known.
                 Released::Unknown if is_opened => Released::ByNone,
                 released => released,

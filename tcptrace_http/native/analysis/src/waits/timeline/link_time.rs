@@ -3,6 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::super::link::Least;
 use super::super::link_burst::LinkBurst;
+use super::super::pace::Pace;
 use super::super::partition::Moment;
 use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::arrivals::Arrivals;
@@ -10,6 +11,8 @@ use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Standing;
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 
+/// What a link takes is known no better than to this share of it: options are as much of a segment's headers.
+const PACE_VARIES_SHARE: i64 = 8;
 /// A segment takes no longer on a link than a full one, by more than this share of it.
 const SAME_PACE_SHARE: i64 = 50;
 
@@ -53,6 +56,19 @@ impl Timeline {
         let opening = self.opening(time_ns);
         let opening = opening.filter(|opening| opening.begun_ns > from_ns);
         opening.map_or(0, |opening| opening.stood_ns)
+    }
+
+    /// How much longer the slowest link may take for data than is thought, on a path of which the round trips do not vary
+    /// with its length, and if nothing stood before it there.
+    pub(super) fn link_varies_ns(&self, data: Data) -> Option<i64> {
+        let is_alone = data.sharing.queued_ns == 0 && !data.opens_hole;
+        let is_steady = data.sharing.is_path_steady && is_alone;
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let varies_ns = match takes_ns {
+            0 => Pace::unknown_ns(data.bytes, data.full_bytes),
+            takes_ns => takes_ns / PACE_VARIES_SHARE,
+        };
+        is_steady.then_some(varies_ns)
     }
 
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
