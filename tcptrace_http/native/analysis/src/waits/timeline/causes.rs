@@ -32,10 +32,14 @@ impl Timeline {
         // Who paces lets data go by a clock, in no other pace than a link would.
         let is_paced = (data.sharing.is_paced && self.has_more) || data.sharing.is_of_pacer;
         let is_paced = is_paced && !route.is_at_sender;
-        if is_in_flight && !is_let_go && !is_paced && !route.is_at_sender && is_in_turn(gap, data) {
+        let is_on_its_way = is_in_flight && !is_let_go;
+        let is_in_turn = is_on_its_way && !route.is_at_sender && is_in_turn(gap, data);
+        let had_no_room =
+            (is_in_turn || data.sharing.by_other) && self.waited_for_own_room(data, route, acks);
+        if is_in_turn && !is_paced && !had_no_room {
             return Some((window_of(data.sharing), INFERRED));
         }
-        if (is_in_flight && !is_let_go) || is_paced {
+        if (is_on_its_way && !(is_in_turn && had_no_room)) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if are_full && !route.is_at_sender && !is_paced {
                 self.pace.learn(gap, data.segments);
@@ -67,7 +71,8 @@ impl Timeline {
             }
         };
         let mut released = released_in(pace);
-        if released == Released::ByNone && data.sharing.is_shared && !data.sharing.by_other {
+        let is_of_own = data.sharing.is_shared && !data.sharing.by_other;
+        if released == Released::ByNone && (is_of_own || had_no_room) {
             // Behind other connections' data it stood in the queue of the slowest link when it had left.
             let behind_ns = pace.saturating_add(data.sharing.queued_ns);
             released = released_in(behind_ns);

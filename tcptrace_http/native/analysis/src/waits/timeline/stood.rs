@@ -4,8 +4,10 @@
 //! as soon after its ACK as path and link take, each of the others as much later as it stood behind those. The ACK that
 //! let it go is one that its receiver sent when the data before had come: until then a window that is its own had no
 //! more room. What it stood there for was the pace of the link.
+//! So did data that goes on beyond what its receiver had offered: of windows that connections share none lets that go
+//! before an ACK of its own moves the receiver's on (RFC 9293, section 3.8.6).
 
-use super::super::acks::Acks;
+use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
 
 impl Timeline {
@@ -36,6 +38,15 @@ impl Timeline {
         let is_tellable = stood_ns < route.to_sender_ns;
         (is_since && was_all_acked && is_tellable && stood_ns > 0 && stood_ns <= sharing.queued_ns)
             .then_some(stood_ns)
+    }
+
+    /// Whether the receiver's window had no room for data until an ACK of its own connection came that moved it on, behind
+    /// which the data may have stood since.
+    pub(super) fn waited_for_own_room(&self, data: Data, route: Route, acks: &Acks) -> bool {
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let behind_ns = takes_ns.saturating_add(data.sharing.queued_ns);
+        let released = acks.released(data.at.time_ns, data.end, route.to_sender_ns, behind_ns);
+        released == Released::ByWindow
     }
 
     /// Until when data stood so.
@@ -135,5 +146,61 @@ mod tests {
     fn where_windows_are_shared_the_ack_of_another_connection_let_data_go() {
         let shared = told(32, true);
         assert_eq!(shared.last(), Some(&(Cause::SendLimitedSlowStart, 250)));
+    }
+
+    /// The newest wait of data that goes on behind others', with each ACK of its own of two segments: on a path of 4 ms
+    /// it stands there for 40 ms. Its receiver offers so much.
+    fn told_with_window(window: u32, is_shared: bool) -> Option<Cause> {
+        let start = (1 << 32) - 2000;
+        let route = Route {
+            to_sender_ns: 4 * MS,
+            ..Route::default()
+        };
+        let mut link = Arrivals::default();
+        for _ in 0..3 {
+            link.came_after(TAKES * MS, 1000, 1, 4 * MS);
+        }
+        let mut acks = Acks::default();
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        for round in 0..4 {
+            for place in 0..2 {
+                let sharing = Sharing {
+                    link,
+                    is_shared,
+                    by_other: place == 0,
+                    queued_ns: 40 * MS,
+                    service_ns: Some(TAKES * MS),
+                    is_behind_others: place == 0,
+                    to_server_ns: Some(4 * MS),
+                    ..Sharing::default()
+                };
+                let at = Moment {
+                    time_ns: (round * 48 + place * TAKES) * MS,
+                    frame: 1,
+                };
+                let data = Data {
+                    bytes: 1000,
+                    full_bytes: 1000,
+                    sharing,
+                    ..Data::plain(at, start + 1000 * (2 * round + place + 1))
+                };
+                timeline.new_data(data, None, route, &acks);
+            }
+            let acked = start + 2000 * (round + 1);
+            acks.push((round * 48 + TAKES) * MS, acked, window, 4 * MS);
+        }
+        let told = timeline.between((2 * 48 + TAKES) * MS, 3 * 48 * MS).last();
+        told.map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn what_goes_on_behind_others_beyond_what_was_offered_waited_for_the_receiver() {
+        for (window, is_shared, cause) in [
+            (2800, true, Cause::SendLimitedReceiveWindow),
+            (2800, false, Cause::SendLimitedReceiveWindow),
+            (28_000, true, Cause::SendLimitedSlowStart),
+        ] {
+            assert_eq!(told_with_window(window, is_shared), Some(cause));
+        }
     }
 }
