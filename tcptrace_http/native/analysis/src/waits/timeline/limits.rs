@@ -51,8 +51,11 @@ impl Timeline {
         let path_ns = route.to_sender_ns;
         let until_ns = self.known_before_release(data, route);
         let bytes = data.bytes.min(data.full_bytes);
-        self.window.inherits(data.sharing.threshold);
-        let had_loss = data.sharing.had_loss;
+        // What the server's connections have learnt of losses says nothing of how the client's begin.
+        let is_request = self.words.burst == Cause::RequestSend;
+        self.window
+            .inherits(data.sharing.threshold.filter(|_| !is_request));
+        let had_loss = data.sharing.had_loss && !is_request;
         let phase = self.phase_before_all(end, (bytes, had_loss), until_ns, acks);
         self.window_hears(acks, until_ns);
         // What is missing before it was outstanding as well, and may have left no room.
@@ -141,6 +144,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
 
@@ -183,6 +187,41 @@ mod tests {
             limit_long_after_all(true, false),
             Limit::CongestionAvoidance
         );
+    }
+
+    /// What limits a sender that had a segment outstanding, and two before, when it has another to send, where data of
+    /// another of the server's connections had been lost.
+    fn limit_after_a_loss_of_others(words: Words) -> Limit {
+        let start = (1 << 32) - 1000;
+        let mut timeline = Timeline::new(words, None);
+        let mut acks = Acks::default();
+        acks.push(0, start, 60_000, 100 * MS);
+        timeline.window.hears(0, start);
+        timeline.window.stops(start + 2000, 1000);
+        acks.push(0, start + 1000, 60_000, 100 * MS);
+        timeline.sent_until = start + 2000;
+        let at = Moment {
+            time_ns: 200 * MS,
+            frame: 1,
+        };
+        let sharing = Sharing {
+            had_loss: true,
+            threshold: Some(1000),
+            ..Sharing::default()
+        };
+        let data = Data {
+            sharing,
+            ..Data::plain(at, start + 3000)
+        };
+        timeline.limit_at((data, Released::ByAck), Route::default(), &acks)
+    }
+
+    #[test]
+    fn what_the_server_learnt_of_losses_is_no_threshold_of_its_client() {
+        let response = limit_after_a_loss_of_others(Words::OF_RESPONSES);
+        assert_eq!(response, Limit::CongestionAvoidance);
+        let request = limit_after_a_loss_of_others(Words::OF_REQUESTS);
+        assert_ne!(request, Limit::CongestionAvoidance);
     }
 
     /// What limits a sender whose window was halved, that had pushed all it had each time, with so much outstanding when
