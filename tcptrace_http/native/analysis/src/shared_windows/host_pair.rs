@@ -248,10 +248,15 @@ impl HostPair {
         }
     }
 
-    /// Whether packets of the server are missing that may be in flight still, or wait for its timer.
+    /// Whether packets of the server are missing that may be in flight still, or wait for its timer. What went on behind
+    /// them without a hole is not of those: it has lost nothing then, or has sent it again.
     pub(super) fn may_miss_packets(&self) -> bool {
         let since_ns = self.seen_ns.saturating_sub(TIMEOUT_INITIAL_NS);
-        self.missing.has_unaccounted(since_ns)
+        let Some(noticed_ns) = self.missing.unaccounted_ns(since_ns) else {
+            return false;
+        };
+        let mut open = self.connections.iter().filter(|it| it.over_ns.is_none());
+        open.any(|it| it.newest_ns <= noticed_ns)
     }
 
     /// How long after an ACK a full segment comes by that it lets go, if nothing stands before that.

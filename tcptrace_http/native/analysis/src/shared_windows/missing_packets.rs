@@ -236,9 +236,15 @@ impl MissingPackets {
 
     /// Whether a packet was noticed to be missing since `since_ns` that no connection has accounted for.
     pub fn has_unaccounted(&self, since_ns: i64) -> bool {
+        self.unaccounted_ns(since_ns).is_some()
+    }
+
+    /// ... and when the newest of them was.
+    pub fn unaccounted_ns(&self, since_ns: i64) -> Option<i64> {
         let recent = self.missing.iter().rev();
         let mut recent = recent.take_while(|it| it.noticed_ns > since_ns);
-        recent.any(|it| it.account == Account::None)
+        let newest = recent.find(|it| it.account == Account::None);
+        newest.map(|it| it.noticed_ns)
     }
 }
 

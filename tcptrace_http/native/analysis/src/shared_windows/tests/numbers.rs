@@ -72,3 +72,26 @@ fn a_path_is_steady_on_which_connections_open_equally_fast() {
     talk.opens(600, 2);
     assert!(talk.ack(900, 1, 1).is_path_steady);
 }
+
+#[test]
+fn a_packet_behind_which_every_connection_went_on_is_missed_no_more() {
+    for (goes_on, is_quiet) in [(false, false), (true, true)] {
+        let mut talk = numbered(0);
+        talk.opens(0, 1);
+        talk.opens(1, 2);
+        talk.passed_over = Some(1);
+        let pushed = |number: u32| {
+            let flags = flags::ACK | flags::PSH;
+            segment(flags, 1 + number * 1000, 101, 1000)
+        };
+        talk.packet(300, false, 1, pushed(2));
+        talk.packet(400, false, 1, pushed(3));
+        if goes_on {
+            talk.packet(401, false, 2, pushed(2));
+        }
+        talk.ack(410, 1, 3);
+        talk.ack(411, 2, if goes_on { 2 } else { 1 });
+        let sharing = talk.packet(2000, false, 1, pushed(4));
+        assert_eq!(sharing.quiet_until_ns.is_some(), is_quiet);
+    }
+}
