@@ -66,6 +66,12 @@ def test_of_two_waits_that_name_the_last_frame_of_a_stall_it_takes_the_one_that_
     assert shown(carved)[1:] == [("stall.nagle_hold", 20, 100), ("send_limited.bottleneck", 100, 300)]
 
 
+def test_a_stall_takes_none_of_a_longer_wait_before_it_for_what_was_not_there_yet():
+    split = [("server.data_unavailable", 0, 200, 1, 5), ("unexplained", 200, 300, 1, 5)]
+    carved = with_stalls(waits(split), stalls(("stall.nagle_delayed_ack", 200, 100, 5)), at_client={0})
+    assert shown(carved) == [("server.data_unavailable", 0, 200), ("stall.nagle_delayed_ack", 200, 300)]
+
+
 def test_a_hold_that_took_nothing_of_the_waits_cost_no_time():
     lost = stalls(("stall.nagle_hold", 50, 130, 5), ("stall.nagle_hold", 260, 40, 9), ("stall.tail_loss", 0, 9, 2))
     finished = with_stalls(waits(PARTITION), lost, at_client={0})
