@@ -8,4 +8,6 @@ pub(super) struct BegunPiece {
     pub(super) start: SeqNumber,
     pub(super) came_ns: i64,
     pub(super) bytes: u32,
+    /// By so much sooner it may have left, for it may have stood before the slowest link.
+    pub(super) stood_ns: i64,
 }

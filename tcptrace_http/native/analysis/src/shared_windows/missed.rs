@@ -51,9 +51,8 @@ impl HostPair {
         time_ns: i64,
         segment: &Segment<'_>,
         (host_step, missing): (Option<HostStep>, u32),
-        written: Option<WrittenAt>,
+        (left, written): (Left, Option<WrittenAt>),
     ) -> Missed {
-        let left = self.leaves(time_ns, segment.payload_bytes, missing);
         let unheard = self.unheard(time_ns, left, segment);
         let Some(host_step) = host_step else {
             return Missed {

@@ -242,9 +242,10 @@ impl SharedWindows {
             pair.acknowledges_client(packet.time_ns, segment);
             pair.bare_comes(packet.time_ns, segment);
             let due_ns = pair.queue_sends(packet.time_ns, segment);
-            let written = pair.writes(packet.time_ns, segment, host_step);
             let lost = host_step.map_or(0, |it| pair.missing.more_than(it.passed_over));
-            let missed = pair.misses(packet.time_ns, segment, (host_step, lost), written);
+            let left = pair.leaves(packet.time_ns, segment.payload_bytes, lost);
+            let written = pair.writes(packet.time_ns, segment, (host_step, left));
+            let missed = pair.misses(packet.time_ns, segment, (host_step, lost), (left, written));
             let queued = pair.queues(packet.time_ns, segment, lost);
             let behind = (queued.behind_others_ns, missed.is_again);
             let sharing = pair.sent(packet.time_ns, segment, behind);

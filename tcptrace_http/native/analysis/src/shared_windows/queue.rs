@@ -39,8 +39,14 @@ impl Queue {
     /// A packet came that takes so long on the link, if its rate is known: whether the link had had nothing to send
     /// before it.
     pub(super) fn was_idle(&mut self, time_ns: i64, takes_ns: Option<i64>) -> bool {
-        let before_ns = self.came_ns.replace(time_ns);
-        let (Some(takes_ns), Some(before_ns)) = (takes_ns, before_ns) else {
+        let is_idle = self.is_idle_before(time_ns, takes_ns);
+        self.came_ns = Some(time_ns);
+        is_idle
+    }
+
+    /// ... if that came now.
+    pub(super) fn is_idle_before(&self, time_ns: i64, takes_ns: Option<i64>) -> bool {
+        let (Some(takes_ns), Some(before_ns)) = (takes_ns, self.came_ns) else {
             return false;
         };
         let idle_ns = time_ns.saturating_sub(before_ns).saturating_sub(takes_ns);

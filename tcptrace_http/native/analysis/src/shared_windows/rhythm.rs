@@ -36,6 +36,12 @@ pub(super) struct Written {
     pub(super) bytes: i64,
     /// What stands before a packet on the slowest link makes it late by this.
     pub(super) late_ns: i64,
+    /// Between when the two left the time may be longer by this, for the first may have stood before that link ...
+    pub(super) longer_ns: i64,
+    /// ... and shorter, for the second may have.
+    pub(super) shorter_ns: i64,
+    /// What the slowest link takes for headers: how many bytes of options each packet has is not known there.
+    pub(super) headers_ns: i64,
 }
 
 /// The time between the beginnings of what a host writes.
@@ -67,6 +73,9 @@ impl Rhythm {
     pub(super) fn note(&mut self, piece: Written) {
         if self.known.equal < EQUAL_MIN || self.known.is_exact(piece) {
             self.known.note(piece);
+            return;
+        }
+        if self.known.is_nearly_some(piece) {
             return;
         }
         self.newer.note(piece);
@@ -131,6 +140,10 @@ impl Tempo {
 
     fn is_equal(&self, piece: Written) -> bool {
         let off_ns = piece.distance_ns.saturating_sub(self.distance_ns);
+        let off_ns = match off_ns {
+            ..0 => off_ns.saturating_add(piece.longer_ns).min(0),
+            _ => off_ns.saturating_sub(piece.shorter_ns).max(0),
+        };
         off_ns.saturating_abs() <= AT_ONCE_MAX_NS.saturating_add(piece.late_ns)
     }
 
@@ -140,7 +153,16 @@ impl Tempo {
             let off_ns = piece
                 .distance_ns
                 .saturating_sub(self.distance_ns.saturating_mul(steps));
-            off_ns.saturating_abs() <= EXACT_NS
+            off_ns.saturating_abs() <= EXACT_NS.max(piece.headers_ns)
+        })
+    }
+
+    /// Whether it may be several of that distance, each of which is known to the millisecond only: it is no other one.
+    fn is_nearly_some(&self, piece: Written) -> bool {
+        self.steps(piece).is_some_and(|steps| {
+            let all_ns = self.distance_ns.saturating_mul(steps);
+            let off_ns = piece.distance_ns.saturating_sub(all_ns);
+            steps > 1 && off_ns.saturating_abs() <= EXACT_NS.saturating_mul(steps)
         })
     }
 
@@ -172,6 +194,9 @@ mod tests {
             distance_ns: distance_ms * MS,
             bytes,
             late_ns: 0,
+            longer_ns: 0,
+            shorter_ns: 0,
+            headers_ns: 0,
         }
     }
 
@@ -205,6 +230,44 @@ mod tests {
         assert!(!rhythm.agrees(written(3700, 12_288)));
         rhythm.note(written(4501, 12_288));
         assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
+    }
+
+    #[test]
+    fn what_is_nearly_two_distances_is_no_other_one() {
+        let mut rhythm = Rhythm::default();
+        for distance_ms in [1502, 1502, 3000, 3000] {
+            rhythm.note(written(distance_ms, 4096));
+        }
+        assert_eq!(rhythm.distance_ns(4096), Some(1502 * MS));
+    }
+
+    #[test]
+    fn what_may_have_stood_before_the_link_left_sooner_than_it_seems() {
+        let mut rhythm = Rhythm::default();
+        for _ in 0..2 {
+            rhythm.note(written(1500, 4096));
+        }
+        let stood = |distance_ms: i64, longer_ms: i64, shorter_ms: i64| Written {
+            longer_ns: longer_ms * MS,
+            shorter_ns: shorter_ms * MS,
+            ..written(distance_ms, 4096)
+        };
+        assert!(!rhythm.is_due(stood(1460, 0, 40)));
+        assert!(rhythm.is_due(stood(1460, 40, 0)));
+        assert!(rhythm.is_due(stood(1540, 0, 40)));
+        assert!(!rhythm.is_due(stood(1460, 20, 0)));
+    }
+
+    #[test]
+    fn behind_a_slow_link_distances_are_known_to_what_it_takes_for_headers() {
+        let mut rhythm = Rhythm::default();
+        rhythm.note(written(1500, 4096));
+        let off = written(1505, 4096);
+        assert!(!rhythm.agrees(off));
+        assert!(rhythm.agrees(Written {
+            headers_ns: 6 * MS,
+            ..off
+        }));
     }
 
     #[test]

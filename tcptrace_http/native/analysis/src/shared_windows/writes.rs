@@ -6,6 +6,7 @@ use trace_model::{Segment, SeqNumber};
 
 use super::begun_piece::BegunPiece;
 use super::connection::Connection;
+use super::departures::Left;
 use super::host_pair::HostPair;
 use super::rhythm::Written;
 use crate::hosts::HostStep;
@@ -45,7 +46,7 @@ impl HostPair {
         &mut self,
         time_ns: i64,
         segment: &Segment<'_>,
-        host_step: Option<HostStep>,
+        (host_step, left): (Option<HostStep>, Left),
     ) -> Option<WrittenAt> {
         let passed_over = host_step?.passed_over;
         if segment.payload_bytes == 0 || self.is_at_server() {
@@ -55,11 +56,16 @@ impl HostPair {
             start: segment.payload_seq(),
             came_ns: time_ns,
             bytes: segment.payload_bytes,
+            stood_ns: left.stood_ns(),
         };
         let ports = (segment.destination_port, segment.source_port);
+        let missing = self.missing.more_than(passed_over);
+        if let Some(lost) = self.begins_with_lost(missing, time_ns, segment) {
+            self.notes_lost(lost, ports);
+            return None;
+        }
         let newest_ns = self.connection(ports.0, ports.1)?.newest_ns;
-        let may_be_lost = self.missing.more_than(passed_over) > 0
-            || self.missing.left_over(newest_ns).next().is_some();
+        let may_be_lost = missing > 0 || self.missing.left_over(newest_ns).next().is_some();
         let pieces = self.begins_piece(time_ns, segment, ports)?;
         let ack = self.ack_before(time_ns, segment.payload_bytes);
         let is_by_ack = ack.is_some_and(|ack| self.is_shared || ack.client_port == ports.0);
@@ -72,7 +78,7 @@ impl HostPair {
         let piece = self.newest_piece(&pieces, begun)?;
         let written = self.written_at(piece, time_ns, (may_be_lost, is_by_ack));
         if !may_be_lost && ack.is_none() {
-            self.rhythm.note(piece);
+            self.notes(piece);
         }
         if let Some(written) = written {
             let came_ns = written.came_ns(time_ns);
@@ -80,6 +86,56 @@ impl HostPair {
             connection.has_begun(BegunPiece { came_ns, ..begun });
         }
         written
+    }
+
+    /// The first segment of a piece, if that is what is missing before data that comes: its sender had no more before it,
+    /// and the one packet that is missing left right before that data, which nothing but its application had held.
+    fn begins_with_lost(
+        &mut self,
+        missing: u32,
+        time_ns: i64,
+        segment: &Segment<'_>,
+    ) -> Option<BegunPiece> {
+        let largest_bytes = self.pace.largest_bytes;
+        let came_ns = time_ns.saturating_sub(self.pace.of(segment.payload_bytes)?);
+        let is_by_none = self.is_let_go_by_none(time_ns, segment);
+        let connection = self.connection(segment.destination_port, segment.source_port)?;
+        let start = connection.next.filter(|_| missing == 1 && is_by_none)?;
+        let bytes = u32::try_from(segment.payload_seq().distance_from(start)).ok()?;
+        let is_one = bytes > 0 && bytes <= largest_bytes && !connection.had_more();
+        is_one.then_some(BegunPiece {
+            start,
+            came_ns,
+            bytes,
+            stood_ns: 0,
+        })
+    }
+
+    /// A piece has begun with what is missing.
+    fn notes_lost(&mut self, lost: BegunPiece, ports: (u16, u16)) {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        if connection.is_asked || connection.was_asked_by_syn {
+            connection.written.clear();
+        }
+        let pieces = connection.written.clone();
+        connection.has_begun(lost);
+        if let Some(piece) = self.newest_piece(&pieces, lost) {
+            self.notes(piece);
+        }
+    }
+
+    /// Nothing was lost between a piece and the next one: shorter distances may be those of ACKs.
+    fn notes(&mut self, piece: Written) {
+        if piece.distance_ns > self.by_ack_ns() {
+            self.rhythm.note(piece);
+        }
+    }
+
+    /// A silence longer than that is no wait for an ACK, be it delayed.
+    fn by_ack_ns(&self) -> i64 {
+        self.round_trip_ns().saturating_add(DELAYED_ACK_MAX_NS)
     }
 
     /// When a piece was written that comes now, if others before it were in a rhythm.
@@ -96,9 +152,7 @@ impl HostPair {
         } else {
             self.rhythm.is_exactly_due(piece) && distance_ns.is_some()
         };
-        // A silence longer than that is no wait for an ACK, be it delayed.
-        let by_ack_ns = self.round_trip_ns().saturating_add(DELAYED_ACK_MAX_NS);
-        if is_by_ack && is_due || piece.distance_ns <= by_ack_ns {
+        if is_by_ack && is_due || piece.distance_ns <= self.by_ack_ns() {
             return None;
         }
         if is_due {
@@ -109,6 +163,7 @@ impl HostPair {
         } else {
             piece.late_ns.saturating_add(AT_ONCE_MAX_NS)
         };
+        let slack_ns = slack_ns.saturating_add(piece.shorter_ns);
         let late_ns = piece.distance_ns.saturating_sub(distance_ns?);
         (late_ns >= slack_ns).then(|| WrittenAt::Earlier {
             would_come_ns: time_ns.saturating_sub(late_ns),
@@ -125,6 +180,9 @@ impl HostPair {
             distance_ns: left_ns(&begun).saturating_sub(left_ns(before)),
             bytes: i64::from(begun.start.distance_from(before.start)),
             late_ns: late_ns.saturating_mul(SEGMENTS_BEFORE),
+            longer_ns: before.stood_ns,
+            shorter_ns: begun.stood_ns,
+            headers_ns: self.pace.on_link(begun.bytes).map_or(0, |it| it.bare_ns),
         };
         let mut newest_first = pieces.iter().rev().map(since);
         let agreeing = newest_first.clone().find(|it| self.rhythm.agrees(*it));
@@ -157,9 +215,20 @@ impl HostPair {
             return Some(VecDeque::new());
         }
         let is_silent = time_ns.saturating_sub(connection.sent_ns) >= silent_ns;
-        let is_pause = is_silent && !connection.had_more();
+        let had_more = connection.had_more();
         let pieces = connection.written.clone();
+        let is_pause = !had_more && (is_silent || self.is_let_go_by_none(time_ns, segment));
         (is_pause || self.is_behind_piece(start, ports)).then_some(pieces)
+    }
+
+    /// Whether data that comes stood behind nothing before the slowest link, and left when no ACK came: nothing but its
+    /// application can have held it.
+    fn is_let_go_by_none(&self, time_ns: i64, segment: &Segment<'_>) -> bool {
+        let bytes = segment.payload_bytes;
+        let is_known = self.left_ns(time_ns, bytes).is_some();
+        is_known
+            && self.queue.is_idle_before(time_ns, self.pace.of(bytes))
+            && self.ack_before(time_ns, bytes).is_none()
     }
 
     /// Whether data comes behind a piece that is as long as others, to the byte.

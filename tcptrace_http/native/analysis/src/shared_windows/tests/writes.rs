@@ -92,3 +92,37 @@ fn behind_a_part_of_a_piece_nothing_is_due() {
     let rest = segment(flags::ACK | flags::PSH, start.wrapping_add(300), 101, 700);
     assert_eq!(talk.packet(9000, false, 1, rest).written, None);
 }
+
+/// So much of what follows the fourth piece, from an offset on.
+fn of(bytes: u32, behind: u32) -> Segment<'static> {
+    let start = FIRST.wrapping_add(4001 + behind);
+    segment(flags::ACK | flags::PSH, start, 101, bytes)
+}
+
+fn acked(behind: u32) -> Segment<'static> {
+    segment(flags::ACK, 101, FIRST.wrapping_add(4001 + behind), 0)
+}
+
+#[test]
+fn what_no_ack_let_go_begins_a_piece_however_soon_it_comes_behind_the_rest_of_the_one_before() {
+    let mut talk = writes();
+    talk.passed_over = Some(0);
+    talk.packet(6300, false, 1, of(950, 0));
+    // The rest of a piece comes a path's time behind the ACK that let it go, and its own on the link.
+    talk.packet(7500, true, 1, acked(950));
+    talk.packet(7600, false, 1, of(50, 950));
+    let next = talk.packet(7801, false, 1, of(1000, 1000));
+    assert_eq!(next.written, Some(WrittenAt::OnTime));
+}
+
+#[test]
+fn a_piece_of_which_the_first_segment_is_lost_begins_with_that() {
+    let mut talk = writes();
+    talk.packet(6301, false, 1, of(500, 500));
+    talk.packet(6302, true, 1, acked(0));
+    talk.packet(7000, false, 1, of(500, 0));
+    talk.passed_over = Some(2);
+    let next = talk.packet(8800, false, 1, of(1000, 1000));
+    let came_ms = next.written.map(|it| it.came_ns(0) / MS);
+    assert_eq!(came_ms, Some(7800));
+}
