@@ -300,9 +300,14 @@ impl Timeline {
             (Released::ByAck, Limit::SlowStart) if was_full => {
                 (Cause::SendLimitedSlowStart, INFERRED)
             }
-            // Data that lay in the buffer, and of which a full segment waited, waited for the window.
+            // Data that lay in the buffer, and of which a full segment waited, waited for the window; as did what is
+            // short behind more full ones than ever before, for a window is a whole number of them.
             (Released::ByAck, Limit::None)
-                if was_full && self.has_more && data.is_above_nagle() && !self.settles_by_ack =>
+                if was_full
+                    && self.has_more
+                    && !self.settles_by_ack
+                    && (data.is_above_nagle()
+                        || self.window.fills_shown(self.sent_until, data.bytes)) =>
             {
                 (Cause::SendLimitedSlowStart, INFERRED)
             }
@@ -373,6 +378,26 @@ mod tests {
             }
             let told = timeline.between(1000 * MS, 1050 * MS).last();
             assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
+    }
+
+    #[test]
+    fn what_is_short_found_no_room_behind_more_full_segments_than_ever_before() {
+        let start = (1 << 32) - 2000;
+        for (before, cause) in [(4, Cause::Unexplained), (0, Cause::SendLimitedSlowStart)] {
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.window.hears(1, start);
+            let acked = start + before * 1000;
+            timeline.window.stops(acked, 1000);
+            timeline.window.hears(2, acked);
+            (timeline.sent_until, timeline.has_more) = (acked + 2000, true);
+            let short = Data {
+                bytes: 700,
+                full_bytes: 1000,
+                ..Data::plain(Moment::default(), acked + 2700)
+            };
+            let told = timeline.cause_of(Released::ByAck, Limit::None, (short, true));
+            assert_eq!(told.0, cause);
         }
     }
 
