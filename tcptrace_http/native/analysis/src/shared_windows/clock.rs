@@ -75,7 +75,22 @@ impl HostPair {
             let is_near = ack.time_ns <= near_before_ns || ack.time_ns > near_this_ns;
             is_own || ack.time_ns > earliest_ns && (is_near || silence.begins)
         };
-        !since.any(|ack| ack.is_of_data && may_have_let_go(ack))
+        let is_by_ack = since.any(|ack| ack.is_of_data && may_have_let_go(ack));
+        !is_by_ack && !self.was_let_go_by_own(silence)
+    }
+
+    /// Whether an ACK of its own connection let the data before go, as closely as what follows at once tells what the link
+    /// takes: where ACKs do that, no clock runs.
+    fn was_let_go_by_own(&self, silence: Silence) -> bool {
+        let Some(left_ns) = self.left_ns(silence.from_ns, silence.bytes) else {
+            return false;
+        };
+        let from = self
+            .acks
+            .partition_point(|ack| ack.time_ns < left_ns.saturating_sub(CLOSE_NS));
+        let close = self.acks.range(from..);
+        let mut close = close.take_while(|ack| ack.time_ns <= left_ns.saturating_add(CLOSE_NS));
+        close.any(|ack| ack.is_of_data && ack.client_port == silence.client_port)
     }
 
     /// As soon may have left what left at `left_ns` if nothing was before it: since then it may have stood before the
@@ -167,6 +182,21 @@ mod tests {
             // Since then the link has been busy until the data before came.
             burst.queue.was_busy_since(970 * MS);
             assert_eq!(burst.leaves_by_clock(silence), is_by_clock);
+        }
+    }
+
+    #[test]
+    fn what_came_as_long_behind_its_ack_as_the_link_takes_for_it_tells_that_no_clock_runs() {
+        for (takes_ms, is_by_clock) in [(0, true), (3, false)] {
+            let mut pair = pair(Some((897, true)));
+            if takes_ms > 0 {
+                pair.pace.follows(takes_ms * MS, 1460);
+            }
+            let own = Silence {
+                client_port: 2,
+                ..after(1000, 1050)
+            };
+            assert_eq!(pair.leaves_by_clock(own), is_by_clock);
         }
     }
 
