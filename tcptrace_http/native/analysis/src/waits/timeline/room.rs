@@ -3,6 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::shared::phase_of;
 use super::{Data, Route, Timeline};
+use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::WrittenAt;
 use crate::timeouts::TIMEOUT_MIN_NS;
 use crate::used_window::Limit;
@@ -11,7 +12,9 @@ use trace_model::rows::Cause;
 /// What a timer waits at least (RFC 6298, section 2.4), if no other of its host has shown.
 const TIMER_ASKED_FOR_NS: i64 = 1_000_000_000;
 /// Where round trips are as short as this every timer waits for the least that its host has: else it follows them.
-const LEAST_TIMER_RTT_MAX_NS: i64 = 15_000_000;
+const LEAST_TIMER_RTT_MAX_NS: i64 = 20_000_000;
+/// A timer that runs out again waits so many times as long as before (RFC 6298, section 5.5).
+const TIMER_BACKS_OFF: i64 = 2;
 /// Timers of a host vary by this share, with the round trips.
 const TIMER_VARIES_SHARE: i64 = 4;
 
@@ -124,8 +127,8 @@ impl Timeline {
         let is_least = route.rtt_ns().saturating_add(takes_ns) <= LEAST_TIMER_RTT_MAX_NS;
         let timer_ns = data.sharing.timer_ns.unwrap_or(TIMER_ASKED_FOR_NS);
         let most_ns = timer_ns.saturating_add(timer_ns / TIMER_VARIES_SHARE);
-        let is_known =
-            is_least && data.missing_before == 1 && !data.sharing.is_shared && !route.is_at_sender;
+        let is_lost_once = data.missing_before == 1 || self.is_lost_once(gap_ns, data, route);
+        let is_known = is_least && is_lost_once && !data.sharing.is_shared && !route.is_at_sender;
         // It is older than an ACK that told of it, and a timer that ran out before waits for longer (RFC 6298,
         // section 5.5).
         if !is_known || data.was_told_of || gap_ns <= most_ns {
@@ -135,6 +138,21 @@ impl Timeline {
         let late_ns = acks.late_ns(written_ns, route.to_sender_ns);
         let is_of_window = late_ns.is_some_and(|late_ns| late_ns <= TIMEOUT_MIN_NS);
         (!is_of_window).then_some((self.words.idle, written_ns))
+    }
+
+    /// Whether data was lost once, though more packets are missing before it: for two timers, of which the second one waits
+    /// twice as long as its host's do (RFC 6298, section 5.5), there was no time. One that was backed off before waits as
+    /// long as that, too, until a round trip is measured anew (Karn and Partridge 1987).
+    fn is_lost_once(&self, gap_ns: i64, data: Data, route: Route) -> bool {
+        let Some(timer_ns) = data.sharing.timer_ns else {
+            return false;
+        };
+        let backed_off_ns = timer_ns.saturating_mul(TIMER_BACKS_OFF);
+        let late_ns = gap_ns.saturating_sub(backed_off_ns);
+        let takes_ns = self.takes(data.full_bytes, 1, data.full_bytes);
+        let by_one_ns = route.rtt_ns().saturating_add(takes_ns);
+        let is_of_one = (0..=by_one_ns.saturating_add(AT_ONCE_MAX_NS)).contains(&late_ns);
+        data.missing_before > 1 && gap_ns < backed_off_ns.saturating_add(timer_ns) && !is_of_one
     }
 
     /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
@@ -219,6 +237,49 @@ mod tests {
         assert_eq!(waited_first(Cause::StallTailLoss), idle);
         assert_eq!(waited_first(Cause::StallNagleHold), idle);
         assert_eq!(waited_first(Cause::ServerDataUnavailable), None);
+    }
+
+    /// When data was written, in milliseconds, that comes so long after what went before, where so many packets are missing
+    /// of a host whose timers wait a second, if that is known.
+    fn written_ms(gap_ms: i64, missing_before: u32, is_known: bool) -> Option<i64> {
+        let timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let sharing = Sharing {
+            timer_ns: is_known.then_some(1000 * MS),
+            ..Sharing::default()
+        };
+        let at = Moment {
+            time_ns: 5000 * MS,
+            frame: 1,
+        };
+        let data = Data {
+            missing_before,
+            sharing,
+            ..Data::plain(at, 1 << 32)
+        };
+        let route = Route {
+            to_sender_ns: 10 * MS,
+            ..Route::default()
+        };
+        let first = timeline.written_before_the_timer(gap_ms * MS, data, route, &Acks::default());
+        first.map(|(_, ns)| ns / MS)
+    }
+
+    #[test]
+    fn what_was_lost_once_was_written_as_long_before_as_its_timer_waits_whatever_else_is_missing() {
+        assert_eq!(written_ms(2500, 1, true), Some(4000));
+        assert_eq!(written_ms(2500, 3, true), Some(4000));
+        assert_eq!(written_ms(3500, 1, true), Some(4000));
+        assert_eq!(
+            written_ms(3500, 3, true),
+            None,
+            "it may have been lost twice"
+        );
+        assert_eq!(
+            written_ms(2500, 3, false),
+            None,
+            "another timer may be shorter"
+        );
+        assert_eq!(written_ms(2010, 3, true), None, "the timer was backed off");
     }
 
     #[test]
