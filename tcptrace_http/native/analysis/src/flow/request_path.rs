@@ -25,6 +25,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            made_buffer_room_ns: None,
             written_ns: None,
             is_over_when_sent: true,
         }

@@ -281,6 +281,7 @@ impl Flow {
                 .sharing()
                 .had_room_ns
                 .filter(|_| self.sharing().is_shared),
+            made_buffer_room_ns: waits.and_then(Waits::response_had_room_ns),
             written_ns: self
                 .sharing()
                 .written
@@ -377,6 +378,7 @@ impl Flow {
             is_let_go_by_other: false,
             may_share_window: false,
             had_room_ns: None,
+            made_buffer_room_ns: None,
             written_ns: None,
             is_over_when_sent: false,
         }

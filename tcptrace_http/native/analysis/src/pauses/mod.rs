@@ -100,6 +100,8 @@ pub struct Path {
     /// When the ACK went by since which the window that all share had room for the data at hand, if that was not the
     /// one that let it go.
     pub had_room_ns: Option<i64>,
+    /// When the ACK went by that made room for the data in its sender's buffer, if that had been full.
+    pub made_buffer_room_ns: Option<i64>,
     /// When the data would have come that was written then, if its application writes in a rhythm.
     pub written_ns: Option<i64>,
     /// The message is over when it has left its sender, as a request is: what waits there loses the time until it

@@ -322,6 +322,12 @@ impl Pause {
                 let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
                 made_ns.saturating_add(way_ns)
             });
+        let buffer_room_ns = path
+            .made_buffer_room_ns
+            .map_or(previous.time_ns, |made_ns| {
+                let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
+                made_ns.saturating_add(way_ns)
+            });
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,
@@ -342,6 +348,7 @@ impl Pause {
                 .saturating_add(queued_ns)
                 .max(self.drained_ns)
                 .max(had_room_ns)
+                .max(buffer_room_ns)
                 .max(path.written_ns.unwrap_or(previous.time_ns))
                 .min(data.time_ns),
             segment_bytes: path.segment_bytes,

@@ -17,6 +17,11 @@ impl UsedWindow {
         self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
     }
 
+    /// Whether so much was the most that it ever had outstanding: a buffer holds no less.
+    pub(crate) fn never_had_more_than(&self, holds: i64) -> bool {
+        self.ever <= holds
+    }
+
     /// Whether so much outstanding fills its send buffer, as far as that is known.
     pub(crate) fn would_fill_buffer(&self, outstanding: i64) -> bool {
         let room = outstanding.saturating_add(self.full_bytes);

@@ -11,6 +11,9 @@ use std::cmp::Ordering;
 /// Once a write may end where a window does.
 const TIMES_MIN: u32 = 2;
 
+/// 4.3BSD's and 4.4BSD's sosend hands TCP a write in clusters of this size (MCLBYTES; Heidemann 1996).
+const CLUSTER_BYTES: i64 = 2048;
+
 /// With how much outstanding a sender stopped behind a push.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Emptied {
@@ -38,6 +41,15 @@ impl UsedWindow {
     /// How much its buffer holds, if that was full when it was emptied last.
     pub(crate) fn emptied_with(&self) -> Option<i64> {
         Some(self.emptied.outstanding).filter(|_| self.emptied.times > 0)
+    }
+
+    /// ... if it was full with as much before.
+    pub(crate) fn emptied_as_before(&self) -> Option<i64> {
+        let rest = self.emptied.outstanding.checked_rem(self.full_bytes);
+        let is_told = self.emptied.times >= TIMES_MIN && rest.is_some_and(|rest| rest > 0);
+        // A write goes to TCP in pieces as large as a cluster of buffers, each of which ends with a push.
+        let emptied = Some(self.emptied.outstanding).filter(|it| is_told && *it > CLUSTER_BYTES);
+        emptied.filter(|it| self.never_had_more_than(*it))
     }
 
     /// More lay in its buffer than it had been emptied with.

@@ -267,6 +267,12 @@ impl Waits {
         self.responses.least_window_bytes()
     }
 
+    /// When an ACK went by that made room for the newest data of a response in its sender's buffer, if that was full.
+    #[must_use]
+    pub fn response_had_room_ns(&self) -> Option<i64> {
+        self.responses.made_room_ns()
+    }
+
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
     pub fn shook_hands(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
         self.responses

@@ -15,6 +15,7 @@ mod data;
 mod deferral;
 mod extents;
 mod filled_by_next;
+mod full_buffer;
 mod gone_back;
 mod held_before_loss;
 mod held_openings;
@@ -45,6 +46,7 @@ use trace_model::rows::Cause;
 
 pub(super) use self::data::{Data, Resent, Route};
 use self::filled_by_next::FoundInBuffer;
+use self::full_buffer::Pushes;
 use self::held_openings::{HeldOpening, LetGo};
 use self::if_on_link::IfOnLink;
 use self::lateness::Lateness;
@@ -111,6 +113,9 @@ pub(super) struct Timeline {
     /// The segment before was not pushed: its sender had more in its buffer (RFC 9293, section 3.9.1).
     has_more: bool,
     newest: FoundInBuffer,
+    pushes: Pushes,
+    /// When an ACK made room for the newest data in its sender's buffer, if that had been full.
+    made_room_ns: Option<i64>,
     /// It has sent what Nagle's algorithm would have held.
     nagle_is_off: bool,
     pending: VecDeque<Pending>,
@@ -180,6 +185,8 @@ impl Timeline {
             sent_until: 0,
             has_more: false,
             newest: FoundInBuffer::default(),
+            pushes: Pushes::default(),
+            made_room_ns: None,
             nagle_is_off: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -318,7 +325,9 @@ impl Timeline {
             self.link.asked_bound(bound_ps);
         }
         self.has_gone_back(data, route);
+        self.made_room_ns = self.buffer_had_room_ns((data, is_answer), route, acks);
         let mut cause = self.wait_before((data, is_answer), route, acks);
+        cause = self.of_full_buffer(cause, data, route);
         if data.sharing.written == Some(WrittenAt::OnTime) {
             cause = cause.map(|(_, certainty)| (self.words.idle, certainty));
         }
@@ -357,6 +366,9 @@ impl Timeline {
         self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
         self.sent_start = start;
         self.leaves_more(data, route, acks);
+        if data.is_pushed {
+            self.pushes.note(data.end);
+        }
         let had_nothing = !std::mem::replace(&mut self.has_more, !data.is_pushed);
         self.full_bytes = data.full_bytes;
         self.nagle_is_off = data.nagle_is_off;

@@ -1,0 +1,200 @@
+//! Room in a buffer that had been emptied into the window when it was full.
+//!
+//! Who pushes has no more to send (RFC 9293, section 3.9.1.2). Where what it has sent then, from an ACK on that it had
+//! heard, is just as much as its buffer holds, its writer waited for room: what comes next was not there before the
+//! next ACK, and no algorithm of Nagle's held it until then.
+
+use std::collections::VecDeque;
+
+use super::super::acks::Acks;
+use super::super::partition::INFERRED;
+use super::{Data, Route, Timeline};
+use crate::jitter::RELEASE_MAX_NS;
+use trace_model::rows::Cause;
+
+/// Buffers are set in units of so many bytes, and hold no less than two of them: 4.3BSD's had 2,048, later ones have
+/// 4, 8 or 16 KB and more. That the end of a write is as far from an ACK by chance is as rare as that.
+const UNIT_BYTES: i64 = 1024;
+const UNITS: std::ops::RangeInclusive<i64> = 2..=64;
+
+/// A sender has room for so many segments at least, or each waits for the delayed ACK of the one before.
+const SEGMENTS_MIN: i64 = 2;
+
+/// Ends of writes that are remembered: of a few round trips.
+const PUSHES_MAX: usize = 16;
+
+/// Where data ended that was pushed.
+#[derive(Debug, Default)]
+pub(super) struct Pushes {
+    ends: VecDeque<i64>,
+}
+
+impl Pushes {
+    /// Data up to `end` was pushed.
+    pub(super) fn note(&mut self, end: i64) {
+        if self.ends.len() >= PUSHES_MAX {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(end);
+    }
+
+    /// Whether none of what is remembered ended at `offset`, but some before and behind it.
+    fn is_within(&self, offset: i64) -> bool {
+        self.ends.front().is_some_and(|first| *first < offset) && !self.ends.contains(&offset)
+    }
+}
+
+impl Timeline {
+    /// When the ACK went by that made room for `data` in its sender's buffer, if that was full and all of it had been
+    /// sent.
+    pub(super) fn buffer_had_room_ns(
+        &self,
+        (data, is_answer): (Data, bool),
+        route: Route,
+        acks: &Acks,
+    ) -> Option<i64> {
+        let (sent, _) = self.sent?;
+        if self.has_more || is_answer || data.opens_hole || self.window.is_recovering() {
+            return None;
+        }
+        let takes_ns = self.takes(self.sent_bytes, 1, data.full_bytes);
+        let way_ns = route.to_sender_ns.saturating_add(takes_ns);
+        let heard_ns = Acks::known_by(sent.time_ns, way_ns);
+        let holds = self.emptied_holding(heard_ns, acks)?;
+        let needed = data.end.saturating_sub(holds);
+        let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let made_ns = acks.time_of(needed)?;
+        (heard_ns < made_ns && made_ns <= until_ns).then_some(made_ns)
+    }
+
+    /// What `data` waited for that seems to have waited for `told`: for room in the buffer, if the ACK that made it
+    /// let the data go.
+    pub(super) fn of_full_buffer(
+        &self,
+        told: Option<(Cause, f64)>,
+        data: Data,
+        route: Route,
+    ) -> Option<(Cause, f64)> {
+        let waited = told.filter(|(cause, _)| is_of_ack(*cause));
+        let until_ns = self.room_came_ns(data, route);
+        let of_room = waited.zip(until_ns).is_some_and(|(_, until_ns)| {
+            data.at.time_ns.saturating_sub(until_ns) <= RELEASE_MAX_NS
+        });
+        if of_room {
+            return Some((Cause::SendLimitedSendBuffer, INFERRED));
+        }
+        told
+    }
+
+    /// Until when data waited for room in the buffer first that was held for longer.
+    pub(super) fn had_no_room_until(
+        &self,
+        cause: Option<(Cause, f64)>,
+        data: Data,
+        route: Route,
+    ) -> Option<(Cause, i64)> {
+        let is_held = cause.is_some_and(|(cause, _)| is_of_ack(cause));
+        let until_ns = self.room_came_ns(data, route).filter(|_| is_held)?;
+        Some((Cause::SendLimitedSendBuffer, until_ns))
+    }
+
+    /// When data would have come that the ACK let go which made room for it.
+    fn room_came_ns(&self, data: Data, route: Route) -> Option<i64> {
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let way_ns = route.to_sender_ns.saturating_add(takes_ns);
+        let made_ns = self.made_room_ns.filter(|_| !route.is_at_sender)?;
+        Some(made_ns.saturating_add(way_ns))
+    }
+
+    /// ... as the pauses have it.
+    pub(in crate::waits) fn made_room_ns(&self) -> Option<i64> {
+        self.made_room_ns
+    }
+
+    /// How much the buffer holds that had been full when all of it was sent, by what had been heard by `heard_ns`.
+    fn emptied_holding(&self, heard_ns: i64, acks: &Acks) -> Option<i64> {
+        let known = self.window.emptied_as_before();
+        let heard = acks.between(i64::MIN, heard_ns);
+        let holding = heard.filter_map(|ack| {
+            let holds = self.sent_until.saturating_sub(ack.acked.max(1));
+            let is_unit = holds.checked_rem(UNIT_BYTES) == Some(0);
+            let is_buffer = is_unit && UNITS.contains(&(holds / UNIT_BYTES));
+            let is_buffer = is_buffer && self.window.never_had_more_than(holds);
+            // Answers of one size begin alike: only what was acknowledged amid a write is no chance.
+            let is_full = is_buffer || known == Some(holds);
+            (is_full && self.pushes.is_within(ack.acked)).then_some(holds)
+        });
+        // Who writes pieces that fill no segment has them sent one by one.
+        let least = i64::from(self.full_bytes).saturating_mul(SEGMENTS_MIN);
+        holding.last().filter(|holds| *holds >= least)
+    }
+}
+
+/// Whether what waited for `cause` was let go by an ACK.
+fn is_of_ack(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Unexplained
+            | Cause::SendLimitedSlowStart
+            | Cause::SendLimitedCwnd
+            | Cause::SendLimitedReceiveWindow
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const START: i64 = (1 << 32) - 1000;
+
+    /// When an ACK made room for a short segment behind so many bytes that were all that was there, of which the first
+    /// 2,000 were acknowledged when the others left; and an earlier write ended at `pushed`.
+    fn had_room_ms(sent: i64, pushed: i64, full_bytes: u32) -> Option<i64> {
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let at = |ms: i64| Moment {
+            time_ns: ms * MS,
+            frame: 1,
+        };
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let mut acks = Acks::default();
+        for (ms, acked) in [(0, 0), (100, 2000), (200, 4000), (400, sent)] {
+            acks.push(ms * MS, START + acked, 60_000, 100 * MS);
+        }
+        timeline.sent = Some((at(210), true));
+        timeline.sent_bytes = 1000;
+        timeline.full_bytes = full_bytes;
+        timeline.sent_until = START + sent;
+        timeline.has_more = false;
+        for end in [pushed, sent] {
+            timeline.pushes.note(START + end);
+        }
+        let data = Data {
+            bytes: 500,
+            ..Data::plain(at(500), START + sent + 500)
+        };
+        let made_ns = timeline.buffer_had_room_ns((data, false), route, &acks);
+        made_ns.map(|ns| ns / MS)
+    }
+
+    #[test]
+    fn who_has_emptied_a_buffer_of_whole_kilobytes_had_room_with_the_next_ack() {
+        assert_eq!(had_room_ms(2000 + 4096, 0, 1000), Some(200));
+        assert_eq!(had_room_ms(2000 + 4000, 0, 1000), None);
+    }
+
+    #[test]
+    fn what_ends_whole_kilobytes_behind_the_end_of_a_write_may_be_the_next_one() {
+        assert_eq!(had_room_ms(2000 + 4096, 2000, 1000), None);
+    }
+
+    #[test]
+    fn pieces_that_fill_no_segments_are_written_one_by_one() {
+        assert_eq!(had_room_ms(2000 + 4096, 0, 3000), None);
+    }
+}
