@@ -112,15 +112,16 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int
             certainty="confidence",
         )
     )
-    length = pl.col("end") - pl.col("start")
     # At the client a wait that goes on beyond that frame, as behind a hole, was not ended by it, and one that
     # begins with it is of what came then.
     is_elsewhere = ~pl.col("flow").is_in(list(at_client))
-    # What data waited for before it could have left, as for its application, is another wait before the same frame.
-    since = pl.col("ended") - pl.col("lost")
-    is_behind = ((pl.col("start") < pl.col("ended")) & (pl.col("end") > since)) | is_elsewhere
+    is_behind = (pl.col("start") < pl.col("ended")) | is_elsewhere
     is_over = (pl.col("end") <= pl.col("ended")) | is_elsewhere
-    # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest.
+    # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest. What
+    # was waited for first is over when the stall begins.
+    begun = pl.col("ended") - pl.col("lost")
+    since = pl.when(is_elsewhere).then("start").otherwise(pl.max_horizontal("start", begun))
+    length = pl.col("end") - since
     longest = pl.col("start").filter(is_behind).sort_by(length.filter(is_behind)).last().over(*_KEY, "last_frame")
     joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
         since=pl.when(pl.col("start") == longest, is_over).then(pl.col("end") - pl.col("lost"))

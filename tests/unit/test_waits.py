@@ -72,6 +72,12 @@ def test_a_stall_takes_none_of_a_longer_wait_before_it_for_what_was_not_there_ye
     assert shown(carved) == [("server.data_unavailable", 0, 200), ("stall.nagle_delayed_ack", 200, 300)]
 
 
+def test_of_two_waits_that_one_frame_ended_a_stall_takes_the_one_that_it_has_more_of():
+    split = [("send_limited.send_buffer", 0, 210, 1, 5), ("unexplained", 210, 300, 1, 5)]
+    carved = with_stalls(waits(split), stalls(("stall.nagle_hold", 200, 100, 5)), at_client={0})
+    assert shown(carved) == [("send_limited.send_buffer", 0, 210), ("stall.nagle_hold", 210, 300)]
+
+
 def test_a_hold_that_took_nothing_of_the_waits_cost_no_time():
     lost = stalls(("stall.nagle_hold", 50, 130, 5), ("stall.nagle_hold", 260, 40, 9), ("stall.tail_loss", 0, 9, 2))
     finished = with_stalls(waits(PARTITION), lost, at_client={0})
