@@ -66,7 +66,6 @@ use super::link_burst::LinkBurst;
 use super::pace::Pace;
 use super::partition::{Moment, INFERRED};
 use crate::arrivals::Arrivals;
-use crate::shared_windows::WrittenAt;
 use crate::used_window::UsedWindow;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
@@ -318,19 +317,12 @@ impl Timeline {
         if !is_answer && shared_window(data.sharing).is_none() {
             self.learn_arrivals(data, route, acks);
         }
-        self.shared_arrivals = data.sharing.link;
-        self.shared_way_ns = data.sharing.to_client_ns;
-        self.syn_way = (data.sharing.to_server_ns, data.sharing.syn_longer_bytes);
-        if let Some(bound_ps) = data.sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
-            self.link.asked_bound(bound_ps);
-        }
+        self.note_shared_path(data.sharing, route);
         self.has_gone_back(data, route);
         self.made_room_ns = self.buffer_had_room_ns((data, is_answer), route, acks);
-        let mut cause = self.wait_before((data, is_answer), route, acks);
-        cause = self.of_full_buffer(cause, data, route);
-        if data.sharing.written == Some(WrittenAt::OnTime) {
-            cause = cause.map(|(_, certainty)| (self.words.idle, certainty));
-        }
+        let waited_for = self.wait_before((data, is_answer), route, acks);
+        let waited_for = self.of_full_buffer(waited_for, data, route);
+        let cause = self.of_rhythm(waited_for, data.sharing);
         let is_of_buffer = cause.is_some_and(|(cause, _)| cause == Cause::SendLimitedSendBuffer);
         if is_of_buffer && !is_answer {
             self.is_of_buffer();

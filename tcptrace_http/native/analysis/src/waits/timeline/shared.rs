@@ -1,9 +1,9 @@
 //! Waits for what connections share: their window, and the slowest link.
 
 use super::settling::service_ns;
-use super::{Data, Timeline};
+use super::{Data, Route, Timeline};
 use crate::jitter::CLOSE_NS;
-use crate::shared_windows::Sharing;
+use crate::shared_windows::{Sharing, WrittenAt};
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
@@ -51,6 +51,30 @@ pub(super) fn limit_of(sharing: Sharing) -> Limit {
 }
 
 impl Timeline {
+    /// Notes what all connections tell of the path and its slowest link.
+    pub(super) fn note_shared_path(&mut self, sharing: Sharing, route: Route) {
+        self.shared_arrivals = sharing.link;
+        self.shared_way_ns = sharing.to_client_ns;
+        self.syn_way = (sharing.to_server_ns, sharing.syn_longer_bytes);
+        if let Some(bound_ps) = sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
+            self.link.asked_bound(bound_ps);
+        }
+    }
+
+    /// What data waited for that seemed to wait for `cause`: its application, if that writes in a rhythm and this came in
+    /// it.
+    pub(super) fn of_rhythm(
+        &self,
+        cause: Option<(Cause, f64)>,
+        sharing: Sharing,
+    ) -> Option<(Cause, f64)> {
+        let is_on_time = sharing.written == Some(WrittenAt::OnTime);
+        cause.map(|(cause, certainty)| {
+            let cause = if is_on_time { self.words.idle } else { cause };
+            (cause, certainty)
+        })
+    }
+
     /// Whether an ACK of another connection let a request go on, of which nothing was on its way.
     pub(super) fn is_held_for_others(&self, data: Data) -> bool {
         let is_request = self.words.burst == Cause::RequestSend;
@@ -67,7 +91,7 @@ impl Timeline {
 mod tests {
     use super::super::super::acks::{Acks, Released};
     use super::super::super::partition::Moment;
-    use super::super::{Route, Timeline, Words};
+    use super::super::Words;
     use super::*;
     use crate::arrivals::Arrivals;
 
