@@ -120,8 +120,8 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int
     # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest. What
     # was waited for first is over when the stall begins.
     begun = pl.col("ended") - pl.col("lost")
-    since = pl.when(is_elsewhere).then("start").otherwise(pl.max_horizontal("start", begun))
-    length = pl.col("end") - since
+    of_stall = pl.when(is_elsewhere).then("start").otherwise(pl.max_horizontal("start", begun))
+    length = pl.col("end") - of_stall
     longest = pl.col("start").filter(is_behind).sort_by(length.filter(is_behind)).last().over(*_KEY, "last_frame")
     joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
         since=pl.when(pl.col("start") == longest, is_over).then(pl.col("end") - pl.col("lost"))

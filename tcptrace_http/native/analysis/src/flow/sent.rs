@@ -281,7 +281,7 @@ impl Flow {
                 .sharing()
                 .had_room_ns
                 .filter(|_| self.sharing().is_shared),
-            made_buffer_room_ns: waits.and_then(Waits::response_had_room_ns),
+            made_buffer_room_ns: waits.and_then(Waits::response_made_buffer_room_ns),
             written_ns: self
                 .sharing()
                 .written

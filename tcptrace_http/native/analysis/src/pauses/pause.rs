@@ -306,28 +306,21 @@ impl Pause {
         };
         // Nagle's algorithm holds what the window has room for. Behind a short segment any sender holds, also one
         // whose first window is larger than it ever used (RFC 6928); behind full ones only one from before that.
-        let had_room_ns = shared_room_ns
-            .or(self.made_room_ns)
-            .filter(|made_ns| {
-                // Which of two ACKs that come together had come when data left is not told so closely, but for a
-                // window that whole segments had used up.
-                let slack_ns = if self.was_used_up {
-                    DISPROOF_MARGIN_NS
-                } else {
-                    RELEASE_MAX_NS
-                };
-                made_ns.saturating_add(slack_ns) < ack.time_ns && short.is_none()
-            })
-            .map_or(previous.time_ns, |made_ns| {
-                let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
-                made_ns.saturating_add(way_ns)
-            });
-        let buffer_room_ns = path
-            .made_buffer_room_ns
-            .map_or(previous.time_ns, |made_ns| {
-                let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
-                made_ns.saturating_add(way_ns)
-            });
+        let had_room_ns = shared_room_ns.or(self.made_room_ns).filter(|made_ns| {
+            // Which of two ACKs that come together had come when data left is not told so closely, but for a
+            // window that whole segments had used up.
+            let slack_ns = if self.was_used_up {
+                DISPROOF_MARGIN_NS
+            } else {
+                RELEASE_MAX_NS
+            };
+            made_ns.saturating_add(slack_ns) < ack.time_ns && short.is_none()
+        });
+        // When it would have come that an ACK of then let go.
+        let way_ns = path.sender_rtt_ns.unwrap_or(0).saturating_add(takes_ns);
+        let behind = |made_ns: Option<i64>| {
+            made_ns.map_or(previous.time_ns, |made_ns| made_ns.saturating_add(way_ns))
+        };
         let row = PauseRow {
             previous_frame: previous.frame,
             previous_time: previous.time_ns,
@@ -347,8 +340,8 @@ impl Pause {
                 .saturating_add(spacing)
                 .saturating_add(queued_ns)
                 .max(self.drained_ns)
-                .max(had_room_ns)
-                .max(buffer_room_ns)
+                .max(behind(had_room_ns))
+                .max(behind(path.made_buffer_room_ns))
                 .max(path.written_ns.unwrap_or(previous.time_ns))
                 .min(data.time_ns),
             segment_bytes: path.segment_bytes,

@@ -3,7 +3,7 @@
 use super::ack::Release;
 use super::host_pair::HostPair;
 use super::ledger::FLAGS_BYTES;
-use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::jitter::{late_max_ns, EARLY_MAX_NS};
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 use crate::used_window::Limit;
 
@@ -66,9 +66,7 @@ impl HostPair {
         if leaving.is_paced {
             self.window.used.is_paced();
         }
-        let late_ns = RELEASE_MAX_NS
-            .max(path_ns / RELEASE_RTT_SHARE)
-            .saturating_add(self.pace.of(bytes).unwrap_or(0));
+        let late_ns = late_max_ns((path_ns, self.pace.of(bytes).unwrap_or(0)), None);
         self.window_hears(known_by(time_ns).saturating_sub(late_ns));
         let was_known = self.window.used.buffer().is_some();
         let limit = self.window.used.limit(end, bytes, false);

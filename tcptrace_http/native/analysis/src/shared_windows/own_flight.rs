@@ -6,7 +6,7 @@
 
 use super::host_pair::HostPair;
 use super::window::Stopped;
-use crate::jitter::{EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::jitter::{late_max_ns, EARLY_MAX_NS};
 use crate::used_window::Limit;
 
 /// New data of a connection comes that had more to send.
@@ -35,9 +35,7 @@ impl HostPair {
             return;
         };
         let known_by = |time_ns: i64| time_ns.saturating_sub(path_ns).saturating_add(EARLY_MAX_NS);
-        let late_ns = RELEASE_MAX_NS
-            .max(path_ns / RELEASE_RTT_SHARE)
-            .saturating_add(self.pace.of(bytes).unwrap_or(0));
+        let late_ns = late_max_ns((path_ns, self.pace.of(bytes).unwrap_or(0)), None);
         let full_bytes = self.pace.largest_bytes.max(bytes);
         let was_idle = pause_ns > self.round_trip_ns();
         self.own_hears(ports, known_by(before_ns));

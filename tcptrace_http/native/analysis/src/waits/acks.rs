@@ -4,7 +4,7 @@ mod in_order;
 
 use std::collections::VecDeque;
 
-use crate::jitter::{late_max_ns, CLOSE_NS, EARLY_MAX_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use crate::jitter::{late_max_ns, CLOSE_NS, EARLY_MAX_NS};
 
 /// ACKs of one round trip of a fast path: 6 MB in flight at one ACK for two full segments.
 const ACKS_MAX: usize = 2048;
@@ -206,10 +206,7 @@ impl Acks {
 
     /// ... before any of those that may have let it go: it may have stood behind others' data meanwhile.
     pub(super) fn known_before_release(time_ns: i64, path_ns: i64, pace_ns: i64) -> i64 {
-        let slack = RELEASE_MAX_NS.max(path_ns / RELEASE_RTT_SHARE);
-        Acks::known_by(time_ns, path_ns)
-            .saturating_sub(slack)
-            .saturating_sub(pace_ns)
+        Acks::known_by(time_ns, path_ns).saturating_sub(late_max_ns((path_ns, pace_ns), None))
     }
 
     /// Whether data seen at `time_ns` came when an ACK let it go, which takes `after_ns` from the one to the other: so

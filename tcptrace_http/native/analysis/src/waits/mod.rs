@@ -269,8 +269,8 @@ impl Waits {
 
     /// When an ACK went by that made room for the newest data of a response in its sender's buffer, if that was full.
     #[must_use]
-    pub fn response_had_room_ns(&self) -> Option<i64> {
-        self.responses.made_room_ns()
+    pub fn response_made_buffer_room_ns(&self) -> Option<i64> {
+        self.responses.made_buffer_room_ns()
     }
 
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.

@@ -21,6 +21,7 @@ mod held_before_loss;
 mod held_openings;
 mod if_on_link;
 mod in_buffer;
+mod in_burst;
 mod known_buffer;
 mod lateness;
 mod leaving;
@@ -114,7 +115,7 @@ pub(super) struct Timeline {
     newest: FoundInBuffer,
     pushes: Pushes,
     /// When an ACK made room for the newest data in its sender's buffer, if that had been full.
-    made_room_ns: Option<i64>,
+    made_buffer_room_ns: Option<i64>,
     /// It has sent what Nagle's algorithm would have held.
     nagle_is_off: bool,
     pending: VecDeque<Pending>,
@@ -185,7 +186,7 @@ impl Timeline {
             has_more: false,
             newest: FoundInBuffer::default(),
             pushes: Pushes::default(),
-            made_room_ns: None,
+            made_buffer_room_ns: None,
             nagle_is_off: false,
             pending: VecDeque::new(),
             has_hole: false,
@@ -319,7 +320,7 @@ impl Timeline {
         }
         self.note_shared_path(data.sharing, route);
         self.has_gone_back(data, route);
-        self.made_room_ns = self.buffer_had_room_ns((data, is_answer), route, acks);
+        self.made_buffer_room_ns = self.buffer_room_made_ns((data, is_answer), route, acks);
         let waited_for = self.wait_before((data, is_answer), route, acks);
         let waited_for = self.of_full_buffer(waited_for, data, route);
         let cause = self.of_rhythm(waited_for, data.sharing);

@@ -47,7 +47,7 @@ impl Pushes {
 impl Timeline {
     /// When the ACK went by that made room for `data` in its sender's buffer, if that was full and all of it had been
     /// sent.
-    pub(super) fn buffer_had_room_ns(
+    pub(super) fn buffer_room_made_ns(
         &self,
         (data, is_answer): (Data, bool),
         route: Route,
@@ -76,7 +76,7 @@ impl Timeline {
         route: Route,
     ) -> Option<(Cause, f64)> {
         let waited = told.filter(|(cause, _)| is_of_ack(*cause));
-        let until_ns = self.room_came_ns(data, route);
+        let until_ns = self.behind_room_ns(data, route);
         let of_room = waited.zip(until_ns).is_some_and(|(_, until_ns)| {
             data.at.time_ns.saturating_sub(until_ns) <= RELEASE_MAX_NS
         });
@@ -87,28 +87,28 @@ impl Timeline {
     }
 
     /// Until when data waited for room in the buffer first that was held for longer.
-    pub(super) fn had_no_room_until(
+    pub(super) fn had_full_buffer_until(
         &self,
         cause: Option<(Cause, f64)>,
         data: Data,
         route: Route,
     ) -> Option<(Cause, i64)> {
         let is_held = cause.is_some_and(|(cause, _)| is_of_ack(cause));
-        let until_ns = self.room_came_ns(data, route).filter(|_| is_held)?;
+        let until_ns = self.behind_room_ns(data, route).filter(|_| is_held)?;
         Some((Cause::SendLimitedSendBuffer, until_ns))
     }
 
     /// When data would have come that the ACK let go which made room for it.
-    fn room_came_ns(&self, data: Data, route: Route) -> Option<i64> {
+    fn behind_room_ns(&self, data: Data, route: Route) -> Option<i64> {
         let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let way_ns = route.to_sender_ns.saturating_add(takes_ns);
-        let made_ns = self.made_room_ns.filter(|_| !route.is_at_sender)?;
+        let made_ns = self.made_buffer_room_ns.filter(|_| !route.is_at_sender)?;
         Some(made_ns.saturating_add(way_ns))
     }
 
     /// ... as the pauses have it.
-    pub(in crate::waits) fn made_room_ns(&self) -> Option<i64> {
-        self.made_room_ns
+    pub(in crate::waits) fn made_buffer_room_ns(&self) -> Option<i64> {
+        self.made_buffer_room_ns
     }
 
     /// How much the buffer holds that had been full when all of it was sent, by what had been heard by `heard_ns`.
@@ -178,7 +178,7 @@ mod tests {
             bytes: 500,
             ..Data::plain(at(500), START + sent + 500)
         };
-        let made_ns = timeline.buffer_had_room_ns((data, false), route, &acks);
+        let made_ns = timeline.buffer_room_made_ns((data, false), route, &acks);
         made_ns.map(|ns| ns / MS)
     }
 

@@ -64,7 +64,7 @@ impl Timeline {
             let grew_until_ns = data.sharing.grew_until_ns;
             return grew_until_ns.map(|until_ns| (phase_of(data.sharing), until_ns));
         }
-        if let Some(until) = self.had_no_room_until(cause, data, route) {
+        if let Some(until) = self.had_full_buffer_until(cause, data, route) {
             return Some(until);
         }
         let stood_until_ns = self.stood_until_ns((gap_ns, had_nothing), data, route, acks);

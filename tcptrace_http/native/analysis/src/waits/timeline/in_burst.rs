@@ -1,0 +1,164 @@
+//! Whether data followed the segment before it at once, in the pace of the path, or was held in between.
+
+use super::super::acks::{Acks, Released};
+use super::super::pace::{Pace, BURST_MIN_NS};
+use super::settling::service_ns;
+use super::shared::shared_window;
+use super::{Data, Route, Timeline};
+
+impl Timeline {
+    /// Whether data followed the segment before in the pace of the path, for all that is known.
+    pub(super) fn is_in_burst(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        if self.is_on_link(gap, data, route) && shared_window(data.sharing).is_none() {
+            return true;
+        }
+        if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns())
+            || self.was_written_later(gap, data, route)
+        {
+            return false;
+        }
+        let was_held_for_others = shared_window(data.sharing).is_some() && gap > service_ns(data);
+        let was_held = was_held_for_others
+            || route.is_at_sender && self.was_let_go(gap, data, route, acks)
+            || self.outlasts_the_link(gap, data, route, acks)
+            || self.left_an_idle_link(gap, data, route, acks);
+        !was_held
+    }
+
+    /// Whether data behind what was pushed comes so much later than the link takes that it was not there before: who
+    /// paces his data pushes none but the last of it, and but for that round trips vary little.
+    fn was_written_later(&self, gap: i64, data: Data, route: Route) -> bool {
+        // What the link takes for it the distances to others' data have shown.
+        let least_ns = BURST_MIN_NS.saturating_add(service_ns(data).saturating_mul(2));
+        let is_steady = data.sharing.is_path_steady && gap > least_ns;
+        let is_slower = || {
+            self.is_outlasted(gap, data)
+                || self.pace.is_outlasted(gap, data.segments)
+                || is_steady && data.sharing.service_ns.is_some()
+        };
+        let is_jitter = !is_steady && gap <= Pace::jitter_max_ns(route.rtt_ns());
+        !self.has_more && !route.is_at_sender && !is_jitter && is_slower()
+    }
+
+    /// Whether an ACK let data go after a pause that is longer than the link takes, as others have shown: in a
+    /// rhythm that its sender had once the ACKs keep coming.
+    pub(super) fn outlasts_the_link(
+        &self,
+        gap: i64,
+        data: Data,
+        route: Route,
+        acks: &Acks,
+    ) -> bool {
+        let rtt = route.rtt_ns();
+        !route.is_at_sender
+            && gap > Pace::default().burst_max_ns(data.segments, rtt)
+            && acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0) == Released::ByAck
+    }
+
+    /// Whether data came later than the link can have been busy with what came before, which is known, and just when
+    /// an ACK lets it go: on a link on which a segment takes longer than a round trip the wait is the shorter part.
+    fn left_an_idle_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let late_ns = self.link_slack_ns().max(BURST_MIN_NS);
+        let busy_ns = takes.map(|takes_ns| takes_ns.saturating_add(late_ns));
+        // The path's least round trip has the headers, whose size on the link is not known as closely.
+        let longer_ns = self.on_link_ns(data.bytes, 0, data.full_bytes).unwrap_or(0);
+        let after_ns = route.to_sender_ns.saturating_add(longer_ns);
+        let slack_ns = self.link_slack_ns() / 2;
+        !route.is_at_sender
+            && busy_ns.is_some_and(|busy_ns| gap > busy_ns)
+            && acks.let_go_within(data.at.time_ns, after_ns, slack_ns)
+    }
+
+    /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
+    /// have shown, of whichever connection: it had stood before that link.
+    fn is_on_link(&self, gap: i64, data: Data, route: Route) -> bool {
+        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        !route.is_at_sender
+            && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
+    }
+
+    /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
+    /// for it.
+    pub(super) fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
+        gap > BURST_MIN_NS && !matches!(released(), Released::ByNone | Released::Unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+    use crate::shared_windows::Sharing;
+    use trace_model::rows::Cause;
+
+    const MS: i64 = 1_000_000;
+
+    /// A write of half a segment, on a path of half a second.
+    fn written(time_ms: i64, end: i64, is_path_steady: bool) -> Data {
+        Data {
+            bytes: 500,
+            is_pushed: true,
+            sharing: Sharing {
+                is_path_steady,
+                service_ns: Some(MS),
+                ..Sharing::default()
+            },
+            ..Data::plain(
+                Moment {
+                    time_ns: time_ms * MS,
+                    frame: 1,
+                },
+                end,
+            )
+        }
+    }
+
+    #[test]
+    fn on_a_path_that_is_steady_what_was_pushed_before_was_written_later_though_the_path_is_long() {
+        let route = Route {
+            to_sender_ns: 500 * MS,
+            ..Route::default()
+        };
+        for (is_path_steady, cause) in [
+            (true, Cause::ServerDataUnavailable),
+            (false, Cause::SendLimitedBottleneck),
+        ] {
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 500 * MS);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            for (time_ms, end) in [(1000, 501), (1050, 1001)] {
+                let data = written(time_ms, end, is_path_steady);
+                timeline.new_data(data, None, route, &acks);
+            }
+            let told = timeline.between(1000 * MS, 1050 * MS).last();
+            assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
+    }
+
+    #[test]
+    fn a_single_long_distance_shows_no_slow_link() {
+        let route = Route {
+            to_sender_ns: 500 * MS,
+            ..Route::default()
+        };
+        let mut acks = Acks::default();
+        acks.push(0, 1, 60_000, 500 * MS);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        for (time_ms, end) in [(1000, 1001), (1300, 2001)] {
+            let data = Data {
+                bytes: 1000,
+                is_pushed: false,
+                ..written(time_ms, end, false)
+            };
+            timeline.new_data(data, None, route, &acks);
+        }
+        let told = timeline.between(1000 * MS, 1300 * MS).last();
+        assert_ne!(
+            told.map(|piece| piece.cause),
+            Some(Cause::SendLimitedBottleneck)
+        );
+    }
+}
