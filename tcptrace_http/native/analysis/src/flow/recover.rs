@@ -32,6 +32,7 @@ impl Flow {
         let is_late = self.number_packet(side, packet, segment);
         let queue_ns = self.note_lateness(side, packet, segment);
         let (start, ack, window) = place;
+        self.note_repeated_ack(side, packet, segment, place);
         let was_told = self.was_told_of(side, packet.time_ns, segment, start);
         let sender = self.half(side);
         let is_silent = sender.skipped_identifications > 0 && {
@@ -103,6 +104,31 @@ impl Flow {
             sender.own_skipped_identifications = 0;
         }
         kind.or_else(|| was_told.then_some(RecoveryKind::TailLoss))
+    }
+
+    /// The server says without need what its newest data has said: it got once more what that answers, which is not
+    /// acceptable any more (RFC 9293, section 3.10.7.4).
+    fn note_repeated_ack(
+        &mut self,
+        side: Side,
+        packet: &Packet<'_>,
+        segment: &Segment<'_>,
+        place: (i64, Option<i64>, u32),
+    ) {
+        let (start, ack, window) = place;
+        let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
+        let is_bare = segment.payload_bytes == 0 && !is_control;
+        let sender = self.half(side);
+        let repeats = start == sender.next
+            && window == sender.last_window_bytes
+            && ack == Some(self.half(side.other()).acked);
+        if side == self.client || !is_bare || !repeats {
+            return;
+        }
+        let path = self.waits_path();
+        if let Some(waits) = self.waits.as_mut() {
+            waits.server_repeats_ack(packet.time_ns, path);
+        }
     }
 
     /// Whether an ACK before told that data had been sent. A segment without data has the number of what its sender

@@ -9,6 +9,7 @@ use trace_model::rows::RecoveryKind;
 
 use super::timeline::Data;
 use super::{Path, Waits};
+use crate::jitter::RELEASE_MAX_NS;
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 impl Waits {
@@ -33,5 +34,16 @@ impl Waits {
             recovery: data.recovery.or(is_lost.then_some(RecoveryKind::TailLoss)),
             ..data
         }
+    }
+
+    /// The server acknowledges at `time_ns` once more what its newest data did: it has got the question twice. If both
+    /// left together, the copy came as its own timer sent the answer again, which had been lost.
+    pub fn server_repeats_ack(&mut self, time_ns: i64, path: Path) {
+        let Some(again_ns) = self.asked_again_ns else {
+            return;
+        };
+        let came_ns = again_ns.saturating_add(path.of_responses().to_sender_ns);
+        self.responses
+            .was_asked_before(came_ns..=time_ns, RELEASE_MAX_NS);
     }
 }

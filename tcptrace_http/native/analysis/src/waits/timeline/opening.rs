@@ -1,5 +1,7 @@
 //! The first segments of answers: when each was begun, and what had held it.
 
+use std::ops::RangeInclusive;
+
 use super::repairs::repair;
 use super::shared::window_of;
 use super::{Data, Timeline};
@@ -25,7 +27,7 @@ pub(super) struct Opening {
     pub(super) repaired: Option<Cause>,
     /// ... as the numbers of its host alone tell.
     pub(super) is_told_by_host: bool,
-    /// An ACK that came before it told that it had been sent.
+    /// An ACK told that it had been sent before.
     was_told_of: bool,
     /// What begins the answer is missing before it.
     opens_hole: bool,
@@ -113,6 +115,29 @@ impl Timeline {
     /// Whether the first segment of an answer, which went by at `time_ns`, had been sent before an ACK that came sooner.
     pub(in crate::waits) fn opening_was_told_of(&self, time_ns: i64) -> bool {
         self.opening(time_ns).is_some_and(|it| it.was_told_of)
+    }
+
+    /// If the newest segment begins an answer, came in this time, and no longer than `late_ns` before its end, the answer
+    /// had been sent before.
+    pub(in crate::waits) fn was_asked_before(
+        &mut self,
+        came_ns: RangeInclusive<i64>,
+        late_ns: i64,
+    ) {
+        let sent_ns = self.sent.map(|(at, _)| at.time_ns);
+        let opening = self.openings.back_mut();
+        let Some(opening) = opening.filter(|it| Some(it.time_ns) == sent_ns) else {
+            return;
+        };
+        let behind_ns = came_ns.end().saturating_sub(opening.time_ns);
+        if !came_ns.contains(&opening.time_ns) || behind_ns > late_ns {
+            return;
+        }
+        opening.was_told_of = true;
+        if self.sent_start <= 1 {
+            self.window
+                .had_lost_unseen(self.sent_start, self.sent_until, self.full_bytes);
+        }
     }
 
     /// How the sender of the first segment of an answer, which went by at `time_ns`, noticed that it had been
