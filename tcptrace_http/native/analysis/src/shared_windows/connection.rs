@@ -11,6 +11,9 @@ use super::inherited::Beginning;
 use super::largest::Mark;
 use crate::used_window::UsedWindow;
 
+/// No timer sends a SYN-ACK again sooner (RFC 6298, section 2.1).
+const OPENING_TIMEOUT_NS: i64 = 1_000_000_000;
+
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) client_port: u16,
@@ -245,6 +248,15 @@ impl Connection {
         }
     }
 
+    /// A segment without payload comes. The first SYN-ACK says that its server had no data when it left: that would have
+    /// been on it, or behind it (RFC 1644, section 3.2). It is the first if no timer had the time to send it again.
+    pub(super) fn has_sent_no_data(&mut self, time_ns: i64, segment: &Segment<'_>) {
+        let is_first = time_ns.saturating_sub(self.syn_ns) < OPENING_TIMEOUT_NS;
+        if segment.has(flags::SYN) && self.next.is_none() && is_first && !self.is_opened_again {
+            self.newest_ns = time_ns;
+        }
+    }
+
     /// Whether a segment that is sent again was sent after the window was halved last.
     pub(super) fn is_of_new_flight(&self, segment: &Segment<'_>) -> bool {
         self.halved
@@ -289,68 +301,4 @@ impl Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::test_packets::segment;
-
-    #[test]
-    fn a_connection_is_over_when_the_client_has_the_fin_of_the_server_and_has_sent_one() {
-        let end = SeqNumber(u32::MAX).plus(2);
-        for (fin_ns, acked, is_over) in [
-            (None, end, false),
-            (Some(10), SeqNumber(u32::MAX), false),
-            (Some(10), end, true),
-        ] {
-            let mut connection = Connection::new(0, (1, 80), SeqNumber(0), false);
-            (connection.ended, connection.acked) = (Some(end), Some(acked));
-            connection.fin_ns = fin_ns;
-            connection.may_be_over(20);
-            connection.may_be_over(30);
-            assert_eq!(connection.over_ns, is_over.then_some(20));
-        }
-    }
-
-    #[test]
-    fn the_first_ack_of_all_that_was_sent_again_ends_its_repair() {
-        let start = SeqNumber(u32::MAX - 1000);
-        let mut connection = Connection::new(0, (1, 80), SeqNumber(0), false);
-        connection.acked = Some(start);
-        assert!(!connection.repairs(start.plus(3000)), "nothing was");
-        connection.again = Some(start.plus(2000));
-        assert!(!connection.repairs(start.plus(1000)), "a part of it");
-        assert!(connection.repairs(start.plus(2000)));
-        connection.acked = Some(start.plus(2000));
-        assert!(!connection.repairs(start.plus(3000)), "what is behind it");
-    }
-
-    /// What a connection has sent when its client has closed its window, a byte was sent into that and the client then
-    /// acknowledged so much of it; and whether data is sent again then that goes on from where the window ended.
-    fn behind_a_probe(taken: u32) -> (i64, bool) {
-        let start = SeqNumber(u32::MAX - 1000);
-        let mut connection = Connection::new(0, (1, 80), SeqNumber(0), false);
-        let sends = |connection: &mut Connection, at: SeqNumber, payload_bytes| {
-            let data = Segment {
-                payload_bytes,
-                ..segment(flags::ACK, (at.0, 1), &[])
-            };
-            connection.sends(1, &data, false)
-        };
-        sends(&mut connection, start, 2000);
-        let end = start.plus(2000);
-        let ack = |of: SeqNumber, window| Segment {
-            window,
-            ..segment(flags::ACK, (1, of.0), &[])
-        };
-        connection.refuses(&ack(end, 0));
-        sends(&mut connection, end, 1);
-        connection.refuses(&ack(end.plus(taken), 0));
-        let sent_bytes = connection.sent_bytes;
-        (sent_bytes, sends(&mut connection, end, 500).is_again)
-    }
-
-    #[test]
-    fn what_a_closed_window_refuses_is_not_sent_again_when_it_comes_anew() {
-        assert_eq!(behind_a_probe(0), (2000, false));
-        assert_eq!(behind_a_probe(1), (2001, true));
-    }
-}
+mod tests;

@@ -81,6 +81,7 @@ impl HostPair {
         if has_payload {
             connection.data_ns = time_ns;
         } else if segment.has(flags::SYN) || segment.has(flags::RST) {
+            connection.has_sent_no_data(time_ns, segment);
             return Missed::default();
         }
         // Data before which no SYN-ACK came by shows that this was missed.
