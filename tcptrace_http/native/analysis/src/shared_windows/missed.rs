@@ -229,6 +229,9 @@ impl HostPair {
         };
         // What an ACK lets go no timer has sent, but by chance at the same time.
         let timed_out = timed_out.filter(|it| !was_let_go || it.is_exact);
+        // Nor has one that waited for another time than all others, if its application may not have had it before.
+        let timed_out =
+            timed_out.filter(|it| had_more || it.may_be_of(&self.timers, self.timer_ns));
         let (place, ack) = match timed_out {
             Some(ref it) => (it.place, it.ack),
             None => self.told_by(left, since_ns, client_port)?,

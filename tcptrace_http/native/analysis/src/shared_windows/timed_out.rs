@@ -3,6 +3,7 @@
 use super::ack::Ack;
 use super::departures::Left;
 use super::host_pair::HostPair;
+use super::timers::{is_backed_off, Timers};
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// A missing packet that a timer may have sent again, and the ACK that had let it go.
@@ -37,6 +38,16 @@ impl Fit {
 }
 
 impl TimedOut {
+    /// Whether a timer may have waited for it: where those of its host have waited for the same time, as a hole has shown
+    /// as well, it has done so too, or is backed off (RFC 6298, section 5.5).
+    pub(super) fn may_be_of(&self, timers: &Timers, shown_ns: Option<i64>) -> bool {
+        let same_ns = shown_ns.and_then(|shown_ns| timers.same_ns(shown_ns));
+        let Some(same_ns) = same_ns.filter(|_| self.ack.is_some()) else {
+            return true;
+        };
+        self.waits_ns.iter().any(|ns| is_backed_off(*ns, same_ns))
+    }
+
     /// Its application, or a clock of the sender, let it go.
     fn without_ack(place: usize) -> Self {
         TimedOut {
@@ -101,6 +112,30 @@ impl HostPair {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn no_timer_waits_for_another_time_than_all_of_its_host() {
+        let mut timers = Timers::default();
+        for at_ms in [1000, 2000, 3000] {
+            timers.ran_out(at_ms * MS, &[500 * MS]);
+        }
+        let waited = |waited_ms: i64, is_of_ack: bool| TimedOut {
+            ack: is_of_ack.then(|| Ack::of_data(0, 1, 0)),
+            waits_ns: vec![waited_ms * MS],
+            ..TimedOut::without_ack(0)
+        };
+        let shown = Some(505 * MS);
+        assert!(waited(500, true).may_be_of(&timers, shown));
+        assert!(waited(1500, true).may_be_of(&timers, shown), "backed off");
+        assert!(!waited(800, true).may_be_of(&timers, shown));
+        assert!(waited(800, true).may_be_of(&timers, None), "not shown");
+        assert!(
+            waited(800, false).may_be_of(&timers, shown),
+            "an application"
+        );
+    }
 
     #[test]
     fn of_several_packets_that_fit_as_well_a_timer_has_sent_the_oldest_again() {

@@ -15,6 +15,10 @@ const WAITS_MAX: usize = 32;
 const SAME_SHARE: i64 = 32;
 /// ... and if they began with the same estimate by what a host takes to notice that one has run out.
 const EXACT_NS: i64 = 200_000;
+/// As many that waited for the same time show that others do as well.
+const EXACT_MIN: usize = 3;
+/// ... by as much more or less as a busy host is late, and as the slowest link takes for what is missing.
+const LATE_NS: i64 = 5_000_000;
 
 /// What each packet that a timer may have sent again would have waited for it, for the timers before.
 #[derive(Debug, Default)]
@@ -33,6 +37,15 @@ impl Timers {
     /// ... so exactly that it is no chance, and more than one of them did.
     pub(super) fn agree_exactly(&self, waited_ns: i64) -> bool {
         self.waits_ns.len() > 1 && self.most_are_within(waited_ns, EXACT_NS)
+    }
+
+    /// What most of the timers before have waited for, exactly, if a hole has shown one that waited about as long.
+    pub(super) fn same_ns(&self, shown_ns: i64) -> Option<i64> {
+        let mut newest = self.waits_ns.iter().rev().take(EXACT_MIN).flatten();
+        let is_shown =
+            |ns: i64| shown_ns.saturating_sub(ns).saturating_abs() <= shown_ns / SAME_SHARE;
+        let same = newest.find(|ns| is_shown(**ns) && self.agree_exactly(**ns));
+        same.copied().filter(|_| self.waits_ns.len() >= EXACT_MIN)
     }
 
     fn most_are_within(&self, waited_ns: i64, most_ns: i64) -> bool {
@@ -63,6 +76,16 @@ impl Timers {
     }
 }
 
+/// Whether a timer that waits for so long may have waited as long for data: once, or also twice as long each time after
+/// that, as it ran out for the same data (RFC 6298, section 5.5).
+pub(super) fn is_backed_off(waited_ns: i64, timer_ns: i64) -> bool {
+    let once = Some(timer_ns).filter(|ns| *ns > 0);
+    let again = |all_ns: &i64| all_ns.checked_mul(2)?.checked_add(timer_ns);
+    std::iter::successors(once, again)
+        .take_while(|all_ns| *all_ns <= waited_ns.saturating_add(LATE_NS))
+        .any(|all_ns| waited_ns.saturating_sub(all_ns) <= LATE_NS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +104,29 @@ mod tests {
         assert!(!timers.agree_exactly(700 * MS));
         timers.ran_out(3000 * MS, &[700 * MS]);
         assert!(timers.agree_exactly(700 * MS));
+    }
+
+    #[test]
+    fn three_timers_that_waited_for_the_same_time_show_what_others_of_their_host_do() {
+        let mut timers = Timers::default();
+        for (at_ms, same_ns) in [(1000, None), (2000, None), (3000, Some(500 * MS))] {
+            timers.ran_out(at_ms * MS, &[500 * MS]);
+            assert_eq!(timers.same_ns(505 * MS), same_ns);
+        }
+        assert_eq!(timers.same_ns(900 * MS), None);
+    }
+
+    #[test]
+    fn a_timer_that_runs_out_again_has_waited_twice_as_long_besides() {
+        for (waited_ms, is_of_timer) in [
+            (500, true),
+            (800, false),
+            (1000, false),
+            (1503, true),
+            (3500, true),
+        ] {
+            assert_eq!(is_backed_off(waited_ms * MS, 500 * MS), is_of_timer);
+        }
     }
 
     #[test]
