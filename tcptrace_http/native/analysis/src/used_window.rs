@@ -84,6 +84,8 @@ pub(crate) struct UsedWindow {
     initial: Option<i64>,
     /// How often its full buffer has left room in the receiver's window.
     left_room: u32,
+    /// How large the buffer of another connection is that has done so.
+    other_left_room: Option<i64>,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
     opened: i64,
     emptied: Emptied,

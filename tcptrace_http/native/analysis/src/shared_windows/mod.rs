@@ -168,6 +168,9 @@ pub struct Sharing {
     pub grew_until_ns: Option<i64>,
     /// How much any connection of the sender has in flight at most, as others have shown.
     pub buffer: Option<i64>,
+    /// How large the buffer of one of them is that was full though the receiver's window had room: a host gives all of
+    /// its connections as much.
+    pub full_buffer: Option<i64>,
     /// The largest payload of the server that came on any of them.
     pub largest_bytes: u32,
     /// What each connection of the server may have in flight before the first ACK, at the least, if each has a window of
@@ -270,6 +273,13 @@ impl SharedWindows {
     pub fn joined_at(&mut self, joined_ns: i64) {
         if let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) {
             pair.backlog.joined_at(joined_ns);
+        }
+    }
+
+    /// The connection of the newest packet has a buffer of this size that was full though the client's window had room.
+    pub fn buffer_left_room(&mut self, holds: i64) {
+        if let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) {
+            pair.window.left_room = Some(holds);
         }
     }
 

@@ -18,6 +18,8 @@ pub(super) struct SharedWindow {
     pub(super) only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     pub(super) of_one: Option<i64>,
+    /// The buffer of a connection that was full though the receiver's window had room.
+    pub(super) left_room: Option<i64>,
     /// What one had in flight when it was told to have filled its buffer, and which.
     filled: Option<(i64, u16)>,
     /// Connections that had something in flight when it was full last.
@@ -70,6 +72,7 @@ impl SharedWindow {
         let outstanding = stopped.outstanding;
         let most = outstanding.saturating_sub(stopped.full_bytes);
         self.of_one.take_if(|it| *it <= most);
+        self.left_room.take_if(|it| *it <= most);
         self.filled.take_if(|(it, _)| *it <= most);
         if self.of_one.is_some() || stopped.may_be_window {
             return;

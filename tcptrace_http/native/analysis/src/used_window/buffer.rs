@@ -3,7 +3,7 @@
 use super::before_idle::WINDOW_NOW_SEGMENTS;
 use super::UsedWindow;
 
-/// Once a full buffer may be a chance.
+/// Once a full buffer may be a chance, if no other of its host has left room.
 const LEFT_ROOM_MIN: u32 = 2;
 
 impl UsedWindow {
@@ -12,9 +12,23 @@ impl UsedWindow {
         self.left_room = self.left_room.saturating_add(1);
     }
 
+    /// How large its buffer is, if that has left room in the receiver's window often enough.
+    pub(crate) fn buffer_left_room(&self) -> Option<i64> {
+        self.buffer.filter(|_| self.left_room >= LEFT_ROOM_MIN)
+    }
+
+    /// ... as has that of another connection of its host, which gives all as much.
+    pub(crate) fn other_left_room(&mut self, buffer: Option<i64>) {
+        self.other_left_room = buffer;
+    }
+
     /// Whether it stopped with a buffer full that is no larger than the receiver's window, as it showed before.
     pub(crate) fn is_full_buffer(&self) -> bool {
-        self.left_room >= LEFT_ROOM_MIN && self.buffer.is_some_and(|buffer| self.fills(buffer))
+        let both = self.buffer.zip(self.other_left_room);
+        let differ = both.map(|(own, other)| own.abs_diff(other));
+        let as_other = differ.is_some_and(|it| it < self.full_bytes.unsigned_abs());
+        let least = if as_other { 1 } else { LEFT_ROOM_MIN };
+        self.left_room >= least && self.buffer.is_some_and(|buffer| self.fills(buffer))
     }
 
     /// Whether so much was the most that it ever had outstanding: a buffer holds no less.

@@ -98,6 +98,23 @@ fn a_full_buffer_that_left_room_in_the_receivers_window_twice_is_no_larger_than_
 }
 
 #[test]
+fn once_is_enough_if_another_connections_buffer_has_left_room_that_is_as_large() {
+    for (other, is_known) in [(Some(4300), true), (Some(5000), false), (None, false)] {
+        let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
+        window.is_of_buffer();
+        window.other_left_room(other);
+        assert!(!window.is_full_buffer(), "it has left none itself");
+        window.leaves_room();
+        assert_eq!(window.is_full_buffer(), is_known);
+        assert_eq!(
+            window.buffer_left_room(),
+            None,
+            "nor often enough for others"
+        );
+    }
+}
+
+#[test]
 fn a_window_that_a_clock_spread_grows_from_what_that_let_go() {
     let limit_after = |is_paced: bool| {
         let mut window = UsedWindow::default();

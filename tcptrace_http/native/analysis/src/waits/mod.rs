@@ -267,6 +267,12 @@ impl Waits {
         self.responses.least_window_bytes()
     }
 
+    /// How large the server's buffer is, if that has been full though the client's window had room.
+    #[must_use]
+    pub fn full_buffer(&self) -> Option<i64> {
+        self.responses.full_buffer()
+    }
+
     /// When an ACK went by that made room for the newest data of a response in its sender's buffer, if that was full.
     #[must_use]
     pub fn response_made_buffer_room_ns(&self) -> Option<i64> {

@@ -73,6 +73,11 @@ impl Timeline {
         }
     }
 
+    /// How large the sender's buffer is, if that has been full though the receiver's window had room.
+    pub(in crate::waits) fn full_buffer(&self) -> Option<i64> {
+        self.window.buffer_left_room()
+    }
+
     /// Whether what it sent last was all that lay in its buffer, as each time that it stopped with as much outstanding.
     /// Who avoids silly windows sends no short segment but the last of what he has (RFC 9293, section 3.8.6.2.1):
     /// a window that the receiver offers, however full it is, stopped nothing then.
