@@ -12,6 +12,7 @@ mod emptied;
 mod grown_by_half;
 
 use before_idle::BeforeIdle;
+pub use buffer::FullBuffer;
 use emptied::Emptied;
 use grown_by_half::Stopped;
 
@@ -84,11 +85,11 @@ pub(crate) struct UsedWindow {
     initial: Option<i64>,
     /// How often its full buffer has left room in the receiver's window.
     left_room: u32,
-    /// How large the buffer of another connection is that has done so.
-    other_left_room: Option<i64>,
     /// `least` of a stack that lets its window grow with each ACK, be it used up or not.
     opened: i64,
     emptied: Emptied,
+    /// What another connection of its host tells of its buffer.
+    other: FullBuffer,
     stopped: Stopped,
 }
 

@@ -8,10 +8,4 @@ impl Flow {
     pub fn joined_queue_ns(&self, now_ns: i64) -> Option<i64> {
         self.waits.as_deref()?.joined_queue_ns(now_ns)
     }
-
-    /// How large the server's buffer is, if that has been full though the client's window had room.
-    #[must_use]
-    pub fn full_buffer(&self) -> Option<i64> {
-        self.waits.as_deref()?.full_buffer()
-    }
 }

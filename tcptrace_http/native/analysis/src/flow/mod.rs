@@ -6,6 +6,7 @@ mod early;
 mod end;
 mod finished;
 mod followed;
+mod full_buffer;
 mod joined_queue;
 mod memory;
 mod paths;

@@ -73,7 +73,7 @@ use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
-use crate::used_window::Limit;
+use crate::used_window::{FullBuffer, Limit};
 use host_pair::HostPair;
 pub use leaving::Unheard;
 pub use missed::MissedBefore;
@@ -168,9 +168,8 @@ pub struct Sharing {
     pub grew_until_ns: Option<i64>,
     /// How much any connection of the sender has in flight at most, as others have shown.
     pub buffer: Option<i64>,
-    /// How large the buffer of one of them is that was full though the receiver's window had room: a host gives all of
-    /// its connections as much.
-    pub full_buffer: Option<i64>,
+    /// How large the buffer of one of them is that was full.
+    pub full_buffer: FullBuffer,
     /// The largest payload of the server that came on any of them.
     pub largest_bytes: u32,
     /// What each connection of the server may have in flight before the first ACK, at the least, if each has a window of
@@ -276,10 +275,10 @@ impl SharedWindows {
         }
     }
 
-    /// The connection of the newest packet has a buffer of this size that was full though the client's window had room.
-    pub fn buffer_left_room(&mut self, holds: i64) {
+    /// The connection of the newest packet has a buffer that was full, as far as it is known how large that is.
+    pub fn has_full_buffer(&mut self, full: FullBuffer) {
         if let Some(pair) = self.pairs.get_mut(self.last).and_then(Option::as_deref_mut) {
-            pair.window.left_room = Some(holds);
+            pair.window.full_buffer.is_told(full);
         }
     }
 

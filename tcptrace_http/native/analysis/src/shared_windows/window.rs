@@ -5,7 +5,7 @@
 //! so is what the ACKs of all acknowledge; from what was outstanding when the sender paused follows what limits it, as
 //! it does for a single connection ([`UsedWindow`]).
 
-use crate::used_window::{Limit, UsedWindow};
+use crate::used_window::{FullBuffer, Limit, UsedWindow};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SharedWindow {
@@ -18,8 +18,8 @@ pub(super) struct SharedWindow {
     pub(super) only: Option<u16>,
     /// The buffer of a connection, or its largest window, as far as one that was alone has filled it.
     pub(super) of_one: Option<i64>,
-    /// The buffer of a connection that was full though the receiver's window had room.
-    pub(super) left_room: Option<i64>,
+    /// The buffer of a connection that was full.
+    pub(super) full_buffer: FullBuffer,
     /// What one had in flight when it was told to have filled its buffer, and which.
     filled: Option<(i64, u16)>,
     /// Connections that had something in flight when it was full last.
@@ -72,7 +72,7 @@ impl SharedWindow {
         let outstanding = stopped.outstanding;
         let most = outstanding.saturating_sub(stopped.full_bytes);
         self.of_one.take_if(|it| *it <= most);
-        self.left_room.take_if(|it| *it <= most);
+        self.full_buffer.holds(outstanding, stopped.full_bytes);
         self.filled.take_if(|(it, _)| *it <= most);
         if self.of_one.is_some() || stopped.may_be_window {
             return;

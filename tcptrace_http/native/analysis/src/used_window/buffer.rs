@@ -6,25 +6,52 @@ use super::UsedWindow;
 /// Once a full buffer may be a chance, if no other of its host has left room.
 const LEFT_ROOM_MIN: u32 = 2;
 
+/// How large the buffer of a connection is that has been full: a host gives all of its connections as much.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FullBuffer {
+    /// It was full though the receiver's window had room, often enough.
+    pub left_room: Option<i64>,
+    /// It was emptied with so much outstanding each time that it was full.
+    pub emptied: Option<i64>,
+}
+
+impl FullBuffer {
+    /// A connection tells what is known of it.
+    pub(crate) fn is_told(&mut self, told: FullBuffer) {
+        self.left_room = told.left_room.or(self.left_room);
+        self.emptied = told.emptied.or(self.emptied);
+    }
+
+    /// A connection has so much outstanding, in full segments of that size: one buffer holds no less.
+    pub(crate) fn holds(&mut self, outstanding: i64, full_bytes: i64) {
+        let most = outstanding.saturating_sub(full_bytes);
+        self.left_room.take_if(|it| *it <= most);
+        self.emptied.take_if(|it| *it < outstanding);
+    }
+}
+
 impl UsedWindow {
     /// Its full buffer stopped it although the receiver's window had room for a segment.
     pub(crate) fn leaves_room(&mut self) {
         self.left_room = self.left_room.saturating_add(1);
     }
 
-    /// How large its buffer is, if that has left room in the receiver's window often enough.
-    pub(crate) fn buffer_left_room(&self) -> Option<i64> {
-        self.buffer.filter(|_| self.left_room >= LEFT_ROOM_MIN)
+    /// How large its buffer is, as far as that tells others.
+    pub(crate) fn full_buffer(&self) -> FullBuffer {
+        FullBuffer {
+            left_room: self.buffer.filter(|_| self.left_room >= LEFT_ROOM_MIN),
+            emptied: self.emptied_each_time(),
+        }
     }
 
-    /// ... as has that of another connection of its host, which gives all as much.
-    pub(crate) fn other_left_room(&mut self, buffer: Option<i64>) {
-        self.other_left_room = buffer;
+    /// ... and that of another connection of its host.
+    pub(crate) fn has_full_buffer_of(&mut self, other: FullBuffer) {
+        self.other = other;
     }
 
     /// Whether it stopped with a buffer full that is no larger than the receiver's window, as it showed before.
     pub(crate) fn is_full_buffer(&self) -> bool {
-        let both = self.buffer.zip(self.other_left_room);
+        let both = self.buffer.zip(self.other.left_room);
         let differ = both.map(|(own, other)| own.abs_diff(other));
         let as_other = differ.is_some_and(|it| it < self.full_bytes.unsigned_abs());
         let least = if as_other { 1 } else { LEFT_ROOM_MIN };

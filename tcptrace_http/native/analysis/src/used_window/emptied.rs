@@ -22,6 +22,18 @@ pub(super) struct Emptied {
 }
 
 impl UsedWindow {
+    /// How much its buffer holds, if it was emptied with as much each time that it was full.
+    pub(super) fn emptied_each_time(&self) -> Option<i64> {
+        let is_told = self.emptied.times >= TIMES_MIN;
+        self.emptied_with().filter(|it| is_told && self.is_odd(*it))
+    }
+
+    /// Whether so much is no whole number of segments.
+    fn is_odd(&self, bytes: i64) -> bool {
+        let rest = bytes.checked_rem(self.full_bytes);
+        rest.is_some_and(|rest| rest > 0)
+    }
+
     /// What it had sent when it stopped was all that lay in its buffer, for all that is seen.
     pub(crate) fn is_emptied(&mut self) {
         let Emptied { outstanding, times } = self.emptied;
@@ -60,14 +72,17 @@ impl UsedWindow {
     /// Whether its buffer was emptied each time that it stopped with as much outstanding, which is no whole number of
     /// segments as a window is.
     pub(crate) fn empties_its_buffer(&self) -> bool {
-        let rest = self.outstanding.checked_rem(self.full_bytes);
-        let is_as_before = self.emptied.outstanding == self.outstanding;
-        is_as_before && self.emptied.times >= TIMES_MIN && rest.is_some_and(|rest| rest > 0)
+        let outstanding = Some(self.outstanding);
+        let as_other = self.other.emptied == outstanding
+            && self.is_odd(self.outstanding)
+            && self.outstanding > CLUSTER_BYTES;
+        as_other || self.emptied_each_time() == outstanding
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::FullBuffer;
     use super::*;
 
     /// Whether a buffer was emptied that stopped its sender with so much outstanding each time.
@@ -88,6 +103,30 @@ mod tests {
         assert!(empties(&[4000, 6144, 6144]));
         assert!(!empties(&[6144]));
         assert!(!empties(&[6144, 7168]));
+    }
+
+    #[test]
+    fn what_empties_the_buffers_of_others_empties_this_one_at_once() {
+        for (other, outstanding, is_full) in [
+            (6144, 6144, true),
+            (6144, 6000, false),
+            (6000, 6000, false),
+            (1024, 1024, false),
+        ] {
+            let mut window = UsedWindow::default();
+            window.stops(1 + outstanding, 1000);
+            window.has_full_buffer_of(FullBuffer {
+                emptied: Some(other),
+                ..FullBuffer::default()
+            });
+            window.is_emptied();
+            assert_eq!(window.empties_its_buffer(), is_full);
+            assert_eq!(
+                window.emptied_each_time(),
+                None,
+                "it is its own that tells others"
+            );
+        }
     }
 
     #[test]

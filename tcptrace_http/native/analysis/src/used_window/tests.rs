@@ -102,13 +102,16 @@ fn once_is_enough_if_another_connections_buffer_has_left_room_that_is_as_large()
     for (other, is_known) in [(Some(4300), true), (Some(5000), false), (None, false)] {
         let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
         window.is_of_buffer();
-        window.other_left_room(other);
+        window.has_full_buffer_of(FullBuffer {
+            left_room: other,
+            ..FullBuffer::default()
+        });
         assert!(!window.is_full_buffer(), "it has left none itself");
         window.leaves_room();
         assert_eq!(window.is_full_buffer(), is_known);
         assert_eq!(
-            window.buffer_left_room(),
-            None,
+            window.full_buffer(),
+            FullBuffer::default(),
             "nor often enough for others"
         );
     }

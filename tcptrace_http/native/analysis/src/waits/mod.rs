@@ -35,6 +35,7 @@ use trace_model::rows::{ObservationPoint, RecoveryKind};
 use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
 use crate::shared_windows::{Ahead, Phases, Sharing};
+use crate::used_window::FullBuffer;
 use acks::Acks;
 use behind::Behind;
 pub use partition::Moment;
@@ -267,9 +268,9 @@ impl Waits {
         self.responses.least_window_bytes()
     }
 
-    /// How large the server's buffer is, if that has been full though the client's window had room.
+    /// How large the server's buffer is, as far as that tells its other connections.
     #[must_use]
-    pub fn full_buffer(&self) -> Option<i64> {
+    pub fn full_buffer(&self) -> FullBuffer {
         self.responses.full_buffer()
     }
 

@@ -148,13 +148,14 @@ impl Timeline {
         // Nagle's algorithm holds no full segment, nor does it wait for what comes on other connections.
         let is_of_window = was_full || by_other || data.is_above_nagle();
         let shared = self.cause_of(Released::ByAck, shared_limit, (data, is_of_window));
+        let is_of_own = !by_other && self.has_emptied_its_buffer();
+        let shared = if is_of_own {
+            (Cause::SendLimitedSendBuffer, INFERRED)
+        } else {
+            shared
+        };
         if data.sharing.is_shared {
-            let is_of_own = !by_other && self.has_emptied_its_buffer();
-            return Some(if is_of_own {
-                (Cause::SendLimitedSendBuffer, INFERRED)
-            } else {
-                shared
-            });
+            return Some(shared);
         }
         self.if_shared = Some(shared.0);
         if told.0 == Cause::SendLimitedSendBuffer && data.is_full() && !is_answer {

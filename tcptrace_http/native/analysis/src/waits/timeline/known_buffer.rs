@@ -7,6 +7,7 @@
 
 use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
+use crate::used_window::FullBuffer;
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -73,9 +74,9 @@ impl Timeline {
         }
     }
 
-    /// How large the sender's buffer is, if that has been full though the receiver's window had room.
-    pub(in crate::waits) fn full_buffer(&self) -> Option<i64> {
-        self.window.buffer_left_room()
+    /// How large the sender's buffer is, as far as that tells others.
+    pub(in crate::waits) fn full_buffer(&self) -> FullBuffer {
+        self.window.full_buffer()
     }
 
     /// Whether what it sent last was all that lay in its buffer, as each time that it stopped with as much outstanding.
@@ -229,29 +230,32 @@ mod tests {
         told.map(|piece| piece.cause)
     }
 
-    /// What data waited for last whose connections share a window, when so much was sent and pushed of each round trip
-    /// and an ACK of its own let it go.
-    fn waited_with_others(sizes: &[u32]) -> Option<Cause> {
-        let shared = Data {
+    /// What data waited for last whose connections share a window, or turn out to, when so much was sent and pushed of
+    /// each round trip and an ACK of its own let it go.
+    fn waited_with_others(sizes: &[u32], is_shared: bool) -> Option<Cause> {
+        let pushed = Data {
             is_pushed: true,
             sharing: Sharing {
-                is_shared: true,
+                is_shared,
                 are_others_in_flight: true,
                 ..Sharing::default()
             },
             ..Data::plain(Moment::default(), 0)
         };
-        let timeline = sends_each_round_trip((1 << 32) - 9000, sizes, (60_000, 60_000), shared);
+        let mut timeline = sends_each_round_trip((1 << 32) - 9000, sizes, (60_000, 60_000), pushed);
+        timeline.windows_are_shared();
         newest_told(&timeline, (340, 440))
     }
 
     #[test]
     fn who_has_nothing_left_with_as_much_outstanding_each_time_waits_for_his_buffer_and_no_shared_window(
     ) {
-        let emptied = waited_with_others(&[1000, 500, 1000, 1000]);
-        assert_eq!(emptied, Some(Cause::SendLimitedSendBuffer));
-        let is_whole = waited_with_others(&[1000, 1000, 1000]);
-        assert_eq!(is_whole, Some(Cause::SendLimitedSlowStart));
+        for is_shared in [true, false] {
+            let emptied = waited_with_others(&[1000, 500, 1000, 1000], is_shared);
+            assert_eq!(emptied, Some(Cause::SendLimitedSendBuffer));
+            let is_whole = waited_with_others(&[1000, 1000, 1000], is_shared);
+            assert_eq!(is_whole, Some(Cause::SendLimitedSlowStart));
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ impl Timeline {
             self.window_hears(acks, Acks::known_by(before.time_ns, route.to_sender_ns));
         }
         self.window.has_buffer_of(data.sharing.buffer);
-        self.window.other_left_room(data.sharing.full_buffer);
+        self.window.has_full_buffer_of(data.sharing.full_buffer);
         self.window.stops(end, data.full_bytes);
         if !self.has_more && self.words.burst != Cause::RequestSend {
             // A client has each request in one piece: there is nothing more however its window stands.
