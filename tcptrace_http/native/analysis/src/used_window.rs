@@ -52,6 +52,8 @@ pub(crate) struct UsedWindow {
     ever: i64,
     /// The least that the window is if it is in slow start.
     least: i64,
+    /// More was outstanding than before when the sender stopped last, and no more than that.
+    is_as_grown: bool,
     full_bytes: i64,
     /// So many times in a row more was outstanding than ever before when the sender stopped, and less than in slow
     /// start.
@@ -148,6 +150,7 @@ impl UsedWindow {
             0
         };
         self.was_all &= grown <= 0;
+        self.is_as_grown = self.least >= self.outstanding && grown > 0;
         self.largest = self.largest.max(self.outstanding);
         self.ever = self.ever.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
@@ -177,7 +180,10 @@ impl UsedWindow {
         if self.is_paced && needed > self.least {
             return Limit::SlowStart;
         }
-        if self.buffer.is_some_and(|buffer| self.fills(buffer)) {
+        // A window that slow start has just made as large as the buffer, and no larger, stops its sender as well; and
+        // it is what shows, for a buffer is no whole number of segments: it has a rest then that waits.
+        let has_grown = self.is_as_grown && needed > self.least && self.threshold.is_none();
+        if !has_grown && self.buffer.is_some_and(|buffer| self.fills(buffer)) {
             return Limit::SendBuffer;
         }
         if self.is_at_threshold() {

@@ -1,5 +1,7 @@
 use super::*;
 
+mod buffer;
+
 const FULL: u32 = 1000;
 
 /// A sender stops again and again, each time with so many full segments sent, when it has heard of so many by
@@ -59,18 +61,6 @@ fn what_is_more_than_all_that_was_there_to_be_sent_before_shows_no_window_that_g
 }
 
 #[test]
-fn a_buffer_that_shows_a_part_of_a_segment_more_is_the_same() {
-    let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
-    window.is_of_buffer();
-    window.was_idle();
-    hear(&mut window, 12);
-    window.stops(16_300, FULL);
-    assert_eq!(window.limit(16_300, FULL, false), Limit::SendBuffer);
-    window.stops(17_400, FULL);
-    assert_eq!(window.buffer(), None);
-}
-
-#[test]
 fn a_segment_more_than_in_a_buffer_that_was_told_to_be_full_shows_that_none_was() {
     for (sent, is_more, is_twice) in [(16, false, false), (17, true, false), (21, true, true)] {
         let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
@@ -81,39 +71,6 @@ fn a_segment_more_than_in_a_buffer_that_was_told_to_be_full_shows_that_none_was(
         assert_eq!(window.exceeds_told(), is_more, "{sent} segments");
         assert!(!window.exceeds_told(), "that is told once");
         assert_eq!(half_shown.exceeds_twice_told(), is_twice, "{sent} segments");
-    }
-}
-
-#[test]
-fn a_full_buffer_that_left_room_in_the_receivers_window_twice_is_no_larger_than_that() {
-    let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
-    window.is_of_buffer();
-    window.leaves_room();
-    assert!(!window.is_full_buffer(), "once may be a chance");
-    window.leaves_room();
-    assert!(window.is_full_buffer());
-    hear(&mut window, 10);
-    window.stops(12_001, FULL);
-    assert!(!window.is_full_buffer(), "it has room for two segments");
-}
-
-#[test]
-fn once_is_enough_if_another_connections_buffer_has_left_room_that_is_as_large() {
-    for (other, is_known) in [(Some(4300), true), (Some(5000), false), (None, false)] {
-        let (mut window, _) = after(&[(4, 0), (8, 4), (12, 8)]);
-        window.is_of_buffer();
-        window.has_full_buffer_of(FullBuffer {
-            left_room: other,
-            ..FullBuffer::default()
-        });
-        assert!(!window.is_full_buffer(), "it has left none itself");
-        window.leaves_room();
-        assert_eq!(window.is_full_buffer(), is_known);
-        assert_eq!(
-            window.full_buffer(),
-            FullBuffer::default(),
-            "nor often enough for others"
-        );
     }
 }
 
