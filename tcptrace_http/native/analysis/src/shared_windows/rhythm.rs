@@ -16,6 +16,11 @@ const EQUAL_MIN: u32 = 2;
 const STEPS_MAX: i64 = 4;
 /// Distances that are equal differ by no more.
 const EXACT_NS: i64 = 2_000_000;
+/// What agrees with one distance only, which may be chance, was made late by other data before the slowest link, or at
+/// the end of what came before it, but not by both; and by this share of what a rhythm may be late by.
+const LATE_SHARE: i64 = 2;
+/// Distances that are remembered, of which one may be that of a rhythm.
+const OTHERS_MAX: usize = 4;
 /// Lengths of pieces that are remembered: of the beginnings of answers and of what follows.
 const LENGTHS_MAX: usize = 4;
 /// Pauses of a rhythm differ by less than this share of them.
@@ -47,10 +52,10 @@ pub(super) struct Written {
 /// The time between the beginnings of what a host writes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rhythm {
-    /// What several distances have agreed on, or the newest one; and what newer ones do that do not agree with it: a
-    /// piece that began unnoticed makes a distance longer, and no other rhythm.
+    /// What several distances have agreed on last.
     known: Tempo,
-    newer: Tempo,
+    /// Other ones, the newest last: what began unnoticed, or stood in a queue, makes some longer or shorter.
+    others: VecDeque<Tempo>,
 }
 
 /// Distances that are equal.
@@ -71,27 +76,61 @@ struct Length {
 impl Rhythm {
     /// Nothing was lost between a piece and the next one.
     pub(super) fn note(&mut self, piece: Written) {
-        if self.known.equal < EQUAL_MIN || self.known.is_exact(piece) {
+        if self.known.is_exact(piece) {
             self.known.note(piece);
             return;
         }
-        if self.known.is_nearly_some(piece) {
+        if self.known.equal >= EQUAL_MIN && self.known.is_nearly_some(piece) {
             return;
         }
-        self.newer.note(piece);
-        if self.newer.equal >= EQUAL_MIN {
-            self.known = std::mem::take(&mut self.newer);
+        let is_same = |it: &Tempo| it.is_exact(piece) || it.is_some_of(piece);
+        let Some(at) = self.others.iter().rposition(is_same) else {
+            self.begins(piece);
+            return;
+        };
+        let Some(mut same) = self.others.remove(at) else {
+            return;
+        };
+        same.note(piece);
+        if same.equal >= EQUAL_MIN {
+            std::mem::swap(&mut self.known, &mut same);
         }
+        if same.equal > 0 {
+            self.others.push_back(same);
+        }
+    }
+
+    /// The next piece after one that was lost, as long before a timer sent it again as that waits. How long it waits is
+    /// likely only: as this one distance is, which others may agree with.
+    pub(super) fn note_likely(&mut self, piece: Written) {
+        if !self.agrees(piece) {
+            self.begins(piece);
+        }
+    }
+
+    /// A distance that no other has agreed with.
+    fn begins(&mut self, piece: Written) {
+        if self.others.len() >= OTHERS_MAX {
+            self.others.pop_front();
+        }
+        let mut tempo = Tempo::default();
+        tempo.note(piece);
+        self.others.push_back(tempo);
+    }
+
+    fn tempos(&self) -> impl Iterator<Item = &Tempo> {
+        std::iter::once(&self.known).chain(&self.others)
     }
 
     /// Whether the next piece begins when it was due: nothing of it was lost.
     pub(super) fn is_due(&self, piece: Written) -> bool {
-        self.known.is_equal(piece) && self.known.is_known(piece.bytes)
+        let is_due = |it: &Tempo| it.is_equal(piece) && it.is_known(piece.bytes);
+        self.tempos().any(is_due)
     }
 
     /// Whether the time between two pieces is as that of others before them, be it one pair only.
     pub(super) fn agrees(&self, piece: Written) -> bool {
-        self.known.is_exact(piece) || self.newer.is_exact(piece)
+        self.tempos().any(|it| it.is_exact(piece))
     }
 
     /// ... to the millisecond.
@@ -116,12 +155,14 @@ impl Rhythm {
 
 impl Tempo {
     fn note(&mut self, piece: Written) {
-        if self.is_exact(piece) {
-            self.equal = self.equal.saturating_add(1);
-        } else {
-            self.equal = 1;
+        if !self.is_exact(piece) {
             self.distance_ns = piece.distance_ns;
             self.lengths.clear();
+        }
+        self.equal = self.equal.saturating_add(1);
+        if self.steps(piece) != Some(1) {
+            // So long are several.
+            return;
         }
         let mut lengths = self.lengths.iter_mut();
         if let Some(same) = lengths.find(|it| it.bytes == piece.bytes) {
@@ -140,11 +181,18 @@ impl Tempo {
 
     fn is_equal(&self, piece: Written) -> bool {
         let off_ns = piece.distance_ns.saturating_sub(self.distance_ns);
-        let off_ns = match off_ns {
-            ..0 => off_ns.saturating_add(piece.longer_ns).min(0),
-            _ => off_ns.saturating_sub(piece.shorter_ns).max(0),
+        let stood_ns = if off_ns < 0 {
+            piece.longer_ns
+        } else {
+            piece.shorter_ns
         };
-        off_ns.saturating_abs() <= AT_ONCE_MAX_NS.saturating_add(piece.late_ns)
+        let late_ns = if self.equal < EQUAL_MIN {
+            let late_ns = stood_ns.max(piece.late_ns / LATE_SHARE);
+            late_ns.min(self.distance_ns / RHYTHM_SHARE)
+        } else {
+            stood_ns.saturating_add(piece.late_ns)
+        };
+        off_ns.saturating_abs() <= AT_ONCE_MAX_NS.saturating_add(late_ns)
     }
 
     /// Whether it is that distance, to the millisecond, or some of them: pieces between had begun unnoticed.
@@ -164,6 +212,19 @@ impl Tempo {
             let off_ns = piece.distance_ns.saturating_sub(all_ns);
             steps > 1 && off_ns.saturating_abs() <= EXACT_NS.saturating_mul(steps)
         })
+    }
+
+    /// Whether it is some of the distance of a piece: others between had begun unnoticed. What several were is no such.
+    fn is_some_of(&self, piece: Written) -> bool {
+        let all = Written {
+            distance_ns: self.distance_ns,
+            ..piece
+        };
+        let one = Tempo {
+            distance_ns: piece.distance_ns,
+            ..Tempo::default()
+        };
+        self.equal < EQUAL_MIN && one.is_exact(all)
     }
 
     /// How many distances a piece is nearest to, if to some.
@@ -230,6 +291,53 @@ mod tests {
         assert!(!rhythm.agrees(written(3700, 12_288)));
         rhythm.note(written(4501, 12_288));
         assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
+    }
+
+    #[test]
+    fn between_two_distances_that_are_equal_there_may_be_others() {
+        let mut rhythm = Rhythm::default();
+        for distance_ms in [1100, 1500, 1240, 1101] {
+            rhythm.note(written(distance_ms, 4096));
+        }
+        assert_eq!(rhythm.distance_ns(4096), Some(1100 * MS));
+    }
+
+    #[test]
+    fn two_pieces_that_seemed_one_are_as_long_as_none() {
+        let mut rhythm = Rhythm::default();
+        rhythm.note(written(3000, 8192));
+        rhythm.note(written(1500, 4096));
+        assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
+        rhythm.note(written(3000, 8192));
+        assert_eq!(rhythm.distance_ns(8192), None);
+    }
+
+    #[test]
+    fn what_was_lost_before_begins_no_rhythm_but_agrees_with_what_was_not() {
+        let mut rhythm = Rhythm::default();
+        rhythm.note_likely(written(1100, 4096));
+        rhythm.note_likely(written(1100, 4096));
+        assert!(rhythm.is_due(written(1105, 4096)));
+        assert_eq!(rhythm.distance_ns(4096), None);
+        rhythm.note(written(1101, 4096));
+        assert_eq!(rhythm.distance_ns(4096), Some(1100 * MS));
+    }
+
+    #[test]
+    fn one_distance_tells_of_another_only_if_that_is_not_much_later() {
+        let late = |late_ms: i64, distance_ms: i64| Written {
+            late_ns: 30 * MS,
+            shorter_ns: 15 * MS,
+            ..written(distance_ms + late_ms, 4096)
+        };
+        let mut rhythm = Rhythm::default();
+        rhythm.note_likely(written(800, 4096));
+        assert!(rhythm.is_due(late(25, 800)) && !rhythm.is_due(late(30, 800)));
+        rhythm.note(written(800, 4096));
+        assert!(rhythm.is_due(late(30, 800)));
+        rhythm = Rhythm::default();
+        rhythm.note_likely(written(160, 4096));
+        assert!(!rhythm.is_due(late(25, 160)));
     }
 
     #[test]

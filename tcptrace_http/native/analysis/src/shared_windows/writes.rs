@@ -11,7 +11,7 @@ use super::host_pair::HostPair;
 use super::rhythm::Written;
 use crate::hosts::HostStep;
 use crate::jitter::AT_ONCE_MAX_NS;
-use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
+use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS};
 
 /// Segments before one on the slowest link that others have sent meanwhile, as far as that makes pieces uneven.
 const SEGMENTS_BEFORE: i64 = 2;
@@ -65,7 +65,9 @@ impl HostPair {
             return None;
         }
         let newest_ns = self.connection(ports.0, ports.1)?.newest_ns;
-        let may_be_lost = missing > 0 || self.missing.left_over(newest_ns).next().is_some();
+        let lost = self.missing.left_over(newest_ns).count();
+        let lost = lost.saturating_add(missing as usize);
+        let (may_be_lost, is_lost_once) = (lost > 0, lost == 1);
         let pieces = self.begins_piece(time_ns, segment, ports)?;
         let ack = self.ack_before(time_ns, segment.payload_bytes);
         let is_by_ack = ack.is_some_and(|ack| self.is_shared || ack.client_port == ports.0);
@@ -77,8 +79,8 @@ impl HostPair {
         }
         let piece = self.newest_piece(&pieces, begun)?;
         let written = self.written_at(piece, time_ns, (may_be_lost, is_by_ack));
-        if !may_be_lost && ack.is_none() {
-            self.notes(piece);
+        if ack.is_none() {
+            self.notes_begun(piece, written, (may_be_lost, is_lost_once));
         }
         if let Some(written) = written {
             let came_ns = written.came_ns(time_ns);
@@ -126,6 +128,31 @@ impl HostPair {
         }
     }
 
+    /// A piece has begun that no ACK let go.
+    fn notes_begun(
+        &mut self,
+        piece: Written,
+        written: Option<WrittenAt>,
+        (may_be_lost, is_lost_once): (bool, bool),
+    ) {
+        if !may_be_lost || written == Some(WrittenAt::OnTime) {
+            self.notes(piece);
+        } else if let Some(likely) = self.before_a_timer(piece).filter(|_| is_lost_once) {
+            self.rhythm.note_likely(likely);
+        }
+    }
+
+    /// A piece that a timer has sent again, as it was written: as long before as that waits, which another one of the host
+    /// has shown, or RFC 6298 asks for. Shorter distances may be those of ACKs.
+    fn before_a_timer(&self, piece: Written) -> Option<Written> {
+        let timer_ns = self.timer_ns.unwrap_or(TIMER_ASKED_FOR_NS);
+        let distance_ns = piece.distance_ns.saturating_sub(timer_ns);
+        (distance_ns > self.by_ack_ns()).then_some(Written {
+            distance_ns,
+            ..piece
+        })
+    }
+
     /// Nothing was lost between a piece and the next one: shorter distances may be those of ACKs.
     fn notes(&mut self, piece: Written) {
         if piece.distance_ns > self.by_ack_ns() {
@@ -146,10 +173,10 @@ impl HostPair {
         (may_be_lost, is_by_ack): (bool, bool),
     ) -> Option<WrittenAt> {
         let distance_ns = self.rhythm.distance_ns(piece.bytes);
-        let is_due = if may_be_lost {
-            // What is due may find a window full that others have filled.
-            self.rhythm.is_due(piece) && !self.is_shared
+        let is_due = if may_be_lost && !self.is_shared {
+            self.rhythm.is_due(piece)
         } else {
+            // What is due may find a window full that others have filled, but not to the millisecond.
             self.rhythm.is_exactly_due(piece) && distance_ns.is_some()
         };
         if is_by_ack && is_due || piece.distance_ns <= self.by_ack_ns() {
@@ -164,7 +191,11 @@ impl HostPair {
             piece.late_ns.saturating_add(AT_ONCE_MAX_NS)
         };
         let slack_ns = slack_ns.saturating_add(piece.shorter_ns);
-        let late_ns = piece.distance_ns.saturating_sub(distance_ns?);
+        // One distance and a timer are together no chance, either.
+        let before_a_timer = || self.before_a_timer(piece).filter(|_| may_be_lost);
+        let agreeing = || before_a_timer().filter(|it| self.rhythm.is_due(*it));
+        let distance_ns = distance_ns.or_else(|| agreeing().map(|it| it.distance_ns))?;
+        let late_ns = piece.distance_ns.saturating_sub(distance_ns);
         (late_ns >= slack_ns).then(|| WrittenAt::Earlier {
             would_come_ns: time_ns.saturating_sub(late_ns),
         })

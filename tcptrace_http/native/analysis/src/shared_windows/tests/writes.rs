@@ -8,6 +8,11 @@ const WAY_MS: i64 = 100;
 
 /// A connection on which a piece of 1000 bytes is written every 1.5 s, until a fifth is due at 6.3 s.
 fn writes() -> Talk {
+    writes_at([0, 1500, 3000, 4500])
+}
+
+/// Pieces come so long after the first.
+fn writes_at<const N: usize>(times_ms: [i64; N]) -> Talk {
     let mut talk = Talk::counted();
     let syn_ack = segment(flags::SYN | flags::ACK, FIRST, 1, 0);
     talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 0));
@@ -15,8 +20,8 @@ fn writes() -> Talk {
     talk.packet(WAY_MS, true, 1, segment(flags::ACK, 1, FIRST + 1, 100));
     // Another connection's data shows how quick the link is.
     talk.opens(0, 2);
-    for nth in 0..4 {
-        let comes_ms = 3 * WAY_MS + 1500 * i64::from(nth);
+    for (nth, time_ms) in (0..).zip(times_ms) {
+        let comes_ms = 3 * WAY_MS + time_ms;
         piece(&mut talk, comes_ms, nth);
         let acked = FIRST.wrapping_add(1001 + nth * 1000);
         let ack = segment(flags::ACK, 101, acked, 0);
@@ -48,6 +53,25 @@ fn earlier(would_come_ms: i64) -> WrittenAt {
 fn what_comes_when_it_was_due_was_not_lost_though_a_packet_is_missing() {
     let sharing = piece(&mut writes(), 6303, 4);
     assert_eq!(sharing.written, Some(WrittenAt::OnTime));
+}
+
+#[test]
+fn what_was_lost_once_tells_when_the_next_is_due_before_any_has_come() {
+    // Where one packet is missing a timer waits for a second, if no other of its host has shown.
+    let mut talk = writes_at([0]);
+    assert_eq!(piece(&mut talk, 2800, 1).written, None);
+    let (mut came, mut time_ms) = (2, 3000);
+    for (behind_ms, written) in [(1501, WrittenAt::OnTime), (2501, earlier(6501))] {
+        let number = FIRST.wrapping_add(1 + came * 1000);
+        let ask = segment(flags::ACK | flags::PSH, 1 + (came / 2) * 100, number, 100);
+        talk.packet(time_ms, true, 1, ask);
+        piece(&mut talk, time_ms + 2 * WAY_MS, came);
+        talk.passed_over = talk.passed_over.map(|count| count + 1);
+        time_ms += 2 * WAY_MS + behind_ms;
+        let next = piece(&mut talk, time_ms, came + 1);
+        assert_eq!(next.written, Some(written));
+        (came, time_ms) = (came + 2, time_ms + WAY_MS);
+    }
 }
 
 #[test]

@@ -5,12 +5,10 @@ use super::shared::phase_of;
 use super::{Data, Route, Timeline};
 use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::WrittenAt;
-use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::timeouts::{TIMEOUT_MIN_NS, TIMER_ASKED_FOR_NS};
 use crate::used_window::Limit;
 use trace_model::rows::Cause;
 
-/// What a timer waits at least (RFC 6298, section 2.4), if no other of its host has shown.
-const TIMER_ASKED_FOR_NS: i64 = 1_000_000_000;
 /// Where round trips are as short as this every timer waits for the least that its host has: else it follows them.
 const LEAST_TIMER_RTT_MAX_NS: i64 = 20_000_000;
 /// A timer that runs out again waits so many times as long as before (RFC 6298, section 5.5).
