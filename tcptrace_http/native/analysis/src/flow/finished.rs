@@ -53,7 +53,12 @@ impl Flow {
         };
         let request = framed(&transaction.request, Direction::ClientToServer);
         let response = framed(&transaction.response, Direction::ServerToClient);
+        // The response has shown how slow the link is that the request went over as well.
+        let full_bytes = self.segment_size.full();
+        let waits = self.waits.as_deref();
+        let there_ns = waits.map_or(0, |it| it.response_takes_ns(full_bytes));
         if let Some((request, pauses)) = request.zip(self.request_pauses.as_mut()) {
+            pauses.link_there_is((there_ns, full_bytes));
             pauses.message_ends(request, None, &mut tables.pauses, &mut tables.segmentation);
         }
         if let Some(response) = response {

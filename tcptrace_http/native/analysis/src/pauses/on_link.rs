@@ -1,6 +1,7 @@
 //! What the segments around a pause took on the slowest link, be that before the observation point or behind it.
 
-use super::pause::{Pause, PeerAck};
+use super::pause::{OpenPause, Pause, PeerAck};
+use super::PauseTracker;
 
 /// So many segments may be lost of a flight of which the rest shows that they had their time on the link.
 const LOST_MAX: i64 = 3;
@@ -20,12 +21,40 @@ impl Pause {
     /// What the segment before took on the link to its receiver, and what the ACK brought took on the way back, where
     /// it may have stood in a queue.
     pub(super) fn there_ns(&self, ack: &PeerAck) -> i64 {
-        let bytes = i64::from(self.previous.bytes).saturating_add(i64::from(ack.bytes));
-        let full = i64::from(self.path.segment_bytes);
-        let takes_ns = self.path.there_ns.saturating_mul(bytes);
-        let took_ns = takes_ns.checked_div(full).unwrap_or(0);
-        took_ns.saturating_add(ack.stood_ns)
+        let full = (self.path.there_ns, self.path.segment_bytes);
+        took_ns(self.bytes_there(ack), full).saturating_add(ack.stood_ns)
     }
+
+    /// What went to the receiver, and came back with its ACK.
+    pub(super) fn bytes_there(&self, ack: &PeerAck) -> i64 {
+        i64::from(self.previous.bytes).saturating_add(i64::from(ack.bytes))
+    }
+}
+
+impl OpenPause {
+    /// It shows only now what the link to the receiver takes for a full segment.
+    fn link_is(&mut self, full: (i64, u32)) {
+        let bytes = std::mem::take(&mut self.bytes_there);
+        let ack_delay = self.row.ack_delay;
+        self.row.ack_delay = ack_delay.saturating_sub(took_ns(bytes, full));
+    }
+}
+
+impl PauseTracker {
+    /// What the link to the receiver takes for a full segment shows in what came back over it.
+    pub fn link_there_is(&mut self, full: (i64, u32)) {
+        if full.0 > 0 {
+            for pause in &mut self.open {
+                pause.link_is(full);
+            }
+        }
+    }
+}
+
+/// What so many bytes take, if a full segment takes this and has so many.
+fn took_ns(bytes: i64, (takes_ns, full_bytes): (i64, u32)) -> i64 {
+    let takes_ns = takes_ns.saturating_mul(bytes);
+    takes_ns.checked_div(full_bytes.into()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -51,5 +80,28 @@ mod tests {
         assert_eq!(pause.there_ns(&ack), 12 * MS);
         ack.stood_ns = 30 * MS;
         assert_eq!(pause.there_ns(&ack), 42 * MS);
+    }
+    /// The delay in ms of an ACK that came 80 ms after its full segment left, if this is found out later of the link.
+    fn delay_ms(known_ns: i64, found_ns: i64) -> Option<i64> {
+        let near = Path {
+            there_ns: known_ns,
+            ..path(1000, 0, 0)
+        };
+        let (first, second) = (
+            segment(0, START, 1000),
+            segment(80 * MS, START + 1000, 1000),
+        );
+        let ending = std::iter::once(acknowledged(80 * MS, 0));
+        let mut open = pause_between(first, second, near).ended_by(ending, 0)?;
+        open.link_is((found_ns, 1000));
+        open.link_is((found_ns, 1000));
+        Some(open.row.ack_delay / MS)
+    }
+
+    #[test]
+    fn how_slow_the_link_is_that_an_ack_came_over_may_show_only_later() {
+        assert_eq!(delay_ms(0, 0), Some(80));
+        assert_eq!(delay_ms(0, 70 * MS), Some(10));
+        assert_eq!(delay_ms(60 * MS, 70 * MS), Some(20), "it was known");
     }
 }

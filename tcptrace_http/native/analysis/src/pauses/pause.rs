@@ -107,6 +107,8 @@ pub(super) struct OpenPause {
     pub(super) is_behind_full: bool,
     /// ... and it waited for the ACK of all, while the window had room.
     pub(super) waited_for_all: bool,
+    /// So many bytes made the ACK late by what the link to the receiver took for them, if that was not known yet.
+    pub(super) bytes_there: i64,
     pub(super) row: PauseRow,
 }
 
@@ -363,6 +365,11 @@ impl Pause {
             shorts: self.shorts,
             is_behind_full,
             waited_for_all,
+            bytes_there: if path.there_ns > 0 {
+                0
+            } else {
+                self.bytes_there(&ack)
+            },
             row,
         })
     }
