@@ -66,7 +66,7 @@ impl HostPair {
         }
         let newest_ns = self.connection(ports.0, ports.1)?.newest_ns;
         let lost = self.missing.left_over(newest_ns).count();
-        let lost = lost.saturating_add(missing as usize);
+        let lost = lost.saturating_add(usize::try_from(missing).unwrap_or(usize::MAX));
         let (may_be_lost, is_lost_once) = (lost > 0, lost == 1);
         let pieces = self.begins_piece(time_ns, segment, ports)?;
         let ack = self.ack_before(time_ns, segment.payload_bytes);

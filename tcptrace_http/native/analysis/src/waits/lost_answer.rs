@@ -9,7 +9,6 @@ use trace_model::rows::RecoveryKind;
 
 use super::timeline::Data;
 use super::{Path, Waits};
-use crate::jitter::RELEASE_MAX_NS;
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 impl Waits {
@@ -43,7 +42,6 @@ impl Waits {
             return;
         };
         let came_ns = again_ns.saturating_add(path.of_responses().to_sender_ns);
-        self.responses
-            .was_asked_before(came_ns..=time_ns, RELEASE_MAX_NS);
+        self.responses.was_asked_before(came_ns..=time_ns);
     }
 }

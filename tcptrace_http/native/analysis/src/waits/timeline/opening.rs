@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use super::repairs::repair;
 use super::shared::window_of;
 use super::{Data, Timeline};
+use crate::jitter::RELEASE_MAX_NS;
 use trace_model::rows::Cause;
 
 /// Answers whose transactions are not over: as many as requests wait for theirs.
@@ -117,20 +118,16 @@ impl Timeline {
         self.opening(time_ns).is_some_and(|it| it.was_told_of)
     }
 
-    /// If the newest segment begins an answer, came in this time, and no longer than `late_ns` before its end, the answer
-    /// had been sent before.
-    pub(in crate::waits) fn was_asked_before(
-        &mut self,
-        came_ns: RangeInclusive<i64>,
-        late_ns: i64,
-    ) {
+    /// If the newest segment begins an answer, came in this time, and right before its end, the answer had been sent
+    /// before.
+    pub(in crate::waits) fn was_asked_before(&mut self, came_ns: RangeInclusive<i64>) {
         let sent_ns = self.sent.map(|(at, _)| at.time_ns);
         let opening = self.openings.back_mut();
         let Some(opening) = opening.filter(|it| Some(it.time_ns) == sent_ns) else {
             return;
         };
         let behind_ns = came_ns.end().saturating_sub(opening.time_ns);
-        if !came_ns.contains(&opening.time_ns) || behind_ns > late_ns {
+        if !came_ns.contains(&opening.time_ns) || behind_ns > RELEASE_MAX_NS {
             return;
         }
         opening.was_told_of = true;
