@@ -21,8 +21,9 @@ const AGREEING_MIN: u32 = 2;
 const DISPROVING_MIN: u32 = 3;
 /// What takes so many times as long as others did was not on the link alone.
 pub const OUTLASTED: i64 = 4;
-/// A shorter distance of full segments is no slow link's, and may be the capturing host's: 6 Mbit/s.
-const SLOW_MIN_NS: i64 = 2_000_000;
+/// A byte of what comes closer together may have waited in the capturing host rather than for a link: more than
+/// 100 Mbit/s, with the headers that the link may not have.
+const SLOW_MIN_PS: i64 = 75_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrivals {
@@ -146,17 +147,16 @@ impl Arrivals {
 
     /// What a segment takes on the slowest link, if that is a slow one and known.
     #[must_use]
-    pub fn takes_ns(self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
+    pub fn takes_ns(self, bytes: u32, segments: u32) -> Option<i64> {
         let byte_ps = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN)?;
-        let of = |size: i64| byte_ps.saturating_mul(size) / PICOSECONDS;
-        (of(size(full_bytes, 1)) >= SLOW_MIN_NS).then(|| of(size(bytes, segments)))
+        (byte_ps >= SLOW_MIN_PS)
+            .then(|| byte_ps.saturating_mul(size(bytes, segments)) / PICOSECONDS)
     }
 
     /// Whether neither distances have agreed on what the link takes nor one has shown that it is no slow one.
     #[must_use]
-    pub fn is_open(self, full_bytes: u32) -> bool {
-        let takes_ns = |byte_ps: i64| byte_ps.saturating_mul(size(full_bytes, 1)) / PICOSECONDS;
-        let may_be_slow = |byte_ps: i64| takes_ns(byte_ps) >= SLOW_MIN_NS;
+    pub fn is_open(self) -> bool {
+        let may_be_slow = |byte_ps: i64| byte_ps >= SLOW_MIN_PS;
         self.agreeing < AGREEING_MIN && self.byte_ps.is_none_or(may_be_slow)
     }
 
@@ -219,7 +219,7 @@ mod tests {
     fn distances_in_proportion_to_the_segments_are_a_slow_link() {
         // 8 bits at 80 kbit/s are 0.1 ms.
         let arrivals = after(&[(100 * MS, 946), (50 * MS, 446)]);
-        assert_eq!(arrivals.takes_ns(146, 1, 946), Some(20 * MS));
+        assert_eq!(arrivals.takes_ns(146, 1), Some(20 * MS));
     }
 
     #[test]
@@ -227,8 +227,8 @@ mod tests {
         // The link carries a byte in 0.1 ms, and has no headers of its own.
         let full = (100 * MS, 960);
         let short = |gap_ns: i64| after(&[full, full, (gap_ns, 260)]);
-        assert!(short(30 * MS).takes_ns(960, 1, 960).is_some());
-        assert_eq!(short(28 * MS).takes_ns(960, 1, 960), None);
+        assert!(short(30 * MS).takes_ns(960, 1).is_some());
+        assert_eq!(short(28 * MS).takes_ns(960, 1), None);
     }
 
     #[test]
@@ -253,17 +253,17 @@ mod tests {
     #[test]
     fn distances_that_disagree_are_the_applications() {
         let arrivals = after(&[(100 * MS, 946), (70 * MS, 446), (40 * MS, 446)]);
-        assert_eq!(arrivals.takes_ns(146, 1, 946), None);
+        assert_eq!(arrivals.takes_ns(146, 1), None);
     }
 
     #[test]
     fn a_round_trip_that_agrees_with_a_single_distance_shows_the_link() {
         let mut arrivals = after(&[(100 * MS, 946)]);
-        assert_eq!(arrivals.takes_ns(946, 1, 946), None);
+        assert_eq!(arrivals.takes_ns(946, 1), None);
         arrivals.may_agree(140 * MS, 946, 1);
-        assert_eq!(arrivals.takes_ns(946, 1, 946), None);
+        assert_eq!(arrivals.takes_ns(946, 1), None);
         arrivals.may_agree(150 * MS, 1446, 1);
-        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(100 * MS));
+        assert_eq!(arrivals.takes_ns(946, 1), Some(100 * MS));
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         let late = |ms, bytes, headers| arrivals.late_ps(ms * MS, bytes, headers).unwrap_or(0);
         let (answer, let_go) = (late(4, 746, 1), late(5, 1000, 0));
         arrivals.agree_on(let_go, answer);
-        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(5 * MS));
+        assert_eq!(arrivals.takes_ns(946, 1), Some(5 * MS));
         assert_eq!(arrivals.late_ps(5 * MS, 100, 0), None, "too few bytes");
     }
 
@@ -280,24 +280,28 @@ mod tests {
     fn a_single_distance_is_the_links_if_what_an_ack_let_go_was_as_late() {
         let mut arrivals = after(&[(10 * MS, 946)]);
         arrivals.agrees_with(5_000_000);
-        assert_eq!(arrivals.takes_ns(946, 1, 946), None);
+        assert_eq!(arrivals.takes_ns(946, 1), None);
         arrivals.agrees_with(10_100_000);
-        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(10 * MS));
+        assert_eq!(arrivals.takes_ns(946, 1), Some(10 * MS));
     }
 
     #[test]
     fn a_link_is_open_until_distances_agree_or_one_is_no_slow_links() {
-        assert!(Arrivals::default().is_open(946));
-        assert!(after(&[(100 * MS, 946)]).is_open(946));
-        assert!(!after(&[(100 * MS, 946), (50 * MS, 446)]).is_open(946));
-        assert!(!after(&[(MS, 946)]).is_open(946));
+        assert!(Arrivals::default().is_open());
+        assert!(after(&[(100 * MS, 946)]).is_open());
+        assert!(!after(&[(100 * MS, 946), (50 * MS, 446)]).is_open());
+        assert!(after(&[(MS, 946)]).is_open());
+        assert!(!after(&[(MS / 20, 946)]).is_open());
     }
 
     #[test]
     fn a_fast_link_and_one_on_which_no_handshake_had_come_are_none() {
-        assert_eq!(after(&[(MS, 946), (MS, 946)]).takes_ns(946, 1, 946), None);
+        let at = |gap_ns| after(&[(gap_ns, 946), (gap_ns, 946)]).takes_ns(946, 1);
+        // 1,000 bytes take 80 microseconds at 100 Mbit/s.
+        assert_eq!(at(80_000), Some(80_000));
+        assert_eq!(at(8_000), None);
         let longer = after(&[(500 * MS, 946), (500 * MS, 946)]);
-        assert_eq!(longer.takes_ns(946, 1, 946), None);
+        assert_eq!(longer.takes_ns(946, 1), None);
     }
 
     #[test]
@@ -308,7 +312,7 @@ mod tests {
             for gap_ns in distances {
                 arrivals.came_after(*gap_ns, 946, 1, 20 * MS);
             }
-            arrivals.takes_ns(946, 1, 946)
+            arrivals.takes_ns(946, 1)
         };
         let agreeing = [100 * MS; 3];
         assert_eq!(late_for(&agreeing), Some(100 * MS));
@@ -326,6 +330,6 @@ mod tests {
         let quick = [(50 * MS, 946); 2];
         let slow = [(100 * MS, 946); 4];
         let arrivals = after(&[&quick[..], &slow[..]].concat());
-        assert_eq!(arrivals.takes_ns(946, 1, 946), Some(50 * MS));
+        assert_eq!(arrivals.takes_ns(946, 1), Some(50 * MS));
     }
 }

@@ -12,8 +12,11 @@
 use super::ack::Ack;
 use super::host_pair::HostPair;
 use crate::jitter::CLOSE_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::TIMEOUT_MIN_NS;
+
+/// As much of a link's time may be its sender's pace instead, so that data comes sooner by it: a full segment at
+/// 12 Mbit/s.
+const SHORT_NS: i64 = 1_000_000;
 
 /// Nothing came on a connection between these times, at the later of which so much comes.
 #[derive(Clone, Copy, Debug)]
@@ -47,14 +50,10 @@ impl HostPair {
             return false;
         };
         // What several distances have not agreed on bounds the link's time from above only.
-        let on_link = |bytes| {
-            self.link
-                .takes_ns(bytes, 1, FULL_SEGMENT_BYTES)
-                .unwrap_or(0)
-        };
+        let on_link = |bytes| self.link.takes_ns(bytes, 1).unwrap_or(0);
         let (takes_ns, headers_ns) = (on_link(bytes), on_link(0));
         // Options of the SYN, which measured the path, and framing take a part of what headers do.
-        let close_ns = CLOSE_NS.saturating_add(headers_ns);
+        let close_ns = CLOSE_NS.saturating_add(headers_ns.max(takes_ns.min(SHORT_NS)));
         let way_ns = to_server_ns.saturating_add(takes_ns.saturating_sub(headers_ns));
         let latest_ns = to_ns.saturating_sub(way_ns).saturating_add(close_ns);
         // The one that let the data before go as well: where ACKs do that, no clock runs.
@@ -197,6 +196,17 @@ mod tests {
                 ..after(1000, 1050)
             };
             assert_eq!(pair.leaves_by_clock(own), is_by_clock);
+        }
+    }
+
+    #[test]
+    fn on_a_link_that_is_no_slow_one_data_may_come_as_soon_as_the_path_lets_it() {
+        for (takes_ms, is_by_clock) in [(1, false), (10, true)] {
+            let mut pair = pair(Some((950, true)));
+            for _ in 0..3 {
+                pair.link.came_after(takes_ms * MS, 1460, 1, 100 * MS);
+            }
+            assert_eq!(pair.leaves_by_clock(after(1000, 1050)), is_by_clock);
         }
     }
 

@@ -6,7 +6,6 @@ use super::ack::Ack;
 use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::uplink::{Ahead, Leaving};
-use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// ACKs of a round trip of all connections of a pair.
 const ACKS_MAX: usize = 256;
@@ -22,7 +21,7 @@ impl HostPair {
             client_port: segment.source_port,
             bytes,
             is_pushed: segment.has(flags::PSH),
-            takes_ns: self.link.takes_ns(bytes, 1, FULL_SEGMENT_BYTES),
+            takes_ns: self.link.takes_ns(bytes, 1),
         })
     }
 

@@ -7,7 +7,6 @@ use super::departures::Left;
 use super::host_pair::HostPair;
 use super::pace::OnLink;
 use crate::jitter::CLOSE_NS;
-use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// What was lost behind the link had its time there as well: so many packets of a flight at most.
 const LOST_MAX: u32 = 64;
@@ -77,7 +76,7 @@ impl HostPair {
     /// At the latest when data left that comes now, where distances have agreed on what the link takes for it: but for
     /// the headers, of which the path's least round trip has a part.
     fn left_by_ns(&self, time_ns: i64, bytes: u32) -> Option<i64> {
-        let takes_ns = |bytes: u32| self.link.takes_ns(bytes, 1, FULL_SEGMENT_BYTES);
+        let takes_ns = |bytes: u32| self.link.takes_ns(bytes, 1);
         let (takes_ns, bare_ns) = takes_ns(bytes).zip(takes_ns(0))?;
         let way_ns = self.to_server_ns.filter(|_| !self.is_at_server())?;
         let left_ns = time_ns.saturating_sub(way_ns).saturating_sub(takes_ns);

@@ -268,9 +268,7 @@ mod tests {
             for _ in 0..3 {
                 pair.arrives(212 * MS, FULL_SEGMENT_BYTES, true);
             }
-            let on_link_ns = pair
-                .link
-                .takes_ns(FULL_SEGMENT_BYTES, 1, FULL_SEGMENT_BYTES);
+            let on_link_ns = pair.link.takes_ns(FULL_SEGMENT_BYTES, 1);
             let in_ms = |ns: i64| (ns + MS / 2) / MS;
             assert_eq!(on_link_ns.map(in_ms), takes_ns.map(in_ms));
         }

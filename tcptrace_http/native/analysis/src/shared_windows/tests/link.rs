@@ -14,7 +14,7 @@ fn distances_of_all_connections_together_show_the_slowest_link() {
     talk.data(300, 1, 0);
     talk.data(350, 2, 0);
     let sharing = talk.data(400, 1, 1);
-    let full = talk.data(450, 2, 1).link.takes_ns(1000, 1, 1000);
+    let full = talk.data(450, 2, 1).link.takes_ns(1000, 1);
     assert_ne!(sharing.link, Arrivals::default());
     assert!(full.is_some_and(|full| full.abs_diff(50 * MS) <= 1));
 }

@@ -28,7 +28,7 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) -> Option<IfOnLink> {
-        let is_open = self.on_link_ns(data.bytes, 1, data.full_bytes).is_none();
+        let is_open = self.on_link_ns(data.bytes, 1).is_none();
         let is_alone = data.is_above_nagle() && data.segments == 1 && !data.opens_hole;
         if !is_open || !is_alone || route.is_at_sender {
             return None;
@@ -47,7 +47,7 @@ impl Timeline {
             return piece.cause;
         };
         // The path's least round trip has the headers.
-        let takes_ns = self.on_link_ns(waited.bytes, 0, self.full_bytes);
+        let takes_ns = self.on_link_ns(waited.bytes, 0);
         let slack_ns = CLOSE_NS.max(self.link_slack_ns());
         let is_on_time = takes_ns.is_some_and(|takes_ns| {
             if_on_link.late_ns.saturating_sub(takes_ns).saturating_abs() <= slack_ns

@@ -58,11 +58,11 @@ impl Timeline {
     /// Whether data came later than the link can have been busy with what came before, which is known, and just when
     /// an ACK lets it go: on a link on which a segment takes longer than a round trip the wait is the shorter part.
     fn left_an_idle_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
-        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let takes = self.on_link_ns(data.bytes, data.segments);
         let late_ns = self.link_slack_ns().max(BURST_MIN_NS);
         let busy_ns = takes.map(|takes_ns| takes_ns.saturating_add(late_ns));
         // The path's least round trip has the headers, whose size on the link is not known as closely.
-        let longer_ns = self.on_link_ns(data.bytes, 0, data.full_bytes).unwrap_or(0);
+        let longer_ns = self.on_link_ns(data.bytes, 0).unwrap_or(0);
         let after_ns = route.to_sender_ns.saturating_add(longer_ns);
         let slack_ns = self.link_slack_ns() / 2;
         !route.is_at_sender
@@ -73,7 +73,7 @@ impl Timeline {
     /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
     /// have shown, of whichever connection: it had stood before that link.
     fn is_on_link(&self, gap: i64, data: Data, route: Route) -> bool {
-        let takes = self.on_link_ns(data.bytes, data.segments, data.full_bytes);
+        let takes = self.on_link_ns(data.bytes, data.segments);
         !route.is_at_sender
             && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
     }

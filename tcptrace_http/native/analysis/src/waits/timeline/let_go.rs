@@ -10,7 +10,7 @@ impl Timeline {
     /// How much longer than a packet without payload the slowest link takes for data at the least, near its receiver,
     /// if it comes just as much later than an ACK lets it go: no ACK can have that came later.
     pub(super) fn let_go_after_ns(&self, data: Data, route: Route, acks: &Acks) -> Option<i64> {
-        let takes_ns = self.on_link_ns(data.bytes, 0, data.full_bytes)?;
+        let takes_ns = self.on_link_ns(data.bytes, 0)?;
         let after_ns = route.to_sender_ns.saturating_add(takes_ns);
         let is_close = acks.let_go_within(data.at.time_ns, after_ns, self.link_slack_ns() / 2);
         // Before a sender the slowest link is still to come.

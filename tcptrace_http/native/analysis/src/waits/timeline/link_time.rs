@@ -20,7 +20,7 @@ impl Timeline {
     /// How long the slowest link takes for a question longer than for a packet without payload: it is taken to be
     /// as slow in that direction.
     pub(in crate::waits) fn question_takes_ns(&self, bytes: u32) -> i64 {
-        self.on_link_ns(bytes, 0, self.full_bytes).unwrap_or(0)
+        self.on_link_ns(bytes, 0).unwrap_or(0)
     }
 
     /// The way to the sender and back of packets without payload, which those of a handshake are longer than: its
@@ -28,7 +28,7 @@ impl Timeline {
     pub(in crate::waits) fn bare_way_ns(&self, route: Route) -> i64 {
         let (syn_way_ns, longer_bytes) = self.syn_way;
         let is_of_syn = syn_way_ns.is_some_and(|way_ns| route.to_sender_ns >= way_ns);
-        let longer_ns = self.on_link_ns(longer_bytes, 0, self.full_bytes);
+        let longer_ns = self.on_link_ns(longer_bytes, 0);
         let longer_ns = longer_ns.filter(|_| is_of_syn).unwrap_or(0);
         route.to_sender_ns.saturating_sub(longer_ns)
     }
@@ -36,7 +36,7 @@ impl Timeline {
     /// How long a request may have stood behind what its client had sent before.
     pub(in crate::waits) fn standing_ns(&self, ahead: Standing) -> i64 {
         let together_ns = (ahead.packets > 0)
-            .then(|| self.on_link_ns(ahead.bytes, ahead.packets, self.full_bytes))
+            .then(|| self.on_link_ns(ahead.bytes, ahead.packets))
             .flatten();
         together_ns.unwrap_or(0).max(ahead.queued_ns)
     }
@@ -45,7 +45,7 @@ impl Timeline {
     pub(in crate::waits) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
         let bytes = self.opening(time_ns).map(|opening| opening.bytes);
         bytes.map_or(0, |bytes| {
-            let on_link = self.on_link_ns(bytes, 0, self.full_bytes);
+            let on_link = self.on_link_ns(bytes, 0);
             on_link.unwrap_or_else(|| self.takes(bytes, 1, self.full_bytes))
         })
     }
@@ -74,7 +74,7 @@ impl Timeline {
     /// How much longer than a packet without payload a segment takes on the slowest link, as far as its pace is
     /// known: by the distances that agree on it, else by their mean, in which jitter and waits have their part.
     pub(in crate::waits) fn takes_ns(&self, bytes: u32) -> i64 {
-        if let Some(takes_ns) = self.on_link_ns(bytes, 0, self.full_bytes) {
+        if let Some(takes_ns) = self.on_link_ns(bytes, 0) {
             return takes_ns;
         }
         let Some(pace) = Some(self.pace).filter(|pace| pace.is_shown()) else {
@@ -86,7 +86,7 @@ impl Timeline {
 
     /// How long a segment takes on the slowest link, where distances have agreed on it; else 0.
     pub(in crate::waits) fn is_on_link_ns(&self, bytes: u32) -> i64 {
-        self.on_link_ns(bytes, 1, self.full_bytes).unwrap_or(0)
+        self.on_link_ns(bytes, 1).unwrap_or(0)
     }
 
     /// What the distance to the segment before tells of the slowest link: who waits for the ACK of what came
@@ -123,7 +123,7 @@ impl Timeline {
     /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
     pub(in crate::waits) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
         let waited = piece.waited?;
-        let takes = self.on_link_ns(waited.bytes, waited.segments, self.full_bytes)?;
+        let takes = self.on_link_ns(waited.bytes, waited.segments)?;
         let until_ns = waited.since_ns.saturating_add(takes);
         if piece.end.time_ns <= until_ns.saturating_add(self.link_slack_ns()) {
             return Some(piece.end);
@@ -164,8 +164,8 @@ impl Timeline {
     }
 
     /// What the distances of segments tell that data takes on the slowest link.
-    pub(super) fn on_link_ns(&self, bytes: u32, segments: u32, full_bytes: u32) -> Option<i64> {
-        self.link_known().takes_ns(bytes, segments, full_bytes)
+    pub(super) fn on_link_ns(&self, bytes: u32, segments: u32) -> Option<i64> {
+        self.link_known().takes_ns(bytes, segments)
     }
 
     /// Whether data came as long after the segment before as the slowest link takes for it and for what is missing
@@ -180,7 +180,7 @@ impl Timeline {
         let bytes = data.bytes.saturating_add(missing);
         let lost_segments = missing.div_ceil(data.full_bytes.max(1));
         let segments = data.segments.saturating_add(lost_segments);
-        let takes_ns = self.on_link_ns(bytes, segments, data.full_bytes);
+        let takes_ns = self.on_link_ns(bytes, segments);
         // A packet without payload may have been before it.
         let slack_ns = self.link_slack_ns().saturating_add(CLOSE_NS);
         takes_ns.is_some_and(|takes_ns| gap.saturating_sub(takes_ns).saturating_abs() <= slack_ns)
@@ -201,19 +201,19 @@ impl Timeline {
 
     /// Whether the slowest link may be a slow one, as far as is known.
     pub(in crate::waits) fn may_learn_link(&self) -> bool {
-        self.link_known().is_open(self.full_bytes)
+        self.link_known().is_open()
     }
 
     /// As much later a segment may come that nothing held.
     pub(super) fn link_slack_ns(&self) -> i64 {
         let known = self.link_known();
-        let takes_ns = known.takes_ns(0, 1, self.full_bytes);
+        let takes_ns = known.takes_ns(0, 1);
         takes_ns.map_or(0, |_| known.slack_ns())
     }
 
     /// Time that data takes on the slowest link.
     pub(super) fn takes(&self, bytes: u32, segments: u32, full_bytes: u32) -> i64 {
-        if let Some(takes_ns) = self.on_link_ns(bytes, segments, full_bytes) {
+        if let Some(takes_ns) = self.on_link_ns(bytes, segments) {
             return takes_ns;
         }
         if segments == 1 {
