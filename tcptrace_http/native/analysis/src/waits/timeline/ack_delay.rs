@@ -101,7 +101,6 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
 
@@ -122,13 +121,7 @@ mod tests {
             bytes: 1000,
             full_bytes: 1000,
             opens_hole,
-            ..Data::plain(
-                Moment {
-                    time_ns: time_ms * MS,
-                    frame: 1,
-                },
-                end,
-            )
+            ..Data::at_ms(time_ms, end)
         };
         timeline.new_data(data(100, START + 1000, false), None, route, &acks);
         acks.push((100 + ack_ms) * MS, START + 1000, 60_000, 20 * MS);

@@ -68,6 +68,12 @@ impl Data {
             sharing: Sharing::default(),
         }
     }
+
+    /// ... that goes by after so many milliseconds.
+    pub(super) fn at_ms(time_ms: i64, end: i64) -> Data {
+        let time_ns = time_ms * 1_000_000;
+        Data::plain(Moment { time_ns, frame: 1 }, end)
+    }
 }
 
 /// Payload that was sent before, or fills a hole.

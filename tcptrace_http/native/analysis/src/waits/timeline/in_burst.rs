@@ -88,7 +88,6 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
     use crate::shared_windows::Sharing;
@@ -106,13 +105,7 @@ mod tests {
                 service_ns: Some(MS),
                 ..Sharing::default()
             },
-            ..Data::plain(
-                Moment {
-                    time_ns: time_ms * MS,
-                    frame: 1,
-                },
-                end,
-            )
+            ..Data::at_ms(time_ms, end)
         }
     }
 

@@ -278,13 +278,7 @@ mod tests {
         Data {
             is_pushed: true,
             sharing,
-            ..Data::plain(
-                Moment {
-                    time_ns: time_ms * MS,
-                    frame: 1,
-                },
-                end,
-            )
+            ..Data::at_ms(time_ms, end)
         }
     }
 
