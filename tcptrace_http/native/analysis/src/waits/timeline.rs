@@ -39,6 +39,7 @@ mod room;
 mod settling;
 mod shared;
 mod stood;
+mod was_paced;
 mod words;
 
 use std::collections::VecDeque;

@@ -42,6 +42,9 @@ impl Timeline {
             if are_full && !route.is_at_sender && !is_paced {
                 self.pace.learn(gap, data.segments);
             }
+            if is_paced {
+                self.was_paced(gap);
+            }
             return None;
         }
         if data.recovery.is_some() {
