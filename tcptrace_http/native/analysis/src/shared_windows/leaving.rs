@@ -46,6 +46,15 @@ impl HostPair {
         self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
     }
 
+    /// When the newest ACK of something new went by that had come to the server when the newest packet left.
+    pub(super) fn newest_ack_ns(&self) -> Option<i64> {
+        let left = self.departures.newest()?;
+        let latest_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
+        let mut heard = self.acks.range(..until).rev();
+        heard.find(|ack| ack.is_new).map(|ack| ack.time_ns)
+    }
+
     /// What the server had heard, or not, when it sent data again: of the connection, or of any if they share their
     /// window. None where nothing is sent again, or it is not known how long that takes on the link.
     pub(super) fn unheard(

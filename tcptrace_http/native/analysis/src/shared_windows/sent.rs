@@ -186,6 +186,7 @@ impl HostPair {
             phases: recovery.leaves(self.phases),
             had_room_ns: self.had_room_ns().filter(|_| is_new),
             let_go_ns: let_go_by.filter(|_| self.is_shared).map(|ack| ack.time_ns),
+            newest_ack_ns: self.newest_ack_ns(),
             threshold: self.inherited_threshold((client_port, segment.source_port)),
             ..self.sharing(release == Release::Other && is_new)
         }

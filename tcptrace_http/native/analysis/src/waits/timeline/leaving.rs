@@ -55,7 +55,11 @@ impl Timeline {
         let is_of_room = cause.is_some_and(is_room);
         let waited_ns = self.leaving?.left_ns.saturating_sub(before?.left_ns);
         let may_have_stood = data.sharing.queued_ns > 0;
-        (is_of_room && may_have_stood && waited_ns > 0)
+        let sharing = data.sharing;
+        let is_by_newest =
+            sharing.let_go_ns.is_some() && sharing.let_go_ns == sharing.newest_ack_ns;
+        let has_waited = waited_ns > 0 || waited_ns == 0 && is_by_newest;
+        (is_of_room && may_have_stood && has_waited)
             .then(|| data.at.time_ns.saturating_sub(waited_ns))
     }
 
@@ -204,8 +208,8 @@ mod tests {
     }
 
     /// What the later of two segments of a response waited for in the end, and for how many milliseconds, that an ACK of
-    /// another connection let go of a window that is shared: it went by at 120 ms, and that before it at 50 ms.
-    fn told_of_shared(queued_ms: i64) -> Option<(Cause, i64)> {
+    /// another connection let go of a window that is shared: it went by at 120 ms, and that before it when given.
+    fn told_of_shared(before_ms: i64, queued_ms: i64) -> Option<(Cause, i64)> {
         let route = Route {
             to_sender_ns: PATH * MS,
             ..Route::default()
@@ -213,7 +217,9 @@ mod tests {
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let start = (1 << 32) - 1500;
         let came_ms = 120 + PATH + 40;
-        for (place, (time_ms, let_go_ms)) in (0..).zip([(50 + PATH, 50), (came_ms, 120)]) {
+        for (place, (time_ms, let_go_ms)) in
+            (0..).zip([(before_ms + PATH, before_ms), (came_ms, 120)])
+        {
             let at = Moment {
                 time_ns: time_ms * MS,
                 frame: 1,
@@ -224,6 +230,7 @@ mod tests {
                 is_let_go: true,
                 limit: Limit::SlowStart,
                 let_go_ns: Some(let_go_ms * MS),
+                newest_ack_ns: Some(120 * MS),
                 queued_ns: queued_ms * MS,
                 to_server_ns: Some(PATH * MS),
                 ..Sharing::default()
@@ -243,12 +250,18 @@ mod tests {
     #[test]
     fn of_a_shared_window_data_waited_from_the_one_ack_to_the_other_whoever_sent_them() {
         let slow_start = |ms| Some((Cause::SendLimitedSlowStart, ms));
-        assert_eq!(told_of_shared(60), slow_start(120 - 50));
+        assert_eq!(told_of_shared(50, 60), slow_start(120 - 50));
         assert_eq!(
-            told_of_shared(0),
+            told_of_shared(50, 0),
             slow_start(120 - 50 + 40),
             "nothing stood before it"
         );
+    }
+
+    #[test]
+    fn what_the_newest_ack_let_go_of_a_shared_window_with_the_data_before_waited_for_none() {
+        let stood = told_of_shared(120, 60);
+        assert_eq!(stood, Some((Cause::SendLimitedBottleneck, 40)));
     }
 
     /// What that segment waited for last, and for how many milliseconds.
