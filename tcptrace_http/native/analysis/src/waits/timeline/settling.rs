@@ -82,12 +82,11 @@ impl Timeline {
         let wait = data
             .cause
             .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
+        // The link carried what was sent again since, if that came before it.
+        let released = end.time_ns.saturating_sub(data.gap_ns);
+        let since_ns = start.time_ns.max(released);
         let burst_end = match wait {
-            Some(_) => {
-                let released = end.time_ns.saturating_sub(data.gap_ns);
-                let paced = start.time_ns.saturating_add(pace);
-                paced.max(released).min(end.time_ns)
-            }
+            Some(_) => since_ns.saturating_add(pace).min(end.time_ns),
             None => end.time_ns,
         };
         // The next packet is the one that was waited for.
@@ -111,7 +110,7 @@ impl Timeline {
             return;
         };
         let waited = Waited {
-            since_ns: start.time_ns,
+            since_ns,
             bytes: data.bytes,
             segments: data.segments,
             if_on_link: data.if_on_link,

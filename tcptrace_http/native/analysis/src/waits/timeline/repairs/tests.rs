@@ -39,6 +39,15 @@ fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
     }
 }
 
+/// A link that takes so long for a full segment.
+fn takes_80_ms() -> Arrivals {
+    let mut link = Arrivals::default();
+    for _ in 0..3 {
+        link.came_after(80 * MS, 1000, 1, 100 * MS);
+    }
+    link
+}
+
 fn told(timeline: &Timeline) -> Vec<(Cause, i64, i64)> {
     let pieces = timeline.between(0, i64::MAX);
     let of = |it: &Piece| (it.cause, it.start.time_ns / MS, it.end.time_ns / MS);
@@ -119,11 +128,7 @@ fn what_a_copy_is_filled_up_with_waited_for_the_window() {
     let window = (Cause::SendLimitedSlowStart, 100, 300);
     assert_eq!(told(&timeline), [window]);
     assert_eq!(timeline.sent_until, 1001);
-    let mut link = Arrivals::default();
-    for _ in 0..3 {
-        link.came_after(80 * MS, 1000, 1, 100 * MS);
-    }
-    timeline.link_is(link);
+    timeline.link_is(takes_80_ms());
     let piece = timeline.between(0, i64::MAX).last().copied();
     let paced = piece.and_then(|piece| timeline.paced_until(&piece));
     let nearest_ms = paced.map(|until| (until.time_ns + MS / 2) / MS);
@@ -132,6 +137,25 @@ fn what_a_copy_is_filled_up_with_waited_for_the_window() {
         Some(180),
         "of that the slowest link had its part"
     );
+}
+
+#[test]
+fn what_comes_behind_a_copy_was_on_the_link_since_that_came() {
+    for (next_ms, paced_ms) in [(380, 380), (450, 380)] {
+        let mut timeline = timeline();
+        timeline.new_data(plain(100), None, ROUTE, &Acks::default());
+        timeline.acknowledged(at(110), 1001, ROUTE);
+        timeline.resent(resent(300, 1, 1001), None, ROUTE);
+        let next = Data::plain(at(next_ms), 2001);
+        timeline.new_data(next, None, ROUTE, &Acks::default());
+        timeline.link_is(takes_80_ms());
+        let piece = timeline.between(0, i64::MAX).last().copied();
+        let paced = piece.and_then(|piece| timeline.paced_until(&piece));
+        assert_eq!(
+            paced.map(|until| (until.time_ns + MS / 2) / MS),
+            Some(paced_ms)
+        );
+    }
 }
 
 #[test]
