@@ -38,6 +38,14 @@ impl Pushes {
         self.ends.push_back(end);
     }
 
+    /// An answer begins: what is before it was another write.
+    pub(super) fn begins_with(&mut self, data: Data) {
+        let start = data.end.saturating_sub(i64::from(data.bytes));
+        if !data.opens_hole && self.ends.back() != Some(&start) {
+            self.note(start);
+        }
+    }
+
     /// Whether none of what is remembered ended at `offset`, but some before and behind it.
     fn is_within(&self, offset: i64) -> bool {
         self.ends.front().is_some_and(|first| *first < offset) && !self.ends.contains(&offset)
@@ -46,9 +54,9 @@ impl Pushes {
 
 impl Timeline {
     /// When the ACK went by that made room for `data` in its sender's buffer, if that was full and all of it had been
-    /// sent.
+    /// sent: what had waited with as much outstanding had waited for room, too.
     pub(super) fn buffer_room_made_ns(
-        &self,
+        &mut self,
         (data, is_answer): (Data, bool),
         route: Route,
         acks: &Acks,
@@ -60,7 +68,10 @@ impl Timeline {
         let takes_ns = self.takes(self.sent_bytes, 1, data.full_bytes);
         let way_ns = route.to_sender_ns.saturating_add(takes_ns);
         let heard_ns = Acks::known_by(sent.time_ns, way_ns);
-        let holds = self.emptied_holding(heard_ns, acks)?;
+        let (holds, is_only) = self.emptied_holding(heard_ns, acks)?;
+        if is_only {
+            self.had_emptied(holds);
+        }
         let needed = data.end.saturating_sub(holds);
         let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
         let made_ns = acks.time_of(needed)?;
@@ -111,22 +122,28 @@ impl Timeline {
         self.made_buffer_room_ns
     }
 
-    /// How much the buffer holds that had been full when all of it was sent, by what had been heard by `heard_ns`.
-    fn emptied_holding(&self, heard_ns: i64, acks: &Acks) -> Option<i64> {
+    /// How much the buffer holds that had been full when all of it was sent, by what had been heard by `heard_ns`; and
+    /// whether nothing else fits, for which ACK had been heard is not sure where data comes behind other data.
+    fn emptied_holding(&self, heard_ns: i64, acks: &Acks) -> Option<(i64, bool)> {
         let known = self.window.emptied_as_before();
         let heard = acks.between(i64::MIN, heard_ns);
-        let holding = heard.filter_map(|ack| {
+        let mut holding = heard.filter_map(|ack| {
             let holds = self.sent_until.saturating_sub(ack.acked.max(1));
             let is_unit = holds.checked_rem(UNIT_BYTES) == Some(0);
             let is_buffer = is_unit && UNITS.contains(&(holds / UNIT_BYTES));
-            let is_buffer = is_buffer && self.window.never_had_more_than(holds);
+            // A window is a whole number of segments: of 512 bytes, whole kilobytes as well.
+            let is_odd = holds.checked_rem(i64::from(self.full_bytes)) != Some(0);
+            let is_buffer = is_buffer && is_odd && self.window.never_had_more_than(holds);
             // Answers of one size begin alike: only what was acknowledged amid a write is no chance.
             let is_full = is_buffer || known == Some(holds);
             (is_full && self.pushes.is_within(ack.acked)).then_some(holds)
         });
         // Who writes pieces that fill no segment has them sent one by one.
         let least = i64::from(self.full_bytes).saturating_mul(SEGMENTS_MIN);
-        holding.last().filter(|holds| *holds >= least)
+        let first = holding.next()?;
+        let newest = holding.last();
+        let holds = newest.unwrap_or(first);
+        (holds >= least).then_some((holds, newest.is_none()))
     }
 }
 
@@ -144,24 +161,23 @@ fn is_of_ack(cause: Cause) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::partition::Moment;
-    use super::super::Words;
+    use super::super::{Piece, Waited, Words};
     use super::*;
 
     const MS: i64 = 1_000_000;
     const START: i64 = (1 << 32) - 1000;
 
-    /// When an ACK made room for a short segment behind so many bytes that were all that was there, of which the first
-    /// 2,000 were acknowledged when the others left; and an earlier write ended at `pushed`.
-    fn had_room_ms(sent: i64, pushed: i64, full_bytes: u32) -> Option<i64> {
-        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let at = |ms: i64| Moment {
+    fn at(ms: i64) -> Moment {
+        Moment {
             time_ns: ms * MS,
             frame: 1,
-        };
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        }
+    }
+
+    /// A sender that has sent so many bytes, which were all that was there, and of which the first 2,000 were
+    /// acknowledged when the others left; an earlier write ended at `pushed`.
+    fn sent_all(sent: i64, pushed: i64, full_bytes: u32) -> (Timeline, Acks) {
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let mut acks = Acks::default();
         for (ms, acked) in [(0, 0), (100, 2000), (200, 4000), (400, sent)] {
             acks.push(ms * MS, START + acked, 60_000, 100 * MS);
@@ -174,12 +190,81 @@ mod tests {
         for end in [pushed, sent] {
             timeline.pushes.note(START + end);
         }
+        (timeline, acks)
+    }
+
+    /// When an ACK made room for a short segment behind that.
+    fn made_room_ms((timeline, acks): &mut (Timeline, Acks)) -> Option<i64> {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
         let data = Data {
             bytes: 500,
-            ..Data::plain(at(500), START + sent + 500)
+            ..Data::plain(at(500), timeline.sent_until + 500)
         };
-        let made_ns = timeline.buffer_room_made_ns((data, false), route, &acks);
+        let made_ns = timeline.buffer_room_made_ns((data, false), route, acks);
         made_ns.map(|ns| ns / MS)
+    }
+
+    fn had_room_ms(sent: i64, pushed: i64, full_bytes: u32) -> Option<i64> {
+        made_room_ms(&mut sent_all(sent, pushed, full_bytes))
+    }
+
+    #[test]
+    fn what_fills_whole_segments_is_a_window() {
+        assert_eq!(had_room_ms(2000 + 4096, 0, 512), None);
+    }
+
+    #[test]
+    fn an_answer_begins_behind_the_end_of_a_write() {
+        let mut sent = sent_all(2000 + 4096, 2000 + 4096, 1000);
+        assert_eq!(made_room_ms(&mut sent), None);
+        sent.0.pushes = Pushes::default();
+        let first = Data {
+            bytes: 1000,
+            ..Data::plain(at(0), START + 1000)
+        };
+        sent.0.begins_answer(first, false);
+        sent.0.pushes.note(START + 2000 + 4096);
+        assert_eq!(made_room_ms(&mut sent), Some(200));
+    }
+
+    /// What a wait before that is told as, with so much outstanding, if so much had been acknowledged when the last left.
+    fn had_waited_for(outstanding: i64, acked: &[i64]) -> Option<Cause> {
+        let (mut timeline, _) = sent_all(2000 + 4096, 0, 1000);
+        let mut acks = Acks::default();
+        for acked in acked {
+            acks.push(100 * MS, START + acked, 60_000, 100 * MS);
+        }
+        timeline.pieces.push_back(Piece {
+            start: at(100),
+            end: at(200),
+            cause: Cause::SendLimitedSlowStart,
+            confidence: INFERRED,
+            if_shared: None,
+            waited: Some(Waited {
+                since_ns: 100 * MS,
+                bytes: 1000,
+                segments: 1,
+                if_on_link: None,
+                stopped_with: Some(outstanding),
+                is_told_by_host: false,
+            }),
+        });
+        let mut sent = (timeline, acks);
+        made_room_ms(&mut sent);
+        sent.0.pieces.back().map(|piece| piece.cause)
+    }
+
+    #[test]
+    fn who_turns_out_to_have_emptied_a_buffer_had_waited_for_that_with_as_much_outstanding() {
+        let buffer = Some(Cause::SendLimitedSendBuffer);
+        let window = Some(Cause::SendLimitedSlowStart);
+        assert_eq!(had_waited_for(4096, &[2000]), buffer);
+        assert_eq!(had_waited_for(4000, &[2000]), window);
+        let another = &[2000, 2000 + 2048];
+        assert_eq!(had_waited_for(4096, another), window, "it may hold less");
     }
 
     #[test]

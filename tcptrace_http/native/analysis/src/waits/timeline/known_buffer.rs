@@ -116,14 +116,18 @@ impl Timeline {
         let was_known = self.has_emptied_its_buffer();
         self.window.is_emptied();
         if !was_known && self.has_emptied_its_buffer() {
-            let emptied = self.window.outstanding();
-            for cause in [
-                Cause::SendLimitedReceiveWindow,
-                Cause::SendLimitedSlowStart,
-                Cause::SendLimitedCwnd,
-            ] {
-                self.waited_for_buffer(cause, |outstanding| outstanding == emptied);
-            }
+            self.had_emptied(self.window.outstanding());
+        }
+    }
+
+    /// What was told to have waited for a window with so much outstanding waited for the buffer, which holds that.
+    pub(super) fn had_emptied(&mut self, holds: i64) {
+        for cause in [
+            Cause::SendLimitedReceiveWindow,
+            Cause::SendLimitedSlowStart,
+            Cause::SendLimitedCwnd,
+        ] {
+            self.waited_for_buffer(cause, |outstanding| outstanding == holds);
         }
     }
 

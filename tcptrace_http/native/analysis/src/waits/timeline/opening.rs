@@ -37,6 +37,7 @@ pub(super) struct Opening {
 impl Timeline {
     /// An answer begins with this segment, if there is room to remember it.
     pub(super) fn begins_answer(&mut self, data: Data, is_missed: bool) {
+        self.pushes.begins_with(data);
         if self.openings.len() >= OPENINGS_MAX {
             return;
         }
