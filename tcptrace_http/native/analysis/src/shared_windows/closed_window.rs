@@ -44,21 +44,20 @@ impl HostPair {
         self.threshold
             .lost(flight, full_bytes, (is_new, is_by_timer));
         self.threshold.closed_ns = time_ns;
-        let way_ns = self.full_way_ns();
-        let noticed_ns = left.likely_ns.saturating_add(way_ns);
+        let noticed_ns = left.likely_ns.saturating_add(self.full_way_ns());
         self.threshold.closes(noticed_ns, self.room.sent());
         if !is_by_timer {
-            return self.phases.had_loss(noticed_ns);
+            return self.phases.had_loss(left.likely_ns);
         }
         self.threshold.cleared = self.room.sent();
         self.threshold.cleared_ns = time_ns;
         let mut phases = self.phases;
-        phases.timed_out(noticed_ns, self.threshold.acks());
+        phases.timed_out(left.likely_ns, self.threshold.acks());
         for ack in self.acks_after(left) {
-            phases.acknowledged(ack.time_ns.saturating_add(way_ns));
+            phases.acknowledged(ack.time_ns);
         }
         if self.threshold.window_ns > left.likely_ns.saturating_add(CLOSE_NS) {
-            phases.has_reached_threshold(self.threshold.window_ns.saturating_add(way_ns));
+            phases.has_reached_threshold(self.threshold.window_ns);
         }
         self.phases = phases;
     }

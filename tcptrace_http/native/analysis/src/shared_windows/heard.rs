@@ -74,11 +74,11 @@ impl HostPair {
         // That of a SYN opens no window (RFC 5681, section 3.1).
         if is_new && newly > i32::from(is_first) {
             connection.beginning.is_acked(time_ns);
-            self.phases.acknowledged(comes_ns);
+            self.phases.acknowledged(time_ns);
             self.largest.acknowledged();
             if is_recovered {
                 self.threshold.is_window_at(time_ns);
-                self.phases.has_reached_threshold(comes_ns);
+                self.phases.has_reached_threshold(time_ns);
             }
         }
         let answered = syn_ack_ns.filter(|_| is_first);

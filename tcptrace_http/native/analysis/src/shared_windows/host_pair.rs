@@ -242,7 +242,7 @@ impl HostPair {
             is_again: false,
             missed: None,
             hole_ns: None,
-            phases: self.phases,
+            phases: self.phases_as_let_go(),
             threshold: None,
             ahead: Ahead::default(),
             written: None,
@@ -265,6 +265,11 @@ impl HostPair {
     pub(super) fn full_way_ns(&self) -> i64 {
         let way_ns = self.to_server_ns.unwrap_or(0);
         way_ns.saturating_add(self.pace.largest_ns().unwrap_or(0))
+    }
+
+    /// The phases of the window as what it let go comes: by a way that is known the better the later it is asked for.
+    pub(super) fn phases_as_let_go(&self) -> Phases {
+        self.phases.as_let_go(self.full_way_ns())
     }
 
     pub(super) fn is_at_server(&self) -> bool {

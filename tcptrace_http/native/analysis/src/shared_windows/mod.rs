@@ -291,7 +291,7 @@ impl SharedWindows {
         let places = self.pairs.get(first..first.saturating_add(WAYS))?;
         let mut pairs = places.iter().flatten();
         let pair = pairs.find(|pair| pair.has(hosts) && pair.is_shared)?;
-        Some(pair.phases)
+        Some(pair.phases_as_let_go())
     }
 
     /// Where the pair of these hosts stands; a client's SYN (`opens`) puts it there.

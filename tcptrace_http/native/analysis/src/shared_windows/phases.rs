@@ -110,6 +110,17 @@ impl Phases {
         self
     }
 
+    /// The same of what the window let go, which comes so much later than the ACKs that moved it went by.
+    #[must_use]
+    pub(super) fn as_let_go(self, way_ns: i64) -> Self {
+        let later = self.later_by(way_ns);
+        Phases {
+            largest: self.largest,
+            no_buffer_ns: self.no_buffer_ns,
+            ..later
+        }
+    }
+
     /// The same, so much later.
     #[must_use]
     pub fn later_by(self, ns: i64) -> Self {

@@ -183,7 +183,7 @@ impl HostPair {
                 || self.is_shared && would_be_of_pacer,
             would_be_of_pacer,
             room_until_ns,
-            phases: recovery.leaves(self.phases),
+            phases: recovery.leaves(self.phases_as_let_go()),
             had_room_ns: self.had_room_ns().filter(|_| is_new),
             let_go_ns: let_go_by.filter(|_| self.is_shared).map(|ack| ack.time_ns),
             newest_ack_ns: self.newest_ack_ns(),

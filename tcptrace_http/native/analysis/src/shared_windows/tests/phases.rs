@@ -90,3 +90,18 @@ fn what_was_missed_was_in_flight_when_a_timer_ran_out() {
         assert!(is_over(talk.data(2220, 1, 4)));
     }
 }
+
+#[test]
+fn a_slow_start_is_over_the_sooner_the_quicker_the_link_turns_out_to_be() {
+    let mut talk = Talk::counted();
+    talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 0));
+    talk.packet(100, false, 1, segment(SYN_ACK, 0, 1, 0));
+    talk.data(200, 1, 0);
+    talk.data(240, 1, 1);
+    talk.ack(280, 1, 0);
+    talk.data(2000, 1, 1);
+    talk.ack(2001, 1, 1);
+    let end_ns = |sharing: Sharing| sharing.phases.iter().last().map(|it| it.end_ns);
+    assert_eq!(end_ns(talk.data(2300, 1, 2)), Some(2141 * MS));
+    assert_eq!(end_ns(talk.data(2301, 1, 3)), Some(2102 * MS));
+}
