@@ -91,6 +91,8 @@ pub(super) struct Step {
     pub(super) begins: bool,
     /// The first data behind a SYN that had some.
     pub(super) answers_syn: bool,
+    /// The data before it came with the SYN-ACK.
+    pub(super) is_behind_syn_ack: bool,
     /// The server had more to send before it.
     pub(super) had_more: bool,
     /// When the data before came.
@@ -193,6 +195,7 @@ impl Connection {
             is_lost_anew,
             begins: (has_payload && std::mem::take(&mut self.is_asked)) || is_first,
             answers_syn: has_payload && std::mem::take(&mut self.was_asked_by_syn),
+            is_behind_syn_ack: has_payload && self.syn_ack_ns == Some(self.sent_ns),
             had_more: has_payload && !std::mem::replace(&mut self.was_pushed, is_pushed),
             sent_ns: self.sent_ns,
             had_loss: self.had_loss,

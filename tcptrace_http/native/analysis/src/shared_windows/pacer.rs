@@ -8,6 +8,12 @@
 //! One that lets connections share a window paces it as well when they resume, whichever of them has data (Eggert 1999,
 //! section 3.1). So what of them no ACK let go, less than a round trip behind pushed data, is paced; and so is the
 //! beginning of an answer that comes in the very rhythm of others before it, which the work of a server has not.
+//!
+//! Who answers on a SYN-ACK keeps what earlier connections have learnt (RFC 1644, section 3.1; Eggert 1999, section 3),
+//! and paces a window that it knows from them. So what follows the data of a SYN-ACK before any of it can have been
+//! acknowledged is paced, too: a head is pushed there for it is a write of its own, and the body is written with it.
+
+use super::queue::LetGo;
 
 /// So often data must have left the buffer by a clock.
 const SIGNS_MIN: u32 = 2;
@@ -32,6 +38,12 @@ impl Pacer {
 /// pacer still lets go what its writer had added, for within a round trip it has let the whole window go.
 pub(super) fn is_paced_behind(begins: bool, quiet_ns: i64, round_trip_ns: i64) -> bool {
     begins || quiet_ns < round_trip_ns
+}
+
+/// Whether what comes so long behind the data of a SYN-ACK, which was pushed, left before any ACK can have come: no other
+/// connection's let it go, either.
+pub(super) fn is_paced_opening(let_go: LetGo, quiet_ns: i64, round_trip_ns: i64) -> bool {
+    let_go != LetGo::Ack && quiet_ns < round_trip_ns
 }
 
 #[cfg(test)]

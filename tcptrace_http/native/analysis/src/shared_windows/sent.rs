@@ -13,7 +13,7 @@ use super::host_pair::HostPair;
 use super::ledger::Newly;
 use super::limits::Leaving;
 use super::own_flight::Following;
-use super::pacer::is_paced_behind;
+use super::pacer::{is_paced_behind, is_paced_opening};
 use super::queue::LetGo;
 use super::release::TOGETHER_NS;
 use super::threshold::OPTIONS_BYTES;
@@ -119,6 +119,9 @@ impl HostPair {
         let is_of_shared_clock = is_by_clock && is_behind_pushed
             || left == LetGo::Pacer && self.queue.is_exactly_paced();
         let would_be_of_pacer = is_new && !is_missed && may_be_paced && is_of_shared_clock;
+        let is_behind_syn_ack = step.is_behind_syn_ack && is_behind_pushed && is_new && !is_missed;
+        let opens_paced =
+            is_behind_syn_ack && is_paced_opening(left, quiet_ns, self.round_trip_ns());
         let mut release = self.fly(Coming {
             time_ns,
             bytes: segment.payload_bytes,
@@ -180,7 +183,8 @@ impl HostPair {
             are_others_in_flight: self.are_others_in_flight(time_ns, client_port),
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm)
-                || self.is_shared && would_be_of_pacer,
+                || self.is_shared && would_be_of_pacer
+                || opens_paced,
             would_be_of_pacer,
             room_until_ns,
             phases: recovery.leaves(self.phases_as_let_go()),

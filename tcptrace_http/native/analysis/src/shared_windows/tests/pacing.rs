@@ -83,3 +83,32 @@ fn answers_that_begin_in_the_very_same_pauses_would_be_paced_by_a_shared_pacer()
         assert_eq!(begun, [false, false, would_be]);
     }
 }
+
+#[test]
+fn what_follows_the_data_of_a_syn_ack_before_any_ack_can_have_come_is_paced_though_that_was_pushed()
+{
+    for (opening, after_ms, is_of_pacer) in [
+        (flags::SYN | flags::ACK | flags::PSH, 60, true),
+        (flags::SYN | flags::ACK | flags::PSH, 110, false),
+        (flags::SYN | flags::ACK, 60, false),
+    ] {
+        let mut talk = two_connections();
+        talk.packet(1000, true, 3, segment(flags::SYN, 0, 0, 100));
+        let first = u32::MAX - 500;
+        talk.packet(1100, false, 3, segment(opening, first, 101, 1000));
+        let behind = segment(flags::ACK, first.wrapping_add(1001), 101, 1000);
+        let next = talk.packet(1100 + after_ms, false, 3, behind);
+        assert_eq!(next.is_of_pacer, is_of_pacer, "{after_ms}");
+    }
+}
+
+#[test]
+fn what_another_connections_ack_lets_go_behind_the_data_of_a_syn_ack_is_not_paced() {
+    let mut talk = two_connections();
+    talk.packet(1000, true, 3, segment(flags::SYN, 0, 0, 100));
+    let answer = segment(flags::SYN | flags::ACK | flags::PSH, 0, 101, 1000);
+    talk.packet(1100, false, 3, answer);
+    talk.ack(1059, 1, 1);
+    let behind = segment(flags::ACK, 1001, 101, 1000);
+    assert!(!talk.packet(1160, false, 3, behind).is_of_pacer);
+}
