@@ -331,6 +331,7 @@ impl Flow {
         });
         if recovery.is_some() {
             followed.flights.was_lost_unseen();
+            followed.pauses.was_lost_unseen();
         }
         self.acks_of_requests_come_behind(packet.time_ns, segment.payload_bytes);
     }

@@ -149,6 +149,8 @@ pub struct PauseTracker {
     had_loss: bool,
     /// Where what had been sent ends when something was sent again: until that is acknowledged it recovers.
     recovery_end: u64,
+    /// ... and where what was sent again last does.
+    repaired_end: Option<u64>,
     /// The least that the window was then, since the sender was idle.
     shown_window_bytes: u64,
     acks_counted: u64,
@@ -294,11 +296,9 @@ impl PauseTracker {
         self.resent_ns = Some(data.time_ns);
         self.largest_flight_bytes = 0;
         let acks = self.acks_before_resent(data.start);
-        self.used.begins_anew(acks);
-        self.used_since_idle.begins_anew(acks);
-        self.shown_window_bytes = 0;
-        self.had_loss = true;
+        self.window_begins_anew(acks);
         self.recovery_end = self.previous.map_or(0, |previous| previous.end);
+        self.repaired_end = Some(data.end.max(self.recovery_end));
         self.link.had_loss();
         if self
             .previous
@@ -306,6 +306,25 @@ impl PauseTracker {
         {
             self.has_more_behind_copy(data, path);
         }
+    }
+
+    /// The newest data was lost before it was seen, and sent again: the first of what is in one recovery has lowered the
+    /// window, which grows with the ACKs of the rest.
+    pub fn was_lost_unseen(&mut self) {
+        let Some(data) = self.previous else {
+            return;
+        };
+        if self.repaired_end.replace(data.end) != Some(data.start) {
+            self.window_begins_anew(self.acks_counted);
+            self.largest_flight_bytes = self.last_flight_bytes;
+        }
+    }
+
+    fn window_begins_anew(&mut self, acks: u64) {
+        self.used.begins_anew(acks);
+        self.used_since_idle.begins_anew(acks);
+        self.shown_window_bytes = 0;
+        self.had_loss = true;
     }
 
     /// What was sent again has new data behind it in one segment, as a timer sends it once more has been written.

@@ -246,3 +246,36 @@ fn what_is_sent_before_a_recovery_ends_shows_no_window_and_acks_open_it_after() 
 fn on_a_link_that_is_not_known_an_ack_may_have_let_go_whatever_follows_it() {
     assert_eq!(flight_of_second(8 * MS, &path(0)), u64::from(FULL));
 }
+
+/// The window that is known behind two segments of which the first had been lost before it was seen, where four had been
+/// in flight before, and the second had been, too, if it `is_lost`.
+fn shown_segments_behind_unseen(is_lost: bool) -> u64 {
+    let full = u64::from(FULL);
+    let start = (1 << 32) - 5 * full;
+    let mut tracker = PauseTracker::default();
+    let path = path(MS);
+    tracker.acknowledged(acked(0, start - 1, start), &path);
+    tracker.sent(test_path::segment(10 * MS, start, FULL), &path, 4 * full);
+    tracker.sent(
+        test_path::segment(11 * MS, start + full, 3 * FULL),
+        &path,
+        4 * full,
+    );
+    tracker.acknowledged(acked(12 * MS, start, start + 4 * full), &path);
+    for (time_ms, begins) in [(1000, start + 4 * full), (1100, start + 5 * full)] {
+        tracker.sent(test_path::segment(time_ms * MS, begins, FULL), &path, full);
+        if time_ms == 1000 || is_lost {
+            tracker.was_lost_unseen();
+        }
+        tracker.acknowledged(acked((time_ms + 1) * MS, begins, begins + full), &path);
+    }
+    let last = test_path::segment(1200 * MS, start + 6 * full, FULL);
+    tracker.sent(last, &path, full);
+    tracker.last_window_bytes / full
+}
+
+#[test]
+fn what_was_lost_before_it_was_seen_has_lowered_the_window_however_much_of_it_is_sent_again() {
+    assert_eq!(shown_segments_behind_unseen(false), 2);
+    assert_eq!(shown_segments_behind_unseen(true), 2);
+}
