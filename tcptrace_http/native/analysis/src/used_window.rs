@@ -10,11 +10,13 @@ mod before_idle;
 mod buffer;
 mod emptied;
 mod grown_by_half;
+mod lowered;
 
 use before_idle::BeforeIdle;
 pub use buffer::FullBuffer;
 use emptied::Emptied;
 use grown_by_half::Stopped;
+use lowered::Lowered;
 
 /// A window that is not used up does not grow beyond twice of what was used (Linux, tcp_is_cwnd_limited).
 const GROWTH_MAX: i64 = 2;
@@ -93,6 +95,7 @@ pub(crate) struct UsedWindow {
     /// What another connection of its host tells of its buffer.
     other: FullBuffer,
     stopped: Stopped,
+    lowered: Lowered,
 }
 
 impl UsedWindow {
@@ -116,6 +119,7 @@ impl UsedWindow {
             self.opened = self.opened.saturating_add(self.full_bytes);
         }
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
+        self.grows_again();
         if self.fills(self.avoiding) && !self.is_recovering() {
             // Only of a window that was used up, else it need not grow.
             let grown = self.full_bytes.saturating_mul(self.full_bytes);
@@ -136,6 +140,7 @@ impl UsedWindow {
         // How large a segment is may have shown since.
         let least = self.full_bytes.saturating_mul(THRESHOLD_MIN);
         self.threshold = self.threshold.map(|it| it.max(least));
+        self.stops_lowered(end);
         if self.is_recovering() {
             // What was lost is not in flight.
             return;
@@ -327,6 +332,12 @@ impl UsedWindow {
         self.regrown = None;
         self.is_halved = false;
         self.is_paced = false;
+        self.may_be_restarted();
+    }
+
+    /// So much fills a segment, as far as that has shown: of data that a hole holds up no sender was seen to stop.
+    pub(crate) fn has_segments_of(&mut self, full_bytes: u32) {
+        self.full_bytes = self.full_bytes.max(i64::from(full_bytes));
     }
 
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
@@ -344,6 +355,13 @@ impl UsedWindow {
             self.regrown = by_timer.then_some(self.full_bytes);
             self.is_halved = !by_timer;
             self.begins_anew_with(end.saturating_sub(start));
+            if by_timer {
+                self.begins_with_a_segment(start);
+            } else {
+                self.begins_with_the_threshold(start, end);
+            }
+        } else {
+            self.loses_more(start, by_timer);
         }
     }
 
@@ -360,6 +378,7 @@ impl UsedWindow {
             self.regrown = Some(self.full_bytes);
             self.is_halved = false;
             self.unseen.0 = start;
+            self.begins_with_a_segment(start);
         }
         self.unseen.1 = end;
         self.begins_anew_with(end.saturating_sub(self.unseen.0));

@@ -26,6 +26,7 @@ impl Flow {
             may_share_window: false,
             had_room_ns: None,
             made_buffer_room_ns: None,
+            lowered_bytes: None,
             written_ns: None,
             is_over_when_sent: true,
         }

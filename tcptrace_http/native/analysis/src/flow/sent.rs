@@ -267,7 +267,7 @@ impl Flow {
         if !self.is_http {
             return;
         }
-        let waits = self.waits.as_deref();
+        let (waits, is_shared) = (self.waits.as_deref(), self.sharing().is_shared);
         // A link on which a segment takes longer than the path shows only in what came one by one.
         let one_by_one = waits.map_or(0, |it| it.response_is_on_link_ns(segment.payload_bytes));
         let path = Path {
@@ -275,13 +275,11 @@ impl Flow {
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
             in_loss_recovery,
             queued_ns: self.sharing().queued_ns,
-            is_let_go_by_other: self.sharing().is_shared && self.sharing().is_let_go_by_other,
-            may_share_window: self.sharing().is_shared || self.sharing().may_be_shared,
-            had_room_ns: self
-                .sharing()
-                .had_room_ns
-                .filter(|_| self.sharing().is_shared),
+            is_let_go_by_other: is_shared && self.sharing().is_let_go_by_other,
+            may_share_window: is_shared || self.sharing().may_be_shared,
+            had_room_ns: self.sharing().had_room_ns.filter(|_| is_shared),
             made_buffer_room_ns: waits.and_then(Waits::response_made_buffer_room_ns),
+            lowered_bytes: waits.and_then(|it| it.response_lowered_window_bytes(start)),
             written_ns: self
                 .sharing()
                 .written
@@ -380,6 +378,7 @@ impl Flow {
             may_share_window: false,
             had_room_ns: None,
             made_buffer_room_ns: None,
+            lowered_bytes: None,
             written_ns: None,
             is_over_when_sent: false,
         }

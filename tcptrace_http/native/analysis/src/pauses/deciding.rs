@@ -58,7 +58,9 @@ impl PauseTracker {
                 .link
                 .had_drained_ns(previous.end)
                 .filter(|_| path.is_nearer_to_sender()),
-            largest_flight_bytes: largest_flight_bytes.max(path.window_bytes),
+            largest_flight_bytes: largest_flight_bytes
+                .max(path.window_bytes)
+                .max(path.lowered_bytes().unwrap_or(0)),
             made_room_ns: self.made_room_ns(previous, data, path),
             may_have_made_room_ns: self.may_have_made_room_ns(previous, data),
             was_used_up: self.was_used_up(),

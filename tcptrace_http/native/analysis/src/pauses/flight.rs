@@ -105,14 +105,20 @@ impl PauseTracker {
     ) -> Option<i64> {
         // How a window grows that was lowered is not known so well: that it was used up shows in whole segments.
         let may_have_room = self.had_loss && !self.was_used_up();
-        let is_told = !path.may_share_window && !may_have_room;
-        self.may_have_made_room_ns(previous, data)
+        let lowered = path.lowered_bytes();
+        let is_told = !path.may_share_window && (!may_have_room || lowered.is_some());
+        let window = lowered.unwrap_or(self.largest_flight_bytes.max(self.last_window_bytes));
+        self.made_room_in(window, previous, data)
             .filter(|_| is_told)
     }
 
     /// ... if the window is no larger than it was shown to be.
     pub(super) fn may_have_made_room_ns(&self, previous: SentData, data: SentData) -> Option<i64> {
         let window = self.largest_flight_bytes.max(self.last_window_bytes);
+        self.made_room_in(window, previous, data)
+    }
+
+    fn made_room_in(&self, window: u64, previous: SentData, data: SentData) -> Option<i64> {
         let bytes = u64::from(data.bytes);
         let fits = |in_flight: u64| in_flight.saturating_add(bytes) <= window;
         if fits(self.last_flight_bytes) {

@@ -102,6 +102,8 @@ pub struct Path {
     pub had_room_ns: Option<i64>,
     /// When the ACK went by that made room for the data in its sender's buffer, if that had been full.
     pub made_buffer_room_ns: Option<i64>,
+    /// How large the window was when the segment before had left, if a loss had lowered it, as RFC 5681 has it grow.
+    pub lowered_bytes: Option<u64>,
     /// When the data would have come that was written then, if its application writes in a rhythm.
     pub written_ns: Option<i64>,
     /// The message is over when it has left its sender, as a request is: what waits there loses the time until it
@@ -114,6 +116,13 @@ impl Path {
     /// segments as one packet; its last part tells.
     fn is_short(&self, bytes: u32) -> bool {
         self.segment_bytes > 0 && bytes.checked_rem(self.segment_bytes) != Some(0)
+    }
+
+    /// How large the window was when the segment before had left, if a loss had lowered it: those who offer SACK came to
+    /// ask whether a window is used before they let it grow.
+    fn lowered_bytes(&self) -> Option<u64> {
+        let grows = !self.sender_permits_sack && !self.may_share_window;
+        self.lowered_bytes.filter(|_| grows)
     }
 
     /// Whether most of the path, and so most likely its slowest link, is still before the data.

@@ -274,6 +274,13 @@ impl Waits {
         self.responses.full_buffer()
     }
 
+    /// How large the window of the responses was when the server had stopped with all sent up to `end`, if a loss had
+    /// lowered it.
+    #[must_use]
+    pub fn response_lowered_window_bytes(&self, end: i64) -> Option<u64> {
+        self.responses.lowered_window_bytes(end)
+    }
+
     /// When an ACK went by that made room for the newest data of a response in its sender's buffer, if that was full.
     #[must_use]
     pub fn response_made_buffer_room_ns(&self) -> Option<i64> {

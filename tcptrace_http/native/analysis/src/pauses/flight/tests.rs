@@ -119,6 +119,35 @@ fn a_window_that_acks_have_opened_beyond_what_is_in_flight_had_room_before() {
 }
 
 #[test]
+fn a_window_that_a_loss_lowered_is_as_large_as_it_grew_since_whatever_is_in_flight() {
+    let full = u64::from(FULL);
+    for (segments, lowered_bytes, room_ms) in [
+        (4, 4 * full + 300, None),
+        (4, 4 * full + 299, Some(101)),
+        (1, full + 299, None),
+    ] {
+        let path = Path {
+            lowered_bytes: Some(lowered_bytes),
+            ..path(MS)
+        };
+        let room_ns = room_behind_flight_of(segments, &path);
+        assert_eq!(room_ns, room_ms.map(|ms: i64| ms * MS), "{lowered_bytes}");
+        let counts_packets = Path {
+            sender_permits_sack: true,
+            ..path
+        };
+        let as_shown = Path {
+            lowered_bytes: None,
+            ..path
+        };
+        assert_eq!(
+            room_behind_flight_of(segments, &counts_packets),
+            room_behind_flight_of(segments, &as_shown)
+        );
+    }
+}
+
+#[test]
 fn what_a_connection_has_in_flight_does_not_show_how_large_a_window_is_that_it_shares() {
     let path = Path {
         may_share_window: true,

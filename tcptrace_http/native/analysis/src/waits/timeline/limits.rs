@@ -27,6 +27,9 @@ impl Timeline {
         self.window.has_buffer_of(data.sharing.buffer);
         self.window.has_full_buffer_of(data.sharing.full_buffer);
         self.window.stops(end, data.full_bytes);
+        if data.is_full() && self.has_more && !self.window.is_recovering() {
+            self.window.had_no_room_lowered();
+        }
         if !self.has_more && self.words.burst != Cause::RequestSend {
             // A client has each request in one piece: there is nothing more however its window stands.
             self.is_emptied();
@@ -77,6 +80,10 @@ impl Timeline {
             && !may_be_shared
             && !data.opens_hole
             && self.window.outgrew(end);
+        if outgrew && self.window.had_no_room_for(end, bytes) {
+            // Nagle's algorithm held it later, when an ACK had made room.
+            return limit;
+        }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
         let is_emptied = self.has_emptied_its_buffer();
         let is_short = !data.is_full() && !data.nagle_is_off;
@@ -131,6 +138,13 @@ impl Timeline {
     /// The least that the window was when the newest segment was let go.
     pub(in crate::waits) fn least_window_bytes(&self) -> u64 {
         self.window.least_bytes()
+    }
+
+    /// How large the window was when its sender had stopped with all sent up to `end`, if a loss had lowered it.
+    pub(in crate::waits) fn lowered_window_bytes(&self, end: i64) -> Option<u64> {
+        self.window
+            .lowered_bytes(end)
+            .and_then(|it| u64::try_from(it).ok())
     }
 
     fn window_hears(&mut self, acks: &Acks, until_ns: i64) {

@@ -1,0 +1,209 @@
+//! The window since a loss has lowered it.
+//!
+//! A timer leaves a segment of it, which grows by one with each ACK up to the threshold; what ACKs told of leaves the
+//! threshold once all is repaired. From there on a window grows by a segment for all of it that is acknowledged (RFC
+//! 5681, section 3.1). So what it has room for is known to the byte, where its sender counts bytes and lets it grow
+//! whether it is used or not, as stacks without selective ACKs do.
+
+use super::UsedWindow;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lowered {
+    bytes: Option<i64>,
+    /// Where what was sent again first begins.
+    start: i64,
+    /// ACKs of what came before, or of what the repair is of, leave it as it is.
+    until: i64,
+    /// With all sent up to there its sender stopped when it had so much.
+    stopped: (i64, Option<i64>),
+}
+
+impl UsedWindow {
+    /// A timer has sent again what begins at `start`.
+    pub(super) fn begins_with_a_segment(&mut self, start: i64) {
+        self.lowered = Lowered {
+            bytes: Some(self.full_bytes),
+            start,
+            until: start,
+            ..self.lowered
+        };
+    }
+
+    /// ACKs told of a loss; all up to `until` had been sent.
+    pub(super) fn begins_with_the_threshold(&mut self, start: i64, until: i64) {
+        self.lowered = Lowered {
+            bytes: self.threshold,
+            start,
+            until,
+            ..self.lowered
+        };
+    }
+
+    /// Something more is sent again, maybe by a timer: go-back-N goes on with what is behind the first, and another
+    /// timer sends that again.
+    pub(super) fn loses_more(&mut self, start: i64, by_timer: bool) {
+        let was_told = self.lowered.until > self.lowered.start;
+        if by_timer && (was_told || start <= self.lowered.start) {
+            self.begins_with_a_segment(start);
+        }
+    }
+
+    /// It hears of something new.
+    pub(super) fn grows_again(&mut self) {
+        if self.acked <= self.lowered.until {
+            return;
+        }
+        let (full, threshold) = (self.full_bytes, self.threshold.unwrap_or(i64::MAX));
+        self.lowered.bytes = self.lowered.bytes.map(|bytes| {
+            let grown = if bytes < threshold {
+                full
+            } else {
+                full.saturating_mul(full).checked_div(bytes).unwrap_or(0)
+            };
+            bytes.saturating_add(grown)
+        });
+    }
+
+    /// When it stopped a full segment lay in its buffer for which there was no room: who goes on with a single segment
+    /// where ACKs told of a loss (4.3BSD-Tahoe) shows that then.
+    pub(crate) fn had_no_room_lowered(&mut self) {
+        let most = self
+            .outstanding
+            .saturating_add(self.full_bytes)
+            .saturating_sub(1);
+        self.lowered.bytes = self.lowered.bytes.map(|bytes| {
+            if bytes > most {
+                self.outstanding
+            } else {
+                bytes
+            }
+        });
+        self.lowered.stopped.1 = self.lowered.bytes;
+    }
+
+    /// It is not known any longer.
+    pub(super) fn may_be_restarted(&mut self) {
+        self.lowered.bytes = None;
+    }
+
+    /// Its sender stops with all sent up to `end`.
+    pub(super) fn stops_lowered(&mut self, end: i64) {
+        self.lowered.stopped = (end, self.lowered.bytes);
+    }
+
+    /// Whether a loss had lowered it to what had no room for so much behind all up to `end` when its sender stopped there.
+    pub(crate) fn had_no_room_for(&self, end: i64, bytes: u32) -> bool {
+        let needed = self.outstanding.saturating_add(i64::from(bytes));
+        let is_short = i64::from(bytes) < self.full_bytes;
+        is_short && self.lowered_bytes(end).is_some_and(|it| needed > it)
+    }
+
+    /// How large it was when its sender had stopped with all sent up to `end`, if a loss had lowered it.
+    pub(crate) fn lowered_bytes(&self, end: i64) -> Option<i64> {
+        let (stopped, bytes) = self.lowered.stopped;
+        bytes.filter(|_| stopped == end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: i64 = (1 << 32) - 7000;
+    const END: i64 = START + 6000;
+
+    /// A window of which six segments were in flight when the first was lost.
+    fn lost(by_timer: bool) -> UsedWindow {
+        let mut window = UsedWindow::default();
+        window.hears(1, START);
+        window.stops(END, 1000);
+        window.had_loss(START, END, by_timer);
+        window
+    }
+
+    /// How large the window is when one segment after another has been acknowledged, behind what was in flight.
+    fn after_acks(mut window: UsedWindow, acks: i64) -> Option<i64> {
+        for ack in 0..acks {
+            window.hears(2, END + 1000 * ack);
+        }
+        let end = END + 1000 * acks;
+        window.stops(end, 1000);
+        window.lowered_bytes(end)
+    }
+
+    #[test]
+    fn what_acks_told_of_leaves_the_threshold_which_grows_by_a_segment_for_all_of_it() {
+        let told = |acks| after_acks(lost(false), acks);
+        assert_eq!([told(0), told(1), told(2)], [3000, 3000, 3333].map(Some));
+    }
+
+    #[test]
+    fn a_timer_leaves_a_segment_which_grows_by_one_with_each_ack_up_to_the_threshold() {
+        let timed = |acks| after_acks(lost(true), acks);
+        assert_eq!([timed(0), timed(1)], [1000, 2000].map(Some));
+        assert_eq!([timed(2), timed(3)], [3000, 3333].map(Some));
+    }
+
+    #[test]
+    fn acks_of_what_came_before_the_loss_make_it_no_larger() {
+        let mut window = UsedWindow::default();
+        window.hears(1, START - 1000);
+        window.stops(END, 1000);
+        window.had_loss(START, END, true);
+        window.hears(2, START);
+        assert_eq!(after_acks(window, 0), Some(1000));
+    }
+
+    #[test]
+    fn a_timer_behind_a_repair_or_another_one_leaves_a_segment_anew_and_go_back_n_does_not() {
+        for (by_timer, start, bytes) in [
+            (false, START + 2000, 1000),
+            (true, START, 1000),
+            (true, START + 1000, 2000),
+        ] {
+            let mut window = lost(by_timer);
+            window.hears(2, START + 1000);
+            window.had_loss(start, END, true);
+            window.stops(END, 1000);
+            assert_eq!(window.lowered_bytes(END), Some(bytes), "{start}");
+        }
+    }
+
+    #[test]
+    fn who_goes_on_with_one_segment_though_more_lay_in_its_buffer_had_no_larger_window() {
+        let mut window = lost(false);
+        window.hears(2, END);
+        window.stops(END + 1000, 1000);
+        window.had_no_room_lowered();
+        assert_eq!(window.lowered_bytes(END + 1000), Some(1000));
+        assert!(window.had_no_room_for(END + 1000, 100));
+    }
+
+    #[test]
+    fn what_is_short_has_no_room_behind_what_leaves_less_than_that_of_the_window() {
+        let mut window = lost(false);
+        window.hears(2, END);
+        window.hears(3, END + 1000);
+        window.stops(END + 4000, 1000);
+        for (bytes, has_room) in [(333, true), (334, false), (1000, true)] {
+            assert_eq!(!window.had_no_room_for(END + 4000, bytes), has_room);
+        }
+    }
+
+    #[test]
+    fn half_of_what_was_in_flight_is_left_though_its_sender_was_not_seen_to_stop_before() {
+        let mut window = UsedWindow::default();
+        window.has_segments_of(1000);
+        window.had_loss(START, END, false);
+        window.hears(1, END);
+        assert_eq!(after_acks(window, 0), Some(3000));
+    }
+
+    #[test]
+    fn an_idle_sender_may_have_thrown_it_away() {
+        let mut window = lost(false);
+        window.was_idle();
+        window.stops(END, 1000);
+        assert_eq!(window.lowered_bytes(END), None);
+    }
+}
