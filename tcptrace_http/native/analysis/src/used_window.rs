@@ -56,6 +56,8 @@ pub(crate) struct UsedWindow {
     least: i64,
     /// More was outstanding than before when the sender stopped last, and no more than that.
     is_as_grown: bool,
+    /// ... and no less.
+    is_just_as_grown: bool,
     full_bytes: i64,
     /// So many times in a row more was outstanding than ever before when the sender stopped, and less than in slow
     /// start.
@@ -156,6 +158,9 @@ impl UsedWindow {
         };
         self.was_all &= grown <= 0;
         self.is_as_grown = self.least >= self.outstanding && grown > 0;
+        // A window that was used up is a whole number of segments.
+        let was_whole = self.largest > 0 && self.largest.checked_rem(self.full_bytes) == Some(0);
+        self.is_just_as_grown = self.least == self.outstanding && grown > 0 && was_whole;
         self.largest = self.largest.max(self.outstanding);
         self.ever = self.ever.max(self.outstanding);
         self.least = self.least.max(self.outstanding);
@@ -209,6 +214,11 @@ impl UsedWindow {
     /// Something was lost of which ACKs told, and the window has been halved since, not begun anew.
     pub(crate) fn is_halved(&self) -> bool {
         self.is_halved
+    }
+
+    /// Whether it stopped with just as much outstanding as slow start had made of the most before: that was its window.
+    pub(crate) fn fills_as_grown(&self) -> bool {
+        self.is_just_as_grown && self.threshold.is_none()
     }
 
     /// Whether slow start after the last loss is over.

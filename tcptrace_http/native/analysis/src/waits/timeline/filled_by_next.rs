@@ -87,6 +87,9 @@ impl Timeline {
         }
         let is_by_request =
             asked_ns.is_some_and(|asked_ns| self.is_let_go_by_request(start, asked_ns));
+        // What the request's ACK made room for in a full window waited for that, whatever would have held it besides;
+        // but what others have in flight may be in it as well.
+        let is_full = self.window.fills_as_grown();
         let (newest, burst) = (self.newest, self.words.burst);
         let Some(piece) = self.pieces.back_mut() else {
             return;
@@ -98,9 +101,11 @@ impl Timeline {
             self.split_burst(newest.carried_ns);
             return;
         }
+        let is_own = piece.waited.is_some_and(|it| it.stopped_with.is_some());
+        let is_of_window = is_full && is_own;
         let may_be_held = match piece.cause {
             Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer => {
-                is_by_request || newest.carried_ns.is_some()
+                is_by_request && !is_of_window || newest.carried_ns.is_some()
             }
             Cause::ServerDataUnavailable | Cause::Unexplained => newest.had_more,
             _ => false,
@@ -173,16 +178,26 @@ mod tests {
     /// What a full segment waited for that brings the end of a response and the start of the next, which was asked for at
     /// that time, and let go by an ACK at 110 ms.
     fn waited_for(asked_ms: i64, nagle_is_off: bool) -> Option<Cause> {
+        waited_behind(1200, asked_ms, nagle_is_off)
+    }
+
+    /// ... with so much outstanding until then, behind a window of 1,000 bytes that had been used up.
+    fn waited_behind(outstanding: i64, asked_ms: i64, nagle_is_off: bool) -> Option<Cause> {
         let route = Route {
             to_sender_ns: 100 * MS,
             ..Route::default()
         };
         let start = (1 << 32) - 500;
         let mut acks = Acks::default();
-        acks.push(0, start - 1200, 60_000, 100 * MS);
+        acks.push(0, start - outstanding, 60_000, 100 * MS);
         acks.push(110 * MS, start - 1000, 60_000, 100 * MS);
         acks.came_with(110 * MS, 90);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        if outstanding > 1200 {
+            timeline.window.hears(-1, start - outstanding - 1000);
+            timeline.window.stops(start - outstanding, 1000);
+            timeline.window.hears(0, start - outstanding);
+        }
         for (time_ms, end) in [(100, start), (210, start + 1000)] {
             let at = Moment {
                 time_ns: time_ms * MS,
@@ -310,6 +325,12 @@ mod tests {
     #[test]
     fn what_came_with_a_response_that_was_asked_for_before_waited_for_the_window() {
         assert_eq!(waited_for(50, false), Some(Cause::SendLimitedSlowStart));
+    }
+
+    #[test]
+    fn what_a_window_had_no_room_for_that_had_just_grown_as_large_waited_for_that() {
+        let told = waited_behind(2000, 110, false);
+        assert_eq!(told, Some(Cause::SendLimitedSlowStart));
     }
 
     #[test]
