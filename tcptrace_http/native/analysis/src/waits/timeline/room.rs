@@ -45,10 +45,15 @@ impl Timeline {
             return Some((Cause::SendLimitedZeroWindow, until_ns));
         }
         let was_let_go = cause.is_some_and(|(cause, _)| cause != self.words.idle);
+        let before_ns = data.at.time_ns.saturating_sub(gap_ns);
+        let quiet_until_ns = data.sharing.quiet_until_ns;
+        let quiet_until_ns = quiet_until_ns.filter(|ns| (before_ns..data.at.time_ns).contains(ns));
         if let Some(WrittenAt::Earlier { would_come_ns }) =
             data.sharing.written.filter(|_| was_let_go)
         {
-            return Some((self.words.idle, would_come_ns));
+            // Since nothing was in flight nothing held what was written: it was not, whatever its rhythm.
+            let until_ns = quiet_until_ns.map_or(would_come_ns, |ns| ns.max(would_come_ns));
+            return Some((self.words.idle, until_ns));
         }
         if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
             return self.written_before_the_timer(gap_ns, data, route, acks);
@@ -69,9 +74,6 @@ impl Timeline {
         if let Some(until_ns) = stood_until_ns.filter(|_| was_let_go) {
             return Some((self.words.burst, until_ns));
         }
-        let before_ns = data.at.time_ns.saturating_sub(gap_ns);
-        let quiet_until_ns = data.sharing.quiet_until_ns;
-        let quiet_until_ns = quiet_until_ns.filter(|ns| (before_ns..data.at.time_ns).contains(ns));
         let until_ns = self.room_until_ns(data, route, acks).max(quiet_until_ns);
         // What is told to have waited for its application may turn out to have waited for a window.
         let may_be_window = data.sharing.by_other || !was_let_go && self.if_shared.is_some();
@@ -349,11 +351,22 @@ mod tests {
             time_ns: 300 * MS,
             frame: 1,
         };
-        for (quiet_ms, first_ms) in [(250, Some(250)), (90, None), (310, None)] {
+        for (quiet_ms, rhythm_ms, first_ms) in [
+            (250, None, Some(250)),
+            (90, None, None),
+            (310, None, None),
+            (250, Some(80), Some(250)),
+            (250, Some(270), Some(270)),
+            (90, Some(80), Some(80)),
+        ] {
+            let written = rhythm_ms.map(|ms| WrittenAt::Earlier {
+                would_come_ns: ms * MS,
+            });
             let sharing = Sharing {
                 is_shared: true,
                 by_other: true,
                 quiet_until_ns: Some(quiet_ms * MS),
+                written,
                 ..Sharing::default()
             };
             let data = Data {
