@@ -173,13 +173,15 @@ impl HostPair {
         (may_be_lost, is_by_ack): (bool, bool),
     ) -> Option<WrittenAt> {
         let distance_ns = self.rhythm.distance_ns(piece.bytes);
+        let is_exact = self.rhythm.is_exactly_due(piece) && distance_ns.is_some();
         let is_due = if may_be_lost && !self.is_shared {
             self.rhythm.is_due(piece)
         } else {
             // What is due may find a window full that others have filled, but not to the millisecond.
-            self.rhythm.is_exactly_due(piece) && distance_ns.is_some()
+            is_exact
         };
-        if is_by_ack && is_due || piece.distance_ns <= self.by_ack_ns() {
+        // Of what is due to the millisecond an ACK that came then let it go by chance.
+        if is_by_ack && is_due && !is_exact || piece.distance_ns <= self.by_ack_ns() {
             return None;
         }
         if is_due {

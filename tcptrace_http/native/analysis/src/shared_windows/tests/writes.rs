@@ -150,3 +150,15 @@ fn a_piece_of_which_the_first_segment_is_lost_begins_with_that() {
     let came_ms = next.written.map(|it| it.came_ns(0) / MS);
     assert_eq!(came_ms, Some(7800));
 }
+
+#[test]
+fn what_comes_when_it_was_due_waited_for_its_application_though_an_ack_came_just_then() {
+    for (time_ms, written) in [(7801, Some(WrittenAt::OnTime)), (7805, None)] {
+        let mut talk = writes();
+        talk.passed_over = Some(0);
+        talk.packet(6300, false, 1, of(1000, 0));
+        talk.packet(time_ms - 101, true, 1, acked(1000));
+        let next = talk.packet(time_ms, false, 1, of(1000, 1000));
+        assert_eq!(next.written, written, "{time_ms}");
+    }
+}
