@@ -31,6 +31,8 @@ pub struct Arrivals {
     byte_ps: Option<i64>,
     /// Distances that agree on it.
     agreeing: u32,
+    /// What the newest distance of a short segment says, with the headers of the link and without.
+    short_ps: Option<(i64, i64)>,
     /// What distances say, and how many, where only the lateness of data that came one by one agrees on what a byte takes.
     disproof: Option<(i64, u32)>,
 }
@@ -41,7 +43,10 @@ impl Arrivals {
     pub fn came_after(&mut self, gap_ns: i64, bytes: u32, segments: u32, rtt_ns: i64) {
         let most_ps = per_byte(rtt_ns, i64::from(HEADER_BYTES)).min(SLOWEST_PS);
         let sample_ps = per_byte(gap_ns, size(bytes, segments));
-        if bytes < PAYLOAD_MIN || sample_ps > most_ps {
+        if bytes < PAYLOAD_MIN {
+            return self.may_agree_short(gap_ns, bytes, segments);
+        }
+        if sample_ps > most_ps {
             return;
         }
         let Some(byte_ps) = self.byte_ps else {
@@ -64,6 +69,24 @@ impl Arrivals {
         } else {
             self.disproves(sample_ps);
         }
+    }
+
+    /// A short segment came so long after what the link carried before it: it may agree with the one distance that is
+    /// known, with the headers of the link or without.
+    fn may_agree_short(&mut self, gap_ns: i64, bytes: u32, segments: u32) {
+        let with_ps = per_byte(gap_ns, size(bytes, segments));
+        let short_ps = (with_ps, without_link_ps(gap_ns, bytes, segments));
+        self.short_ps = Some(short_ps);
+        if self.agreeing < AGREEING_MIN && self.agrees_with_short() {
+            self.agreeing = self.agreeing.saturating_add(1);
+        }
+    }
+
+    fn agrees_with_short(&self) -> bool {
+        let known = self.byte_ps.zip(self.short_ps);
+        known.is_some_and(|(byte_ps, (with_ps, without_ps))| {
+            are_equal(byte_ps, with_ps) || are_equal(byte_ps, without_ps)
+        })
     }
 
     /// A distance is longer than by what data was late that came one by one: that was not late by the link's time, if
@@ -141,7 +164,7 @@ impl Arrivals {
 
     fn begin_with(&mut self, sample_ps: i64) {
         self.byte_ps = Some(sample_ps);
-        self.agreeing = 1;
+        self.agreeing = 1 + u32::from(self.agrees_with_short());
         self.disproof = None;
     }
 
@@ -229,6 +252,18 @@ mod tests {
         let short = |gap_ns: i64| after(&[full, full, (gap_ns, 260)]);
         assert!(short(30 * MS).takes_ns(960, 1).is_some());
         assert_eq!(short(28 * MS).takes_ns(960, 1), None);
+    }
+
+    #[test]
+    fn a_short_segment_may_agree_with_a_single_distance_and_alone_shows_no_link() {
+        // The link carries a byte in 0.1 ms, and has headers of its own or none.
+        let full = (100 * MS, 946);
+        for short in [(20 * MS, 146), (18_600_000, 146)] {
+            assert_eq!(after(&[full, short]).takes_ns(946, 1), Some(100 * MS));
+            assert_eq!(after(&[short, full]).takes_ns(946, 1), Some(100 * MS));
+            assert_eq!(after(&[short, short]).takes_ns(946, 1), None);
+        }
+        assert_eq!(after(&[full, (30 * MS, 146)]).takes_ns(946, 1), None);
     }
 
     #[test]
