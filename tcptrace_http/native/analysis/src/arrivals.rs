@@ -114,8 +114,7 @@ impl Arrivals {
         let Some(byte_ps) = self.byte_ps else {
             return;
         };
-        let difference = sample_ps.saturating_sub(byte_ps).saturating_abs();
-        if difference <= byte_ps / AGREE_SHARE {
+        if are_equal(byte_ps, sample_ps) {
             self.agreeing = self.agreeing.saturating_add(1);
         }
     }
@@ -172,15 +171,13 @@ impl Arrivals {
     #[must_use]
     pub fn takes_ns(self, bytes: u32, segments: u32) -> Option<i64> {
         let byte_ps = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN)?;
-        (byte_ps >= SLOW_MIN_PS)
-            .then(|| byte_ps.saturating_mul(size(bytes, segments)) / PICOSECONDS)
+        is_slow(byte_ps).then(|| byte_ps.saturating_mul(size(bytes, segments)) / PICOSECONDS)
     }
 
     /// Whether neither distances have agreed on what the link takes nor one has shown that it is no slow one.
     #[must_use]
     pub fn is_open(self) -> bool {
-        let may_be_slow = |byte_ps: i64| byte_ps >= SLOW_MIN_PS;
-        self.agreeing < AGREEING_MIN && self.byte_ps.is_none_or(may_be_slow)
+        self.agreeing < AGREEING_MIN && self.byte_ps.is_none_or(is_slow)
     }
 
     /// Whether it tells more than `other`: that is not known, or is longer.
@@ -203,6 +200,11 @@ impl Arrivals {
         let header = i64::from(HEADER_BYTES);
         self.byte_ps.unwrap_or(0).saturating_mul(header) / PICOSECONDS
     }
+}
+
+/// Whether a link takes so long for a byte, and not the capturing host.
+fn is_slow(byte_ps: i64) -> bool {
+    byte_ps >= SLOW_MIN_PS
 }
 
 fn are_equal(one_ps: i64, other_ps: i64) -> bool {

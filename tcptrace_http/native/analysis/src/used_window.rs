@@ -345,11 +345,6 @@ impl UsedWindow {
         self.may_be_restarted();
     }
 
-    /// So much fills a segment, as far as that has shown: of data that a hole holds up no sender was seen to stop.
-    pub(crate) fn has_segments_of(&mut self, full_bytes: u32) {
-        self.full_bytes = self.full_bytes.max(i64::from(full_bytes));
-    }
-
     /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
     pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
         self.is_all_again = by_timer && end.saturating_sub(start) <= self.full_bytes;

@@ -233,7 +233,7 @@ impl HostPair {
             quiet_until_ns: self.quiet_until_ns,
             had_room_ns: None,
             let_go_ns: None,
-            newest_ack_ns: None,
+            is_let_go_by_newest: false,
             missed_elsewhere: 0,
             goes_elsewhere: self.goes_elsewhere,
             timer_ns: self.timer_ns,

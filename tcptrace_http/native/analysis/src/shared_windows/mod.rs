@@ -151,8 +151,8 @@ pub struct Sharing {
     pub had_room_ns: Option<i64>,
     /// When the ACK went by that let the segment go, of whichever connection, if they share their window.
     pub let_go_ns: Option<i64>,
-    /// When the newest ACK of them went by that had come to the server when the segment left.
-    pub newest_ack_ns: Option<i64>,
+    /// No newer ACK had come to the server when the segment left: what that let go before left together with it.
+    pub is_let_go_by_newest: bool,
     /// Packets of the host that were missed since the sender's last data on this connection, and that others of its
     /// connections have accounted for.
     pub missed_elsewhere: u32,

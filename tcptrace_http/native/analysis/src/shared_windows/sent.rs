@@ -170,6 +170,7 @@ impl HostPair {
             self.arrives(gap_ns, segment.payload_bytes, was_held);
         }
         let is_of_other = |ack: Ack| ack.client_port != client_port;
+        let let_go_ns = let_go_by.filter(|_| self.is_shared).map(|ack| ack.time_ns);
         Sharing {
             had_loss: step.had_loss,
             is_after_other: release == Release::Other,
@@ -189,8 +190,8 @@ impl HostPair {
             room_until_ns,
             phases: recovery.leaves(self.phases_as_let_go()),
             had_room_ns: self.had_room_ns().filter(|_| is_new),
-            let_go_ns: let_go_by.filter(|_| self.is_shared).map(|ack| ack.time_ns),
-            newest_ack_ns: self.newest_ack_ns(),
+            let_go_ns,
+            is_let_go_by_newest: let_go_ns.is_some() && let_go_ns == self.newest_ack_ns(),
             threshold: self.inherited_threshold((client_port, segment.source_port)),
             ..self.sharing(release == Release::Other && is_new)
         }

@@ -19,6 +19,11 @@ pub(super) struct Lowered {
 }
 
 impl UsedWindow {
+    /// So much fills a segment, as far as that has shown: of data that a hole holds up no sender was seen to stop.
+    pub(crate) fn has_segments_of(&mut self, full_bytes: u32) {
+        self.full_bytes = self.full_bytes.max(i64::from(full_bytes));
+    }
+
     /// A timer has sent again what begins at `start`.
     pub(super) fn begins_with_a_segment(&mut self, start: i64) {
         self.lowered = Lowered {

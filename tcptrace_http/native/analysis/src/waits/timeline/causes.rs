@@ -39,11 +39,10 @@ impl Timeline {
         }
         if (is_on_its_way && !(takes_turn && waited_for_own)) || is_paced {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
-            if are_full && !route.is_at_sender && !is_paced {
-                self.pace.learn(gap, data.segments);
-            }
             if is_paced {
                 self.was_paced(gap);
+            } else if are_full && !route.is_at_sender {
+                self.pace.learn(gap, data.segments);
             }
             return None;
         }

@@ -199,13 +199,9 @@ mod tests {
             timeline.window.hears(0, start - outstanding);
         }
         for (time_ms, end) in [(100, start), (210, start + 1000)] {
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let data = Data {
                 nagle_is_off,
-                ..Data::plain(at, end)
+                ..Data::at_ms(time_ms, end)
             };
             timeline.new_data(data, None, route, &acks);
         }
@@ -242,14 +238,10 @@ mod tests {
             (came_ms, -1000, 0),
         ];
         for (time_ms, before, acked_ms) in sent {
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let data = Data {
                 sharing,
                 is_pushed,
-                ..Data::plain(at, start - before)
+                ..Data::at_ms(time_ms, start - before)
             };
             timeline.new_data(data, None, route, &acks);
             if acked_ms > 0 {

@@ -132,8 +132,8 @@ impl Timeline {
             let is_unit = holds.checked_rem(UNIT_BYTES) == Some(0);
             let is_buffer = is_unit && UNITS.contains(&(holds / UNIT_BYTES));
             // A window is a whole number of segments: of 512 bytes, whole kilobytes as well.
-            let is_odd = holds.checked_rem(i64::from(self.full_bytes)) != Some(0);
-            let is_buffer = is_buffer && is_odd && self.window.never_had_more_than(holds);
+            let is_no_window = holds.checked_rem(i64::from(self.full_bytes)) != Some(0);
+            let is_buffer = is_buffer && is_no_window && self.window.never_had_more_than(holds);
             // Answers of one size begin alike: only what was acknowledged amid a write is no chance.
             let is_full = is_buffer || known == Some(holds);
             (is_full && self.pushes.is_within(ack.acked)).then_some(holds)

@@ -55,10 +55,7 @@ impl Timeline {
         let is_of_room = cause.is_some_and(is_room);
         let waited_ns = self.leaving?.left_ns.saturating_sub(before?.left_ns);
         let may_have_stood = data.sharing.queued_ns > 0;
-        let sharing = data.sharing;
-        let is_by_newest =
-            sharing.let_go_ns.is_some() && sharing.let_go_ns == sharing.newest_ack_ns;
-        let has_waited = waited_ns > 0 || waited_ns == 0 && is_by_newest;
+        let has_waited = waited_ns > 0 || waited_ns == 0 && data.sharing.is_let_go_by_newest;
         (is_of_room && may_have_stood && has_waited)
             .then(|| data.at.time_ns.saturating_sub(waited_ns))
     }
@@ -152,7 +149,6 @@ fn let_go_by(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
     use crate::arrivals::Arrivals;
@@ -185,10 +181,6 @@ mod tests {
         for (place, time_ms) in (0..).zip(times) {
             let end = start + 1000 * place;
             let is_last = time_ms == last_ms;
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let sharing = Sharing {
                 link,
                 by_other: is_last,
@@ -199,10 +191,10 @@ mod tests {
             let data = Data {
                 full_bytes: 1000,
                 sharing,
-                ..Data::plain(at, end)
+                ..Data::at_ms(time_ms, end)
             };
             timeline.new_data(data, None, route, &acks);
-            acks.push(at.time_ns, end, 60_000, PATH * MS);
+            acks.push(time_ms * MS, end, 60_000, PATH * MS);
         }
         (timeline, last_ms * MS)
     }
@@ -220,17 +212,13 @@ mod tests {
         for (place, (time_ms, let_go_ms)) in
             (0..).zip([(before_ms + PATH, before_ms), (came_ms, 120)])
         {
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let sharing = Sharing {
                 is_shared: true,
                 by_other: true,
                 is_let_go: true,
                 limit: Limit::SlowStart,
                 let_go_ns: Some(let_go_ms * MS),
-                newest_ack_ns: Some(120 * MS),
+                is_let_go_by_newest: true,
                 queued_ns: queued_ms * MS,
                 to_server_ns: Some(PATH * MS),
                 ..Sharing::default()
@@ -238,7 +226,7 @@ mod tests {
             let data = Data {
                 full_bytes: 1000,
                 sharing,
-                ..Data::plain(at, start + 1000 * place)
+                ..Data::at_ms(time_ms, start + 1000 * place)
             };
             timeline.new_data(data, None, route, &Acks::default());
         }

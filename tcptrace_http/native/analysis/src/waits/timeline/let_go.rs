@@ -21,7 +21,6 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
     use crate::arrivals::Arrivals;
@@ -48,10 +47,6 @@ mod tests {
         acks.push((ack_ms + 190) * MS, first + 2000, 2000, 160 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         for (time_ms, end) in [(400, 1000), (600, 2000), (came_ms, 3000)] {
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let sharing = Sharing {
                 link,
                 to_server_ns: Some(160 * MS),
@@ -59,7 +54,7 @@ mod tests {
             };
             let data = Data {
                 sharing,
-                ..Data::plain(at, first + end)
+                ..Data::at_ms(time_ms, first + end)
             };
             timeline.new_data(data, None, route, &acks);
         }

@@ -35,7 +35,6 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
     use crate::shared_windows::Sharing;
@@ -56,10 +55,6 @@ mod tests {
         for (time_ms, end, is_pushed, busy_ms) in
             [(100, start, true, 0), (160, start + 1000, false, busy_ms)]
         {
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let sharing = Sharing {
                 queued_ns: busy_ms * MS,
                 stood_ns: stood_ms * MS,
@@ -69,10 +64,10 @@ mod tests {
                 full_bytes: 1000,
                 is_pushed,
                 sharing,
-                ..Data::plain(at, end)
+                ..Data::at_ms(time_ms, end)
             };
             timeline.new_data(data, None, route, &acks);
-            acks.push(at.time_ns, end, 60_000, route.to_sender_ns);
+            acks.push(time_ms * MS, end, 60_000, route.to_sender_ns);
         }
         let told = timeline.between(100 * MS, 160 * MS);
         told.map(|it| (it.cause, (it.end.time_ns - it.start.time_ns) / MS))

@@ -199,11 +199,7 @@ mod tests {
             if time_ms == 723 {
                 acks.push(703 * MS, start, 60_000, 600 * MS);
             }
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
-            timeline.new_data(Data::plain(at, end), None, Route::default(), &acks);
+            timeline.new_data(Data::at_ms(time_ms, end), None, Route::default(), &acks);
         }
         let pieces = timeline.between(100 * MS, 723 * MS);
         let told: Vec<_> = pieces

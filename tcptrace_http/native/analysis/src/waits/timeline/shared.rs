@@ -174,14 +174,10 @@ mod tests {
                 ..Sharing::default()
             };
             for (time_ms, end) in [(500, start + 500), (900, start + 600)] {
-                let at = Moment {
-                    time_ns: time_ms * MS,
-                    frame: 1,
-                };
                 let data = Data {
                     bytes: if time_ms == 500 { 500 } else { 100 },
                     sharing,
-                    ..Data::plain(at, end)
+                    ..Data::at_ms(time_ms, end)
                 };
                 timeline.new_data(data, None, Route::default(), &acks);
             }

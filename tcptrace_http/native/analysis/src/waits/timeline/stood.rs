@@ -94,10 +94,6 @@ mod tests {
         acks.push(110 * MS, start, 60_000, 100 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let mut send = |time_ms: i64, end: i64, bytes: u32, by_other: bool| {
-            let at = Moment {
-                time_ns: time_ms * MS,
-                frame: 1,
-            };
             let sharing = Sharing {
                 link,
                 by_other,
@@ -111,7 +107,7 @@ mod tests {
                 full_bytes: 1000,
                 is_pushed: true,
                 sharing,
-                ..Data::plain(at, end)
+                ..Data::at_ms(time_ms, end)
             };
             timeline.new_data(data, None, route, &acks);
         };
