@@ -18,6 +18,8 @@ pub(super) struct Ack {
     pub(super) is_of_data: bool,
     /// It is the first of all that was sent again on its connection.
     pub(super) ends_repair: bool,
+    /// ... and of all that had been sent when ACKs told of a loss: the window becomes the threshold.
+    pub(super) ends_recovery: bool,
     /// What had been acknowledged then of all connections.
     pub(super) acked: i64,
     /// When the newest data of its connection came.
@@ -45,6 +47,7 @@ impl Ack {
             is_new: true,
             is_of_data: true,
             ends_repair: false,
+            ends_recovery: false,
             acked,
             of_ns: 0,
         }

@@ -102,6 +102,7 @@ impl HostPair {
             is_new,
             is_of_data: had_data && (is_new || segment.payload_bytes == 0),
             ends_repair,
+            ends_recovery: is_recovered,
             acked,
             of_ns,
         });

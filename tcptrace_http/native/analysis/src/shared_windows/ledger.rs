@@ -46,11 +46,25 @@ impl Ledger {
         (self.window, self.below) = (None, None);
     }
 
-    /// The window when an ACK has come.
-    pub(super) fn hears(self, ack: &Ack, growth: impl Fn(i64) -> i64) -> Self {
-        // One that ends a recovery sets the window to the threshold (RFC 5681, section 3.2).
-        let is_newer = ack.acked > self.acked && ack.is_of_data && !ack.ends_repair;
-        let grown = |window: i64| window.saturating_add(if is_newer { growth(window) } else { 0 });
+    /// The window when an ACK has come: one that ends a fast recovery leaves it as large as the threshold (RFC 5681,
+    /// section 3.2, step 6).
+    pub(super) fn hears(
+        self,
+        ack: &Ack,
+        growth: impl Fn(i64) -> i64,
+        threshold: Option<i64>,
+    ) -> Self {
+        let is_newer = ack.acked > self.acked;
+        if is_newer && ack.ends_recovery {
+            return Ledger {
+                window: threshold,
+                below: threshold.map(|it| it.saturating_add(1)),
+                acked: ack.acked,
+                ..self
+            };
+        }
+        let opens = is_newer && ack.is_of_data && !ack.ends_repair;
+        let grown = |window: i64| window.saturating_add(if opens { growth(window) } else { 0 });
         Ledger {
             window: self.window.map(grown),
             below: self.below.map(grown),
@@ -127,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_ends_a_recovery_adds_nothing_to_the_window() {
+    fn an_ack_that_ends_a_repair_adds_nothing_to_the_window() {
         for (ends_repair, window) in [(true, 4 * FULL), (false, 5 * FULL)] {
             let ack = Ack {
                 ends_repair,
@@ -137,7 +151,23 @@ mod tests {
                 window: Some(4 * FULL),
                 ..Ledger::default()
             };
-            assert_eq!(ledger.hears(&ack, |_| FULL).window, Some(window));
+            assert_eq!(ledger.hears(&ack, |_| FULL, None).window, Some(window));
         }
+    }
+    #[test]
+    fn a_fast_recovery_leaves_a_window_that_is_as_large_as_the_threshold() {
+        let ack = Ack {
+            ends_recovery: true,
+            ..Ack::of_data(0, 1, FULL)
+        };
+        let larger = Ledger {
+            window: Some(6 * FULL),
+            below: Some(8 * FULL),
+            ..Ledger::default()
+        };
+        let left = larger.hears(&ack, |_| FULL, Some(3 * FULL));
+        assert!(left.had_room(4 * FULL, FULL));
+        assert!(!left.had_room(4 * FULL + FULL / 4, FULL));
+        assert_eq!(larger.hears(&ack, |_| FULL, None).window, None);
     }
 }

@@ -44,10 +44,11 @@ impl HostPair {
         let from = self.acks.partition_point(|ack| ack.acked < known);
         let acks = self.acks.range(from..);
         let acks = acks.take_while(|ack| ack.time_ns <= to_ns);
+        let threshold = self.threshold.bytes(full);
         let mut ledger = before(self.ledger);
         let mut found = None;
         for ack in acks.filter(|ack| ack.is_new) {
-            ledger = ledger.hears(ack, |window| self.growth(window));
+            ledger = ledger.hears(ack, |window| self.growth(window), threshold);
             if ack.time_ns < from_ns || nearest.is_some_and(|nearest| ack.acked < nearest) {
                 ledger = before(ledger);
                 continue;
@@ -57,7 +58,12 @@ impl HostPair {
                 break;
             }
         }
-        self.ledger = found.map_or(ledger, |_| ledger.had(sent));
+        // What the window has no room for that a recovery left was let go in that, by a larger one.
+        let is_of_recovery =
+            found.is_some_and(|ack| ack.ends_recovery) && !ledger.had_room(sent, full);
+        self.ledger = found
+            .filter(|_| !is_of_recovery)
+            .map_or(ledger, |_| ledger.had(sent));
         found
     }
 
@@ -176,6 +182,29 @@ mod tests {
         assert_eq!(let_go(&mut pair, 1), [Some(1)]);
         // It grows with the ACK by a fourth of a segment.
         assert_eq!(pair.ledger.window, Some(4 * FULL + FULL / 4));
+    }
+
+    #[test]
+    fn behind_a_recovery_the_window_is_the_threshold() {
+        let mut pair = pair(4, 2);
+        pair.threshold.is_of(3, 0);
+        pair.acks[0].ends_recovery = true;
+        pair.leaves(121 * MS, 1460, 0);
+        pair.room.sends(FULL);
+        let ack = pair.let_go_by(Newly {
+            was_held: true,
+            was_idle: false,
+        });
+        assert_eq!(ack.map(|ack| ack.client_port), Some(2));
+    }
+
+    #[test]
+    fn what_left_in_a_recovery_shows_no_larger_window_behind_it() {
+        let mut pair = pair(4, 1);
+        pair.threshold.is_of(3, 0);
+        pair.acks[0].ends_recovery = true;
+        let_go(&mut pair, 1);
+        assert_eq!(pair.ledger.window, Some(3 * FULL));
     }
 
     #[test]

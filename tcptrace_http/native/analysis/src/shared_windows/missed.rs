@@ -115,9 +115,9 @@ impl HostPair {
             ..0 => {
                 let is_by_timer = !self.had_any_ack(left) && self.may_have_timed_out(ports, left);
                 let is_new = self.is_of_new_flight(ports, segment);
-                if let Some((it, next)) = self.connection(ports.0, ports.1).zip(next) {
-                    let from_to = (segment.payload_seq(), next);
-                    it.fast_recovery.sends_again(time_ns, from_to, is_by_timer);
+                let is_told = !is_by_timer && (is_new || self.threshold.is_told());
+                if let Some(next) = next {
+                    self.recovers((time_ns, ports), (segment.payload_seq(), next), is_told);
                 }
                 self.lost(ports, (left, time_ns), 0, (is_new, is_by_timer));
                 self.fills_hole(time_ns, ports, is_by_timer);

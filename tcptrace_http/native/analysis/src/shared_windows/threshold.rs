@@ -83,6 +83,11 @@ impl Threshold {
         acked >= self.recovers_until
     }
 
+    /// Whether it was ACKs that told of the newest loss.
+    pub(super) fn is_told(self) -> bool {
+        self.is_told
+    }
+
     /// When what a timer sent again came last: all that had left before it is taken for lost.
     pub(super) fn cleared_ns(self) -> i64 {
         self.cleared_ns

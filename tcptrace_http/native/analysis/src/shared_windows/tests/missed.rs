@@ -247,6 +247,7 @@ fn each_ack_lets_one_packet_go_before_the_one_that_shows_that_others_are_missing
             is_new: true,
             is_of_data: true,
             ends_repair: false,
+            ends_recovery: false,
             acked: 0,
             of_ns: 0,
         });
