@@ -67,10 +67,13 @@ impl HostPair {
         found
     }
 
-    /// What an ACK adds to a window of so many bytes.
+    /// What an ACK adds to a window of so many bytes: a segment below the threshold (RFC 5681, section 3.1).
     fn growth(&self, window: i64) -> i64 {
         let full = i64::from(self.pace.largest_bytes);
-        let limit = if self.had_loss {
+        let is_below = self.threshold.bytes(full).is_some_and(|it| window < it);
+        let limit = if is_below {
+            Limit::SlowStart
+        } else if self.had_loss {
             Limit::CongestionAvoidance
         } else {
             self.window.limit()
@@ -171,6 +174,14 @@ mod tests {
     fn in_slow_start_each_lets_go_a_segment_more() {
         let mut pair = pair(4, 2);
         pair.had_loss = false;
+        let both = [Some(1), Some(1), Some(2), Some(2)];
+        assert_eq!(let_go(&mut pair, 4), both);
+    }
+
+    #[test]
+    fn after_a_loss_as_well_below_the_threshold() {
+        let mut pair = pair(4, 2);
+        pair.threshold.is_of(6, 0);
         let both = [Some(1), Some(1), Some(2), Some(2)];
         assert_eq!(let_go(&mut pair, 4), both);
     }
