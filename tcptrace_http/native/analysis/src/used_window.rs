@@ -241,8 +241,7 @@ impl UsedWindow {
         has_room && !self.is_recovering() && self.is_at_threshold()
     }
 
-    /// Whether a segment of `bytes` behind all up to `end` does not fit into the largest window that was shown, which
-    /// is a whole number of segments.
+    /// Whether a segment of `bytes` behind all up to `end` does not fit into the largest window shown, of whole segments.
     pub(crate) fn fills_shown(&self, end: i64, bytes: u32) -> bool {
         let outstanding = end.saturating_sub(self.acked.max(1));
         let shown = outstanding

@@ -227,6 +227,7 @@ impl Flow {
                 end,
                 recovery,
                 is_told,
+                has_sack: self.first.sack_permitted && self.second.sack_permitted,
                 hole_start,
             };
             waits.sent_again(from_server, sent, path);

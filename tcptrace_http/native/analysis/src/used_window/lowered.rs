@@ -16,6 +16,11 @@ pub(super) struct Lowered {
     until: i64,
     /// With all sent up to there its sender stopped when it had so much.
     stopped: (i64, Option<i64>),
+    /// The threshold before a timer halved it again.
+    before_timer: Option<i64>,
+    /// Selective ACKs tell its sender what has come, and it paces its data.
+    has_sack: bool,
+    has_pacer: bool,
 }
 
 impl UsedWindow {
@@ -30,6 +35,7 @@ impl UsedWindow {
             bytes: Some(self.full_bytes),
             start,
             until: start,
+            before_timer: None,
             ..self.lowered
         };
     }
@@ -40,6 +46,7 @@ impl UsedWindow {
             bytes: self.threshold,
             start,
             until,
+            before_timer: None,
             ..self.lowered
         };
     }
@@ -50,7 +57,32 @@ impl UsedWindow {
         let was_told = self.lowered.until > self.lowered.start;
         if by_timer && (was_told || start <= self.lowered.start) {
             self.begins_with_a_segment(start);
+            if was_told {
+                self.halves_again();
+            }
         }
+    }
+
+    /// A timer runs out for what ACKs had told of, or for what is behind that: it halves what they have left (RFC 5681,
+    /// equation 4). Who has selective ACKs (Linux, tcp_enter_loss), or shares a window as those do that pace it (Eggert
+    /// 1999, section 3), does that once for all that is missing of a flight.
+    fn halves_again(&mut self) {
+        if self.lowered.has_sack || self.lowered.has_pacer {
+            return;
+        }
+        self.lowered.before_timer = self.threshold;
+        self.begins_anew_with(self.threshold.unwrap_or(0));
+    }
+
+    /// Whether selective ACKs tell its sender what has come.
+    pub(crate) fn has_sack(&mut self, has_sack: bool) {
+        self.lowered.has_sack = has_sack;
+    }
+
+    /// Its sender paces its data.
+    pub(crate) fn has_pacer(&mut self) {
+        self.lowered.has_pacer = true;
+        self.threshold = self.lowered.before_timer.take().or(self.threshold);
     }
 
     /// It hears of something new.
@@ -172,6 +204,29 @@ mod tests {
             window.stops(END, 1000);
             assert_eq!(window.lowered_bytes(END), Some(bytes), "{start}");
         }
+    }
+
+    /// Where slow start ends after a timer behind a repair that ACKs had asked for.
+    fn threshold_after_a_timer(has_sack: bool, has_pacer: bool) -> Option<i64> {
+        let start = START - 6000;
+        let mut window = UsedWindow::default();
+        window.hears(1, start);
+        window.stops(END, 1000);
+        window.has_sack(has_sack);
+        window.had_loss(start, END, false);
+        window.hears(2, start + 1000);
+        window.had_loss(start + 1000, END, true);
+        if has_pacer {
+            window.has_pacer();
+        }
+        window.threshold
+    }
+
+    #[test]
+    fn a_timer_halves_again_what_a_repair_has_left_unless_all_of_a_flight_counts_as_one_loss() {
+        assert_eq!(threshold_after_a_timer(false, false), Some(3000));
+        assert_eq!(threshold_after_a_timer(true, false), Some(6000));
+        assert_eq!(threshold_after_a_timer(false, true), Some(6000));
     }
 
     #[test]

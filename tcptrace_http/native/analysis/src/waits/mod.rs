@@ -82,6 +82,8 @@ pub struct SentAgain {
     pub recovery: Option<RecoveryKind>,
     /// Duplicate ACKs came since the last one that acknowledged something.
     pub is_told: bool,
+    /// Selective ACKs tell its sender what has come (RFC 2018).
+    pub has_sack: bool,
     /// Where the first hole that is left begins.
     pub hole_start: Option<i64>,
 }
@@ -218,6 +220,7 @@ impl Waits {
             end: sent.end,
             recovery: sent.recovery,
             is_told: sent.is_told,
+            has_sack: sent.has_sack,
         };
         if from_server {
             self.responses

@@ -200,6 +200,7 @@ mod tests {
                 end: 1 + 1000 * segment,
                 recovery: Some(recovery),
                 is_told,
+                has_sack: false,
             };
             self.timeline.resent(resent, None, ROUTE);
         }
@@ -242,6 +243,7 @@ mod tests {
             end: 2001,
             recovery: Some(RecoveryKind::TailLoss),
             is_told: false,
+            has_sack: false,
         };
         sender.timeline.resent(resent, None, ROUTE);
         sender.is_acked(2, 2000 + Sender::came_ms(2));
@@ -275,6 +277,7 @@ mod tests {
             end: 1001,
             recovery: Some(RecoveryKind::TailLossProbe),
             is_told: false,
+            has_sack: false,
         };
         timeline.resent(copy, None, route);
         let pieces = timeline.between(0, i64::MAX);

@@ -85,6 +85,8 @@ pub(in crate::waits) struct Resent {
     pub(in crate::waits) recovery: Option<RecoveryKind>,
     /// Duplicate ACKs came since the last one that acknowledged something.
     pub(in crate::waits) is_told: bool,
+    /// Selective ACKs tell its sender what has come (RFC 2018).
+    pub(in crate::waits) has_sack: bool,
 }
 
 /// The path of the data, as the observation point has it.

@@ -15,6 +15,7 @@ impl Timeline {
         let by_timer = is_timed(data.recovery) || is_alone && data.recovery.is_none();
         let was_held = self.nagle_holds_behind(data);
         self.window.has_segments_of(self.full_bytes);
+        self.window.has_sack(data.has_sack);
         self.window.had_loss(data.start, self.sent_until, by_timer);
         self.goes_back(data, by_timer, route);
         self.notes_timer(data);

@@ -11,6 +11,7 @@ impl Timeline {
     /// A clock has let data go so long after the data before: that had come by the same clock, if it was as long behind
     /// what was before it, give or take what the slowest link takes for a short segment less than for a full one.
     pub(super) fn was_paced(&mut self, gap_ns: i64) {
+        self.window.has_pacer();
         let (idle, burst) = (self.words.idle, self.words.burst);
         let longer_ns = self.takes_ns(self.full_bytes).saturating_add(CLOSE_NS);
         let ticks = gap_ns.saturating_sub(CLOSE_NS)..=gap_ns.saturating_add(longer_ns);

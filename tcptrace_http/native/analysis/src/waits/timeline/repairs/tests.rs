@@ -36,6 +36,7 @@ fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
         end,
         recovery: Some(RecoveryKind::Timeout),
         is_told: false,
+        has_sack: false,
     }
 }
 
