@@ -10,6 +10,7 @@ mod before_idle;
 mod buffer;
 mod emptied;
 mod grown_by_half;
+mod in_recovery;
 mod lowered;
 
 use before_idle::BeforeIdle;

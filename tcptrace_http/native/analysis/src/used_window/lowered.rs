@@ -11,15 +11,17 @@ use super::UsedWindow;
 pub(super) struct Lowered {
     bytes: Option<i64>,
     /// Where what was sent again first begins.
-    start: i64,
+    pub(super) start: i64,
     /// ACKs of what came before, or of what the repair is of, leave it as it is.
-    until: i64,
+    pub(super) until: i64,
     /// With all sent up to there its sender stopped when it had so much.
     stopped: (i64, Option<i64>),
     /// The threshold before a timer halved it again.
     before_timer: Option<i64>,
+    /// When duplicate ACKs had gone that made room in it behind all that was in flight.
+    pub(super) inflated_ns: Option<i64>,
     /// Selective ACKs tell its sender what has come, and it paces its data.
-    has_sack: bool,
+    pub(super) has_sack: bool,
     has_pacer: bool,
 }
 
@@ -36,6 +38,7 @@ impl UsedWindow {
             start,
             until: start,
             before_timer: None,
+            inflated_ns: None,
             ..self.lowered
         };
     }
@@ -47,6 +50,7 @@ impl UsedWindow {
             start,
             until,
             before_timer: None,
+            inflated_ns: None,
             ..self.lowered
         };
     }

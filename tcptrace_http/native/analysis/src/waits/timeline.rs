@@ -7,6 +7,7 @@
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
 mod ack_delay;
+mod behind_recovery;
 mod brought_besides;
 mod by_ack;
 mod causes;

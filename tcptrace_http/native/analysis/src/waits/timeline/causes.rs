@@ -133,6 +133,7 @@ impl Timeline {
             && self.window.fills_shown(self.sent_until, data.bytes);
         let is_of_window = was_full || fills_shown || self.had_no_room(data, route, acks);
         let told = self.cause_of(released, limit, (data, is_of_window));
+        let told = self.of_recovery(told, (data, is_answer), released, (route, acks));
         let told = self.in_buffer(told, limit, (data, route), acks);
         if told.0 == self.words.idle && !by_other && self.is_behind_lost(gap, data, route) {
             return None;

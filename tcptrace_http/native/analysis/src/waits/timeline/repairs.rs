@@ -17,6 +17,7 @@ impl Timeline {
         self.window.has_segments_of(self.full_bytes);
         self.window.has_sack(data.has_sack);
         self.window.had_loss(data.start, self.sent_until, by_timer);
+        self.notes_duplicate_acks(data);
         self.goes_back(data, by_timer, route);
         self.notes_timer(data);
         let cause = repair(data.recovery);

@@ -55,6 +55,9 @@ impl Timeline {
             let until_ns = quiet_until_ns.map_or(would_come_ns, |ns| ns.max(would_come_ns));
             return Some((self.words.idle, until_ns));
         }
+        if cause.is_some_and(|(cause, _)| cause == Cause::StallNagleHold) {
+            return self.had_room_in_recovery(data, route);
+        }
         if cause.is_some_and(|(cause, _)| cause == Cause::StallTailLoss) {
             return self.written_before_the_timer(gap_ns, data, route, acks);
         }
