@@ -4,7 +4,9 @@
 //! small: the third duplicate ACK where a sender has no fast recovery (Jacobson 1988), a pacer that had let go less
 //! than the window when the first ACK came (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1), or a timer.
 //! It shows: what an ACK let go had found no room, though with all that was in flight, and a segment more, it would
-//! have fitted into the threshold. From what was in flight follows how many ACKs take the window there.
+//! have fitted into the threshold. Where no packet was ever missed it takes no segment more: of what was sent again
+//! though it had come, as ACKs of other connections are taken for duplicate ones (E-TCP, section 3), all that was in
+//! flight is known. From what was in flight follows how many ACKs take the window there.
 
 use super::ack::Ack;
 use super::connection::Connection;
@@ -33,7 +35,9 @@ impl HostPair {
         let Some((threshold, in_flight)) = threshold.zip(in_flight) else {
             return;
         };
-        let needed = in_flight.saturating_add(bytes).saturating_add(full);
+        let is_sure = self.threshold.is_sure() && self.missing.is_empty();
+        let spare = if is_sure { 0 } else { full };
+        let needed = in_flight.saturating_add(bytes).saturating_add(spare);
         let since_ns = self.threshold.since_ns().saturating_sub(self.full_way_ns());
         if needed > threshold || !self.is_repaired(held.by) {
             return;
@@ -72,6 +76,7 @@ impl HostPair {
 #[cfg(test)]
 mod tests {
     use super::super::pace::Pace;
+    use super::super::threshold::Threshold;
     use super::*;
 
     const MS: i64 = 1_000_000;
@@ -80,12 +85,19 @@ mod tests {
     const WAY_NS: i64 = 101 * MS;
 
     /// Two hosts with a path of 100 ms, of which a loss has left a threshold of six segments; so many are in flight,
-    /// and the ACK of one of them lets another go.
+    /// and the ACK of one of them lets another go. Packets were missed.
     fn pair(in_flight: i64) -> HostPair {
+        let mut threshold = Threshold::default();
+        threshold.misses();
+        pair_with(threshold, in_flight)
+    }
+
+    fn pair_with(threshold: Threshold, in_flight: i64) -> HostPair {
         let mut pair = HostPair::with_path(100 * MS);
         let mut pace = Pace::default();
         pace.follows(MS, 1000);
         pair.pace = pace;
+        pair.threshold = threshold;
         pair.threshold.is_of(6, 50 * MS);
         pair.phases.had_loss(50 * MS);
         pair.room.sends((in_flight + 1) * FULL);
@@ -111,6 +123,13 @@ mod tests {
     fn what_waited_though_it_would_have_fitted_into_the_threshold_waited_for_a_slow_start() {
         assert_eq!(slow_starts(&pair(3)), [(50 * MS, i64::MAX)]);
         assert_eq!(slow_starts(&pair(5)), []);
+    }
+
+    #[test]
+    fn where_nothing_was_missed_a_window_a_segment_below_the_threshold_is_in_slow_start() {
+        let below = |in_flight| slow_starts(&pair_with(Threshold::default(), in_flight));
+        assert_eq!(below(5), [(50 * MS, 100 * MS + WAY_NS)]);
+        assert_eq!(below(6), []);
     }
 
     #[test]

@@ -109,6 +109,11 @@ impl MissingPackets {
         }
     }
 
+    /// Whether none was ever missing.
+    pub fn is_empty(&self) -> bool {
+        self.missing.is_empty()
+    }
+
     /// So many are missing between data of a connection and what comes right behind it without a hole.
     pub fn are_between(&mut self, missing: u32) {
         self.between = self.between.saturating_add(missing);

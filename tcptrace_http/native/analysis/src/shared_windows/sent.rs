@@ -75,6 +75,9 @@ impl HostPair {
         if step.is_again || step.is_hole {
             self.window_begins_anew(time_ns);
         }
+        if step.is_hole {
+            self.threshold.misses();
+        }
         let is_in_answer = had_more && !begins;
         // A short one Nagle's algorithm may have held.
         let largest = i64::from(self.pace.largest_bytes);
