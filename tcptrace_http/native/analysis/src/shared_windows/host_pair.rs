@@ -69,6 +69,8 @@ pub(super) struct HostPair {
     /// When data of the server came last, and what its distances tell of the slowest link.
     pub(super) came_ns: Option<i64>,
     pub(super) link: Arrivals,
+    /// When it came last behind a silence of all connections in which a timer may have run out.
+    pub(super) resumed_ns: i64,
     pub(super) bare: Bare,
     /// The way to the server and back of a FIN and its ACK.
     pub(super) bare_way_ns: Option<i64>,
@@ -129,6 +131,7 @@ impl HostPair {
             is_shared: false,
             had_loss: false,
             came_ns: None,
+            resumed_ns: 0,
             link: Arrivals::default(),
             bare: Bare::default(),
             bare_way_ns: None,

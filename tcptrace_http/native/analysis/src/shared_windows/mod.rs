@@ -54,6 +54,7 @@ mod pacer;
 mod phases;
 mod queue;
 mod release;
+mod resumed;
 mod rhythm;
 mod room;
 mod sent;

@@ -123,6 +123,7 @@ impl HostPair {
         let nearest = self.ack_before(coming.time_ns, coming.bytes);
         let is_close =
             is_by_other && nearest.is_some_and(|ack| ack.client_port != coming.client_port);
+        let pause_ns = self.chance_lasts_ns(coming, pause_ns);
         let late_ns = self.late_ns().saturating_add(EARLY_MAX_NS);
         let close_ns = CLOSE_NS.saturating_mul(2).min(late_ns);
         let by_chance = |width_ns| self.chance(coming.client_port, pause_ns, width_ns);
