@@ -85,7 +85,7 @@ impl HostPair {
         };
         let before = self.acked_by(first_ns);
         let until = self.acks.partition_point(|ack| ack.time_ns <= first_ns);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(self.early_ns());
         let mut since = self
             .acks
             .range(until..)

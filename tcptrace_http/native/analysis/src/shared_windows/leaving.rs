@@ -38,10 +38,17 @@ impl HostPair {
         full_ns.saturating_mul(i64::from(lost.min(LOST_MAX)))
     }
 
+    /// So much sooner than the way has it may a packet come by behind the ACK that let it go. On a short path that is less
+    /// than times vary by: nothing comes before that ACK has gone.
+    pub(super) fn early_ns(&self) -> i64 {
+        let way_ns = self.to_server_ns.filter(|_| !self.is_at_server());
+        way_ns.map_or(CLOSE_NS, |ns| CLOSE_NS.min(ns / 2))
+    }
+
     /// Whether an ACK came to the server when a packet left, whatever it acknowledged.
     pub(super) fn had_any_ack(&self, left: Left) -> bool {
         let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(self.early_ns());
         let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
         self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
     }
@@ -49,7 +56,7 @@ impl HostPair {
     /// When the newest ACK of something new went by that had come to the server when the newest packet left.
     pub(super) fn newest_ack_ns(&self) -> Option<i64> {
         let left = self.departures.newest()?;
-        let latest_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let latest_ns = left.to_ns.saturating_add(self.early_ns());
         let until = self.acks.partition_point(|ack| ack.time_ns <= latest_ns);
         let mut heard = self.acks.range(..until).rev();
         heard.find(|ack| ack.is_new).map(|ack| ack.time_ns)
@@ -94,7 +101,7 @@ impl HostPair {
 
     /// The ACKs of something new that came to the server after a packet had left.
     pub(super) fn acks_after(&self, left: Left) -> impl Iterator<Item = &Ack> {
-        let after_ns = left.likely_ns.saturating_add(CLOSE_NS);
+        let after_ns = left.likely_ns.saturating_add(self.early_ns());
         let from = self.acks.partition_point(|ack| ack.time_ns <= after_ns);
         self.acks.range(from..).filter(|ack| ack.is_new)
     }
@@ -102,7 +109,7 @@ impl HostPair {
     /// The ACKs of something new that came to the server when a packet left.
     pub(super) fn acks_when(&self, left: Left) -> impl DoubleEndedIterator<Item = &Ack> {
         let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(self.early_ns());
         let from = self.acks.partition_point(|ack| ack.time_ns < from_ns);
         let until = self.acks.partition_point(|ack| ack.time_ns <= to_ns);
         self.acks
@@ -122,6 +129,22 @@ mod tests {
             from_ns,
             to_ns,
             likely_ns: from_ns,
+        }
+    }
+
+    #[test]
+    fn on_a_path_shorter_than_times_vary_by_no_ack_let_go_what_came_before_it_went_by() {
+        const US: i64 = 1000;
+        for (way_us, is_let_go) in [(220, false), (2000, true)] {
+            let mut pair = HostPair::with_path(way_us * US);
+            pair.to_client_ns = Some(0);
+            pair.acks.push_back(Ack::of_data(1000 * US, 1, 1000));
+            let sooner = left(600 * US, 600 * US);
+            assert_eq!(pair.had_any_ack(sooner), is_let_go);
+            assert_eq!(pair.acks_when(sooner).count(), usize::from(is_let_go));
+            let just_then = left(950 * US, 950 * US);
+            assert!(pair.had_any_ack(just_then));
+            assert_eq!(pair.acks_when(just_then).count(), 1);
         }
     }
 

@@ -39,7 +39,7 @@ impl HostPair {
             }
         };
         let from_ns = left.from_ns.saturating_sub(CLOSE_NS);
-        let to_ns = left.to_ns.saturating_add(CLOSE_NS);
+        let to_ns = left.to_ns.saturating_add(self.early_ns());
         let known = self.ledger.acked;
         let from = self.acks.partition_point(|ack| ack.acked < known);
         let acks = self.acks.range(from..);
