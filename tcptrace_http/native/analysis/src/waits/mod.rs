@@ -21,6 +21,7 @@ mod joined_queue;
 mod link;
 mod link_burst;
 mod lost_answer;
+mod offered;
 mod pace;
 mod partition;
 mod phases;
@@ -38,6 +39,7 @@ use crate::shared_windows::{Ahead, Phases, Sharing};
 use crate::used_window::FullBuffer;
 use acks::Acks;
 use behind::Behind;
+use offered::Offered;
 pub use partition::Moment;
 pub use setup::Setup;
 use timeline::{Data, Question, Resent, Route, Timeline, Words};
@@ -129,6 +131,7 @@ pub struct Waits {
     /// ACKs of the responses, and of the requests.
     client_acks: Acks,
     server_acks: Acks,
+    offered: Offered,
     /// When the client had the response before.
     previous_end: Option<Moment>,
     /// Who sent data last.
@@ -150,6 +153,7 @@ impl Waits {
             responses: Timeline::new(Words::OF_RESPONSES, (!is_request).then_some(at)),
             client_acks: Acks::default(),
             server_acks: Acks::default(),
+            offered: Offered::default(),
             previous_end: None,
             server_spoke: !is_request,
             question: None,
@@ -194,6 +198,7 @@ impl Waits {
             is_pushed: sent.is_pushed,
             has_fin: sent.has_fin,
             nagle_is_off: sent.nagle_is_off,
+            buffer_as_offered: self.offered.alike(),
             sharing: sent.sharing,
         };
         if std::mem::replace(&mut self.server_spoke, from_server) != from_server {
@@ -317,6 +322,7 @@ impl Waits {
         path: Path,
     ) {
         let route = path.of_responses();
+        self.offered.note(by_client, window);
         if by_client {
             self.client_acks
                 .push(at.time_ns, acked, window, route.rtt_ns());

@@ -9,6 +9,7 @@
 mod ack_delay;
 mod behind_recovery;
 mod brought_besides;
+mod buffer_as_offered;
 mod by_ack;
 mod causes;
 mod copies;

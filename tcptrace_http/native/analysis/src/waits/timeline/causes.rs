@@ -218,6 +218,10 @@ impl Timeline {
             (Released::ByWindow, _) if self.has_emptied_its_buffer() => {
                 (Cause::SendLimitedSendBuffer, INFERRED)
             }
+            // ... nor one as large as its sender's buffer.
+            (Released::ByWindow, _) if self.fills_buffer_as_offered(data) => {
+                (Cause::SendLimitedSendBuffer, INFERRED)
+            }
             (Released::ByWindow, _) => (Cause::SendLimitedReceiveWindow, INFERRED),
             (Released::ByAck, Limit::SendBuffer) => (Cause::SendLimitedSendBuffer, INFERRED),
             // A window that is used up ends with a full segment (RFC 9293, 3.8.6.2.1).

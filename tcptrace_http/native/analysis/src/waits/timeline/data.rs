@@ -32,6 +32,8 @@ pub(in crate::waits) struct Data {
     pub(in crate::waits) has_fin: bool,
     /// Its sender has sent what Nagle's algorithm would have held.
     pub(in crate::waits) nagle_is_off: bool,
+    /// How large its sender's buffer is, if the receiver offers as large a window as the sender does.
+    pub(in crate::waits) buffer_as_offered: Option<i64>,
     pub(in crate::waits) sharing: Sharing,
 }
 
@@ -65,6 +67,7 @@ impl Data {
             is_pushed: false,
             has_fin: false,
             nagle_is_off: false,
+            buffer_as_offered: None,
             sharing: Sharing::default(),
         }
     }
