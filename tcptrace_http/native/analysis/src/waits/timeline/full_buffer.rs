@@ -20,6 +20,9 @@ const UNITS: std::ops::RangeInclusive<i64> = 2..=64;
 /// A sender has room for so many segments at least, or each waits for the delayed ACK of the one before.
 const SEGMENTS_MIN: i64 = 2;
 
+/// A writer sleeps until there is room for so much (4.4BSD's so_snd.sb_lowat, which is a cluster of buffers).
+const WAKES_BYTES: i64 = 2048;
+
 /// Ends of writes that are remembered: of a few round trips.
 const PUSHES_MAX: usize = 16;
 
@@ -27,6 +30,8 @@ const PUSHES_MAX: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Pushes {
     ends: VecDeque<i64>,
+    /// Where the newest answer begins, if that is known.
+    begins: Option<i64>,
 }
 
 impl Pushes {
@@ -41,6 +46,7 @@ impl Pushes {
     /// An answer begins: what is before it was another write.
     pub(super) fn begins_with(&mut self, data: Data) {
         let start = data.end.saturating_sub(i64::from(data.bytes));
+        self.begins = (!data.opens_hole).then_some(start);
         if !data.opens_hole && self.ends.back() != Some(&start) {
             self.note(start);
         }
@@ -68,12 +74,14 @@ impl Timeline {
         let takes_ns = self.takes(self.sent_bytes, 1, data.full_bytes);
         let way_ns = route.to_sender_ns.saturating_add(takes_ns);
         let heard_ns = Acks::known_by(sent.time_ns, way_ns);
-        let (holds, is_only) = self.emptied_holding(heard_ns, acks)?;
+        let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
+        let Some((holds, is_only)) = self.emptied_holding(heard_ns, acks) else {
+            return self.woke_writer_ns(data, (heard_ns, until_ns), acks);
+        };
         if is_only {
             self.had_emptied(holds);
         }
         let needed = data.end.saturating_sub(holds);
-        let until_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
         let made_ns = acks.time_of(needed)?;
         (heard_ns < made_ns && made_ns <= until_ns).then_some(made_ns)
     }
@@ -129,13 +137,8 @@ impl Timeline {
         let heard = acks.between(i64::MIN, heard_ns);
         let mut holding = heard.filter_map(|ack| {
             let holds = self.sent_until.saturating_sub(ack.acked.max(1));
-            let is_unit = holds.checked_rem(UNIT_BYTES) == Some(0);
-            let is_buffer = is_unit && UNITS.contains(&(holds / UNIT_BYTES));
-            // A window is a whole number of segments: of 512 bytes, whole kilobytes as well.
-            let is_no_window = holds.checked_rem(i64::from(self.full_bytes)) != Some(0);
-            let is_buffer = is_buffer && is_no_window && self.window.never_had_more_than(holds);
             // Answers of one size begin alike: only what was acknowledged amid a write is no chance.
-            let is_full = is_buffer || known == Some(holds);
+            let is_full = self.may_hold(holds) || known == Some(holds);
             (is_full && self.pushes.is_within(ack.acked)).then_some(holds)
         });
         // Who writes pieces that fill no segment has them sent one by one.
@@ -144,6 +147,38 @@ impl Timeline {
         let newest = holding.last();
         let holds = newest.unwrap_or(first);
         (holds >= least).then_some((holds, newest.is_none()))
+    }
+
+    /// Whether a buffer may be as large as that, and no window.
+    fn may_hold(&self, holds: i64) -> bool {
+        let is_unit = holds.checked_rem(UNIT_BYTES) == Some(0);
+        let is_buffer = is_unit && UNITS.contains(&(holds / UNIT_BYTES));
+        // A window is a whole number of segments: of 512 bytes, whole kilobytes as well.
+        let is_no_window = holds.checked_rem(i64::from(self.full_bytes)) != Some(0);
+        is_buffer && is_no_window && self.window.never_had_more_than(holds)
+    }
+
+    /// When the ACK went by that let `data` go at once behind all that a buffer had taken of an answer, which had been
+    /// empty until then, if what had been acknowledged of that woke no writer: who writes piece by piece, and waits for
+    /// no room, had written the next one by then.
+    fn woke_writer_ns(
+        &self,
+        data: Data,
+        (heard_ns, until_ns): (i64, i64),
+        acks: &Acks,
+    ) -> Option<i64> {
+        let begins = self.pushes.begins?;
+        let holds = self.sent_until.saturating_sub(begins);
+        let room = acks.acked_by(heard_ns).saturating_sub(begins);
+        if room <= 0 || room >= WAKES_BYTES || !self.may_hold(holds) {
+            return None;
+        }
+        let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
+        let since_ns = until_ns
+            .saturating_sub(takes_ns)
+            .saturating_sub(RELEASE_MAX_NS);
+        let newest = acks.between(heard_ns, until_ns).last()?;
+        (newest.time_ns >= since_ns).then_some(newest.time_ns)
     }
 }
 
@@ -276,6 +311,36 @@ mod tests {
     #[test]
     fn what_ends_whole_kilobytes_behind_the_end_of_a_write_may_be_the_next_one() {
         assert_eq!(had_room_ms(2000 + 4096, 2000, 1000), None);
+    }
+
+    /// When the ACK made room for what came then behind the first 4,096 bytes of an answer, of which so much had been
+    /// acknowledged when the last left.
+    fn woken_ms(acked: i64, came_ms: i64) -> Option<i64> {
+        let (mut timeline, _) = sent_all(4096, 0, 1000);
+        timeline.pushes = Pushes::default();
+        timeline
+            .pushes
+            .begins_with(Data::plain(at(0), START + 1000));
+        timeline.pushes.note(START + 4096);
+        let mut acks = Acks::default();
+        for (ms, acked) in [(0, 0), (100, acked), (400, 4096)] {
+            acks.push(ms * MS, START + acked, 60_000, 100 * MS);
+        }
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let data = Data::plain(at(came_ms), START + 5096);
+        let made_ns = timeline.buffer_room_made_ns((data, false), route, &acks);
+        made_ns.map(|ns| ns / MS)
+    }
+
+    #[test]
+    fn a_writer_that_too_little_room_did_not_wake_goes_on_with_the_next_ack() {
+        assert_eq!(woken_ms(1000, 500), Some(400));
+        assert_eq!(woken_ms(2100, 500), None, "it had been woken");
+        assert_eq!(woken_ms(0, 500), None, "a write may end there");
+        assert_eq!(woken_ms(1000, 700), None, "written later");
     }
 
     #[test]
