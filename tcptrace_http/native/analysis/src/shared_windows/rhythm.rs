@@ -144,12 +144,10 @@ impl Rhythm {
         is_one.then_some(self.known.distance_ns)
     }
 
-    /// How long a piece is that is not the last of its answer, if there is a rhythm: as long as others to the byte.
-    pub(super) fn piece_bytes(&self) -> Option<i64> {
-        let lengths = self.known.lengths.iter();
-        let most = lengths.max_by_key(|it| it.times)?;
-        let is_one = self.known.equal >= EQUAL_MIN && most.times >= EQUAL_MIN;
-        is_one.then_some(most.bytes)
+    /// Whether a piece that is not the last of its answer is so long, if there is a rhythm: as others to the byte.
+    pub(super) fn is_piece(&self, bytes: i64) -> bool {
+        let is_same = |it: &Length| it.bytes == bytes && it.times >= EQUAL_MIN;
+        self.known.equal >= EQUAL_MIN && self.known.lengths.iter().any(is_same)
     }
 }
 
@@ -383,9 +381,20 @@ mod tests {
         let mut rhythm = Rhythm::default();
         rhythm.note(written(1500, 191));
         rhythm.note(written(1500, 4096));
-        assert_eq!(rhythm.piece_bytes(), None);
+        assert!(!rhythm.is_piece(4096));
         rhythm.note(written(1500, 4096));
-        assert_eq!(rhythm.piece_bytes(), Some(4096));
+        assert!(rhythm.is_piece(4096));
+    }
+
+    #[test]
+    fn heads_that_are_as_long_more_often_hide_no_pieces_behind_them() {
+        let mut rhythm = Rhythm::default();
+        for bytes in [172, 4096, 172, 4096, 172] {
+            rhythm.note(written(1100, bytes));
+        }
+        for (bytes, is_piece) in [(172, true), (4096, true), (1073, false)] {
+            assert_eq!(rhythm.is_piece(bytes), is_piece);
+        }
     }
 
     #[test]

@@ -266,12 +266,16 @@ impl HostPair {
 
     /// Whether data comes behind a piece that is as long as others, to the byte.
     fn is_behind_piece(&mut self, start: SeqNumber, ports: (u16, u16)) -> bool {
-        let Some(bytes) = self.rhythm.piece_bytes() else {
+        let Some(pieces) = self
+            .connection(ports.0, ports.1)
+            .map(|it| it.written.clone())
+        else {
             return false;
         };
-        let pieces = self.connection(ports.0, ports.1).map(|it| &it.written);
-        let is_behind = |it: &BegunPiece| i64::from(start.distance_from(it.start)) == bytes;
-        pieces.is_some_and(|pieces| pieces.iter().any(is_behind))
+        let mut ahead = pieces
+            .iter()
+            .map(|it| i64::from(start.distance_from(it.start)));
+        ahead.any(|bytes| self.rhythm.is_piece(bytes))
     }
 }
 
