@@ -8,6 +8,7 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
+use super::uplink::Ahead;
 use crate::jitter::CLOSE_NS;
 use crate::link_margins::SLOWEST_PS;
 
@@ -26,6 +27,8 @@ const AGREE_SHARE: i64 = 40;
 pub(super) struct Question {
     pub(super) time_ns: i64,
     pub(super) bytes: u32,
+    /// What stood before it on the link to the server.
+    pub(super) ahead: Ahead,
     /// The number after its last byte.
     end: Option<SeqNumber>,
 }
@@ -40,6 +43,7 @@ impl Question {
         Question {
             time_ns,
             bytes: segment.payload_bytes,
+            ahead: Ahead::default(),
             end: Some(end),
         }
     }

@@ -16,13 +16,18 @@ impl HostPair {
     /// What a packet of the client stands behind on the link to the server, which is taken to be as slow as back.
     pub(super) fn leaves_client(&mut self, time_ns: i64, segment: &Segment<'_>) -> Ahead {
         let bytes = segment.payload_bytes;
-        self.uplink.leaves(Leaving {
+        let ahead = self.uplink.leaves(Leaving {
             time_ns,
             client_port: segment.source_port,
             bytes,
             is_pushed: segment.has(flags::PSH),
             takes_ns: self.link.takes_ns(bytes, 1),
-        })
+        });
+        let asked = self.connection(segment.source_port, segment.destination_port);
+        if let Some(asked) = asked.filter(|it| bytes > 0 && it.question.time_ns == time_ns) {
+            asked.question.ahead = ahead;
+        }
+        ahead
     }
 
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {

@@ -28,6 +28,7 @@ use super::threshold::Threshold;
 use super::timers::Timers;
 use super::uplink::{Ahead, Uplink};
 use super::window::SharedWindow;
+use super::working::Working;
 use super::Sharing;
 use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
@@ -101,6 +102,7 @@ pub(super) struct HostPair {
     pub(super) threshold: Threshold,
     pub(super) inherited: Inherited,
     pub(super) uplink: Uplink,
+    pub(super) working: Working,
     pub(super) headers: Headers,
     /// Of what the server writes.
     pub(super) rhythm: Rhythm,
@@ -155,6 +157,7 @@ impl HostPair {
             threshold: Threshold::default(),
             inherited: Inherited::default(),
             uplink: Uplink::default(),
+            working: Working::default(),
             headers: Headers::default(),
             rhythm: Rhythm::default(),
             quiet_until_ns: None,
@@ -232,6 +235,7 @@ impl HostPair {
             initial_window_bytes: self.initial_window_bytes(),
             stood_ns: 0,
             takes_ns: 0,
+            works_ns: self.working.mean_ns(),
             room_until_ns: None,
             quiet_until_ns: self.quiet_until_ns,
             had_room_ns: None,

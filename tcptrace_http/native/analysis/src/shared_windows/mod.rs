@@ -65,6 +65,7 @@ mod timers;
 mod uplink;
 mod way;
 mod window;
+mod working;
 mod writes;
 
 use std::hash::BuildHasher;
@@ -139,6 +140,8 @@ pub struct Sharing {
     pub queued_ns: i64,
     /// ... or for its own connection only.
     pub stood_ns: i64,
+    /// How long the server works before it answers, as answers have shown that stood in no queue.
+    pub works_ns: i64,
     /// What that takes for it, as far as it is known.
     pub takes_ns: i64,
     /// Data of any of them that came by at this time found room in the window that they share, when nothing else let it

@@ -253,6 +253,7 @@ impl HostPair {
         };
         let elapsed_ns = time_ns.saturating_sub(question.time_ns);
         let late_ns = elapsed_ns.saturating_sub(to_server_ns);
+        self.worked(late_ns, bytes, question);
         let bytes = i64::from(bytes).saturating_add(i64::from(question.bytes));
         self.bare.answered(late_ns, bytes);
         if let Some(byte_ps) = self.bare.agrees() {

@@ -122,7 +122,9 @@ impl Waits {
         if !route.is_at_sender {
             // When it came to a queue nobody sees, but the link shows that it stood in one.
             let is_sure = held == Cause::ServerThink;
-            let stood_ns = self.responses.opening_stood_ns(first.time_ns, from_ns);
+            let stood_ns = self
+                .responses
+                .opening_likely_stood_ns(first.time_ns, from_ns);
             let stood_ns = if is_sure { stood_ns } else { 0 };
             let asked_ns = self.responses.standing_ns(asked.ahead.others);
             let joined = Moment {

@@ -18,6 +18,8 @@ pub(super) struct Lateness {
     /// What followed the ACK of all before it, and the one before that.
     let_go: Option<i64>,
     let_go_before: Option<i64>,
+    /// How long its sender works before it answers, as answers of all connections have shown.
+    works_ns: i64,
 }
 
 /// What the client sent last, of which the first bytes of an answer may be the answer to.
@@ -49,6 +51,7 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) {
+        self.lateness.works_ns = data.sharing.works_ns;
         if route.is_at_sender || data.segments != 1 || data.sharing.is_shared {
             return;
         }
@@ -86,6 +89,11 @@ impl Timeline {
             self.agree_on(sample, self.lateness.answers);
             self.lateness.let_go_before = self.lateness.let_go.replace(sample);
         }
+    }
+
+    /// How long the sender works before it answers; 0 as long as that is not known.
+    pub(super) fn works_ns(&self) -> i64 {
+        self.lateness.works_ns
     }
 
     /// A distance to the data before may agree with what an ACK let go.

@@ -58,6 +58,20 @@ impl Timeline {
         opening.map_or(0, |opening| opening.stood_ns)
     }
 
+    /// ... as likely as not, for its server had worked first: as long as before other answers, but for no more than half
+    /// of the time in which it may have come to the queue.
+    pub(in crate::waits) fn opening_likely_stood_ns(&self, time_ns: i64, from_ns: i64) -> i64 {
+        let stood_ns = self.opening_stood_ns(time_ns, from_ns);
+        let Some(opening) = self.opening(time_ns).filter(|_| stood_ns > 0) else {
+            return 0;
+        };
+        let room_ns = opening.begun_ns.saturating_sub(from_ns);
+        let most_ns = stood_ns.min(room_ns);
+        let sure_ns = room_ns.saturating_sub(most_ns);
+        let more_ns = self.works_ns().saturating_sub(sure_ns);
+        most_ns.saturating_sub(more_ns.clamp(0, most_ns / 2))
+    }
+
     /// How much longer the slowest link may take for data than is thought, on a path of which the round trips do not vary
     /// with its length, and if nothing stood before it there.
     pub(super) fn link_varies_ns(&self, data: Data) -> Option<i64> {
@@ -313,9 +327,32 @@ impl Timeline {
 mod tests {
     use super::super::Words;
     use super::*;
+    use crate::shared_windows::Sharing;
 
     const MS: i64 = 1_000_000;
     const FULL: u32 = 1448;
+
+    #[test]
+    fn an_answer_stood_the_shorter_the_longer_its_server_works_but_for_half_of_the_time_at_the_least(
+    ) {
+        for (works_ms, stood_ms) in [(0, 40), (10, 40), (30, 30), (90, 20)] {
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            let sharing = Sharing {
+                stood_ns: 40 * MS,
+                works_ns: works_ms * MS,
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::at_ms(160, 1000)
+            };
+            timeline.begins_answer(data, false);
+            timeline.learn_lateness(data, None, Route::default(), &Acks::default());
+            let stood_ns = timeline.opening_likely_stood_ns(160 * MS, 100 * MS);
+            assert_eq!(stood_ns, stood_ms * MS, "{works_ms}");
+            assert_eq!(timeline.opening_likely_stood_ns(160 * MS, 170 * MS), 0);
+        }
+    }
 
     #[test]
     fn what_distances_agree_on_tells_better_than_their_mean_what_a_segment_takes() {
