@@ -31,9 +31,9 @@ impl Timeline {
         } else {
             Cause::SendLimitedSlowStart
         };
-        // How long of that the slowest link had it shows when that is known.
+        // How long of that the slowest link had it, behind the copy before it, shows when that is known.
         let waited = Waited {
-            since_ns: came.time_ns,
+            since_ns: begun.time_ns,
             bytes,
             segments: 1,
             if_on_link: None,

@@ -160,6 +160,30 @@ fn what_comes_behind_a_copy_was_on_the_link_since_that_came() {
 }
 
 #[test]
+fn what_fills_up_a_copy_behind_another_one_was_on_the_link_since_that_came() {
+    for (next_ms, paced_ms) in [(380, 380), (450, 380)] {
+        let mut timeline = timeline();
+        timeline.new_data(plain(100), None, ROUTE, &Acks::default());
+        let short = Data {
+            end: 1513,
+            bytes: 512,
+            ..plain(150)
+        };
+        timeline.new_data(short, None, ROUTE, &Acks::default());
+        timeline.acknowledged(at(160), 1513, ROUTE);
+        timeline.resent(resent(300, 1, 1001), None, ROUTE);
+        timeline.resent(resent(next_ms, 1001, 2001), None, ROUTE);
+        timeline.link_is(takes_80_ms());
+        let piece = timeline.between(0, i64::MAX).last().copied();
+        let paced = piece.and_then(|piece| timeline.paced_until(&piece));
+        assert_eq!(
+            paced.map(|until| (until.time_ns + MS / 2) / MS),
+            Some(paced_ms)
+        );
+    }
+}
+
+#[test]
 fn what_a_copy_brings_besides_and_fills_no_segment_nagles_algorithm_had_held() {
     for (nagle_is_off, cause) in [
         (false, Cause::StallNagleHold),
