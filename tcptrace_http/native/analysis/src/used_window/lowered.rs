@@ -5,7 +5,7 @@
 //! 5681, section 3.1). So what it has room for is known to the byte, where its sender counts bytes and lets it grow
 //! whether it is used or not, as stacks without selective ACKs do.
 
-use super::UsedWindow;
+use super::{Limit, UsedWindow};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lowered {
@@ -106,14 +106,15 @@ impl UsedWindow {
     }
 
     /// When it stopped a full segment lay in its buffer for which there was no room: who goes on with a single segment
-    /// where ACKs told of a loss (4.3BSD-Tahoe) shows that then.
+    /// where ACKs told of a loss (4.3BSD-Tahoe) shows that then. Once the window has grown its buffer may have stopped it.
     pub(crate) fn had_no_room_lowered(&mut self) {
         let most = self
             .outstanding
             .saturating_add(self.full_bytes)
             .saturating_sub(1);
+        let threshold = self.threshold;
         self.lowered.bytes = self.lowered.bytes.map(|bytes| {
-            if bytes > most {
+            if bytes > most && Some(bytes) == threshold {
                 self.outstanding
             } else {
                 bytes
@@ -129,6 +130,11 @@ impl UsedWindow {
 
     /// Its sender stops with all sent up to `end`.
     pub(super) fn stops_lowered(&mut self, end: i64) {
+        if !self.is_recovering() {
+            // Who has more outstanding has a larger one, as ns-2's leave it behind a recovery, or none (Bhalekar 2003).
+            let outstanding = self.outstanding;
+            self.lowered.bytes.take_if(|bytes| *bytes < outstanding);
+        }
         self.lowered.stopped = (end, self.lowered.bytes);
     }
 
@@ -137,6 +143,22 @@ impl UsedWindow {
         let needed = self.outstanding.saturating_add(i64::from(bytes));
         let is_short = i64::from(bytes) < self.full_bytes;
         is_short && self.lowered_bytes(end).is_some_and(|it| needed > it)
+    }
+
+    /// What limits a sender whose window a loss has lowered, if that has no room for so much behind all up to `end`: its
+    /// window, however full its buffer is. Who has selective ACKs does not count all that is not acknowledged (RFC 6675).
+    pub(crate) fn lowered_limit(&self, end: i64, bytes: u32) -> Option<Limit> {
+        let outstanding = end.saturating_sub(self.acked.max(1));
+        let needed = outstanding.saturating_add(i64::from(bytes));
+        let is_known = !self.lowered.has_sack && !self.is_recovering();
+        let has_no_room = self.lowered.bytes.is_some_and(|it| needed > it);
+        (is_known && has_no_room).then(|| {
+            if self.is_at_threshold() {
+                Limit::CongestionAvoidance
+            } else {
+                Limit::SlowStart
+            }
+        })
     }
 
     /// How large it was when its sender had stopped with all sent up to `end`, if a loss had lowered it.
@@ -251,6 +273,35 @@ mod tests {
         window.stops(END + 4000, 1000);
         for (bytes, has_room) in [(333, true), (334, false), (1000, true)] {
             assert_eq!(!window.had_no_room_for(END + 4000, bytes), has_room);
+        }
+    }
+
+    /// What limits a sender whose window is three segments, as far as a loss has told, behind so much.
+    fn limit_behind(outstanding: i64, has_sack: bool, by_timer: bool) -> Option<Limit> {
+        let mut window = lost(by_timer);
+        window.has_sack(has_sack);
+        window.hears(2, END);
+        let end = END + outstanding;
+        window.stops(end, 1000);
+        window.lowered_limit(end, 1000)
+    }
+
+    #[test]
+    fn a_lowered_window_without_room_limits_its_sender_however_full_its_buffer_is() {
+        let avoids = Some(Limit::CongestionAvoidance);
+        assert_eq!(limit_behind(2500, false, false), avoids);
+        assert_eq!(limit_behind(2000, false, false), None);
+        assert_eq!(limit_behind(2500, true, false), None);
+        assert_eq!(limit_behind(1500, false, true), Some(Limit::SlowStart));
+    }
+
+    #[test]
+    fn who_has_more_outstanding_has_no_window_that_a_loss_has_lowered_so_far() {
+        for (outstanding, bytes) in [(3000, Some(3000)), (3001, None)] {
+            let mut window = lost(false);
+            window.hears(2, END);
+            window.stops(END + outstanding, 1000);
+            assert_eq!(window.lowered_bytes(END + outstanding), bytes);
         }
     }
 

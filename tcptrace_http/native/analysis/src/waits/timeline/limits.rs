@@ -84,6 +84,12 @@ impl Timeline {
             // Nagle's algorithm held it later, when an ACK had made room.
             return limit;
         }
+        let is_of_buffer = limit == Limit::SendBuffer && released == Released::ByAck;
+        let may_be_lowered = is_of_buffer && !may_be_shared && !data.opens_hole;
+        let lowered = self.window.lowered_limit(end, bytes);
+        if let Some(limit) = lowered.filter(|_| may_be_lowered) {
+            return limit;
+        }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
         let is_emptied = self.has_emptied_its_buffer();
         let is_short = !data.is_full() && !data.nagle_is_off;
@@ -267,6 +273,35 @@ mod tests {
             timeline.sent = Some((at, true));
         }
         limit
+    }
+
+    /// What limits a sender whose buffer is full, and whose window a loss has lowered to three segments, with so much
+    /// outstanding.
+    fn limit_of_full_buffer(outstanding: i64) -> Limit {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let acked = (1 << 32) - 3000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.window.has_buffer_of(Some(3000));
+        timeline.window.stops(acked, 1000);
+        timeline.window.had_loss(acked - 6000, acked, false);
+        timeline.sent_until = acked + outstanding;
+        let mut acks = Acks::default();
+        acks.push(0, acked, 60_000, 100 * MS);
+        acks.push(200 * MS, acked + 1000, 60_000, 100 * MS);
+        let at = Moment {
+            time_ns: 300 * MS,
+            frame: 1,
+        };
+        let data = Data::plain(at, timeline.sent_until + 1000);
+        timeline.limit_at((data, Released::ByAck), route, &acks)
+    }
+
+    #[test]
+    fn a_full_buffer_limits_no_sender_whose_window_has_no_room_since_a_loss() {
+        assert_eq!(limit_of_full_buffer(3000), Limit::CongestionAvoidance);
     }
 
     /// What limits a sender in slow start that stopped with a segment outstanding when two more had been acknowledged
