@@ -68,7 +68,7 @@ impl Timeline {
         acks: &Acks,
     ) -> Option<i64> {
         let (sent, _) = self.sent?;
-        if self.has_more || is_answer || data.opens_hole || self.window.is_recovering() {
+        if self.has_more || is_answer || data.opens_hole {
             return None;
         }
         let takes_ns = self.takes(self.sent_bytes, 1, data.full_bytes);
@@ -306,6 +306,14 @@ mod tests {
     fn who_has_emptied_a_buffer_of_whole_kilobytes_had_room_with_the_next_ack() {
         assert_eq!(had_room_ms(2000 + 4096, 0, 1000), Some(200));
         assert_eq!(had_room_ms(2000 + 4000, 0, 1000), None);
+    }
+
+    #[test]
+    fn who_has_emptied_a_buffer_waits_for_room_in_that_while_what_was_lost_is_repaired() {
+        let mut sent = sent_all(2000 + 4096, 0, 1000);
+        let window = &mut sent.0.window;
+        window.had_loss(START + 2000, START + 2000 + 4096, false);
+        assert_eq!(made_room_ms(&mut sent), Some(200));
     }
 
     #[test]
