@@ -50,6 +50,8 @@ pub(super) struct Connection {
     pub(super) unheard_fin_ns: Option<i64>,
     /// Where the newest data ended that was sent again.
     pub(super) again: Option<SeqNumber>,
+    /// When what was missing of it was noticed that a timer has sent again, if nothing has come since.
+    pub(super) goes_back_ns: Option<i64>,
     /// When data came first behind what is missing of it.
     pub(super) hole_ns: Option<i64>,
     pub(super) sent_ns: i64,
@@ -142,6 +144,7 @@ impl Connection {
             fin_ns: None,
             unheard_fin_ns: None,
             again: None,
+            goes_back_ns: None,
             hole_ns: None,
             sent_ns: time_ns,
             had_loss,

@@ -101,6 +101,9 @@ impl HostPair {
         if ahead > 0 {
             connection.hole_ns.get_or_insert(time_ns);
         }
+        if ahead != 0 || written == Some(WrittenAt::OnTime) {
+            connection.goes_back_ns = None;
+        }
         let is_cleared = connection.hole_ns.is_some_and(|ns| ns <= cleared_ns);
         self.had_hole |= ahead != 0;
         let is_same = self.sent_by.replace(ports) == Some(ports);
@@ -211,6 +214,9 @@ impl HostPair {
         left: Left,
         ports: (u16, u16),
     ) -> Option<Again> {
+        if let Some(before) = self.goes_back(ports, left) {
+            return Some(Again(Some(before)));
+        }
         let ((client_port, server_port), again) = (ports, (left, time_ns));
         // Copies of what came before it may have come since, and the first question.
         let data_ns = since_ns;
@@ -237,6 +243,7 @@ impl HostPair {
             None => self.told_by(left, since_ns, client_port)?,
         };
         let is_told = timed_out.is_none();
+        let noticed_ns = self.missing.noticed_ns(place).filter(|_| !is_told);
         let is_new = self.is_of_later_flight(place, since_ns);
         if !self.is_shared {
             // Whether they share a window shows later.
@@ -248,6 +255,9 @@ impl HostPair {
         }
         if let Some(timed_out) = timed_out.as_ref() {
             self.timers.ran_out(left.likely_ns, &timed_out.waits_ns);
+        }
+        if let Some(connection) = self.connection(client_port, server_port) {
+            connection.goes_back_ns = noticed_ns;
         }
         let Some(would_come_ns) = self.sends_again(place, ack, client_port) else {
             return Some(Again(None));

@@ -186,6 +186,20 @@ impl MissingPackets {
         missing.filter(|(_, it)| self.is_left_over(it))
     }
 
+    /// When the one at this place was noticed to be missing.
+    pub fn noticed_ns(&self, place: usize) -> Option<i64> {
+        self.missing.get(place).map(|it| it.noticed_ns)
+    }
+
+    /// The place of the first that was noticed then of which no connection has shown anything.
+    pub fn noticed_at(&self, noticed_ns: i64) -> Option<usize> {
+        let mut left_over = self.left_over(noticed_ns.saturating_sub(1));
+        let first = left_over
+            .next()
+            .filter(|(_, it)| it.noticed_ns == noticed_ns);
+        first.map(|(place, _)| place)
+    }
+
     fn is_left_over(&self, missing: &Missing) -> bool {
         match missing.account {
             Account::None => true,

@@ -33,6 +33,7 @@ mod due_acks;
 mod fast_recovery;
 mod fillers;
 mod flight;
+mod goes_back;
 mod had_room;
 mod headers;
 mod heard;

@@ -139,6 +139,32 @@ fn what_an_ack_of_its_own_had_let_go_was_sent_before_too() {
     );
 }
 
+/// Whether what the ACK of a segment that a timer has sent again lets go was lost as well, when so many were missing.
+fn is_lost_as_well(missing: u32, meanwhile: impl Fn(&mut Talk)) -> bool {
+    let mut talk = Talk::counted();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    meanwhile(&mut talk);
+    talk.ack(500, 1, 1);
+    talk.data(601, 1, 2);
+    talk.data(602, 1, 3);
+    talk.ack(650, 1, 2);
+    talk.passed_over = Some(missing);
+    talk.ack(700, 1, 3);
+    talk.data(801, 1, 4);
+    talk.data(802, 1, 5);
+    talk.data(1700, 2, 2);
+    talk.ack(1900, 2, 2);
+    talk.data(2001, 2, 3).missed.is_some()
+}
+
+#[test]
+fn a_timer_goes_back_to_all_that_was_missing_if_no_other_connection_may_have_lost_it() {
+    assert!(is_lost_as_well(2, |_| ()));
+    assert!(!is_lost_as_well(1, |_| ()));
+    assert!(!is_lost_as_well(2, |talk| talk.opens(250, 3)));
+}
+
 #[test]
 fn copies_of_what_came_before_it_tell_not_that_a_packet_came() {
     let mut talk = one_is_missing();
