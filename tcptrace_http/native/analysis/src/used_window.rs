@@ -185,9 +185,8 @@ impl UsedWindow {
         if self.is_recovering() && !self.is_all_again {
             return Limit::CongestionAvoidance;
         }
-        let needed = end
-            .saturating_sub(self.acked.max(1))
-            .saturating_add(i64::from(bytes));
+        let outstanding = end.saturating_sub(self.acked.max(1));
+        let needed = outstanding.saturating_add(i64::from(bytes));
         if self.is_paced && needed > self.least {
             return Limit::SlowStart;
         }
@@ -197,7 +196,9 @@ impl UsedWindow {
         if !has_grown && self.buffer.is_some_and(|buffer| self.fills(buffer)) {
             return Limit::SendBuffer;
         }
-        if self.is_at_threshold() {
+        // What is missing ahead of it was outstanding as well; since a timer the window is known by its ACKs.
+        let counted = self.regrown.map_or(outstanding, |_| 0);
+        if self.is_at_threshold(counted.max(self.outstanding)) {
             return Limit::CongestionAvoidance;
         }
         if needed > self.least {
@@ -222,11 +223,10 @@ impl UsedWindow {
         self.is_just_as_grown && self.threshold.is_none()
     }
 
-    /// Whether slow start after the last loss is over.
-    fn is_at_threshold(&self) -> bool {
+    /// Whether slow start after the last loss is over, with so much outstanding at the most.
+    fn is_at_threshold(&self, outstanding: i64) -> bool {
         // One without room for a full segment is at a threshold that is no larger than what it would fill then.
-        let below = self
-            .outstanding
+        let below = outstanding
             .saturating_add(self.full_bytes)
             .saturating_sub(1);
         let window = self.regrown.unwrap_or(0).max(below);
@@ -239,7 +239,7 @@ impl UsedWindow {
     pub(crate) fn outgrew(&self, end: i64) -> bool {
         let outstanding = end.saturating_sub(self.acked.max(1));
         let has_room = outstanding.saturating_add(self.full_bytes) <= self.avoiding;
-        has_room && !self.is_recovering() && self.is_at_threshold()
+        has_room && !self.is_recovering() && self.is_at_threshold(self.outstanding)
     }
 
     /// Whether a segment of `bytes` behind all up to `end` does not fit into the largest window shown, of whole segments.

@@ -153,7 +153,7 @@ impl UsedWindow {
         let is_known = !self.lowered.has_sack && !self.is_recovering();
         let has_no_room = self.lowered.bytes.is_some_and(|it| needed > it);
         (is_known && has_no_room).then(|| {
-            if self.is_at_threshold() {
+            if self.is_at_threshold(self.outstanding) {
                 Limit::CongestionAvoidance
             } else {
                 Limit::SlowStart
@@ -293,6 +293,16 @@ mod tests {
         assert_eq!(limit_behind(2000, false, false), None);
         assert_eq!(limit_behind(2500, true, false), None);
         assert_eq!(limit_behind(1500, false, true), Some(Limit::SlowStart));
+    }
+
+    #[test]
+    fn what_is_missing_ahead_of_data_may_have_filled_a_window_up_to_the_threshold() {
+        let mut window = lost(false);
+        window.hears(2, END);
+        window.stops(END + 1000, 1000);
+        for (missing, limit) in [(0, Limit::SlowStart), (2000, Limit::CongestionAvoidance)] {
+            assert_eq!(window.limit(END + 1000 + missing, 1000, false), limit);
+        }
     }
 
     #[test]
