@@ -31,6 +31,7 @@ impl HostPair {
         Some(MissedBefore {
             would_come_ns: noticed_ns,
             is_told: false,
+            is_gone_back_to: true,
         })
     }
 }

@@ -38,6 +38,8 @@ pub struct MissedBefore {
     pub would_come_ns: i64,
     /// ACKs of other connections told of the loss, and no timer.
     pub is_told: bool,
+    /// Its sender went back to it, whether connections share a window or not.
+    pub is_gone_back_to: bool,
 }
 
 /// Data that comes was sent before and missed; when it would have come is not asked here where its own ACK had let it
@@ -269,6 +271,7 @@ impl HostPair {
         Some(Again(Some(MissedBefore {
             would_come_ns,
             is_told,
+            is_gone_back_to: false,
         })))
     }
 

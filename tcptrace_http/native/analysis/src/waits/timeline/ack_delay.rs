@@ -66,7 +66,10 @@ impl Timeline {
         } else {
             start
         };
-        let next = (data.at.time_ns, route.to_sender_ns);
+        // What was missed had left long before it came.
+        let missed = data.sharing.missed.map(|it| it.would_come_ns);
+        let came_ns = missed.map_or(data.at.time_ns, |ns| ns.min(data.at.time_ns));
+        let next = (came_ns, route.to_sender_ns);
         let delay = acks.delay_of((before.time_ns, self.sent_start, end), next);
         delay
             .filter(|delay| (DELAYED_ACK_MIN_NS..=DELAYED_ACK_MAX_NS).contains(delay))

@@ -95,6 +95,8 @@ pub(super) struct Missed {
     pub(super) would_come_ns: i64,
     pub(super) window: Cause,
     pub(super) repair: Cause,
+    /// It waited for its repair, whether connections share a window or not.
+    pub(super) is_gone_back_to: bool,
 }
 
 impl Missed {
@@ -107,6 +109,7 @@ impl Missed {
             would_come_ns: before.would_come_ns,
             window: window_of(data.sharing),
             repair: repair(recovery),
+            is_gone_back_to: before.is_gone_back_to,
         })
     }
 }

@@ -203,14 +203,17 @@ impl Timeline {
         }
         let begun = told.map_or(begun, |told| told.start);
         let border = would_come.later(begun);
+        // What had others before it on the link waited for that.
+        let is_held = told.is_some_and(|told| told.cause != self.words.burst);
+        let is_known = data.is_shared || (missed.is_gone_back_to && is_held);
         for (start, end, cause) in [(begun, border, missed.window), (border, end, missed.repair)] {
             let told_cause = told.map_or(self.words.idle, |told| told.cause);
             self.push(Piece {
                 start,
                 end,
-                cause: if data.is_shared { cause } else { told_cause },
+                cause: if is_known { cause } else { told_cause },
                 confidence: INFERRED,
-                if_shared: Some(cause).filter(|_| !data.is_shared),
+                if_shared: Some(cause).filter(|_| !is_known),
                 waited: told.and_then(|told| told.waited),
             });
         }
@@ -269,7 +272,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::Words;
     use super::*;
-    use crate::shared_windows::Sharing;
+    use crate::shared_windows::{MissedBefore, Sharing};
 
     const MS: i64 = 1_000_000;
 
@@ -311,5 +314,37 @@ mod tests {
                 (Cause::SendLimitedSlowStart, 500)
             ]
         );
+    }
+
+    #[test]
+    fn what_a_sender_went_back_to_waited_for_its_repair_alone_though_windows_are_not_known_to_be_shared(
+    ) {
+        let route = Route {
+            to_sender_ns: 100 * MS,
+            ..Route::default()
+        };
+        let told = |is_gone_back_to: bool| {
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 100 * MS);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.new_data(data(100, 1001, Sharing::default()), None, route, &acks);
+            // Delayed by 200 ms.
+            acks.push(300 * MS, 1001, 60_000, 100 * MS);
+            let missed = Some(MissedBefore {
+                would_come_ns: 90 * MS,
+                is_told: false,
+                is_gone_back_to,
+            });
+            let sharing = Sharing {
+                missed,
+                ..Sharing::default()
+            };
+            timeline.new_data(data(400, 2001, sharing), None, route, &acks);
+            let pieces = timeline.between(100 * MS, 400 * MS);
+            let told = pieces.map(|it| (it.cause, it.start.time_ns / MS, it.end.time_ns / MS));
+            told.collect::<Vec<_>>()
+        };
+        assert_eq!(told(true), [(Cause::StallTailLoss, 100, 400)]);
+        assert_ne!(told(false), told(true));
     }
 }
