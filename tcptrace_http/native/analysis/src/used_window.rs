@@ -139,7 +139,7 @@ impl UsedWindow {
     /// The sender stopped with all sent up to `end`, when it had heard what it has by now.
     pub(crate) fn stops(&mut self, end: i64, full_bytes: u32) {
         self.full_bytes = i64::from(full_bytes);
-        self.outstanding = end.saturating_sub(self.acked.max(1));
+        self.outstanding = self.outstanding_behind(end);
         // How large a segment is may have shown since.
         let least = self.full_bytes.saturating_mul(THRESHOLD_MIN);
         self.threshold = self.threshold.map(|it| it.max(least));
@@ -185,7 +185,7 @@ impl UsedWindow {
         if self.is_recovering() && !self.is_all_again {
             return Limit::CongestionAvoidance;
         }
-        let outstanding = end.saturating_sub(self.acked.max(1));
+        let outstanding = self.outstanding_behind(end);
         let needed = outstanding.saturating_add(i64::from(bytes));
         if self.is_paced && needed > self.least {
             return Limit::SlowStart;
@@ -213,6 +213,11 @@ impl UsedWindow {
         }
     }
 
+    /// How much is outstanding when all up to `end` was sent.
+    fn outstanding_behind(&self, end: i64) -> i64 {
+        end.saturating_sub(self.acked.max(1))
+    }
+
     /// Something was lost of which ACKs told, and the window has been halved since, not begun anew.
     pub(crate) fn is_halved(&self) -> bool {
         self.is_halved
@@ -237,14 +242,14 @@ impl UsedWindow {
     /// by the ACKs that came while it was used up: something else held that. For a full segment, however short the one
     /// is that was held: Linux counts its window in packets (tcp_cwnd_test).
     pub(crate) fn outgrew(&self, end: i64) -> bool {
-        let outstanding = end.saturating_sub(self.acked.max(1));
+        let outstanding = self.outstanding_behind(end);
         let has_room = outstanding.saturating_add(self.full_bytes) <= self.avoiding;
         has_room && !self.is_recovering() && self.is_at_threshold(self.outstanding)
     }
 
     /// Whether a segment of `bytes` behind all up to `end` does not fit into the largest window shown, of whole segments.
     pub(crate) fn fills_shown(&self, end: i64, bytes: u32) -> bool {
-        let outstanding = end.saturating_sub(self.acked.max(1));
+        let outstanding = self.outstanding_behind(end);
         let shown = outstanding
             .saturating_add(self.full_bytes)
             .saturating_sub(1)

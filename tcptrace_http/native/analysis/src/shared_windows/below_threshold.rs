@@ -35,7 +35,7 @@ impl HostPair {
         let Some((threshold, in_flight)) = threshold.zip(in_flight) else {
             return;
         };
-        let is_sure = self.threshold.is_sure() && self.missing.is_empty();
+        let is_sure = self.threshold.is_sure() && !self.missing.had_any();
         let spare = if is_sure { 0 } else { full };
         let needed = in_flight.saturating_add(bytes).saturating_add(spare);
         let since_ns = self.threshold.since_ns().saturating_sub(self.full_way_ns());
@@ -76,7 +76,6 @@ impl HostPair {
 #[cfg(test)]
 mod tests {
     use super::super::pace::Pace;
-    use super::super::threshold::Threshold;
     use super::*;
 
     const MS: i64 = 1_000_000;
@@ -87,17 +86,17 @@ mod tests {
     /// Two hosts with a path of 100 ms, of which a loss has left a threshold of six segments; so many are in flight,
     /// and the ACK of one of them lets another go. Packets were missed.
     fn pair(in_flight: i64) -> HostPair {
-        let mut threshold = Threshold::default();
-        threshold.misses();
-        pair_with(threshold, in_flight)
+        pair_with(true, in_flight)
     }
 
-    fn pair_with(threshold: Threshold, in_flight: i64) -> HostPair {
+    fn pair_with(had_hole: bool, in_flight: i64) -> HostPair {
         let mut pair = HostPair::with_path(100 * MS);
         let mut pace = Pace::default();
         pace.follows(MS, 1000);
         pair.pace = pace;
-        pair.threshold = threshold;
+        if had_hole {
+            pair.missing.shown_by_hole();
+        }
         pair.threshold.is_of(6, 50 * MS);
         pair.phases.had_loss(50 * MS);
         pair.room.sends((in_flight + 1) * FULL);
@@ -127,7 +126,7 @@ mod tests {
 
     #[test]
     fn where_nothing_was_missed_a_window_a_segment_below_the_threshold_is_in_slow_start() {
-        let below = |in_flight| slow_starts(&pair_with(Threshold::default(), in_flight));
+        let below = |in_flight| slow_starts(&pair_with(false, in_flight));
         assert_eq!(below(5), [(50 * MS, 100 * MS + WAY_NS)]);
         assert_eq!(below(6), []);
     }

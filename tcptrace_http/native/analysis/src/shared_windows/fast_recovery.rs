@@ -8,32 +8,7 @@
 
 use trace_model::SeqNumber;
 
-use super::host_pair::HostPair;
 use super::phases::Phases;
-
-impl HostPair {
-    /// Data that starts there is sent again on a connection and comes now, when all up to `next` had been sent: ACKs had
-    /// told of a loss, or a timer ran out. If all is acknowledged by now, the ACK of that has ended the recovery.
-    pub(super) fn recovers(
-        &mut self,
-        (time_ns, ports): (i64, (u16, u16)),
-        from_to: (SeqNumber, SeqNumber),
-        is_told: bool,
-    ) {
-        let Some(connection) = self.connection(ports.0, ports.1) else {
-            return;
-        };
-        connection
-            .fast_recovery
-            .sends_again(time_ns, from_to, !is_told);
-        if is_told && connection.in_flight() == 0 {
-            let mut newest = self.acks.iter_mut().rev();
-            if let Some(ack) = newest.find(|ack| ack.client_port == ports.0 && ack.is_new) {
-                ack.ends_recovery = true;
-            }
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FastRecovery {
@@ -82,8 +57,6 @@ impl FastRecovery {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ack::Ack;
-    use super::super::connection::Connection;
     use super::*;
 
     const START: SeqNumber = SeqNumber(u32::MAX - 1000);
@@ -119,26 +92,5 @@ mod tests {
         assert!(recovery.ends(START.plus(4000), 50));
         let left = recovery.leaves(phases);
         assert_eq!(left.iter().map(|it| it.start_ns).next(), Some(50));
-    }
-    #[test]
-    fn the_ack_of_all_that_came_before_what_is_sent_again_has_ended_the_recovery() {
-        for (acked, is_told, has_ended) in [
-            (4000, true, true),
-            (4000, false, false),
-            (2000, true, false),
-        ] {
-            let mut pair = HostPair::with_path(10);
-            let mut connection = Connection::new(0, (1, 80), START, false);
-            connection.next = Some(START.plus(4000));
-            connection.acked = Some(START.plus(acked));
-            pair.connections.push_back(connection);
-            for client_port in [1, 2] {
-                pair.acks.push_back(Ack::of_data(20, client_port, 4000));
-            }
-            let from_to = (START, START.plus(4000));
-            pair.recovers((30, (1, 80)), from_to, is_told);
-            let ended: Vec<bool> = pair.acks.iter().map(|ack| ack.ends_recovery).collect();
-            assert_eq!(ended, [has_ended, false]);
-        }
     }
 }

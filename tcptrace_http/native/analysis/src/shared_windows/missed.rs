@@ -1,6 +1,6 @@
 //! Packets of the server that were missed: which connection accounts for them.
 
-use trace_model::{flags, Segment};
+use trace_model::{flags, Segment, SeqNumber};
 
 use super::ack::Ack;
 use super::departures::Left;
@@ -151,6 +151,28 @@ impl HostPair {
             is_again,
             unheard,
             is_cleared,
+        }
+    }
+
+    /// Data that starts there is sent again on a connection and comes now, when all up to `next` had been sent: ACKs had
+    /// told of a loss, or a timer ran out. If all is acknowledged by now, the ACK of that has ended the recovery.
+    pub(super) fn recovers(
+        &mut self,
+        (time_ns, ports): (i64, (u16, u16)),
+        from_to: (SeqNumber, SeqNumber),
+        is_told: bool,
+    ) {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        connection
+            .fast_recovery
+            .sends_again(time_ns, from_to, !is_told);
+        if is_told && connection.in_flight() == 0 {
+            let mut newest = self.acks.iter_mut().rev();
+            if let Some(ack) = newest.find(|ack| ack.client_port == ports.0 && ack.is_new) {
+                ack.ends_recovery = true;
+            }
         }
     }
 

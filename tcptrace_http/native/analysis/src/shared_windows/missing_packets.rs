@@ -76,6 +76,8 @@ pub struct MissingPackets {
     /// How many were missing between data of a connection and what came right behind it without a hole, and how often.
     between: u32,
     between_times: u32,
+    /// Data has shown a hole, whatever the host's numbers tell.
+    was_shown: bool,
 }
 
 impl MissingPackets {
@@ -109,9 +111,14 @@ impl MissingPackets {
         }
     }
 
-    /// Whether none was ever missing.
-    pub fn is_empty(&self) -> bool {
-        self.missing.is_empty()
+    /// A hole before data shows that some are missing.
+    pub fn shown_by_hole(&mut self) {
+        self.was_shown = true;
+    }
+
+    /// Whether any was ever missing.
+    pub fn had_any(&self) -> bool {
+        self.was_shown || !self.missing.is_empty()
     }
 
     /// So many are missing between data of a connection and what comes right behind it without a hole.

@@ -76,7 +76,7 @@ impl HostPair {
             self.window_begins_anew(time_ns);
         }
         if step.is_hole {
-            self.threshold.misses();
+            self.missing.shown_by_hole();
         }
         let is_in_answer = had_more && !begins;
         // A short one Nagle's algorithm may have held.
@@ -253,7 +253,9 @@ impl HostPair {
         };
         let elapsed_ns = time_ns.saturating_sub(question.time_ns);
         let late_ns = elapsed_ns.saturating_sub(to_server_ns);
-        self.worked(late_ns, bytes, question);
+        let stood_ns = self.departures.newest().map_or(0, Left::stood_ns);
+        let late = (late_ns, stood_ns);
+        self.working.answered(late, bytes, question, &self.pace);
         let bytes = i64::from(bytes).saturating_add(i64::from(question.bytes));
         self.bare.answered(late_ns, bytes);
         if let Some(byte_ps) = self.bare.agrees() {

@@ -25,8 +25,6 @@ pub(super) struct Threshold {
     /// server had been idle, not for a loss.
     since_ns: i64,
     was_restarted: bool,
-    /// Packets of the server were missed.
-    has_missed: bool,
 }
 
 /// What all connections had in flight when something was lost.
@@ -80,14 +78,10 @@ impl Threshold {
         Some(segments.saturating_mul(full_bytes))
     }
 
-    /// A hole shows that packets were missed.
-    pub(super) fn misses(&mut self) {
-        self.has_missed = true;
-    }
-
-    /// Whether it is known to the segment: all that was in flight has been seen, whichever ACKs had come by then.
+    /// Whether it is the same whichever ACKs had come by then: it is known to the segment, if all that was in flight has
+    /// been seen.
     pub(super) fn is_sure(self) -> bool {
-        self.segments == self.least && !self.has_missed
+        self.segments == self.least
     }
 
     /// Whether all that had been sent at the newest loss has come, when so much has.

@@ -6,8 +6,6 @@
 //! server is taken to have worked for as long as before, where that leaves room.
 
 use super::bare::Question;
-use super::departures::Left;
-use super::host_pair::HostPair;
 use super::pace::{OnLink, Pace};
 use super::uplink::Standing;
 use crate::jitter::{CLOSE_NS, RELEASE_MAX_NS};
@@ -24,28 +22,29 @@ pub(super) struct Working {
 }
 
 impl Working {
-    fn answered(&mut self, worked_ns: i64) {
+    /// An answer of so many bytes came so much later than the path's least round trip behind its question, and may have
+    /// stood before the link for so long.
+    pub(super) fn answered(
+        &mut self,
+        (late_ns, stood_ns): (i64, i64),
+        bytes: u32,
+        question: Question,
+        pace: &Pace,
+    ) {
+        let taken = taken_ns(bytes, question, pace).filter(|_| stood_ns <= CLOSE_NS);
+        let Some((taken_ns, varies_ns)) = taken else {
+            return;
+        };
         self.answers = self.answers.saturating_add(1);
-        self.worked_ns = self.worked_ns.saturating_add(worked_ns);
+        let worked_ns = late_ns.saturating_sub(taken_ns);
+        if worked_ns > RELEASE_MAX_NS.max(varies_ns) {
+            self.worked_ns = self.worked_ns.saturating_add(worked_ns);
+        }
     }
 
     /// How long the server works before an answer in the mean; 0 as long as nothing is known.
     pub(super) fn mean_ns(self) -> i64 {
         self.worked_ns.checked_div(self.answers).unwrap_or(0)
-    }
-}
-
-impl HostPair {
-    /// An answer of so many bytes came so much later than the path's least round trip behind its question.
-    pub(super) fn worked(&mut self, late_ns: i64, bytes: u32, question: Question) {
-        let stood_ns = self.departures.newest().map_or(0, Left::stood_ns);
-        let taken = taken_ns(bytes, question, &self.pace).filter(|_| stood_ns <= CLOSE_NS);
-        let Some((taken_ns, varies_ns)) = taken else {
-            return;
-        };
-        let worked_ns = late_ns.saturating_sub(taken_ns);
-        let is_late = worked_ns > RELEASE_MAX_NS.max(varies_ns);
-        self.working.answered(if is_late { worked_ns } else { 0 });
     }
 }
 
@@ -74,17 +73,20 @@ mod tests {
     use super::super::tests::segment;
     use super::super::uplink::Ahead;
     use super::*;
-    use trace_model::{flags, IpAddress};
+    use trace_model::flags;
 
     const MS: i64 = 1_000_000;
 
-    /// A pair of hosts on a link on which a full segment takes 8 ms, and a question of 210 bytes 1 ms longer than one of
-    /// none.
-    fn pair() -> HostPair {
-        let address = IpAddress::v4([10, 0, 0, 1]);
-        let mut pair = HostPair::new(address, address);
-        pair.pace.follows(8 * MS, 1460);
-        pair
+    /// How long a server works in the mean, of which answers to this question came so late, on a link on which a full
+    /// segment takes 8 ms, and a question of 210 bytes 1 ms longer than one of none. The newest may have stood so long.
+    fn mean_ns(late_ms: &[i64], ask: Question, stood_ms: i64) -> i64 {
+        let mut pace = Pace::default();
+        pace.follows(8 * MS, 1460);
+        let mut working = Working::default();
+        for late_ms in late_ms {
+            working.answered((late_ms * MS, stood_ms * MS), 1460, ask, &pace);
+        }
+        working.mean_ns()
     }
 
     fn question(bytes: u32, ahead: Ahead) -> Question {
@@ -96,42 +98,29 @@ mod tests {
 
     #[test]
     fn a_server_works_for_what_neither_path_nor_link_took() {
-        let mut pair = pair();
         let ask = question(210, Ahead::default());
-        pair.worked(8 * MS, 1460, ask);
-        assert_eq!(pair.working.mean_ns(), 0);
-        pair.worked(48 * MS, 1460, ask);
-        let mean_ns = pair.working.mean_ns();
+        assert_eq!(mean_ns(&[8], ask, 0), 0);
+        let mean_ns = mean_ns(&[8, 48], ask, 0);
         assert!((19 * MS..=20 * MS).contains(&mean_ns), "{mean_ns}");
     }
 
     #[test]
     fn what_stood_before_a_question_was_no_work() {
-        let mut pair = pair();
-        let ahead = Standing {
+        let others = Standing {
             bytes: 3000,
             packets: 4,
             queued_ns: 0,
         };
-        let ask = question(
-            210,
-            Ahead {
-                others: ahead,
-                ..Ahead::default()
-            },
-        );
-        pair.worked(26 * MS, 1460, ask);
-        assert_eq!(pair.working.mean_ns(), 0);
+        let ahead = Ahead {
+            others,
+            ..Ahead::default()
+        };
+        assert_eq!(mean_ns(&[26], question(210, ahead), 0), 0);
     }
 
     #[test]
     fn what_may_have_stood_before_the_link_tells_nothing() {
-        let mut pair = pair();
         let ask = question(210, Ahead::default());
-        for time_ns in [100 * MS, 108 * MS] {
-            pair.leaves(time_ns, 1460, 0);
-        }
-        pair.worked(48 * MS, 1460, ask);
-        assert_eq!(pair.working.mean_ns(), 0);
+        assert_eq!(mean_ns(&[48], ask, 8), 0);
     }
 }

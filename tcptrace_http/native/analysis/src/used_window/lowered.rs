@@ -148,7 +148,7 @@ impl UsedWindow {
     /// What limits a sender whose window a loss has lowered, if that has no room for so much behind all up to `end`: its
     /// window, however full its buffer is. Who has selective ACKs does not count all that is not acknowledged (RFC 6675).
     pub(crate) fn lowered_limit(&self, end: i64, bytes: u32) -> Option<Limit> {
-        let outstanding = end.saturating_sub(self.acked.max(1));
+        let outstanding = self.outstanding_behind(end);
         let needed = outstanding.saturating_add(i64::from(bytes));
         let is_known = !self.lowered.has_sack && !self.is_recovering();
         let has_no_room = self.lowered.bytes.is_some_and(|it| needed > it);

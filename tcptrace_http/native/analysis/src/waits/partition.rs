@@ -117,6 +117,17 @@ impl Partition {
 }
 
 #[cfg(test)]
+impl Moment {
+    /// So many milliseconds after the capture began; which frame marks it does not matter.
+    pub(in crate::waits) const fn at_ms(time_ms: i64) -> Moment {
+        Moment {
+            time_ns: time_ms * 1_000_000,
+            frame: 1,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -323,3 +323,31 @@ fn what_is_missing_before_the_first_data_of_a_window_that_is_shared_would_have_c
     assert_eq!(hole_ms(true), Some(701));
     assert_eq!(hole_ms(false), None);
 }
+
+#[test]
+fn the_ack_of_all_that_came_before_what_is_sent_again_has_ended_the_recovery() {
+    use super::ack::Ack;
+    use super::connection::Connection;
+    use super::host_pair::HostPair;
+    use trace_model::SeqNumber;
+
+    let start = SeqNumber(u32::MAX - 1000);
+    for (acked, is_told, has_ended) in [
+        (4000, true, true),
+        (4000, false, false),
+        (2000, true, false),
+    ] {
+        let mut pair = HostPair::with_path(10);
+        let mut connection = Connection::new(0, (1, 80), start, false);
+        connection.next = Some(start.plus(4000));
+        connection.acked = Some(start.plus(acked));
+        pair.connections.push_back(connection);
+        for client_port in [1, 2] {
+            pair.acks.push_back(Ack::of_data(20, client_port, 4000));
+        }
+        let from_to = (start, start.plus(4000));
+        pair.recovers((30, (1, 80)), from_to, is_told);
+        let ended: Vec<bool> = pair.acks.iter().map(|ack| ack.ends_recovery).collect();
+        assert_eq!(ended, [has_ended, false]);
+    }
+}

@@ -113,10 +113,7 @@ mod tests {
     /// How long the ACK of a full segment, which went so long after that, was delayed, by what comes so long after the
     /// ACK, of which so much before it is missing, on a path of 20 ms.
     fn delay_ms(ack_ms: i64, after_ms: i64, missing: i64) -> i64 {
-        let route = Route {
-            to_sender_ns: 20 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(20);
         let mut acks = Acks::default();
         acks.push(0, START, 60_000, 20 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);

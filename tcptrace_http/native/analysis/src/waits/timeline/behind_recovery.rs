@@ -65,12 +65,7 @@ mod tests {
     use trace_model::rows::RecoveryKind;
 
     const MS: i64 = 1_000_000;
-    const ROUTE: Route = Route {
-        to_sender_ns: 100 * MS,
-        to_receiver_ns: 0,
-        is_at_sender: false,
-        byte_ps: None,
-    };
+    const ROUTE: Route = Route::at_receiver(100);
 
     /// What a segment waited for that came with the ACK of five, of which the first had been lost; the last of them came
     /// then.
@@ -86,10 +81,7 @@ mod tests {
             };
             timeline.new_data(data, None, ROUTE, &acks);
         }
-        let at = Moment {
-            time_ns: 303 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(303);
         let repair = Resent {
             at,
             start,

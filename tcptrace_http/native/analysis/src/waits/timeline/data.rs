@@ -74,8 +74,7 @@ impl Data {
 
     /// ... that goes by after so many milliseconds.
     pub(super) fn at_ms(time_ms: i64, end: i64) -> Data {
-        let time_ns = time_ms * 1_000_000;
-        Data::plain(Moment { time_ns, frame: 1 }, end)
+        Data::plain(Moment::at_ms(time_ms), end)
     }
 }
 
@@ -102,6 +101,19 @@ pub(in crate::waits) struct Route {
     /// Picoseconds that a byte takes on the slowest link, as the ACKs of all connections between the two hosts have
     /// told their sender.
     pub(in crate::waits) byte_ps: Option<i64>,
+}
+
+#[cfg(test)]
+impl Route {
+    /// Next to the receiver, so many milliseconds from the sender.
+    pub(in crate::waits) const fn at_receiver(to_sender_ms: i64) -> Route {
+        Route {
+            to_sender_ns: to_sender_ms * 1_000_000,
+            to_receiver_ns: 0,
+            is_at_sender: false,
+            byte_ps: None,
+        }
+    }
 }
 
 impl Route {

@@ -45,10 +45,7 @@ mod tests {
     /// What the ninth and tenth segment waited for: six had come at once, the ACK of three let two more go, and that of
     /// the next two these, of a window of so many segments.
     fn waited_for(offered: u32) -> Option<Cause> {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let start = (1 << 32) - 9000;
         let segments = |count: i64| start + count * i64::from(FULL);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);

@@ -183,10 +183,7 @@ mod tests {
 
     /// ... with so much outstanding until then, behind a window of 1,000 bytes that had been used up.
     fn waited_behind(outstanding: i64, asked_ms: i64, nagle_is_off: bool) -> Option<Cause> {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let start = (1 << 32) - 500;
         let mut acks = Acks::default();
         acks.push(0, start - outstanding, 60_000, 100 * MS);
@@ -214,10 +211,7 @@ mod tests {
     /// 20 ms for it: it came at that time behind one that was pushed or not, of which an ACK came at 250 ms, and of
     /// two at once before.
     fn written_at(came_ms: i64, is_pushed: bool) -> Option<(Cause, i64)> {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut link = Arrivals::default();
         for _ in 0..3 {
             link.came_after(20 * MS, 1000, 1, 100 * MS);

@@ -202,13 +202,6 @@ mod tests {
     const MS: i64 = 1_000_000;
     const START: i64 = (1 << 32) - 1000;
 
-    fn at(ms: i64) -> Moment {
-        Moment {
-            time_ns: ms * MS,
-            frame: 1,
-        }
-    }
-
     /// A sender that has sent so many bytes, which were all that was there, and of which the first 2,000 were
     /// acknowledged when the others left; an earlier write ended at `pushed`.
     fn sent_all(sent: i64, pushed: i64, full_bytes: u32) -> (Timeline, Acks) {
@@ -217,7 +210,7 @@ mod tests {
         for (ms, acked) in [(0, 0), (100, 2000), (200, 4000), (400, sent)] {
             acks.push(ms * MS, START + acked, 60_000, 100 * MS);
         }
-        timeline.sent = Some((at(210), true));
+        timeline.sent = Some((Moment::at_ms(210), true));
         timeline.sent_bytes = 1000;
         timeline.full_bytes = full_bytes;
         timeline.sent_until = START + sent;
@@ -230,13 +223,10 @@ mod tests {
 
     /// When an ACK made room for a short segment behind that.
     fn made_room_ms((timeline, acks): &mut (Timeline, Acks)) -> Option<i64> {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let data = Data {
             bytes: 500,
-            ..Data::plain(at(500), timeline.sent_until + 500)
+            ..Data::at_ms(500, timeline.sent_until + 500)
         };
         let made_ns = timeline.buffer_room_made_ns((data, false), route, acks);
         made_ns.map(|ns| ns / MS)
@@ -258,7 +248,7 @@ mod tests {
         sent.0.pushes = Pushes::default();
         let first = Data {
             bytes: 1000,
-            ..Data::plain(at(0), START + 1000)
+            ..Data::at_ms(0, START + 1000)
         };
         sent.0.begins_answer(first, false);
         sent.0.pushes.note(START + 2000 + 4096);
@@ -273,8 +263,8 @@ mod tests {
             acks.push(100 * MS, START + acked, 60_000, 100 * MS);
         }
         timeline.pieces.push_back(Piece {
-            start: at(100),
-            end: at(200),
+            start: Moment::at_ms(100),
+            end: Moment::at_ms(200),
             cause: Cause::SendLimitedSlowStart,
             confidence: INFERRED,
             if_shared: None,
@@ -326,19 +316,14 @@ mod tests {
     fn woken_ms(acked: i64, came_ms: i64) -> Option<i64> {
         let (mut timeline, _) = sent_all(4096, 0, 1000);
         timeline.pushes = Pushes::default();
-        timeline
-            .pushes
-            .begins_with(Data::plain(at(0), START + 1000));
+        timeline.pushes.begins_with(Data::at_ms(0, START + 1000));
         timeline.pushes.note(START + 4096);
         let mut acks = Acks::default();
         for (ms, acked) in [(0, 0), (100, acked), (400, 4096)] {
             acks.push(ms * MS, START + acked, 60_000, 100 * MS);
         }
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
-        let data = Data::plain(at(came_ms), START + 5096);
+        let route = Route::at_receiver(100);
+        let data = Data::at_ms(came_ms, START + 5096);
         let made_ns = timeline.buffer_room_made_ns((data, false), route, &acks);
         made_ns.map(|ns| ns / MS)
     }

@@ -179,17 +179,11 @@ mod tests {
     /// when the slowest link takes 38 ms for it: whether it was held, as far as that is known.
     fn is_held(elapsed_ms: i64, is_known: bool) -> bool {
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let route = Route {
-            to_sender_ns: 50 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(50);
         let mut acks = Acks::default();
         acks.push(0, START - 1000, 60_000, 50 * MS);
         acks.push(100 * MS, START, 60_000, 50 * MS);
-        let at = |time_ms: i64| Moment {
-            time_ns: time_ms * MS,
-            frame: 1,
-        };
+        let at = |time_ms: i64| Moment::at_ms(time_ms);
         let data = Data {
             bytes: 500,
             full_bytes: 1000,
@@ -226,10 +220,7 @@ mod tests {
     /// of 50 ms, for this cause: whether that is told of the response, which was asked for at this time.
     fn held_by_window(elapsed_ms: i64, cause: Cause, asked_ms: i64) -> Option<Cause> {
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let route = Route {
-            to_sender_ns: 50 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(50);
         let mut acks = Acks::default();
         acks.push(0, START - 2000, 60_000, 50 * MS);
         acks.push(100 * MS, START - 1000, 60_000, 50 * MS);

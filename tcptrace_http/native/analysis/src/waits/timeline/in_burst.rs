@@ -111,10 +111,7 @@ mod tests {
 
     #[test]
     fn on_a_path_that_is_steady_what_was_pushed_before_was_written_later_though_the_path_is_long() {
-        let route = Route {
-            to_sender_ns: 500 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(500);
         for (is_path_steady, cause) in [
             (true, Cause::ServerDataUnavailable),
             (false, Cause::SendLimitedBottleneck),
@@ -133,10 +130,7 @@ mod tests {
 
     #[test]
     fn a_single_long_distance_shows_no_slow_link() {
-        let route = Route {
-            to_sender_ns: 500 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(500);
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 500 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);

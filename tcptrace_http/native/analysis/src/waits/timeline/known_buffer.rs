@@ -199,10 +199,7 @@ mod tests {
         (first, later): (u32, u32),
         like: Data,
     ) -> Timeline {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.hears(1, end);
         let mut acks = Acks::default();

@@ -139,10 +139,7 @@ mod tests {
     /// as an ACK of that, which a timer had sent, may have let them go; the ACK of the first had let the second go
     /// that came so much later than by the path of 13 ms.
     fn told_behind_timers(late_us: i64) -> Option<Cause> {
-        let route = Route {
-            to_sender_ns: 13 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(13);
         let start = (1 << 32) - 1500;
         let mut acks = Acks::default();
         acks.push(0, start, 60_000, route.to_sender_ns);

@@ -163,10 +163,7 @@ mod tests {
     /// When the last of some segments came, which came so much later than the ACK of two before it let it go, on a link
     /// that was busy with others' data for as long as given.
     fn sent(behind_ms: i64, busy_ms: i64) -> (Timeline, i64) {
-        let route = Route {
-            to_sender_ns: PATH * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(PATH);
         let mut link = Arrivals::default();
         for _ in 0..3 {
             link.came_after(TAKES * MS, 1000, 1, PATH * MS);
@@ -202,10 +199,7 @@ mod tests {
     /// What the later of two segments of a response waited for in the end, and for how many milliseconds, that an ACK of
     /// another connection let go of a window that is shared: it went by at 120 ms, and that before it when given.
     fn told_of_shared(before_ms: i64, queued_ms: i64) -> Option<(Cause, i64)> {
-        let route = Route {
-            to_sender_ns: PATH * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(PATH);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let start = (1 << 32) - 1500;
         let came_ms = 120 + PATH + 40;

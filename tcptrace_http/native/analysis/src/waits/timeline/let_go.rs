@@ -36,10 +36,7 @@ mod tests {
         for _ in 0..3 {
             link.came_after(200 * MS, 1000, 1, 500 * MS);
         }
-        let route = Route {
-            to_sender_ns: 160 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(160);
         let first = (1 << 32) - 1500;
         let mut acks = Acks::default();
         acks.push(0, first, 2000, 160 * MS);

@@ -52,26 +52,8 @@ impl Timeline {
         acks: &Acks,
     ) -> Limit {
         let end = self.sent_until;
-        let path_ns = route.to_sender_ns;
-        let until_ns = self.known_before_release(data, route);
         let bytes = data.bytes.min(data.full_bytes);
-        // What the server's connections have learnt of losses says nothing of how the client's begin.
-        let is_request = self.words.burst == Cause::RequestSend;
-        self.window
-            .inherits(data.sharing.threshold.filter(|_| !is_request));
-        let had_loss = data.sharing.had_loss && !is_request;
-        let phase = self.phase_before_all(end, (bytes, had_loss), until_ns, acks);
-        self.window_hears(acks, until_ns);
-        // What is missing before it was outstanding as well, and may have left no room.
-        let outstanding_until = if data.opens_hole {
-            data.end.saturating_sub(i64::from(data.bytes))
-        } else {
-            end
-        };
-        let limit = match self.window.limit(outstanding_until, bytes, had_loss) {
-            limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
-            limit => limit,
-        };
+        let limit = self.limit_shown(data, bytes, route, acks);
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
         // ahead of the data may have left before it, or with it.
         let may_share = released == Released::ByAck && data.sharing.are_others_in_flight;
@@ -85,12 +67,12 @@ impl Timeline {
             return limit;
         }
         let is_of_buffer = limit == Limit::SendBuffer && released == Released::ByAck;
-        let may_be_lowered = is_of_buffer && !may_be_shared && !data.opens_hole;
-        let lowered = self.window.lowered_limit(end, bytes);
-        if let Some(limit) = lowered.filter(|_| may_be_lowered) {
-            return limit;
+        if is_of_buffer && !may_be_shared && !data.opens_hole {
+            if let Some(lowered) = self.window.lowered_limit(end, bytes) {
+                return lowered;
+            }
         }
-        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, path_ns));
+        let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
         let is_emptied = self.has_emptied_its_buffer();
         let is_short = !data.is_full() && !data.nagle_is_off;
         let may_be_held = is_short && acked >= end && !is_emptied;
@@ -106,6 +88,29 @@ impl Timeline {
             return Limit::SendBuffer;
         }
         limit
+    }
+
+    /// ... as what was outstanding shows, if the window is its own.
+    fn limit_shown(&mut self, data: Data, bytes: u32, route: Route, acks: &Acks) -> Limit {
+        let end = self.sent_until;
+        let until_ns = self.known_before_release(data, route);
+        // What the server's connections have learnt of losses says nothing of how the client's begin.
+        let is_request = self.words.burst == Cause::RequestSend;
+        self.window
+            .inherits(data.sharing.threshold.filter(|_| !is_request));
+        let had_loss = data.sharing.had_loss && !is_request;
+        let phase = self.phase_before_all(end, (bytes, had_loss), until_ns, acks);
+        self.window_hears(acks, until_ns);
+        // What is missing before it was outstanding as well, and may have left no room.
+        let outstanding_until = if data.opens_hole {
+            data.end.saturating_sub(i64::from(data.bytes))
+        } else {
+            end
+        };
+        match self.window.limit(outstanding_until, bytes, had_loss) {
+            limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
+            limit => limit,
+        }
     }
 
     /// Until when an ACK went by that its sender had heard before any that may have let `data` go, which may have stood
@@ -171,10 +176,7 @@ mod tests {
 
     /// The phase of a window in which a segment comes, half a round trip later than the ACK of all makes it.
     fn limit_long_after_all(had_more: bool, by_timer: bool) -> Limit {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let start = (1 << 32) - 1000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.stops(start, 1000);
@@ -185,10 +187,7 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(MS, start, 60_000, 100 * MS);
         acks.push(10 * MS, start + 2000, 60_000, 100 * MS);
-        let at = Moment {
-            time_ns: 160 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(160);
         let data = Data::plain(at, start + 3000);
         timeline.limit_at((data, Released::ByNone), route, &acks)
     }
@@ -221,10 +220,7 @@ mod tests {
         timeline.window.stops(start + 2000, 1000);
         acks.push(0, start + 1000, 60_000, 100 * MS);
         timeline.sent_until = start + 2000;
-        let at = Moment {
-            time_ns: 200 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(200);
         let sharing = Sharing {
             had_loss: true,
             threshold: Some(1000),
@@ -248,10 +244,7 @@ mod tests {
     /// What limits a sender whose window was halved, that had pushed all it had each time, with so much outstanding when
     /// the ACK of 1,000 bytes let it go on.
     fn limit_behind_pushes(stops: &[i64]) -> Limit {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut acked = (1 << 32) - 3000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.has_more = false;
@@ -278,10 +271,7 @@ mod tests {
     /// What limits a sender whose buffer is full, and whose window a loss has lowered to three segments, with so much
     /// outstanding.
     fn limit_of_full_buffer(outstanding: i64) -> Limit {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let acked = (1 << 32) - 3000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.has_buffer_of(Some(3000));
@@ -291,10 +281,7 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(0, acked, 60_000, 100 * MS);
         acks.push(200 * MS, acked + 1000, 60_000, 100 * MS);
-        let at = Moment {
-            time_ns: 300 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(300);
         let data = Data::plain(at, timeline.sent_until + 1000);
         timeline.limit_at((data, Released::ByAck), route, &acks)
     }
@@ -307,10 +294,7 @@ mod tests {
     /// What limits a sender in slow start that stopped with a segment outstanding when two more had been acknowledged
     /// one by one, and of which `missing` bytes are missing before its next segment.
     fn limit_before_a_hole(missing: i64) -> Limit {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let start = (1 << 32) - 3000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.window.hears(0, start - 1000);
@@ -320,10 +304,7 @@ mod tests {
         }
         timeline.sent_until = start + 2000;
         timeline.sent = Some((Moment::default(), true));
-        let at = Moment {
-            time_ns: 200 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(200);
         let data = Data {
             opens_hole: missing > 0,
             ..Data::plain(at, start + 3000 + missing)
@@ -340,10 +321,7 @@ mod tests {
     /// What limits a sender without a loss that had pushed all it had each time, with so much outstanding when the ACK of
     /// all let a short segment go.
     fn limit_of_short_behind_pushes(stops: &[i64]) -> Limit {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut acked = (1 << 32) - 3000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.has_more = false;

@@ -46,10 +46,7 @@ mod tests {
     fn waited_for(busy_ms: i64, stood_ms: i64) -> Vec<(Cause, i64)> {
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let start = (1 << 32) - 500;
-        let route = Route {
-            to_sender_ns: 10 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(10);
         let mut acks = Acks::default();
         acks.push(0, start - 500, 60_000, route.to_sender_ns);
         for (time_ms, end, is_pushed, busy_ms) in

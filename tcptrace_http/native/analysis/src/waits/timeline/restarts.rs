@@ -140,16 +140,10 @@ mod tests {
     /// Whether a timer outlasts `gap` of a segment whose ACK goes by after `acks_ms`, with others between.
     fn outlasts(gap_ms: i64, acks_ms: &[i64]) -> bool {
         let start = (1 << 32) - 2000;
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.sent_until = start + 2000;
-        let moment = |ms: i64| Moment {
-            time_ns: ms * MS,
-            frame: 1,
-        };
+        let moment = |ms: i64| Moment::at_ms(ms);
         timeline.sent = Some((moment(1000), true));
         let mut acks = Acks::default();
         for (ms, acked) in acks_ms.iter().rev().zip([2000, 1000]).rev() {
@@ -217,14 +211,8 @@ mod tests {
     /// Whether one ACK let a segment go of what lay in the buffer, if `has_more`, where ACKs had come by `acks_ms`.
     fn waited_for_one(acks_ms: &[i64], has_more: bool) -> bool {
         const MS: i64 = 1_000_000;
-        let at = |time_ms: i64| Moment {
-            time_ns: time_ms * MS,
-            frame: 1,
-        };
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let at = |time_ms: i64| Moment::at_ms(time_ms);
+        let route = Route::at_receiver(100);
         let end = (1 << 32) + 1000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(at(1000)));
         timeline.sent_until = end;

@@ -249,19 +249,13 @@ mod tests {
             timer_ns: is_known.then_some(1000 * MS),
             ..Sharing::default()
         };
-        let at = Moment {
-            time_ns: 5000 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(5000);
         let data = Data {
             missing_before,
             sharing,
             ..Data::plain(at, 1 << 32)
         };
-        let route = Route {
-            to_sender_ns: 10 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(10);
         let first = timeline.written_before_the_timer(gap_ms * MS, data, route, &Acks::default());
         first.map(|(_, ns)| ns / MS)
     }
@@ -318,10 +312,7 @@ mod tests {
         ] {
             let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             timeline.if_shared = if_shared;
-            let at = Moment {
-                time_ns: 300 * MS,
-                frame: 1,
-            };
+            let at = Moment::at_ms(300);
             let data = Data {
                 bytes: 1000,
                 full_bytes: 1000,
@@ -346,10 +337,7 @@ mod tests {
     #[test]
     fn what_waited_for_others_window_waited_for_its_application_while_nothing_was_in_flight() {
         let timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let at = Moment {
-            time_ns: 300 * MS,
-            frame: 1,
-        };
+        let at = Moment::at_ms(300);
         for (quiet_ms, rhythm_ms, first_ms) in [
             (250, None, Some(250)),
             (90, None, None),

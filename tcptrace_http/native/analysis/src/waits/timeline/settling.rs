@@ -286,10 +286,7 @@ mod tests {
 
     #[test]
     fn who_had_sent_all_waits_for_a_window_that_connections_share_once_that_is_full() {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, 100 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
@@ -319,10 +316,7 @@ mod tests {
     #[test]
     fn what_a_sender_went_back_to_waited_for_its_repair_alone_though_windows_are_not_known_to_be_shared(
     ) {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let told = |is_gone_back_to: bool| {
             let mut acks = Acks::default();
             acks.push(0, 1, 60_000, 100 * MS);

@@ -259,10 +259,7 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(0, 1, 60_000, round_trip_ms * MS);
         let mut timeline = Timeline::new(words, None);
-        let route = Route {
-            to_sender_ns: round_trip_ms * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(round_trip_ms);
         let begun_ns = 2 * round_trip_ms * MS;
         let until_ns = begun_ns + gap_ms * MS;
         for (time_ns, end, sharing) in [

@@ -80,10 +80,7 @@ mod tests {
     /// What a body waited for that came so long behind others, in milliseconds, and until when; the ACK of the head
     /// before it went at 110 ms, on a path of 100 ms. Others' data was ahead for 40 ms.
     fn told(behind_ms: i64, is_shared: bool) -> Vec<(Cause, i64)> {
-        let route = Route {
-            to_sender_ns: 100 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(100);
         let mut link = Arrivals::default();
         for _ in 0..3 {
             link.came_after(TAKES * MS, 1000, 1, 100 * MS);
@@ -148,10 +145,7 @@ mod tests {
     /// it stands there for 40 ms. Its receiver offers so much.
     fn told_with_window(window: u32, is_shared: bool) -> Option<Cause> {
         let start = (1 << 32) - 2000;
-        let route = Route {
-            to_sender_ns: 4 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(4);
         let mut link = Arrivals::default();
         for _ in 0..3 {
             link.came_after(TAKES * MS, 1000, 1, 4 * MS);

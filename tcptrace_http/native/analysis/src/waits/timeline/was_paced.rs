@@ -41,10 +41,7 @@ mod tests {
 
     /// What a body waited for that came so long behind its pushed head, where a clock let the rest of it go.
     fn told(behind_ms: i64) -> Option<Cause> {
-        let route = Route {
-            to_sender_ns: 500 * MS,
-            ..Route::default()
-        };
+        let route = Route::at_receiver(500);
         let mut acks = Acks::default();
         let start = (1 << 32) - 1200;
         acks.push(0, start, 60_000, 500 * MS);

@@ -6,23 +6,11 @@ use crate::arrivals::Arrivals;
 use crate::shared_windows::Sharing;
 
 const MS: i64 = 1_000_000;
-const ROUTE: Route = Route {
-    to_sender_ns: 100 * MS,
-    to_receiver_ns: 0,
-    is_at_sender: false,
-    byte_ps: None,
-};
-
-fn at(time_ms: i64) -> Moment {
-    Moment {
-        time_ns: time_ms * MS,
-        frame: 1,
-    }
-}
+const ROUTE: Route = Route::at_receiver(100);
 
 /// A full segment, the first one.
 fn plain(time_ms: i64) -> Data {
-    Data::plain(at(time_ms), 1001)
+    Data::at_ms(time_ms, 1001)
 }
 
 fn timeline() -> Timeline {
@@ -31,7 +19,7 @@ fn timeline() -> Timeline {
 
 fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
     Resent {
-        at: at(time_ms),
+        at: Moment::at_ms(time_ms),
         start,
         end,
         recovery: Some(RecoveryKind::Timeout),
@@ -115,6 +103,13 @@ fn a_copy_of_what_came_behind_a_hole_does_not_tell_how_that_was_repaired() {
     assert_eq!(told.map(|it| it.0), Some(Cause::StallRetransmissionTimeout));
 }
 
+/// Until when the slowest link carried the newest data, to the nearest millisecond.
+fn paced_until_ms(timeline: &Timeline) -> Option<i64> {
+    let piece = timeline.between(0, i64::MAX).last().copied();
+    let paced = piece.and_then(|piece| timeline.paced_until(&piece));
+    paced.map(|until| (until.time_ns + MS / 2) / MS)
+}
+
 #[test]
 fn what_a_copy_is_filled_up_with_waited_for_the_window() {
     let mut timeline = timeline();
@@ -124,17 +119,14 @@ fn what_a_copy_is_filled_up_with_waited_for_the_window() {
         ..plain(100)
     };
     timeline.new_data(short, None, ROUTE, &Acks::default());
-    timeline.acknowledged(at(300), 513, ROUTE);
+    timeline.acknowledged(Moment::at_ms(300), 513, ROUTE);
     timeline.resent(resent(300, 1, 1001), None, ROUTE);
     let window = (Cause::SendLimitedSlowStart, 100, 300);
     assert_eq!(told(&timeline), [window]);
     assert_eq!(timeline.sent_until, 1001);
     timeline.link_is(takes_80_ms());
-    let piece = timeline.between(0, i64::MAX).last().copied();
-    let paced = piece.and_then(|piece| timeline.paced_until(&piece));
-    let nearest_ms = paced.map(|until| (until.time_ns + MS / 2) / MS);
     assert_eq!(
-        nearest_ms,
+        paced_until_ms(&timeline),
         Some(180),
         "of that the slowest link had its part"
     );
@@ -145,17 +137,12 @@ fn what_comes_behind_a_copy_was_on_the_link_since_that_came() {
     for (next_ms, paced_ms) in [(380, 380), (450, 380)] {
         let mut timeline = timeline();
         timeline.new_data(plain(100), None, ROUTE, &Acks::default());
-        timeline.acknowledged(at(110), 1001, ROUTE);
+        timeline.acknowledged(Moment::at_ms(110), 1001, ROUTE);
         timeline.resent(resent(300, 1, 1001), None, ROUTE);
-        let next = Data::plain(at(next_ms), 2001);
+        let next = Data::at_ms(next_ms, 2001);
         timeline.new_data(next, None, ROUTE, &Acks::default());
         timeline.link_is(takes_80_ms());
-        let piece = timeline.between(0, i64::MAX).last().copied();
-        let paced = piece.and_then(|piece| timeline.paced_until(&piece));
-        assert_eq!(
-            paced.map(|until| (until.time_ns + MS / 2) / MS),
-            Some(paced_ms)
-        );
+        assert_eq!(paced_until_ms(&timeline), Some(paced_ms));
     }
 }
 
@@ -170,16 +157,11 @@ fn what_fills_up_a_copy_behind_another_one_was_on_the_link_since_that_came() {
             ..plain(150)
         };
         timeline.new_data(short, None, ROUTE, &Acks::default());
-        timeline.acknowledged(at(160), 1513, ROUTE);
+        timeline.acknowledged(Moment::at_ms(160), 1513, ROUTE);
         timeline.resent(resent(300, 1, 1001), None, ROUTE);
         timeline.resent(resent(next_ms, 1001, 2001), None, ROUTE);
         timeline.link_is(takes_80_ms());
-        let piece = timeline.between(0, i64::MAX).last().copied();
-        let paced = piece.and_then(|piece| timeline.paced_until(&piece));
-        assert_eq!(
-            paced.map(|until| (until.time_ns + MS / 2) / MS),
-            Some(paced_ms)
-        );
+        assert_eq!(paced_until_ms(&timeline), Some(paced_ms));
     }
 }
 
@@ -197,7 +179,7 @@ fn what_a_copy_brings_besides_and_fills_no_segment_nagles_algorithm_had_held() {
             ..plain(100)
         };
         timeline.new_data(short, None, ROUTE, &Acks::default());
-        timeline.acknowledged(at(300), 513, ROUTE);
+        timeline.acknowledged(Moment::at_ms(300), 513, ROUTE);
         timeline.resent(resent(300, 1, 901), None, ROUTE);
         assert_eq!(told(&timeline), [(cause, 100, 300)]);
     }
