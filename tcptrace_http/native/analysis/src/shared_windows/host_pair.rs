@@ -223,6 +223,7 @@ impl HostPair {
             would_be_of_pacer: false,
             asked_byte_ps: self.asked.byte_ps(),
             sent_byte_ps: self.sent_queue.byte_ps(),
+            receiver: self.sent_queue.receiver(),
             due_ns: None,
             is_behind_others: false,
             are_others_in_flight: false,

@@ -54,6 +54,7 @@ mod pace;
 mod pacer;
 mod phases;
 mod queue;
+mod receiver;
 mod release;
 mod resumed;
 mod rhythm;
@@ -78,11 +79,13 @@ use crate::arrivals::Arrivals;
 use crate::hosts::HostStep;
 use crate::used_window::{FullBuffer, Limit};
 use host_pair::HostPair;
+
 pub use leaving::Unheard;
 pub use missed::MissedBefore;
 #[cfg(test)]
 pub use phases::SPANS_MAX;
 pub use phases::{Phases, SlowStart};
+pub use receiver::Receiver;
 pub(crate) use rhythm::is_rhythm;
 pub use uplink::{Ahead, Standing};
 pub use writes::WrittenAt;
@@ -131,6 +134,8 @@ pub struct Sharing {
     pub asked_byte_ps: Option<i64>,
     /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.
     pub sent_byte_ps: Option<i64>,
+    /// When its client acknowledges that; at the server.
+    pub receiver: Receiver,
     /// When the ACK of the segment is due that nothing delays, behind all that the server has sent; at the server.
     pub due_ns: Option<i64>,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 
 use trace_model::SeqNumber;
 
+use super::receiver::Receiver;
 use super::way::Way;
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 use crate::segment_size::FULL_SEGMENT_BYTES;
@@ -75,6 +76,9 @@ pub(super) struct SentQueue {
     /// What it is, as several paces or bounds have agreed.
     byte_ps: Option<i64>,
     acked_ns: i64,
+    receiver: Receiver,
+    /// Of the largest segment that left.
+    full_bytes: i64,
     /// When the ACK of the newest segment is due.
     due_ns: i64,
 }
@@ -83,6 +87,11 @@ impl SentQueue {
     /// Picoseconds that a byte takes, if several ACKs have agreed on that.
     pub(super) fn byte_ps(&self) -> Option<i64> {
         self.byte_ps
+    }
+
+    /// When the host acknowledges what it has.
+    pub(super) fn receiver(&self) -> Receiver {
+        self.receiver
     }
 
     fn side(&mut self, ports: (u16, u16)) -> Option<&mut Side> {
@@ -131,6 +140,8 @@ impl SentQueue {
         }
         self.due_ns = due_ns.unwrap_or(self.due_ns);
         let number = self.stretch.number;
+        let full_bytes = i64::from(bytes.min(FULL_SEGMENT_BYTES));
+        self.full_bytes = self.full_bytes.max(full_bytes);
         let side = self.side(ports)?;
         let end = start.plus(bytes);
         if !end.is_after(side.next) {
@@ -199,9 +210,14 @@ impl SentQueue {
             self.stretch.segments = self.stretch.segments.saturating_add(of_stretch);
             self.learn_bound(time_ns, newest.left_ns, way);
         }
-        if let Some(early_ns) = newest.due_ns.map(|due_ns| due_ns.saturating_sub(time_ns)) {
+        if let Some(due_ns) = newest.due_ns {
+            let late_ns = time_ns.saturating_sub(due_ns);
+            let takes_ns = of(self.byte_ps.unwrap_or(0), self.full_bytes);
+            let jitter_ns = Receiver::jitter_ns(way.elapsed_ns, takes_ns);
+            let full = newly.checked_div(self.full_bytes).unwrap_or(0);
+            self.receiver.acks(full, late_ns, jitter_ns);
             // What is due so much too late was lost before the link, or takes less there.
-            self.due_ns = self.due_ns.saturating_sub(early_ns.max(0));
+            self.due_ns = self.due_ns.saturating_add(late_ns.min(0));
         }
         // The data had come to the link before the ACK before this one went by.
         let way_ns = way.bare_ns(self.byte_ps);

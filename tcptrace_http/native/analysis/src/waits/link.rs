@@ -15,6 +15,10 @@ pub(super) const PICOSECONDS: i64 = 1_000;
 const MEASURED_TOO_LONG: i64 = 4;
 /// The share of a full segment's time by which ACKs vary on a link that is known.
 const AGREED_JITTER_SHARE: i64 = 4;
+/// No receiver in use delays the ACK of so many full segments.
+const SURE_SEGMENTS: u32 = 3;
+/// Who asks over a link that takes no more than such a share of the time has a faster one in the other direction, too.
+const ASKED_FASTER_SHARE: i64 = 8;
 /// Scheduling on a host, and shorter than any delayed ACK.
 const JITTER_MIN_NS: i64 = 2_000_000;
 
@@ -35,7 +39,7 @@ pub(super) struct Link {
     handshake: Option<Least>,
     /// Bounds that agree on it.
     agreeing: u32,
-    /// An ACK of two full segments told of it, which no receiver delays (RFC 1122, section 4.2.3.2).
+    /// An ACK of three full segments told of it: there are receivers that delay one of two.
     is_sure: bool,
     /// What a byte takes at most towards the server.
     asked_ps: Option<i64>,
@@ -54,7 +58,8 @@ impl Link {
             1
         } else {
             let agrees = bound_ps <= before_ps.saturating_add(before_ps / BOUNDS_AGREE_SHARE);
-            self.agreeing.saturating_add(u32::from(agrees))
+            self.agreeing
+                .saturating_add(u32::from(agrees && self.may_agree(bound_ps)))
         };
         self.byte_ps = Some(before_ps.min(bound_ps));
     }
@@ -83,16 +88,20 @@ impl Link {
         }
     }
 
-    pub(super) fn is_known(self) -> bool {
-        self.byte_ps.or(self.told_ps).is_some()
-    }
-
     /// The ACKs of all connections between the two hosts have agreed on what a byte takes, or not yet.
     pub(super) fn is_told(&mut self, byte_ps: Option<i64>) {
         self.told_ps = byte_ps;
     }
 
-    fn has_agreed(self) -> bool {
+    /// ACKs of two segments that a timer sends agree as well, in its rhythm: they are not believed against how close
+    /// what the client sends comes together.
+    fn may_agree(self, bound_ps: i64) -> bool {
+        let least_ps = bound_ps / ASKED_FASTER_SHARE;
+        self.is_sure || self.asked_ps.is_none_or(|asked_ps| asked_ps >= least_ps)
+    }
+
+    /// Several ACKs have told what a byte takes.
+    pub(super) fn has_agreed(self) -> bool {
         self.told_ps.is_some() || self.agreeing >= BOUNDS_AGREEING_MIN
     }
 
@@ -111,7 +120,7 @@ impl Link {
     /// An ACK of so much that was new told what a byte takes: a receiver that had acknowledged a part of the burst
     /// before, with a request, may have delayed the ACK of the rest.
     pub(super) fn was_told_by(&mut self, newly: u32, full_bytes: u32) {
-        self.is_sure |= newly >= full_bytes.saturating_mul(2);
+        self.is_sure |= newly >= full_bytes.saturating_mul(SURE_SEGMENTS);
     }
 
     /// A byte of the client's data took no longer than this.

@@ -35,7 +35,7 @@ use trace_model::rows::{ObservationPoint, RecoveryKind};
 
 use crate::arrivals::Arrivals;
 use crate::observation::observation_point;
-use crate::shared_windows::{Ahead, Phases, Sharing};
+use crate::shared_windows::{Ahead, Phases, Receiver, Sharing};
 use crate::used_window::FullBuffer;
 use acks::Acks;
 use behind::Behind;
@@ -97,6 +97,8 @@ pub struct Path {
     pub to_client_ns: Option<i64>,
     /// Picoseconds that a byte of a response takes on the slowest link, if ACKs have agreed on that.
     pub sent_byte_ps: Option<i64>,
+    /// When the client acknowledges responses.
+    pub receiver: Receiver,
     /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
     pub is_undecided: bool,
 }
@@ -109,6 +111,7 @@ impl Path {
             to_receiver_ns: self.to_client_ns.unwrap_or(0),
             is_at_sender: place == ObservationPoint::Server || self.is_undecided,
             byte_ps: self.sent_byte_ps,
+            receiver: self.receiver,
         }
     }
 
@@ -119,6 +122,7 @@ impl Path {
             to_receiver_ns: self.to_server_ns.unwrap_or(0),
             is_at_sender: false,
             byte_ps: None,
+            receiver: Receiver::UNHEARD,
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::timeouts::DELAYED_ACK_MAX_NS;
 /// Round trips vary by less than such a part of them.
 const JITTER_RTT_SHARE: i64 = 10;
 
-/// ACKs of data that came too little to tell of the slowest link: of an initial window there are two or three.
-const WAITING_ACKS_MAX: usize = 4;
+/// ACKs that tell too little of the slowest link, or of when their receiver sends one: those of the first windows.
+const WAITING_ACKS_MAX: usize = 16;
 
 impl Timeline {
     /// The receiver has acknowledged up to `acked`.
@@ -30,12 +30,13 @@ impl Timeline {
         self.hear_of_needless_copies(at.time_ns, acked, route);
         self.hear_of_tails(acked);
         self.waiting_acks.push_back((at, acked));
-        if self.link.is_known() || self.waiting_acks.len() > WAITING_ACKS_MAX {
+        let is_told = self.link.has_agreed() && !route.receiver.is_open();
+        if is_told || self.waiting_acks.len() > WAITING_ACKS_MAX {
             self.settle_waiting(route);
         }
     }
 
-    /// What ACKs of the first data tell, which waited for what later ones tell of the slowest link.
+    /// What ACKs of the first data tell, which waited for what later ones tell of the slowest link and of the receiver.
     pub(in crate::waits) fn settle_waiting(&mut self, route: Route) {
         while let Some((at, acked)) = self.waiting_acks.pop_front() {
             self.settle_by_ack(at, acked, route);
@@ -47,8 +48,7 @@ impl Timeline {
     pub(super) fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
-        let at_once = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
-        let may_be_delayed = bytes < at_once;
+        let may_be_delayed = bytes < self.acked_at_once_bytes(route);
         let was_repaired = covered().any(|sent| sent.stall.is_some());
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
@@ -71,6 +71,13 @@ impl Timeline {
             }
             self.append(data, time_ns, route);
         }
+    }
+
+    /// The receiver acknowledges so much as soon as it has it.
+    fn acked_at_once_bytes(&self, route: Route) -> u32 {
+        let waits_for_more = u32::from(route.receiver.waits_for_three());
+        let segments = DELAYED_ACK_SEGMENTS.saturating_add(waits_for_more);
+        self.full_bytes.saturating_mul(segments)
     }
 
     /// Near the sender: a timer had delayed the ACK of a segment. What that let go waited so much longer, if it was a
@@ -116,5 +123,79 @@ impl Timeline {
             self.pending.pop_front();
             self.append(data, data.at.time_ns, route);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Words};
+    use super::*;
+    use crate::shared_windows::Receiver;
+    use trace_model::rows::Cause;
+
+    const MS: i64 = 1_000_000;
+    const WAY_MS: i64 = 20;
+    const FULL: i64 = 1000;
+
+    fn at(time_ms: i64) -> Moment {
+        Moment {
+            time_ns: time_ms * MS,
+            frame: 1,
+        }
+    }
+
+    /// What flights waited for that left at such a time each, of so many full segments, and were acknowledged at such
+    /// a time each by a receiver that has told `receiver`: causes, starts and ends.
+    fn told(receiver: Receiver, flights: &[(i64, i64, i64)]) -> Vec<(Cause, i64, i64)> {
+        let route = Route {
+            receiver,
+            ..Route::at_sender(WAY_MS)
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(at(0)));
+        timeline.shook_hands(WAY_MS * MS, 0, route);
+        let (mut acks, mut end) = (Acks::default(), (1 << 32) - FULL);
+        for (left_ms, segments, acked_ms) in flights {
+            for _ in 0..*segments {
+                end += FULL;
+                timeline.new_data(Data::plain(at(*left_ms), end), None, route, &acks);
+            }
+            acks.push(acked_ms * MS, end, 60_000, WAY_MS * MS);
+            timeline.acknowledged(at(*acked_ms), end, route);
+        }
+        timeline.settle_waiting(route);
+        let pieces = timeline.between(0, i64::MAX);
+        let told = pieces.map(|it| (it.cause, it.start.time_ns / MS, it.end.time_ns / MS));
+        told.collect()
+    }
+
+    /// How much of the time before `until_ms` was the pace of the link.
+    fn pace_ms(told: &[(Cause, i64, i64)], until_ms: i64) -> i64 {
+        let of_link = told
+            .iter()
+            .filter(|it| it.0 == Cause::SendLimitedBottleneck);
+        of_link
+            .map(|it| it.2.min(until_ms) - it.1.min(until_ms))
+            .sum()
+    }
+
+    #[test]
+    fn an_ack_that_was_late_is_no_slow_link_where_later_ones_tell_of_a_faster_one() {
+        // A second late ACK makes the link as slow as to explain the first.
+        let late = [(0, 1, 220), (220, 2, 640)];
+        let prompt = [(640, 3, 666), (666, 4, 694), (694, 5, 724)];
+        let flights = [&late[..], &prompt].concat();
+        assert_eq!(pace_ms(&told(Receiver::UNHEARD, &late), 220), 220);
+        assert_eq!(pace_ms(&told(Receiver::UNHEARD, &flights), 220), 23);
+    }
+
+    #[test]
+    fn an_ack_of_two_segments_that_waits_for_a_third_is_no_slow_link() {
+        let flights = [(0, 3, 26), (26, 4, 54), (54, 5, 84), (84, 2, 300)];
+        let pace = |receiver| {
+            pace_ms(&told(receiver, &flights), 300) - pace_ms(&told(receiver, &flights), 84)
+        };
+        assert_eq!(pace(Receiver::UNHEARD), 197);
+        assert_eq!(pace(Receiver::OF_THREE), 4);
     }
 }

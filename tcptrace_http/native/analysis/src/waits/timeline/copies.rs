@@ -137,12 +137,7 @@ mod tests {
     const WAY_MS: i64 = 20;
     /// What the slowest link takes for a full segment with its headers.
     const SERVICE_MS: i64 = 200;
-    const ROUTE: Route = Route {
-        to_sender_ns: 0,
-        to_receiver_ns: WAY_MS * MS,
-        is_at_sender: true,
-        byte_ps: None,
-    };
+    const ROUTE: Route = Route::at_sender(WAY_MS);
 
     fn at(time_ms: i64, frame: u64) -> Moment {
         Moment {
@@ -264,10 +259,8 @@ mod tests {
     /// What a segment that came after 100 ms waited for when it came once more.
     fn waited_for_copy(copy_ms: i64, to_receiver_ms: i64) -> Vec<Cause> {
         let route = Route {
-            to_sender_ns: 100 * MS,
             to_receiver_ns: to_receiver_ms * MS,
-            is_at_sender: false,
-            byte_ps: None,
+            ..Route::at_receiver(100)
         };
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.new_data(Data::plain(at(100, 1), 1001), None, route, &Acks::default());

@@ -1,7 +1,7 @@
 //! Data as it goes by, and its path: what a timeline is told.
 
 use super::super::partition::Moment;
-use crate::shared_windows::Sharing;
+use crate::shared_windows::{Receiver, Sharing};
 use trace_model::rows::RecoveryKind;
 
 /// A segment with payload.
@@ -101,6 +101,8 @@ pub(in crate::waits) struct Route {
     /// Picoseconds that a byte takes on the slowest link, as the ACKs of all connections between the two hosts have
     /// told their sender.
     pub(in crate::waits) byte_ps: Option<i64>,
+    /// When their receiver acknowledges data, as they have told it.
+    pub(in crate::waits) receiver: Receiver,
 }
 
 #[cfg(test)]
@@ -112,6 +114,16 @@ impl Route {
             to_receiver_ns: 0,
             is_at_sender: false,
             byte_ps: None,
+            receiver: Receiver::UNHEARD,
+        }
+    }
+
+    /// Next to the sender, so many milliseconds from the receiver.
+    pub(in crate::waits) const fn at_sender(to_receiver_ms: i64) -> Route {
+        Route {
+            to_receiver_ns: to_receiver_ms * 1_000_000,
+            is_at_sender: true,
+            ..Route::at_receiver(0)
         }
     }
 }

@@ -180,12 +180,7 @@ mod tests {
 
     #[test]
     fn of_responses_in_one_segment_each_is_there_when_that_is_acknowledged() {
-        let route = Route {
-            to_sender_ns: 0,
-            to_receiver_ns: 50 * MS,
-            is_at_sender: true,
-            byte_ps: None,
-        };
+        let route = Route::at_sender(50);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let data = Data {
             bytes: 600,

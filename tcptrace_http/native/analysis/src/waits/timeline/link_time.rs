@@ -286,8 +286,8 @@ impl Timeline {
         };
         let full_bytes = self.full_bytes;
         if let Some(bound) = self.burst.acknowledged(at.time_ns, least, full_bytes) {
-            self.link.learn(bound, route.to_receiver_ns);
             self.link.was_told_by(newly, full_bytes);
+            self.link.learn(bound, route.to_receiver_ns);
         }
         let bound = self.flight.acknowledged(at.time_ns, least, full_bytes);
         if let Some(bound) = bound.filter(|_| self.flight.is_longer_than(self.burst)) {

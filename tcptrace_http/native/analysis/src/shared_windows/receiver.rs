@@ -1,0 +1,104 @@
+//! How many full segments a receiver waits for before it acknowledges them at once.
+//!
+//! RFC 1122 (section 4.2.3.2) has it acknowledge every second full segment. One that counts what its peer's options take
+//! as missing (NetBSD 1.2.1) or that puts segments together before it looks at them waits for a third one, and
+//! acknowledges two when its timer runs out.
+
+use crate::timeouts::DELAYED_ACK_MAX_NS;
+
+/// An ACK goes out when data comes, give or take what hosts take to be scheduled.
+const JITTER_MIN_NS: i64 = 2_000_000;
+/// ... and no more than the least delay of ACKs that is in use.
+const JITTER_MAX_NS: i64 = 8_000_000;
+/// Round trips vary by less than such a part of them.
+const JITTER_WAY_SHARE: i64 = 10;
+/// ... and by such a part of what a full segment takes on the slowest link.
+const JITTER_SEGMENT_SHARE: i64 = 4;
+
+/// ACKs of full segments that nothing was lost of, by their number and whether they came when they were due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Receiver {
+    prompt_twos: u32,
+    late_twos: u32,
+    acks_three: bool,
+}
+
+impl Receiver {
+    /// No ACK has come.
+    pub(crate) const UNHEARD: Receiver = Receiver {
+        prompt_twos: 0,
+        late_twos: 0,
+        acks_three: false,
+    };
+
+    /// An ACK of so many full segments came so much later than due.
+    pub(super) fn acks(&mut self, segments: i64, late_ns: i64, jitter_ns: i64) {
+        let is_prompt = late_ns <= jitter_ns;
+        let is_late = !is_prompt && late_ns <= DELAYED_ACK_MAX_NS;
+        self.acks_three |= segments > 2 && is_prompt;
+        if segments == 2 {
+            self.prompt_twos = self.prompt_twos.saturating_add(u32::from(is_prompt));
+            self.late_twos = self.late_twos.saturating_add(u32::from(is_late));
+        }
+    }
+
+    /// By how much an ACK varies on a path of which the round trip is so long, and where a full segment takes so long on
+    /// the slowest link.
+    pub(super) fn jitter_ns(way_ns: i64, takes_ns: i64) -> i64 {
+        (way_ns / JITTER_WAY_SHARE)
+            .min(JITTER_MAX_NS)
+            .max(takes_ns / JITTER_SEGMENT_SHARE)
+            .max(JITTER_MIN_NS)
+    }
+
+    /// ACKs of two come late, and none of three has told why.
+    pub(crate) fn is_open(self) -> bool {
+        self.late_twos > self.prompt_twos && !self.acks_three
+    }
+
+    /// It delays the ACK of two.
+    pub(crate) fn waits_for_three(self) -> bool {
+        self.late_twos > self.prompt_twos && self.acks_three
+    }
+}
+
+#[cfg(test)]
+impl Receiver {
+    /// Has shown that it waits for three.
+    pub(crate) const OF_THREE: Receiver = Receiver {
+        prompt_twos: 0,
+        late_twos: 1,
+        acks_three: true,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    fn heard(acks: &[(i64, i64)]) -> (bool, bool) {
+        let mut receiver = Receiver::default();
+        for (segments, late_ms) in acks {
+            receiver.acks(*segments, late_ms * MS, Receiver::jitter_ns(MS, MS));
+        }
+        (receiver.is_open(), receiver.waits_for_three())
+    }
+
+    #[test]
+    fn who_acknowledges_three_at_once_and_two_late_waits_for_three() {
+        assert_eq!(heard(&[(2, 150)]), (true, false));
+        assert_eq!(heard(&[(2, 150), (3, 0)]), (false, true));
+        assert_eq!(heard(&[(2, 150), (3, 0), (2, 1)]), (false, false));
+        assert_eq!(heard(&[(2, 150), (3, 0), (2, 1), (2, 90)]), (false, true));
+    }
+
+    #[test]
+    fn who_acknowledges_two_at_once_or_one_late_does_not() {
+        assert_eq!(heard(&[(2, 1), (3, 0), (1, 150)]), (false, false));
+        assert_eq!(heard(&[(2, 1), (2, 150)]), (false, false));
+        // A repair, no timer of a receiver.
+        assert_eq!(heard(&[(2, 900), (3, 0)]), (false, false));
+    }
+}
