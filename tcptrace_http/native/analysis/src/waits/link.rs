@@ -83,16 +83,13 @@ impl Link {
         }
     }
 
-    pub(super) fn is_known(self) -> bool {
-        self.byte_ps.or(self.told_ps).is_some()
-    }
-
     /// The ACKs of all connections between the two hosts have agreed on what a byte takes, or not yet.
     pub(super) fn is_told(&mut self, byte_ps: Option<i64>) {
         self.told_ps = byte_ps;
     }
 
-    fn has_agreed(self) -> bool {
+    /// Several ACKs agree on what a byte takes.
+    pub(super) fn has_agreed(self) -> bool {
         self.told_ps.is_some() || self.agreeing >= BOUNDS_AGREEING_MIN
     }
 
