@@ -6,6 +6,24 @@
 
 use crate::serialization::Serialization;
 
+const PICOSECONDS: i64 = 1_000;
+
+/// Data of the client that came closest to the packet before it by its size: after so long, and so much of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Closest {
+    pub(super) gap_ns: i64,
+    pub(super) bytes: i64,
+}
+
+impl Closest {
+    /// Picoseconds that a byte takes, if each packet has such a header.
+    pub(super) fn byte_ps(self, header: i64) -> i64 {
+        let gap_ps = self.gap_ns.max(0).saturating_mul(PICOSECONDS);
+        let size = self.bytes.saturating_add(header);
+        gap_ps.checked_div(size).unwrap_or(0)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Asked {
     /// When the client's newest packet came.
@@ -13,6 +31,7 @@ pub(super) struct Asked {
     /// When the server sent what the client's newest packet cannot know yet: the first of that and the last.
     unheard_ns: Option<(i64, i64)>,
     link: Serialization,
+    closest: Option<Closest>,
 }
 
 impl Asked {
@@ -35,8 +54,18 @@ impl Asked {
             self.unheard_ns = left.map(|last_ns| (last_ns, last_ns));
         }
         if let Some(before_ns) = before_ns.filter(|_| bytes > 0 && !has_waited) {
-            self.link.came(time_ns.saturating_sub(before_ns), bytes);
+            let gap_ns = time_ns.saturating_sub(before_ns);
+            let before_ps = self.link.byte_ps();
+            self.link.came(gap_ns, bytes);
+            if self.link.byte_ps() != before_ps {
+                let bytes = i64::from(bytes);
+                self.closest = Some(Closest { gap_ns, bytes });
+            }
         }
+    }
+
+    pub(super) fn closest(self) -> Option<Closest> {
+        self.closest
     }
 
     /// Picoseconds that a byte takes, at most.
@@ -60,6 +89,11 @@ mod tests {
         assert_eq!(asked.byte_ps(), None);
         asked.heard(50 * MS, 260, Some(20 * MS));
         assert_eq!(asked.byte_ps(), Some(100_000_000));
+        asked.heard(300 * MS, 260, Some(20 * MS));
+        assert_eq!(
+            asked.closest().map(|it| (it.gap_ns, it.bytes)),
+            Some((30 * MS, 260))
+        );
     }
 
     #[test]

@@ -10,9 +10,9 @@ impl HostPair {
     pub(super) fn queue_hears(&mut self, time_ns: i64, segment: &Segment<'_>) {
         let ports = (segment.source_port, segment.destination_port);
         if let Some(way) = self.way_from_server().filter(|_| segment.has(flags::ACK)) {
-            let asked_ps = self.asked.byte_ps();
+            let asked = self.asked.closest();
             self.sent_queue
-                .hears(time_ns, ports, segment.ack, way, asked_ps);
+                .hears(time_ns, ports, segment.ack, way, asked);
         }
     }
 

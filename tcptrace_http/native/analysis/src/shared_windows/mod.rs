@@ -60,6 +60,7 @@ mod resumed;
 mod rhythm;
 mod room;
 mod sent;
+mod sent_link;
 mod sent_queue;
 mod threshold;
 mod timed_out;

@@ -51,11 +51,6 @@ impl Receiver {
             .max(JITTER_MIN_NS)
     }
 
-    /// ACKs of two come late, and none of three has told why.
-    pub(crate) fn is_open(self) -> bool {
-        self.late_twos > self.prompt_twos && !self.acks_three
-    }
-
     /// It delays the ACK of two.
     pub(crate) fn waits_for_three(self) -> bool {
         self.late_twos > self.prompt_twos && self.acks_three
@@ -78,27 +73,27 @@ mod tests {
 
     const MS: i64 = 1_000_000;
 
-    fn heard(acks: &[(i64, i64)]) -> (bool, bool) {
+    fn waits_for_three(acks: &[(i64, i64)]) -> bool {
         let mut receiver = Receiver::default();
         for (segments, late_ms) in acks {
             receiver.acks(*segments, late_ms * MS, Receiver::jitter_ns(MS, MS));
         }
-        (receiver.is_open(), receiver.waits_for_three())
+        receiver.waits_for_three()
     }
 
     #[test]
     fn who_acknowledges_three_at_once_and_two_late_waits_for_three() {
-        assert_eq!(heard(&[(2, 150)]), (true, false));
-        assert_eq!(heard(&[(2, 150), (3, 0)]), (false, true));
-        assert_eq!(heard(&[(2, 150), (3, 0), (2, 1)]), (false, false));
-        assert_eq!(heard(&[(2, 150), (3, 0), (2, 1), (2, 90)]), (false, true));
+        assert!(!waits_for_three(&[(2, 150)]));
+        assert!(waits_for_three(&[(2, 150), (3, 0)]));
+        assert!(!waits_for_three(&[(2, 150), (3, 0), (2, 1)]));
+        assert!(waits_for_three(&[(2, 150), (3, 0), (2, 1), (2, 90)]));
     }
 
     #[test]
     fn who_acknowledges_two_at_once_or_one_late_does_not() {
-        assert_eq!(heard(&[(2, 1), (3, 0), (1, 150)]), (false, false));
-        assert_eq!(heard(&[(2, 1), (2, 150)]), (false, false));
+        assert!(!waits_for_three(&[(2, 1), (3, 0), (1, 150)]));
+        assert!(!waits_for_three(&[(2, 1), (2, 150)]));
         // A repair, no timer of a receiver.
-        assert_eq!(heard(&[(2, 900), (3, 0)]), (false, false));
+        assert!(!waits_for_three(&[(2, 900), (3, 0)]));
     }
 }

@@ -10,24 +10,16 @@ use std::collections::VecDeque;
 
 use trace_model::SeqNumber;
 
+use super::asked::Closest;
 use super::receiver::Receiver;
+use super::sent_link::{of, per_byte, Bound, Distance, SentLink, HEADER_BYTES};
 use super::way::Way;
-use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
-/// Headers of Ethernet, IP and TCP without options.
-const HEADER_BYTES: i64 = 54;
-const PICOSECONDS: i64 = 1_000;
 /// Connections of a pair that are followed: as many as browsers open to one host, and those they have just left.
 const CONNECTIONS_MAX: usize = 16;
 /// Segments of a connection whose ACKs are waited for.
 const SENT_MAX: usize = 64;
-/// Paces agree that differ by no more than this share of them.
-const AGREE_SHARE: i64 = 100;
-/// ... as does with bounds how close the client's data came, which knows the headers less well.
-const ASKED_AGREE_SHARE: i64 = 8;
-/// As many paces that agree show a link.
-const PACES_AGREEING_MIN: u32 = 3;
 /// Shorter distances of ACKs are no slow link's.
 const GAP_MIN_NS: i64 = 2_000_000;
 /// Heartbeats of hosts send delayed ACKs, every 200 or 500 ms: such a rhythm is theirs, give or take so much.
@@ -67,18 +59,11 @@ pub(super) struct SentQueue {
     sides: VecDeque<Side>,
     in_flight: i64,
     stretch: Stretch,
-    /// What a byte takes, at most, and how many bounds agree on that.
-    bound_ps: Option<i64>,
-    bounds: u32,
-    /// The distance of the last ACKs by the bytes of the later one, and how many before it were the same.
-    pace_ps: i64,
-    paces: u32,
-    /// What it is, as several paces or bounds have agreed.
-    byte_ps: Option<i64>,
+    link: SentLink,
+    /// What left while that was not known, and when.
+    untimed: VecDeque<(i64, u32)>,
     acked_ns: i64,
     receiver: Receiver,
-    /// Of the largest segment that left.
-    full_bytes: i64,
     /// When the ACK of the newest segment is due.
     due_ns: i64,
 }
@@ -86,7 +71,7 @@ pub(super) struct SentQueue {
 impl SentQueue {
     /// Picoseconds that a byte takes, if several ACKs have agreed on that.
     pub(super) fn byte_ps(&self) -> Option<i64> {
-        self.byte_ps
+        self.link.byte_ps()
     }
 
     /// When the host acknowledges what it has.
@@ -121,15 +106,18 @@ impl SentQueue {
         (start, bytes): (SeqNumber, u32),
         way: Way,
     ) -> Option<i64> {
-        let way_ns = way.bare_ns(self.byte_ps);
-        let due_ns = self.byte_ps.map(|byte_ps| {
-            let alone_ns = of(byte_ps, i64::from(bytes));
-            let segments = i64::from(bytes.div_ceil(FULL_SEGMENT_BYTES));
-            let all = i64::from(bytes).saturating_add(segments.saturating_mul(HEADER_BYTES));
-            let alone_ns = time_ns.saturating_add(way_ns).saturating_add(alone_ns);
-            alone_ns.max(self.due_ns.saturating_add(of(byte_ps, all)))
-        });
-        let was_idle = self.due_ns <= time_ns.saturating_add(way_ns);
+        let byte_ps = self.link.byte_ps();
+        let way_ns = way.bare_ns(byte_ps);
+        let due_ns = byte_ps.map(|byte_ps| self.due_of((time_ns, bytes), way_ns, byte_ps));
+        if due_ns.is_none() {
+            if self.untimed.len() >= SENT_MAX {
+                self.untimed.pop_front();
+            }
+            self.untimed.push_back((time_ns, bytes));
+        }
+        self.link.carries(bytes);
+        let is_due = self.due_ns > time_ns.saturating_add(way_ns);
+        let was_idle = due_ns.is_some() && !is_due;
         let may_begin = self.in_flight <= 0 || (self.stretch.acked > 0 && was_idle);
         if may_begin {
             self.stretch = Stretch {
@@ -140,8 +128,6 @@ impl SentQueue {
         }
         self.due_ns = due_ns.unwrap_or(self.due_ns);
         let number = self.stretch.number;
-        let full_bytes = i64::from(bytes.min(FULL_SEGMENT_BYTES));
-        self.full_bytes = self.full_bytes.max(full_bytes);
         let side = self.side(ports)?;
         let end = start.plus(bytes);
         if !end.is_after(side.next) {
@@ -171,7 +157,7 @@ impl SentQueue {
         ports: (u16, u16),
         ack: SeqNumber,
         way: Way,
-        asked_ps: Option<i64>,
+        asked: Option<Closest>,
     ) {
         let number = self.stretch.number;
         let Some(side) = self.side(ports) else {
@@ -208,30 +194,36 @@ impl SentQueue {
         if of_stretch > 0 {
             self.stretch.acked = self.stretch.acked.saturating_add(bytes_of_stretch);
             self.stretch.segments = self.stretch.segments.saturating_add(of_stretch);
-            self.learn_bound(time_ns, newest.left_ns, way);
+            self.learn_bound(time_ns, (newest.left_ns, newly), way);
         }
         if let Some(due_ns) = newest.due_ns {
             let late_ns = time_ns.saturating_sub(due_ns);
-            let takes_ns = of(self.byte_ps.unwrap_or(0), self.full_bytes);
+            let full_bytes = self.link.full_bytes();
+            let takes_ns = of(self.link.byte_ps().unwrap_or(0), full_bytes);
             let jitter_ns = Receiver::jitter_ns(way.elapsed_ns, takes_ns);
-            let full = newly.checked_div(self.full_bytes).unwrap_or(0);
+            let full = newly.checked_div(full_bytes).unwrap_or(0);
             self.receiver.acks(full, late_ns, jitter_ns);
             // What is due so much too late was lost before the link, or takes less there.
             self.due_ns = self.due_ns.saturating_add(late_ns.min(0));
         }
         // The data had come to the link before the ACK before this one went by.
-        let way_ns = way.bare_ns(self.byte_ps);
+        let way_ns = way.bare_ns(self.link.byte_ps());
         let had_waited = newest.left_ns.saturating_add(way_ns) <= before_ns;
         let gap_ns = time_ns.saturating_sub(before_ns);
         if had_waited && gap_ns >= GAP_MIN_NS && !is_of_heartbeat(gap_ns) {
-            let size = newly.saturating_add(segments.saturating_mul(HEADER_BYTES));
-            self.learn_pace(per_byte(gap_ns, size));
+            let distance = Distance {
+                gap_ns,
+                newly,
+                segments,
+            };
+            self.link.is_paced(distance, asked);
         }
-        self.agrees(asked_ps);
+        self.link.agrees(asked);
+        self.carries_untimed(way);
     }
 
     /// All that was acknowledged of a stretch took no longer than that.
-    fn learn_bound(&mut self, time_ns: i64, left_ns: i64, way: Way) {
+    fn learn_bound(&mut self, time_ns: i64, (left_ns, newly): (i64, i64), way: Way) {
         let Stretch {
             begun_ns,
             acked,
@@ -248,58 +240,36 @@ impl SentQueue {
         let headers = segments.saturating_sub(1).saturating_mul(HEADER_BYTES);
         let asked = i64::from(way.bytes);
         let size = acked.saturating_add(headers).saturating_sub(asked);
-        if size <= 0 {
-            return;
+        if size > 0 {
+            self.link.is_bound(Bound {
+                elapsed_ns,
+                size,
+                newly,
+                most_ps: per_byte(way.elapsed_ns, HEADER_BYTES.saturating_add(asked)),
+                newest_after_ns: left_ns.saturating_sub(begun_ns),
+                payload: acked,
+            });
         }
-        let bound_ps = per_byte(elapsed_ns, size);
-        let most_ps = per_byte(way.elapsed_ns, HEADER_BYTES.saturating_add(asked)).min(SLOWEST_PS);
-        // No link takes longer: the path was empty for a while, or an ACK is late, and nothing agrees by that.
-        let is_of_link = bound_ps <= most_ps;
-        let bound_ps = bound_ps.min(most_ps);
-        // What left when all before it had gone waited for something else than the link.
-        let before_ns = of(bound_ps, acked);
-        let was_busy = is_of_link
-            && left_ns.saturating_sub(begun_ns)
-                < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
-        let before_ps = self.bound_ps.unwrap_or(i64::MAX);
-        let slack_ps = before_ps / BOUNDS_AGREE_SHARE;
-        if bound_ps < before_ps.saturating_sub(slack_ps) {
-            self.bounds = u32::from(was_busy);
-        } else if bound_ps <= before_ps.saturating_add(slack_ps) {
-            self.bounds = self.bounds.saturating_add(u32::from(was_busy));
-        }
-        self.bound_ps = Some(before_ps.min(bound_ps));
     }
 
-    /// The distance of an ACK to the one before, by what it acknowledges.
-    fn learn_pace(&mut self, pace_ps: i64) {
-        let difference_ps = pace_ps.saturating_sub(self.pace_ps).saturating_abs();
-        self.paces = if difference_ps <= pace_ps / AGREE_SHARE {
-            self.paces.saturating_add(1)
-        } else {
-            1
-        };
-        self.pace_ps = pace_ps;
-    }
-
-    /// Whether what tells of the link agrees, be it how close the client's data comes (`asked_ps`): the link is taken
-    /// to be no faster in that direction.
-    fn agrees(&mut self, asked_ps: Option<i64>) {
-        let Some(bound_ps) = self.bound_ps else {
+    /// The link turns out to be known: what left before stands in its queue as well.
+    fn carries_untimed(&mut self, way: Way) {
+        let Some(byte_ps) = self.link.byte_ps() else {
             return;
         };
-        let most_ps = bound_ps.saturating_add(bound_ps / BOUNDS_AGREE_SHARE);
-        let asked_ps = asked_ps.filter(|ps| {
-            bound_ps.saturating_sub(*ps).saturating_abs() <= bound_ps / ASKED_AGREE_SHARE
-        });
-        let told_ps = if self.paces >= PACES_AGREEING_MIN && self.pace_ps <= most_ps {
-            Some(self.pace_ps)
-        } else if self.bounds >= BOUNDS_AGREEING_MIN {
-            Some(bound_ps)
-        } else {
-            self.byte_ps.or(asked_ps)
-        };
-        self.byte_ps = told_ps.map(|ps| ps.min(bound_ps));
+        let way_ns = way.bare_ns(Some(byte_ps));
+        for (time_ns, bytes) in std::mem::take(&mut self.untimed) {
+            self.due_ns = self.due_of((time_ns, bytes), way_ns, byte_ps);
+        }
+    }
+
+    /// When the ACK is due of a segment that leaves, behind all before it.
+    fn due_of(&self, (time_ns, bytes): (i64, u32), way_ns: i64, byte_ps: i64) -> i64 {
+        let alone_ns = of(byte_ps, i64::from(bytes));
+        let segments = i64::from(bytes.div_ceil(FULL_SEGMENT_BYTES));
+        let all = i64::from(bytes).saturating_add(segments.saturating_mul(HEADER_BYTES));
+        let alone_ns = time_ns.saturating_add(way_ns).saturating_add(alone_ns);
+        alone_ns.max(self.due_ns.saturating_add(of(byte_ps, all)))
     }
 }
 
@@ -315,15 +285,6 @@ fn is_of_heartbeat(gap_ns: i64) -> bool {
     gap_ns.saturating_sub(beats_ns).saturating_abs() <= HEARTBEAT_JITTER_NS && beats_ns > 0
 }
 
-fn of(byte_ps: i64, size: i64) -> i64 {
-    byte_ps.saturating_mul(size) / PICOSECONDS
-}
-
-fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
-    let elapsed_ps = elapsed_ns.max(0).saturating_mul(PICOSECONDS);
-    elapsed_ps.checked_div(size).unwrap_or(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,19 +298,25 @@ mod tests {
     const BYTES: u32 = 1046;
     const PORTS: (u16, u16) = (40_000, 80);
 
+    /// A request of 100 bytes and its headers, of which each took 0.1 ms.
+    const ASKED: Option<Closest> = Some(Closest {
+        gap_ns: 15_400_000,
+        bytes: 100,
+    });
+
     fn number(segments: u32) -> SeqNumber {
         SeqNumber(1 + segments * BYTES)
     }
 
     /// So many segments that leave at once, and ACKs of one more of them each at these times.
-    fn after(segments: u32, acks_ms: &[i64], asked_ps: Option<i64>) -> SentQueue {
+    fn after(segments: u32, acks_ms: &[i64], asked: Option<Closest>) -> SentQueue {
         let mut queue = SentQueue::default();
         queue.opens(PORTS, number(0));
         for segment in 0..segments {
             queue.sends(0, PORTS, (number(segment), BYTES), WAY);
         }
         for (acked, time_ms) in (1..).zip(acks_ms) {
-            queue.hears(time_ms * MS, PORTS, number(acked), WAY, asked_ps);
+            queue.hears(time_ms * MS, PORTS, number(acked), WAY, asked);
         }
         queue
     }
@@ -377,15 +344,15 @@ mod tests {
 
     #[test]
     fn a_bound_and_how_close_the_client_asks_agree_on_the_link() {
-        let queue = after(5, &[130, 245], Some(100_000_000));
+        let queue = after(5, &[130, 245], ASKED);
         assert_eq!(queue.byte_ps(), Some(100_000_000));
-        assert_eq!(after(5, &[130, 445], Some(100_000_000)).byte_ps(), None);
+        assert_eq!(after(5, &[130, 445], ASKED).byte_ps(), None);
     }
 
     #[test]
     fn what_is_known_is_bound_by_each_ack() {
-        let queue = after(3, &[130, 245], Some(100_000_000));
-        let mut sooner = after(3, &[130, 245, 310], Some(100_000_000));
+        let queue = after(3, &[130, 245], ASKED);
+        let mut sooner = after(3, &[130, 245, 310], ASKED);
         assert!(sooner.byte_ps() < queue.byte_ps());
         // An empty link takes the segment alone, whose headers the path has.
         let due_ns = sooner.sends(1000 * MS, PORTS, (number(3), 0), WAY);
@@ -425,5 +392,29 @@ mod tests {
             queue.sends(1000 * MS, other, (number(0), BYTES), WAY),
             Some(1_234_600_000)
         );
+    }
+
+    #[test]
+    fn a_stretch_goes_on_while_data_is_on_its_way_though_its_sender_goes_on_with_each_ack() {
+        let mut queue = after(2, &[], None);
+        // Each ACK is delayed by 200 ms, and lets two segments go.
+        for acked in 1..5_u32 {
+            let time_ns = (225 + 110 * i64::from(acked)) * MS;
+            queue.hears(time_ns, PORTS, number(acked), WAY, None);
+            for segment in [2 * acked, 2 * acked + 1] {
+                queue.sends(time_ns, PORTS, (number(segment), BYTES), WAY);
+            }
+        }
+        assert_eq!(queue.byte_ps(), Some(100_000_000));
+    }
+
+    #[test]
+    fn what_left_while_the_link_was_not_known_stands_before_it_once_it_is() {
+        let mut queue = after(9, &[125, 235, 345, 455], None);
+        assert_eq!(queue.byte_ps(), Some(100_000_000));
+        let due_ns = queue.sends(456 * MS, PORTS, (number(9), BYTES), WAY);
+        // The tenth of them, behind what is acknowledged.
+        let due_ms = due_ns.map(|ns| (ns + MS / 2) / MS);
+        assert_eq!(due_ms, Some(20 + 10 * 110 - 5));
     }
 }

@@ -41,6 +41,7 @@ mod room;
 mod settling;
 mod shared;
 mod stood;
+mod waiting_acks;
 mod was_paced;
 mod words;
 

@@ -7,9 +7,6 @@ use crate::timeouts::DELAYED_ACK_MAX_NS;
 /// Round trips vary by less than such a part of them.
 const JITTER_RTT_SHARE: i64 = 10;
 
-/// ACKs that tell too little of the slowest link, or of when their receiver sends one: those of the first windows.
-const WAITING_ACKS_MAX: usize = 16;
-
 impl Timeline {
     /// The receiver has acknowledged up to `acked`.
     pub(in crate::waits) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
@@ -29,23 +26,18 @@ impl Timeline {
         self.learn_link(at, acked, route);
         self.hear_of_needless_copies(at.time_ns, acked, route);
         self.hear_of_tails(acked);
-        self.waiting_acks.push_back((at, acked));
-        let is_told = self.link.has_agreed() && !route.receiver.is_open();
-        if is_told || self.waiting_acks.len() > WAITING_ACKS_MAX {
-            self.settle_waiting(route);
-        }
-    }
-
-    /// What ACKs of the first data tell, which waited for what later ones tell of the slowest link and of the receiver.
-    pub(in crate::waits) fn settle_waiting(&mut self, route: Route) {
-        while let Some((at, acked)) = self.waiting_acks.pop_front() {
-            self.settle_by_ack(at, acked, route);
-        }
+        self.ack_waits((at, acked), route);
     }
 
     /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
-    /// came in the pace of the path. What was lost on the way was there no sooner than the ACK tells.
-    pub(super) fn settle_by_ack(&mut self, at: Moment, acked: i64, route: Route) {
+    /// came in the pace of the path, or at the latest when later ACKs tell that they had. What was lost on the way was
+    /// there no sooner than the ACK tells.
+    pub(super) fn settle_by_ack(
+        &mut self,
+        (at, acked): (Moment, i64),
+        latest: &mut Vec<i64>,
+        route: Route,
+    ) {
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
         let may_be_delayed = bytes < self.acked_at_once_bytes(route);
@@ -56,7 +48,8 @@ impl Timeline {
             }
             self.pending.pop_front();
             let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
-            let expected = self.expected_ns(data, route);
+            let latest_ns = latest.pop().unwrap_or(i64::MAX);
+            let expected = self.expected_ns(data, route).min(latest_ns);
             let delay = at.time_ns.saturating_sub(expected);
             let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
             let is_delayed =

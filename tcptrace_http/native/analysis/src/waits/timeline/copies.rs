@@ -200,7 +200,8 @@ mod tests {
             self.timeline.resent(resent, None, ROUTE);
         }
 
-        fn waited_for(&self, cause: Cause) -> bool {
+        fn waited_for(&mut self, cause: Cause) -> bool {
+            self.timeline.settle_waiting(ROUTE);
             let mut pieces = self.timeline.between(0, i64::MAX);
             pieces.any(|piece| piece.cause == cause)
         }
@@ -242,7 +243,6 @@ mod tests {
         };
         sender.timeline.resent(resent, None, ROUTE);
         sender.is_acked(2, 2000 + Sender::came_ms(2));
-        sender.timeline.settle_waiting(ROUTE);
         assert!(sender.waited_for(Cause::StallTailLoss));
         assert!(!sender.waited_for(Cause::StallRetransmissionTimeout));
     }

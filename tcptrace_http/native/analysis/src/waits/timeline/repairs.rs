@@ -10,6 +10,7 @@ impl Timeline {
     /// Data was sent again that the receiver may have lacked. `in_order` is up to where all is there now,
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
+        self.settle_waiting(route);
         let is_alone = self.sent_until.saturating_sub(data.start) <= i64::from(self.full_bytes);
         // No three duplicate ACKs tell of what is alone on its way, be it that it had come.
         let by_timer = is_timed(data.recovery) || is_alone && data.recovery.is_none();

@@ -1,0 +1,96 @@
+//! ACKs wait for what later ones tell, near the sender.
+//!
+//! Theory of operation. The slowest link carries data in order, each segment behind the one before. So what an ACK of
+//! later data tells bounds when all before had come: that much sooner as the link takes for what is between. An ACK that
+//! a timer had delayed looks like one of a slow link until then, and a link is known the better the more ACKs have come.
+//! Nothing is asked of the time line until a transaction is over.
+
+use super::super::partition::Moment;
+use super::{Route, Timeline};
+
+/// As many ACKs wait at most: what a delay of the first has cost shows within a few round trips.
+const WAITING_ACKS_MAX: usize = 16;
+
+impl Timeline {
+    /// An ACK of data came, of which later ones may tell more.
+    pub(super) fn ack_waits(&mut self, ack: (Moment, i64), route: Route) {
+        self.waiting_acks.push_back(ack);
+        if self.waiting_acks.len() > WAITING_ACKS_MAX {
+            self.settle_waiting(route);
+        }
+    }
+
+    /// What the ACKs tell that have waited.
+    pub(in crate::waits) fn settle_waiting(&mut self, route: Route) {
+        let mut latest = self.latest_by_later_acks();
+        while let Some((at, acked)) = self.waiting_acks.pop_front() {
+            self.settle_by_ack((at, acked), &mut latest, route);
+        }
+    }
+
+    /// When each segment came at the latest, the newest first, by the ACKs of what was sent behind it, if the link is
+    /// known. What was sent again came out of order.
+    fn latest_by_later_acks(&self) -> Vec<i64> {
+        let mut acks = self.waiting_acks.iter().rev().peekable();
+        let Some((_, acked)) = acks.peek().filter(|_| self.link.has_agreed()) else {
+            return Vec::new();
+        };
+        let covered = self.pending.partition_point(|sent| sent.end <= *acked);
+        let mut latest_ns = i64::MAX;
+        let latest = self.pending.range(..covered).rev().map(|sent| {
+            while let Some((at, _)) = acks.next_if(|(_, acked)| *acked >= sent.end) {
+                latest_ns = latest_ns.min(at.time_ns);
+            }
+            if sent.stall.is_some() {
+                latest_ns = i64::MAX;
+                return latest_ns;
+            }
+            let came_ns = latest_ns;
+            let takes_ns = self.link.of(sent.bytes, sent.segments);
+            latest_ns = latest_ns.saturating_sub(takes_ns);
+            came_ns
+        });
+        latest.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::acks::Acks;
+    use super::super::{Data, Words};
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// When the second of five segments was there, which left at once on a path of 20 ms whose link takes 105.4 ms for
+    /// each, by ACKs of one of them each.
+    fn second_came_ms(acks_ms: &[i64]) -> Option<i64> {
+        let route = Route {
+            byte_ps: Some(100_000_000),
+            ..Route::at_sender(20)
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.shook_hands(20 * MS, 0, route);
+        for segment in 1..=5 {
+            let data = Data::at_ms(0, 1 + 1000 * segment);
+            timeline.new_data(data, None, route, &Acks::default());
+        }
+        timeline.opens(1, None);
+        timeline.closes(1, 2001);
+        for (segments, time_ms) in (1..).zip(acks_ms) {
+            let at = Moment::at_ms(*time_ms);
+            timeline.acknowledged(at, 1 + 1000 * segments, route);
+        }
+        timeline.settle_waiting(route);
+        let last = timeline.take_extent(1)?.last?;
+        Some(last.time_ns / MS)
+    }
+
+    #[test]
+    fn the_ack_of_later_data_tells_that_what_left_before_had_come_sooner_than_its_own_late_acks_have_it(
+    ) {
+        assert_eq!(second_came_ms(&[140, 430]), Some(245));
+        assert_eq!(second_came_ms(&[140, 430, 535, 640, 541]), Some(224));
+        assert_eq!(second_came_ms(&[120, 225, 331, 436, 541]), Some(225));
+    }
+}
