@@ -215,6 +215,7 @@ impl Waits {
                 .new_data(data, question, path.of_responses(), &self.client_acks);
         } else {
             self.client_acks.came_with(sent.at.time_ns, sent.bytes);
+            self.responses.ack_came_with(sent.at.time_ns, sent.bytes);
             self.behind.note(sent.at, sent.bytes, sent.sharing.ahead);
             self.question = Some(Question::of(self.question, sent.at.time_ns, sent.bytes));
             self.requests

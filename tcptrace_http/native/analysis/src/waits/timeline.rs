@@ -144,8 +144,8 @@ pub(super) struct Timeline {
     /// All that was sent since nothing was on its way: where a link is never idle, what let each go tells no more.
     flight: LinkBurst,
     learnt_until: i64,
-    /// ACKs that came while the link was not known.
-    waiting_acks: VecDeque<(Moment, i64)>,
+    /// ACKs that wait for what later ones tell.
+    waiting_acks: VecDeque<waiting_acks::WaitingAck>,
     window: UsedWindow,
     pieces: VecDeque<Piece>,
     /// Pieces that were too many, as a time before which nothing is known.

@@ -1,6 +1,7 @@
 //! Near the sender ACKs tell when its receiver had data.
 
 use super::super::partition::Moment;
+use super::waiting_acks::WaitingAck;
 use super::{DelayedAck, Pending, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 
@@ -32,12 +33,9 @@ impl Timeline {
     /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before
     /// came in the pace of the path, or at the latest when later ACKs tell that they had. What was lost on the way was
     /// there no sooner than the ACK tells.
-    pub(super) fn settle_by_ack(
-        &mut self,
-        (at, acked): (Moment, i64),
-        latest: &mut Vec<i64>,
-        route: Route,
-    ) {
+    pub(super) fn settle_by_ack(&mut self, ack: WaitingAck, latest: &mut Vec<i64>, route: Route) {
+        let WaitingAck { at, acked, .. } = ack;
+        let bare_ns = self.bare_ns(ack);
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
         let may_be_delayed = bytes < self.acked_at_once_bytes(route);
@@ -50,12 +48,13 @@ impl Timeline {
             let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
             let latest_ns = latest.pop().unwrap_or(i64::MAX);
             let expected = self.expected_ns(data, route).min(latest_ns);
-            let delay = at.time_ns.saturating_sub(expected);
+            let acked_ns = bare_ns.max(expected).min(at.time_ns);
+            let delay = acked_ns.saturating_sub(expected);
             let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
             let is_delayed =
                 may_be_delayed && delay > self.link.ack_jitter_ns(self.full_bytes).max(jitter);
             let time_ns = if was_repaired || (is_newest && !is_delayed) {
-                at.time_ns
+                acked_ns
             } else {
                 expected.min(at.time_ns)
             };

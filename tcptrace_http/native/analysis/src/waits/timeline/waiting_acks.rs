@@ -11,20 +11,46 @@ use super::{Route, Timeline};
 /// As many ACKs wait at most: what a delay of the first has cost shows within a few round trips.
 const WAITING_ACKS_MAX: usize = 16;
 
+/// An ACK of data, and what it brought of a request.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitingAck {
+    pub(super) at: Moment,
+    pub(super) acked: i64,
+    bytes: u32,
+}
+
 impl Timeline {
     /// An ACK of data came, of which later ones may tell more.
-    pub(super) fn ack_waits(&mut self, ack: (Moment, i64), route: Route) {
-        self.waiting_acks.push_back(ack);
-        if self.waiting_acks.len() > WAITING_ACKS_MAX {
+    pub(super) fn ack_waits(&mut self, (at, acked): (Moment, i64), route: Route) {
+        if self.waiting_acks.len() >= WAITING_ACKS_MAX {
             self.settle_waiting(route);
         }
+        self.waiting_acks.push_back(WaitingAck {
+            at,
+            acked,
+            bytes: 0,
+        });
+    }
+
+    /// The newest ACK brought so much of a request.
+    pub(in crate::waits) fn ack_came_with(&mut self, time_ns: i64, bytes: u32) {
+        let newest = self.waiting_acks.back_mut();
+        if let Some(ack) = newest.filter(|ack| ack.at.time_ns == time_ns && ack.bytes == 0) {
+            ack.bytes = bytes;
+        }
+    }
+
+    /// When a bare ACK would have come instead: the link is taken to be as slow in that direction.
+    pub(super) fn bare_ns(&self, ack: WaitingAck) -> i64 {
+        let takes_ns = self.link.if_agreed().of(ack.bytes, 0);
+        ack.at.time_ns.saturating_sub(takes_ns)
     }
 
     /// What the ACKs tell that have waited.
     pub(in crate::waits) fn settle_waiting(&mut self, route: Route) {
         let mut latest = self.latest_by_later_acks();
-        while let Some((at, acked)) = self.waiting_acks.pop_front() {
-            self.settle_by_ack((at, acked), &mut latest, route);
+        while let Some(ack) = self.waiting_acks.pop_front() {
+            self.settle_by_ack(ack, &mut latest, route);
         }
     }
 
@@ -32,14 +58,14 @@ impl Timeline {
     /// known. What was sent again came out of order.
     fn latest_by_later_acks(&self) -> Vec<i64> {
         let mut acks = self.waiting_acks.iter().rev().peekable();
-        let Some((_, acked)) = acks.peek().filter(|_| self.link.has_agreed()) else {
+        let Some(WaitingAck { acked, .. }) = acks.peek().filter(|_| self.link.has_agreed()) else {
             return Vec::new();
         };
         let covered = self.pending.partition_point(|sent| sent.end <= *acked);
         let mut latest_ns = i64::MAX;
         let latest = self.pending.range(..covered).rev().map(|sent| {
-            while let Some((at, _)) = acks.next_if(|(_, acked)| *acked >= sent.end) {
-                latest_ns = latest_ns.min(at.time_ns);
+            while let Some(ack) = acks.next_if(|ack| ack.acked >= sent.end) {
+                latest_ns = latest_ns.min(self.bare_ns(*ack));
             }
             if sent.stall.is_some() {
                 latest_ns = i64::MAX;
@@ -65,6 +91,11 @@ mod tests {
     /// When the second of five segments was there, which left at once on a path of 20 ms whose link takes 105.4 ms for
     /// each, by ACKs of one of them each.
     fn second_came_ms(acks_ms: &[i64]) -> Option<i64> {
+        second_came_with_ms(0, acks_ms)
+    }
+
+    /// ... which bring so much of a request each.
+    fn second_came_with_ms(bytes: u32, acks_ms: &[i64]) -> Option<i64> {
         let route = Route {
             byte_ps: Some(100_000_000),
             ..Route::at_sender(20)
@@ -80,6 +111,7 @@ mod tests {
         for (segments, time_ms) in (1..).zip(acks_ms) {
             let at = Moment::at_ms(*time_ms);
             timeline.acknowledged(at, 1 + 1000 * segments, route);
+            timeline.ack_came_with(at.time_ns, bytes);
         }
         timeline.settle_waiting(route);
         let last = timeline.take_extent(1)?.last?;
@@ -92,5 +124,11 @@ mod tests {
         assert_eq!(second_came_ms(&[140, 430]), Some(245));
         assert_eq!(second_came_ms(&[140, 430, 535, 640, 541]), Some(224));
         assert_eq!(second_came_ms(&[120, 225, 331, 436, 541]), Some(225));
+    }
+
+    #[test]
+    fn an_ack_that_brings_a_request_comes_as_much_later_as_that_takes() {
+        assert_eq!(second_came_with_ms(200, &[140, 245]), Some(225));
+        assert_eq!(second_came_with_ms(0, &[120, 226]), Some(226));
     }
 }
