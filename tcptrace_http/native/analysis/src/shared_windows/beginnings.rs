@@ -23,6 +23,7 @@ impl HostPair {
         };
         if !connection.beginning.has_begun() {
             self.learns(ports);
+            self.take_parts(ports);
         }
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
@@ -111,11 +112,15 @@ impl HostPair {
         }
     }
 
-    /// The threshold that a connection had from others before it, in bytes, if its host keeps that.
+    /// The threshold that a connection had from others, in bytes, if its host keeps or divides that.
     pub(super) fn inherited_threshold(&mut self, ports: (u16, u16)) -> Option<i64> {
-        let is_shown = self.inherited.is_kept() && !self.is_shared;
+        let (is_kept, are_divided) = (self.inherited.is_kept(), self.are_divided);
+        let is_shown = (is_kept || are_divided) && !self.is_shared;
         let connection: Option<&mut Connection> = self.connection(ports.0, ports.1);
-        connection.filter(|_| is_shown)?.beginning.threshold
+        let connection = connection.filter(|_| is_shown)?;
+        // Who is not known to divide what connections learn may do so.
+        let one_by_one = connection.beginning.threshold.filter(|_| !are_divided);
+        one_by_one.or(connection.part.threshold)
     }
 }
 
@@ -163,6 +168,27 @@ mod tests {
         assert_eq!(begins_beside(&with), Some(4000));
         let without = [over(Some(4000), 20), over(None, 30)];
         assert_eq!(begins_beside(&without), None);
+    }
+
+    #[test]
+    fn who_divides_a_window_has_its_part_of_the_threshold_and_who_may_do_so_where_nothing_else_is_known(
+    ) {
+        let first = SeqNumber(u32::MAX - 100);
+        let (one_by_one, part) = (Some(8000), Some(3000));
+        for (are_divided, is_kept, beginning, threshold) in [
+            (false, false, one_by_one, None),
+            (false, true, one_by_one, one_by_one),
+            (false, true, None, part),
+            (true, false, one_by_one, part),
+        ] {
+            let mut pair = HostPair::with_path(100 * MS);
+            let mut connection = Connection::new(0, (1, 80), first, false);
+            connection.beginning.threshold = beginning;
+            connection.part.threshold = part;
+            pair.connections.push_back(connection);
+            (pair.are_divided, pair.inherited.is_shown) = (are_divided, is_kept);
+            assert_eq!(pair.inherited_threshold((1, 80)), threshold);
+        }
     }
 
     #[test]

@@ -72,6 +72,7 @@ impl HostPair {
             let flight = connection.in_flight().saturating_add(unseen);
             connection.own_threshold =
                 half(flight, full_bytes).map(|segments| segments.saturating_mul(full_bytes));
+            connection.part.threshold = connection.own_threshold;
         }
     }
 

@@ -9,6 +9,7 @@ use super::begun_piece::BegunPiece;
 use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
+use super::parts::Part;
 use crate::used_window::UsedWindow;
 
 /// No timer sends a SYN-ACK again sooner (RFC 6298, section 2.1).
@@ -60,6 +61,7 @@ pub(super) struct Connection {
     /// The client's SYN or FIN went by that is not answered.
     pub(super) mark: Option<Mark>,
     pub(super) beginning: Beginning,
+    pub(super) part: Part,
     /// Where its slow start ends, by what it has lost itself.
     pub(super) own_threshold: Option<i64>,
     /// What acknowledges the server's FIN.
@@ -150,6 +152,7 @@ impl Connection {
             had_loss,
             mark: None,
             beginning: Beginning::default(),
+            part: Part::default(),
             own_threshold: None,
             ended: None,
             over_ns: None,

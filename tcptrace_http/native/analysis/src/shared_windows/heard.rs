@@ -65,6 +65,9 @@ impl HostPair {
             .acked
             .is_none_or(|acked| segment.ack.is_after(acked));
         let ends_repair = is_new && connection.repairs(segment.ack);
+        if is_first {
+            connection.part.opened_ns = Some(time_ns);
+        }
         if is_new {
             connection.acked = Some(segment.ack);
             connection.acked_ns = time_ns;

@@ -11,6 +11,7 @@ use super::backlog::{Backlog, Came, Queued};
 use super::bare::Bare;
 use super::connection::Connection;
 use super::departures::Departures;
+use super::division::Division;
 use super::flight::Flight;
 use super::headers::Headers;
 use super::inherited::Inherited;
@@ -66,6 +67,9 @@ pub(super) struct HostPair {
     pub(super) sure_openings: i64,
     pub(super) evidence: i64,
     pub(super) is_shared: bool,
+    /// ... or divide one between them.
+    pub(super) are_divided: bool,
+    pub(super) division: Division,
     pub(super) had_loss: bool,
     /// When data of the server came last, and what its distances tell of the slowest link.
     pub(super) came_ns: Option<i64>,
@@ -131,6 +135,8 @@ impl HostPair {
             sure_openings: 0,
             evidence: 0,
             is_shared: false,
+            are_divided: false,
+            division: Division::default(),
             had_loss: false,
             came_ns: None,
             resumed_ns: 0,
@@ -206,7 +212,8 @@ impl HostPair {
     pub(super) fn sharing(&self, by_other: bool) -> Sharing {
         Sharing {
             is_shared: self.is_shared,
-            may_be_shared: self.is_shared || self.evidence > 0,
+            may_be_shared: self.is_shared || self.evidence > 0 && !self.are_divided,
+            is_let_go_by_end: false,
             by_other,
             is_after_other: by_other,
             is_after_answer_to_other: false,

@@ -10,7 +10,8 @@
 //! Whether they share a window or not, they share the path: its slowest link is one queue that all of them feed
 //! ([`queue`]). Data waits for the link only while that is busy, whichever connection's data it sends.
 //!
-//! What limits a shared window shows in what all connections have in flight together ([`window`]).
+//! What limits a shared window shows in what all connections have in flight together ([`window`]). Those that divide one
+//! ([`division`]) have a part each, with a phase of its own.
 //!
 //! Every share of a capture sees all packets, and learns the same from them.
 
@@ -29,6 +30,7 @@ mod closed_window;
 mod closing;
 mod connection;
 mod departures;
+mod division;
 mod due_acks;
 mod fast_recovery;
 mod fillers;
@@ -52,6 +54,7 @@ mod missing_packets;
 mod own_flight;
 mod pace;
 mod pacer;
+mod parts;
 mod phases;
 mod queue;
 mod receiver;
@@ -103,6 +106,8 @@ pub struct Sharing {
     pub is_shared: bool,
     /// More than chance would have it speaks for that, if not enough to be sure.
     pub may_be_shared: bool,
+    /// They divide one between them, of which each has a part, and the end of another let the segment go.
+    pub is_let_go_by_end: bool,
     /// If so, an ACK of another of them let the segment go, and nothing that came on its own.
     pub by_other: bool,
     /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.

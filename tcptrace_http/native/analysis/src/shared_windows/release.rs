@@ -149,7 +149,12 @@ impl HostPair {
         self.evidence = self.evidence.saturating_add(evidence);
         let is_sure = is_by_other && coming.begins && evidence >= SURE_OPENING;
         self.sure_openings = self.sure_openings.saturating_add(i64::from(is_sure));
-        self.is_shared = self.shows_sharing() || (self.is_shared && self.by_others >= SIGNS_SURE);
+        if is_close {
+            let is_end = nearest.is_some_and(|ack| self.ends_connection(ack));
+            self.division.lets_go(is_end, coming.begins);
+        }
+        let were_sharing = self.are_sharing() && self.by_others >= SIGNS_SURE;
+        self.has_learnt_of_sharing(self.shows_sharing() || were_sharing);
     }
 
     /// All have as much in flight as before, though they are more or fewer: so much more likely is that if they share
@@ -157,7 +162,8 @@ impl HostPair {
     pub(super) fn is_sign_of_sharing(&mut self, evidence: i64) {
         self.by_others = self.by_others.saturating_add(1);
         self.evidence = self.evidence.saturating_add(evidence);
-        self.is_shared |= self.shows_sharing();
+        self.division.is_refuted();
+        self.has_learnt_of_sharing(self.are_sharing() || self.shows_sharing());
     }
 
     /// Whether what flights tell is enough.

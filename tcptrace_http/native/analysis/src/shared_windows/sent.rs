@@ -140,6 +140,7 @@ impl HostPair {
             let stood_ns = self.departures.newest().map_or(0, Left::stood_ns);
             release = self.release(time_ns, client_port, queued_ns.max(stood_ns));
         }
+        let is_let_go_by_end = is_new && self.is_let_go_by_end(release, ack_before);
         // What the window had room for is known best of what lay in the server's buffer.
         let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
         release = known.map_or(release, |ack| ack.lets_go(client_port));
@@ -178,6 +179,7 @@ impl HostPair {
         Sharing {
             had_loss: step.had_loss,
             is_after_other: release == Release::Other,
+            is_let_go_by_end,
             is_let_go_by_other: let_go_by
                 .filter(|_| self.is_shared)
                 .or(ack_before)
@@ -197,7 +199,7 @@ impl HostPair {
             let_go_ns,
             is_let_go_by_newest: let_go_ns.is_some() && let_go_ns == self.newest_ack_ns(),
             threshold: self.inherited_threshold((client_port, segment.source_port)),
-            ..self.sharing(release == Release::Other && is_new)
+            ..self.sharing(release == Release::Other && is_new && !self.are_divided)
         }
     }
 

@@ -1,7 +1,7 @@
 //! The threshold of the window that connections share: half of what they had in flight when something was lost.
 
 /// The least that a threshold is (RFC 5681, equation 4).
-const SEGMENTS_MIN: i64 = 2;
+pub(super) const SEGMENTS_MIN: i64 = 2;
 /// Options of TCP take no more of a segment.
 pub(super) const OPTIONS_BYTES: i64 = 40;
 

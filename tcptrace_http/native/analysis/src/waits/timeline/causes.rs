@@ -82,6 +82,10 @@ impl Timeline {
         if let Some(stood_ns) = stood_ns.filter(|_| released == Released::ByNone) {
             released = released_in(pace.saturating_add(stood_ns));
         }
+        if released == Released::ByNone && data.sharing.is_let_go_by_end {
+            // Its own window grew by what another connection left (RFC 2140, section 4).
+            released = Released::ByAck;
+        }
         if released == Released::ByNone && self.fills_window(data, route, acks) {
             return Some((Cause::SendLimitedReceiveWindow, INFERRED));
         }

@@ -19,7 +19,8 @@ impl Timeline {
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> (Cause, f64) {
-        let by_other = data.sharing.by_other && self.has_more;
+        let by_other = data.sharing.by_other || data.sharing.is_let_go_by_end;
+        let by_other = by_other && self.has_more;
         if by_other && told.0 == Cause::SendLimitedSendBuffer {
             // Only an ACK of its own makes room in a connection's buffer.
             return (phase_of(data.sharing), INFERRED);

@@ -187,6 +187,35 @@ mod tests {
     }
 
     #[test]
+    fn what_the_end_of_another_connection_lets_go_waited_for_its_own_window() {
+        for (is_let_go_by_end, cause) in [
+            (true, Cause::SendLimitedSlowStart),
+            (false, Cause::ServerDataUnavailable),
+        ] {
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, 100 * MS);
+            acks.push(210 * MS, 1001, 60_000, 100 * MS);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            let sharing = Sharing {
+                is_let_go_by_end,
+                to_server_ns: Some(100 * MS),
+                ..Sharing::default()
+            };
+            for (time_ms, end) in [(200, 1001), (202, 2001), (500, 3001)] {
+                let data = Data {
+                    bytes: 1000,
+                    full_bytes: 1000,
+                    sharing,
+                    ..Data::at_ms(time_ms, end)
+                };
+                timeline.new_data(data, None, Route::at_receiver(100), &acks);
+            }
+            let told = timeline.between(202 * MS, 500 * MS).last();
+            assert_eq!(told.map(|piece| piece.cause), Some(cause));
+        }
+    }
+
+    #[test]
     fn what_comes_behind_others_later_than_the_link_takes_for_it_waited_for_its_turn() {
         assert!(is_in_turn(12 * MS, behind_others(true)));
         assert!(!is_in_turn(4 * MS, behind_others(true)));
