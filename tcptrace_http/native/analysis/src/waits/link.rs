@@ -4,6 +4,7 @@
 //! sent with it takes on the slowest link. So every ACK bounds from above what a byte takes there; of a burst
 //! whose ACKs nothing delays it is that.
 
+use super::timeline::DELAYED_ACK_MIN_NS;
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, SLOWEST_PS};
 
 /// Headers of Ethernet, IP and TCP without options.
@@ -190,11 +191,12 @@ impl Link {
     }
 
     /// By how much an ACK may be later than expected before a timer delayed it: less than a segment takes, where
-    /// several bounds have agreed on that, for what is expected comes from bounds and is rather too late.
+    /// several bounds have agreed on that, for what is expected comes from bounds and is rather too late, and no more
+    /// than the least that timers wait.
     pub(super) fn ack_jitter_ns(self, full_bytes: u32) -> i64 {
         let jitter_ns = self.jitter_ns(full_bytes);
         if self.has_agreed() {
-            (jitter_ns / AGREED_JITTER_SHARE).max(JITTER_MIN_NS)
+            (jitter_ns / AGREED_JITTER_SHARE).clamp(JITTER_MIN_NS, DELAYED_ACK_MIN_NS)
         } else {
             jitter_ns
         }
@@ -282,7 +284,10 @@ mod tests {
         assert_eq!(link.ack_jitter_ns(946), 100 * MS);
         link.is_busy_for(100_000_000);
         link.is_busy_for(100_000_000);
-        assert_eq!(link.ack_jitter_ns(946), 25 * MS);
+        assert_eq!(link.ack_jitter_ns(946), 8 * MS);
+        let mut faster = Link::default();
+        faster.is_told(Some(20_000_000));
+        assert_eq!(faster.ack_jitter_ns(946), 5 * MS);
     }
 
     #[test]
