@@ -64,3 +64,36 @@ fn what_an_ack_of_another_connection_let_go_was_no_probe() {
     assert_eq!(told(true), Some(RecoveryKind::FastRecovery));
     assert_eq!(told(false), Some(RecoveryKind::TailLossProbe));
 }
+
+#[test]
+fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
+    for (is_heard, kind) in [
+        (true, RecoveryKind::Timeout),
+        (false, RecoveryKind::TailLoss),
+    ] {
+        let mut tracker = Tracker::default();
+        let known = Known {
+            original: Some((1, 0)),
+            ..known(3001, u32::from(is_heard))
+        };
+        let again = |start: i64, time_ns: i64| Sent {
+            time_ns,
+            start,
+            end: start + 1000,
+            payload_bytes: 1000,
+            class: Class {
+                is_retransmission: true,
+                ..Class::default()
+            },
+            ..Sent::default()
+        };
+        let before = Known {
+            duplicate_acks: 0,
+            heard_before_ns: 150 * MS,
+            ..known
+        };
+        let probed = tracker.sent(&again(2001, 150 * MS), &before);
+        assert_eq!(probed, Some(RecoveryKind::TailLossProbe));
+        assert_eq!(tracker.sent(&again(1, 600 * MS), &known), Some(kind));
+    }
+}

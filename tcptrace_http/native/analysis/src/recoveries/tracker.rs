@@ -233,7 +233,11 @@ impl Tracker {
             return kind;
         };
         if goes_on && times_out && open.row.kind == RecoveryKind::TailLossProbe {
-            open.row.kind = RecoveryKind::TailLoss;
+            // The probe may have come, and told that what was before it had not.
+            open.row.kind = match kind {
+                RecoveryKind::Timeout => kind,
+                _ => RecoveryKind::TailLoss,
+            };
         }
         open.extend(sent, silence);
         open.row.timeouts = open.row.timeouts.saturating_add(u32::from(times_out));
