@@ -107,7 +107,8 @@ impl Tracker {
         }
         let gap = sent.class.gap_before_bytes;
         // What an ACK of another connection lets go no timer has sent.
-        let probes = known.duplicate_acks == 0
+        let probes = !known.has_no_probes
+            && known.duplicate_acks == 0
             && !sent.is_after_other
             && self.sacked <= known.acked
             && self.holes.is_empty()
@@ -164,9 +165,10 @@ impl Tracker {
     fn waited_for_probe(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
         match hole {
             Some(hole) => hole.probe.filter(|(end, _)| known.next <= *end),
-            None => self
-                .probe
-                .filter(|(start, _)| sent.start < *start && known.acked < *start),
+            // Selective ACKs tell whether it came.
+            None => self.probe.filter(|(start, _)| {
+                sent.start < *start && known.acked < *start && *start < self.sacked
+            }),
         }
         .map(|(_, waited)| waited)
     }

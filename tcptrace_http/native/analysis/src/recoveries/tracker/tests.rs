@@ -204,3 +204,27 @@ fn what_comes_alone_again_and_again_behind_a_repair_was_lost_as_well_as_far_as_p
     assert_eq!(repaired_one_by_one(0, true), [false; 4]);
     assert_eq!(repaired_one_by_one(20, false), [false; 4]);
 }
+
+#[test]
+fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
+    let told = |sacked: i64| {
+        let mut tracker = Tracker::default();
+        let probe = Sent {
+            time_ns: 140 * MS,
+            start: 4381,
+            end: 5841,
+            ..new_data(0)
+        };
+        tracker.sent(&probe, &known(4381));
+        tracker.sacked = sacked;
+        let heard = Known {
+            original: Some((1, 0)),
+            duplicate_acks: 1,
+            heard_before_ns: 0,
+            ..known(5841)
+        };
+        tracker.sent(&sent_again(160 * MS), &heard)
+    };
+    assert_eq!(told(4381), Some(RecoveryKind::FastRecovery));
+    assert_eq!(told(5841), Some(RecoveryKind::TailLossProbe));
+}
