@@ -8,13 +8,13 @@ use trace_model::rows::RecoveryKind;
 use super::known::{Known, Sent};
 
 /// Who is nearer to the observation point than this sends at once what is seen at once.
-const NEAR_MAX_NS: i64 = 1_000_000;
+pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
 /// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
 const SEGMENTS_AN_ACK: i64 = 2;
 /// Times on the link are known to this share of them (see `departures`).
 const SLACK_SHARE: i64 = 8;
 /// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
-const DUPLICATE_ACKS: u32 = 3;
+pub(super) const DUPLICATE_ACKS: u32 = 3;
 
 /// What the sender may know when it sends something again.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,6 +1,8 @@
 //! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
 
+use super::kind::{DUPLICATE_ACKS, NEAR_MAX_NS};
 use crate::classify::Class;
+use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::Unheard;
 use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 
@@ -100,6 +102,22 @@ impl Known {
         let is_at_receiver = to_receiver_ns
             .is_some_and(|rtt_ns| rtt_ns.saturating_mul(FAR_OF_RECEIVER_SHARE) <= path_ns);
         path_ns >= FAR_MIN_NS || (is_at_receiver && path_ns >= FAR_OF_RECEIVER_MIN_NS)
+    }
+
+    /// Whether the third duplicate ACK came right now, next to a sender that has nothing else to go by: it sends again what
+    /// is missing whatever recovery goes on, unless that keeps it from it (RFC 6582, section 3.2).
+    pub(super) fn has_third_duplicate_since(&self, (acked, duplicate_acks): (i64, u32)) -> bool {
+        let before = if acked == self.acked {
+            duplicate_acks
+        } else {
+            0
+        };
+        let since = self.duplicate_acks.saturating_sub(before);
+        let is_near = self.sender_path_ns.is_some_and(|path| path < NEAR_MAX_NS);
+        is_near
+            && self.has_no_probes
+            && since == DUPLICATE_ACKS
+            && self.heard_before_ns <= AT_ONCE_MAX_NS
     }
 
     /// How long the sender had sent nothing like this and heard nothing, by its own clock.

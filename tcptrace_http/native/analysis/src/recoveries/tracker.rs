@@ -242,6 +242,7 @@ impl Tracker {
             };
         }
         open.extend(sent, silence);
+        open.sends_with(known);
         open.row.timeouts = open.row.timeouts.saturating_add(u32::from(times_out));
         open.row.kind
     }
