@@ -10,6 +10,8 @@ use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 /// not waited for: it is the pace of ACKs.
 pub(super) const SILENCE_MIN_NS: i64 = 5_000_000;
 pub(super) const SILENCE_RTT_SHARE: i64 = 3;
+/// RACK waits for a quarter of the least round trip for what may be reordered.
+const REORDERED_SHARE: i64 = 4;
 /// What two round trips take at least, seen through a queue that drains.
 const DRAINED_NUMERATOR: i64 = 3;
 const DRAINED_DENOMINATOR: i64 = 2;
@@ -128,6 +130,14 @@ impl Known {
             None => since(self.silent_since(sent)),
         };
         since_sent.min(self.heard_before_ns)
+    }
+
+    /// How long RACK waits at the most, at a quarter of the round trip (RFC 8985, section 6.2): what was sent with it has
+    /// been acknowledged since.
+    pub(super) fn may_be_reordered_ns(&self, sent: &Sent) -> i64 {
+        self.original.map_or(0, |(_, original_ns)| {
+            sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE
+        })
     }
 
     /// ... where copies of what it was asked for tell it nothing.

@@ -187,6 +187,11 @@ impl Tracker {
             had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
                 || self.sacked > sent.start,
             has_sack: self.sacked > sent.start,
+            reordered_ns: if self.sacked > sent.start {
+                known.may_be_reordered_ns(sent)
+            } else {
+                0
+            },
             is_after_other: sent.is_after_other,
             unheard: sent.unheard,
             service_ns: sent.service_ns,
