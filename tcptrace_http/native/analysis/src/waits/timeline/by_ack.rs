@@ -13,7 +13,8 @@ const WAITING_ACKS_MAX: usize = 4;
 impl Timeline {
     /// The receiver has acknowledged up to `acked`.
     pub(in crate::waits) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
-        self.acked = self.acked.max(acked);
+        let before = self.acked;
+        self.acked = before.max(acked);
         self.heard_ns = Some(at.time_ns);
         self.may_go_on(at.time_ns, acked, route);
         if self.pending.is_empty() {
@@ -27,7 +28,7 @@ impl Timeline {
         }
         self.link.is_told(route.byte_ps);
         self.learn_link(at, acked, route);
-        self.hear_of_needless_copies(at.time_ns, acked, route);
+        self.hear_of_needless_copies(at.time_ns, (before, acked), route);
         self.hear_of_tails(acked);
         self.waiting_acks.push_back((at, acked));
         if self.link.is_known() || self.waiting_acks.len() > WAITING_ACKS_MAX {

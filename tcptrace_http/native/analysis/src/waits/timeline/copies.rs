@@ -114,19 +114,33 @@ impl Timeline {
 
     /// An ACK that comes before that of a copy can is one of the data that was sent first: it was not lost. That is
     /// sure where the path alone is longer, whatever the link takes.
-    pub(super) fn hear_of_needless_copies(&mut self, time_ns: i64, acked: i64, route: Route) {
+    pub(super) fn hear_of_needless_copies(
+        &mut self,
+        time_ns: i64,
+        (before, acked): (i64, i64),
+        route: Route,
+    ) {
         let path_ns = self.least_way_ns(route).saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
+        let at_once = i64::from(self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS));
+        if acked.saturating_sub(before) > at_once {
+            // What fills a hole is acknowledged with what had come behind it: that was lost.
+            self.copies.had_lost();
+        }
         for sent in self.pending.range_mut(..covered) {
             let is_in_time = |stall: &Stall| stall.answered_ns <= time_ns;
             let earlier = self.copies.in_time(sent.end, time_ns);
-            let Some(needless) = sent.stall.filter(|it| earlier.is_some() || !is_in_time(it))
-            else {
+            let Some(needless) = sent.stall.filter(|it| {
+                earlier.is_some() || !is_in_time(it) || self.copies.are_needless(sent.end, *it)
+            }) else {
                 continue;
             };
             sent.stall = earlier;
             let is_sure = needless.sent_ns.saturating_add(path_ns) > time_ns;
             sent.may_have_been_lost = sent.stall.is_none() && !is_sure && !is_in_time(&needless);
+            if is_sure && sent.stall.is_none() {
+                self.copies.timer_was_needless(needless);
+            }
         }
     }
 }
@@ -282,6 +296,17 @@ mod tests {
             sender.is_acked(9, acked_ms);
             assert!(sender.waited_for(cause), "{acked_ms}");
         }
+    }
+
+    #[test]
+    fn what_is_sent_again_as_acks_come_after_a_timer_that_ran_out_too_soon_was_not_lost() {
+        let mut sender = Sender::after(2);
+        sender.resends(3, Sender::came_ms(3) - 5, RecoveryKind::TailLoss, false);
+        sender.is_acked(3, Sender::came_ms(3));
+        sender.resends(4, Sender::came_ms(3), RecoveryKind::TailLoss, false);
+        sender.is_acked(4, Sender::came_ms(4));
+        sender.timeline.settle_waiting(ROUTE);
+        assert!(!sender.waited_for(Cause::StallTailLoss));
     }
 
     /// What a segment that came after 100 ms waited for when it came once more.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
 use super::{Resent, Stall, Timeline, DELAYED_ACK_SEGMENTS};
+use trace_model::rows::Cause;
 
 /// Copies that were lost as well, or came late: a window of them.
 const EARLIER_MAX: usize = 1 << 10;
@@ -32,6 +33,10 @@ pub(super) struct Copies {
     pub(super) answered_ns: Option<i64>,
     /// Near the sender: in which frame its timer ran out.
     pub(super) timer_frame: Option<u64>,
+    /// ... and what had been sent by then.
+    timer_until: i64,
+    /// It ran out too soon: all up to here was on its way.
+    needless_until: i64,
     /// All copies but the newest of each segment that waits to be settled, by the offset after it.
     earlier: VecDeque<Earlier>,
 }
@@ -46,6 +51,38 @@ impl Stall {
 }
 
 impl Copies {
+    /// The timer of its sender ran out, which had sent all up to `sent_until`.
+    pub(super) fn times_out(&mut self, frame: u64, sent_until: i64) {
+        self.timer_frame = Some(frame);
+        self.timer_until = sent_until;
+        self.needless_until = 0;
+    }
+
+    /// An ACK came too soon for the first that a timer sent again: of what its sender goes on to send again, as ACKs
+    /// come, all is on its way (RFC 5682).
+    pub(super) fn timer_was_needless(&mut self, copy: Stall) {
+        if self.is_of_timer(copy) {
+            self.needless_until = self.timer_until;
+        }
+    }
+
+    /// Something of the flight was lost all the same.
+    pub(super) fn had_lost(&mut self) {
+        self.needless_until = 0;
+    }
+
+    fn is_of_timer(&self, copy: Stall) -> bool {
+        let by_timer = matches!(
+            copy.cause,
+            Cause::StallTailLoss | Cause::StallRetransmissionTimeout
+        );
+        by_timer && !copy.is_probed && self.timer_frame.is_some_and(|frame| frame <= copy.frame)
+    }
+
+    pub(super) fn are_needless(&self, end: i64, copy: Stall) -> bool {
+        end <= self.needless_until && self.is_of_timer(copy)
+    }
+
     fn note(&mut self, earlier: Earlier) {
         if self.earlier.len() >= EARLIER_MAX {
             self.earlier.pop_front();

@@ -121,7 +121,7 @@ impl Timeline {
             .is_some_and(|ns| data.at.time_ns.saturating_sub(ns) <= AT_ONCE_MAX_NS);
         let goes_on = self.copies.timer_frame.is_some() && follows_ack;
         if is_timed(data.recovery) && !goes_on {
-            self.copies.timer_frame = Some(data.at.frame);
+            self.copies.times_out(data.at.frame, self.sent_until);
         }
     }
 
