@@ -50,19 +50,28 @@ impl Timeline {
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
         let at_once = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
         let may_be_delayed = bytes < at_once;
-        let was_repaired = covered().any(|sent| sent.stall.is_some());
+        let mut repairs = covered().filter(|sent| sent.stall.is_some()).count();
+        let was_repaired = repairs > 0;
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
             }
             self.pending.pop_front();
-            let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
-            let expected = self.expected_ns(data, route);
+            let next = self.pending.front();
+            let is_newest = next.is_none_or(|next| next.end > acked);
+            // Who has got a copy waits for its timer as well, if nothing else is on its way.
+            let may_be_delayed = may_be_delayed && data.stall.is_none_or(|it| it.is_alone(next));
+            repairs = repairs.saturating_sub(usize::from(data.stall.is_some()));
+            let is_last_repair = data.stall.is_some() && repairs == 0;
+            let expected = match data.stall {
+                None => self.expected_ns(data, route),
+                Some(copy) => copy.expected_ns().unwrap_or(at.time_ns),
+            };
             let delay = at.time_ns.saturating_sub(expected);
             let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
             let is_delayed =
                 may_be_delayed && delay > self.link.ack_jitter_ns(self.full_bytes).max(jitter);
-            let time_ns = if was_repaired || (is_newest && !is_delayed) {
+            let time_ns = if (is_newest || is_last_repair) && !is_delayed {
                 at.time_ns
             } else {
                 expected.min(at.time_ns)

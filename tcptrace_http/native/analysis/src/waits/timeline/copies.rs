@@ -309,6 +309,18 @@ mod tests {
         assert!(!sender.waited_for(Cause::StallTailLoss));
     }
 
+    #[test]
+    fn what_a_timer_sent_again_came_before_its_ack_if_that_was_delayed() {
+        let mut sender = Sender::after(0);
+        sender.resends(1, 1000, RecoveryKind::TailLoss, false);
+        sender.is_acked(1, 1000 + WAY_MS + 200);
+        sender.timeline.settle_waiting(ROUTE);
+        let mut pieces = sender.timeline.between(0, i64::MAX);
+        let stall = pieces.find(|piece| piece.cause == Cause::StallTailLoss);
+        let until_ms = stall.map(|piece| piece.end.time_ns / MS);
+        assert_eq!(until_ms, Some(1000 + WAY_MS));
+    }
+
     /// What a segment that came after 100 ms waited for when it came once more.
     fn waited_for_copy(copy_ms: i64, to_receiver_ms: i64) -> Vec<Cause> {
         let route = Route {

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
-use super::{Resent, Stall, Timeline, DELAYED_ACK_SEGMENTS};
+use super::{Pending, Resent, Stall, Timeline, DELAYED_ACK_SEGMENTS};
 use trace_model::rows::Cause;
 
 /// Copies that were lost as well, or came late: a window of them.
@@ -47,6 +47,17 @@ impl Stall {
         let least_ns = self.answered_ns.checked_sub(self.sent_ns)?;
         let elapsed_ns = least_ns.saturating_mul(EARLY_DENOMINATOR) / EARLY_NUMERATOR;
         (least_ns >= 0).then(|| self.sent_ns.saturating_add(elapsed_ns))
+    }
+
+    /// ... where its sender was silent until a timer ran out: what ACKs have told of stands behind what was sent since.
+    pub(super) fn expected_ns(self) -> Option<i64> {
+        self.due_ns()
+            .filter(|_| self.cause != Cause::StallFastRecovery)
+    }
+
+    /// Whether what was sent behind the segment left after this copy.
+    pub(super) fn is_alone(self, next: Option<&Pending>) -> bool {
+        next.is_none_or(|next| next.at.time_ns > self.sent_ns)
     }
 }
 
