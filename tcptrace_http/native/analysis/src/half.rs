@@ -110,6 +110,14 @@ pub struct Half {
     pub has_ended: bool,
 }
 
+/// What a direction has told its peer last.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LastHeard {
+    pub time_ns: i64,
+    /// Since the last ACK of something new.
+    pub duplicate_acks: u32,
+}
+
 /// An acknowledgment as it moved the state of the data's direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Acknowledged {
@@ -255,6 +263,14 @@ impl Half {
             .saturating_add(outstanding as u64)
             .saturating_add(early)
             .saturating_add(refused)
+    }
+
+    #[must_use]
+    pub fn last_heard(&self) -> LastHeard {
+        LastHeard {
+            time_ns: self.last_packet_ns,
+            duplicate_acks: self.duplicate_acks_in_a_row,
+        }
     }
 
     /// The peer acknowledged up to `ack`. Calls `acked` for each segment that is now complete.

@@ -185,7 +185,7 @@ impl Flow {
         };
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
-        let is_told = self.half(side.other()).duplicate_acks_in_a_row > 0;
+        let heard = self.half(side.other()).last_heard();
         let sharing = *self.sharing();
         let missing_before = self.half(side).missing_before;
         let syn_was_lost = self.half(side).early.is_some() && segment.has(flags::SYN);
@@ -226,7 +226,7 @@ impl Flow {
                 start,
                 end,
                 recovery,
-                is_told,
+                heard,
                 has_sack: self.first.sack_permitted && self.second.sack_permitted,
                 hole_start,
             };

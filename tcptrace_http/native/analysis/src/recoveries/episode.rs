@@ -32,6 +32,8 @@ pub struct Episode {
     timestamp: Option<u32>,
     /// The first ACK for it has come, or none is to be judged.
     is_judged: bool,
+    /// Up to where was acknowledged when it sent something again last, and how many duplicate ACKs had come.
+    sent_with: (i64, u32),
     /// From the first resending to that ACK.
     answered_after_ns: Option<i64>,
     /// A SYN-ACK that was answered when it was sent again.
@@ -49,6 +51,7 @@ impl Episode {
             first: (sent.start, sent.end),
             timestamp: sent.timestamp,
             is_judged: !has_original || is_acked,
+            sent_with: (known.acked, known.duplicate_acks),
             answered_after_ns: None,
             was_answered: is_acked && sent.is_syn_ack,
             is_placed: false,
@@ -101,7 +104,14 @@ impl Episode {
             && known.next <= sent.start.min(known.acked);
         // Of what a timer sent again something came, and told that the rest was lost: the next timer's silence is
         // another.
-        sent.start < self.until && (is_timed || !times_out) && !is_told_since && !is_untold_since
+        let is_told_anew = is_timed
+            && kind == RecoveryKind::FastRecovery
+            && known.has_third_duplicate_since(self.sent_with);
+        sent.start < self.until
+            && (is_timed || !times_out)
+            && !is_told_since
+            && !is_untold_since
+            && !is_told_anew
     }
 
     /// What happened to data that was not sent again: it was overtaken, or a window was closed.
@@ -111,11 +121,16 @@ impl Episode {
             first: (0, 0),
             timestamp: None,
             is_judged: true,
+            sent_with: (i64::MIN, 0),
             answered_after_ns: None,
             was_answered: false,
             is_placed: false,
             row,
         }
+    }
+
+    pub fn sends_with(&mut self, known: &Known) {
+        self.sent_with = (known.acked, known.duplicate_acks);
     }
 
     /// `sent` is part of it, and ended a silence.

@@ -8,13 +8,13 @@ use trace_model::rows::RecoveryKind;
 use super::known::{Known, Sent};
 
 /// Who is nearer to the observation point than this sends at once what is seen at once.
-const NEAR_MAX_NS: i64 = 1_000_000;
+pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
 /// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
 const SEGMENTS_AN_ACK: i64 = 2;
 /// Times on the link are known to this share of them (see `departures`).
 const SLACK_SHARE: i64 = 8;
 /// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
-const DUPLICATE_ACKS: u32 = 3;
+pub(super) const DUPLICATE_ACKS: u32 = 3;
 
 /// What the sender may know when it sends something again.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +28,8 @@ pub struct Told {
     pub had_hole: bool,
     /// SACKs have told of that, to which each is a sign of the loss by itself.
     pub has_sack: bool,
+    /// Up to how long after a SACK the timer of RACK runs, which waits for what may be reordered (RFC 8985, section 6.2).
+    pub reordered_ns: i64,
     /// It left when an ACK of another connection came, with which its own may share all of congestion control.
     pub is_after_other: bool,
     /// What it had not heard, as far as it is known when it sent that.
@@ -99,10 +101,13 @@ impl Told {
             Some(rtt_ns) if self.has_hole => rtt_ns / 2,
             _ => AT_ONCE_MAX_NS,
         };
+        let least_ns = least_ns.max(self.reordered_ns);
         let shows_timer = is_near || self.is_untold();
         // Who is told of a loss sends again at once when the ACK comes that tells.
-        let is_silent =
-            !self.is_at_once() && self.unheard_ns().is_some_and(|ns| ns > AT_ONCE_MAX_NS);
+        let is_silent = !self.is_at_once()
+            && self
+                .unheard_ns()
+                .is_some_and(|ns| ns > AT_ONCE_MAX_NS.max(self.reordered_ns));
         let shows_timer = shows_timer || self.is_told_by_none(known);
         let least_ns = least_ns.max(AT_ONCE_MAX_NS);
         let has_waited = self.waited_ns > least_ns || is_silent || self.may_have_waited(least_ns);
@@ -201,6 +206,7 @@ mod tests {
         has_hole: true,
         had_hole: true,
         has_sack: false,
+        reordered_ns: 0,
         is_after_other: false,
         unheard: None,
         service_ns: 0,
@@ -272,6 +278,25 @@ mod tests {
         };
         assert_eq!(behind_a_hole(after_other(0)), RecoveryKind::FastRecovery);
         assert_eq!(behind_a_hole(after_other(1)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn within_a_quarter_of_the_round_trip_after_a_sack_the_timer_of_rack_sends_again() {
+        let known = Known {
+            rtt_ns: Some(20 * MS),
+            sender_path_ns: Some(0),
+            ..Known::default()
+        };
+        let told = |waited_ms: i64| Told {
+            waited_ns: waited_ms * MS,
+            has_sack: true,
+            reordered_ns: 40 * MS,
+            unheard: for_ms(waited_ms),
+            ..ONE_DUPLICATE
+        };
+        let kind_of = |waited_ms: i64| kind(&Sent::default(), &known, &told(waited_ms));
+        assert_eq!(kind_of(30), RecoveryKind::FastRecovery);
+        assert_eq!(kind_of(50), RecoveryKind::Timeout);
     }
 
     #[test]

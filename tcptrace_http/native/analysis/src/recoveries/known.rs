@@ -1,6 +1,8 @@
 //! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
 
+use super::kind::{DUPLICATE_ACKS, NEAR_MAX_NS};
 use crate::classify::Class;
+use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::Unheard;
 use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 
@@ -8,6 +10,8 @@ use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 /// not waited for: it is the pace of ACKs.
 pub(super) const SILENCE_MIN_NS: i64 = 5_000_000;
 pub(super) const SILENCE_RTT_SHARE: i64 = 3;
+/// RACK waits for a quarter of the least round trip for what may be reordered.
+const REORDERED_SHARE: i64 = 4;
 /// What two round trips take at least, seen through a queue that drains.
 const DRAINED_NUMERATOR: i64 = 3;
 const DRAINED_DENOMINATOR: i64 = 2;
@@ -102,6 +106,22 @@ impl Known {
         path_ns >= FAR_MIN_NS || (is_at_receiver && path_ns >= FAR_OF_RECEIVER_MIN_NS)
     }
 
+    /// Whether the third duplicate ACK came right now, next to a sender that has nothing else to go by: it sends again what
+    /// is missing whatever recovery goes on, unless that keeps it from it (RFC 6582, section 3.2).
+    pub(super) fn has_third_duplicate_since(&self, (acked, duplicate_acks): (i64, u32)) -> bool {
+        let before = if acked == self.acked {
+            duplicate_acks
+        } else {
+            0
+        };
+        let since = self.duplicate_acks.saturating_sub(before);
+        let is_near = self.sender_path_ns.is_some_and(|path| path < NEAR_MAX_NS);
+        is_near
+            && self.has_no_probes
+            && since == DUPLICATE_ACKS
+            && self.heard_before_ns <= AT_ONCE_MAX_NS
+    }
+
     /// How long the sender had sent nothing like this and heard nothing, by its own clock.
     pub(super) fn waited(&self, sent: &Sent) -> i64 {
         let since = |then: i64| sent.time_ns.saturating_sub(then);
@@ -110,6 +130,14 @@ impl Known {
             None => since(self.silent_since(sent)),
         };
         since_sent.min(self.heard_before_ns)
+    }
+
+    /// How long RACK waits at the most, at a quarter of the round trip (RFC 8985, section 6.2): what was sent with it has
+    /// been acknowledged since.
+    pub(super) fn may_be_reordered_ns(&self, sent: &Sent) -> i64 {
+        self.original.map_or(0, |(_, original_ns)| {
+            sent.time_ns.saturating_sub(original_ns) / REORDERED_SHARE
+        })
     }
 
     /// ... where copies of what it was asked for tell it nothing.

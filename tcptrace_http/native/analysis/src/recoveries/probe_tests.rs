@@ -28,7 +28,7 @@ fn known(next: i64, duplicate_acks: u32) -> Known {
 
 /// How a loss before the first data that came was told of, if that came long after it was asked for; an ACK of another
 /// connection let it go, or none did, and one what is sent again.
-fn told(is_after_other: bool) -> Option<RecoveryKind> {
+fn told(is_after_other: bool, has_no_probes: bool) -> Option<RecoveryKind> {
     let mut tracker = Tracker::default();
     let behind = Sent {
         time_ns: 500 * MS,
@@ -43,7 +43,11 @@ fn told(is_after_other: bool) -> Option<RecoveryKind> {
         is_after_other,
         ..Sent::default()
     };
-    assert_eq!(tracker.sent(&behind, &known(1, 0)), None);
+    let before = Known {
+        has_no_probes,
+        ..known(1, 0)
+    };
+    assert_eq!(tracker.sent(&behind, &before), None);
     let again = Sent {
         time_ns: 900 * MS,
         start: 1,
@@ -61,6 +65,44 @@ fn told(is_after_other: bool) -> Option<RecoveryKind> {
 
 #[test]
 fn what_an_ack_of_another_connection_let_go_was_no_probe() {
-    assert_eq!(told(true), Some(RecoveryKind::FastRecovery));
-    assert_eq!(told(false), Some(RecoveryKind::TailLossProbe));
+    assert_eq!(told(true, false), Some(RecoveryKind::FastRecovery));
+    assert_eq!(told(false, false), Some(RecoveryKind::TailLossProbe));
+}
+
+#[test]
+fn who_has_no_selective_acks_probes_with_nothing_new() {
+    assert_eq!(told(false, true), Some(RecoveryKind::FastRecovery));
+}
+
+#[test]
+fn a_timer_that_runs_out_when_a_probe_has_come_was_told_by_it() {
+    for (is_heard, kind) in [
+        (true, RecoveryKind::Timeout),
+        (false, RecoveryKind::TailLoss),
+    ] {
+        let mut tracker = Tracker::default();
+        let known = Known {
+            original: Some((1, 0)),
+            ..known(3001, u32::from(is_heard))
+        };
+        let again = |start: i64, time_ns: i64| Sent {
+            time_ns,
+            start,
+            end: start + 1000,
+            payload_bytes: 1000,
+            class: Class {
+                is_retransmission: true,
+                ..Class::default()
+            },
+            ..Sent::default()
+        };
+        let before = Known {
+            duplicate_acks: 0,
+            heard_before_ns: 150 * MS,
+            ..known
+        };
+        let probed = tracker.sent(&again(2001, 150 * MS), &before);
+        assert_eq!(probed, Some(RecoveryKind::TailLossProbe));
+        assert_eq!(tracker.sent(&again(1, 600 * MS), &known), Some(kind));
+    }
 }

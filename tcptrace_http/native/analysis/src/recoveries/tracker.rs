@@ -107,7 +107,8 @@ impl Tracker {
         }
         let gap = sent.class.gap_before_bytes;
         // What an ACK of another connection lets go no timer has sent.
-        let probes = known.duplicate_acks == 0
+        let probes = !known.has_no_probes
+            && known.duplicate_acks == 0
             && !sent.is_after_other
             && self.sacked <= known.acked
             && self.holes.is_empty()
@@ -164,9 +165,10 @@ impl Tracker {
     fn waited_for_probe(&self, sent: &Sent, known: &Known, hole: Option<Hole>) -> Option<i64> {
         match hole {
             Some(hole) => hole.probe.filter(|(end, _)| known.next <= *end),
-            None => self
-                .probe
-                .filter(|(start, _)| sent.start < *start && known.acked < *start),
+            // Selective ACKs tell whether it came.
+            None => self.probe.filter(|(start, _)| {
+                sent.start < *start && known.acked < *start && *start < self.sacked
+            }),
         }
         .map(|(_, waited)| waited)
     }
@@ -185,6 +187,11 @@ impl Tracker {
             had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
                 || self.sacked > sent.start,
             has_sack: self.sacked > sent.start,
+            reordered_ns: if self.sacked > sent.start {
+                known.may_be_reordered_ns(sent)
+            } else {
+                0
+            },
             is_after_other: sent.is_after_other,
             unheard: sent.unheard,
             service_ns: sent.service_ns,
@@ -233,9 +240,14 @@ impl Tracker {
             return kind;
         };
         if goes_on && times_out && open.row.kind == RecoveryKind::TailLossProbe {
-            open.row.kind = RecoveryKind::TailLoss;
+            // The probe may have come, and told that what was before it had not.
+            open.row.kind = match kind {
+                RecoveryKind::Timeout => kind,
+                _ => RecoveryKind::TailLoss,
+            };
         }
         open.extend(sent, silence);
+        open.sends_with(known);
         open.row.timeouts = open.row.timeouts.saturating_add(u32::from(times_out));
         open.row.kind
     }

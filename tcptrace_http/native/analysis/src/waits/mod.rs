@@ -34,6 +34,7 @@ mod transaction;
 use trace_model::rows::{ObservationPoint, RecoveryKind};
 
 use crate::arrivals::Arrivals;
+use crate::half::LastHeard;
 use crate::observation::observation_point;
 use crate::shared_windows::{Ahead, Phases, Receiver, Sharing};
 use crate::used_window::FullBuffer;
@@ -82,8 +83,8 @@ pub struct SentAgain {
     pub end: i64,
     /// What held it up until now.
     pub recovery: Option<RecoveryKind>,
-    /// Duplicate ACKs came since the last one that acknowledged something.
-    pub is_told: bool,
+    /// What its sender had heard of its receiver.
+    pub heard: LastHeard,
     /// Selective ACKs tell its sender what has come (RFC 2018).
     pub has_sack: bool,
     /// Where the first hole that is left begins.
@@ -229,7 +230,7 @@ impl Waits {
             start: sent.start,
             end: sent.end,
             recovery: sent.recovery,
-            is_told: sent.is_told,
+            heard: sent.heard,
             has_sack: sent.has_sack,
         };
         if from_server {

@@ -15,6 +15,7 @@ mod causes;
 mod copies;
 mod data;
 mod deferral;
+mod earlier_copies;
 mod extents;
 mod filled_by_next;
 mod full_buffer;
@@ -50,6 +51,7 @@ use std::collections::VecDeque;
 use trace_model::rows::Cause;
 
 pub(super) use self::data::{Data, Resent, Route};
+use self::earlier_copies::Copies;
 use self::filled_by_next::FoundInBuffer;
 use self::full_buffer::Pushes;
 use self::held_openings::{HeldOpening, LetGo};
@@ -134,8 +136,7 @@ pub(super) struct Timeline {
     shared_arrivals: Arrivals,
     /// At the sender, where packets leave in another pace than that in which they come.
     link: Link,
-    /// When the ACK comes of the last packet sent since something was sent again.
-    copies_ns: Option<i64>,
+    copies: Copies,
     /// The least way to the receiver and back of all connections between the two hosts.
     shared_way_ns: Option<i64>,
     /// The way that handshakes have measured, and by how much their packets are longer than others.
@@ -155,9 +156,8 @@ pub(super) struct Timeline {
     filled: Option<Filled>,
     probed_ns: Option<i64>,
     delayed_ack: Option<DelayedAck>,
-    /// Near the sender: when an ACK of something new came last, and in which frame its timer ran out.
+    /// Near the sender: when an ACK of something new came last.
     heard_ns: Option<i64>,
-    timer_frame: Option<u64>,
     full_bytes: u32,
     /// What the receiver has acknowledged.
     acked: i64,
@@ -201,7 +201,7 @@ impl Timeline {
             lateness: Lateness::default(),
             shared_arrivals: Arrivals::default(),
             link: Link::default(),
-            copies_ns: None,
+            copies: Copies::default(),
             shared_way_ns: None,
             syn_way: (None, 0),
             burst: LinkBurst::default(),
@@ -216,7 +216,6 @@ impl Timeline {
             probed_ns: None,
             delayed_ack: None,
             heard_ns: None,
-            timer_frame: None,
             full_bytes: 0,
             acked: 0,
             is_answer: true,

@@ -204,3 +204,64 @@ fn what_comes_alone_again_and_again_behind_a_repair_was_lost_as_well_as_far_as_p
     assert_eq!(repaired_one_by_one(0, true), [false; 4]);
     assert_eq!(repaired_one_by_one(20, false), [false; 4]);
 }
+
+/// What is sent again with the third duplicate ACK since a timer ran out, or another one, and then with an ACK of a part.
+fn told_since_a_timer(before: u32, duplicate_acks: u32) -> Option<RecoveryKind> {
+    let mut tracker = Tracker::default();
+    let near = |duplicate_acks: u32, heard_before_ns: i64| Known {
+        original: Some((1, 0)),
+        duplicate_acks,
+        heard_before_ns,
+        sender_path_ns: Some(0),
+        has_no_probes: true,
+        ..known(7301)
+    };
+    let timer = tracker.sent(&sent_again(400 * MS), &near(before, 300 * MS));
+    assert!(matches!(
+        timer,
+        Some(RecoveryKind::Timeout | RecoveryKind::TailLoss)
+    ));
+    tracker.sent(&sent_again(450 * MS), &near(duplicate_acks, 0));
+    let part = Known {
+        acked: 2921,
+        ..near(0, 0)
+    };
+    let next = Sent {
+        start: 2921,
+        end: 4381,
+        ..sent_again(470 * MS)
+    };
+    tracker.sent(&next, &part)
+}
+
+#[test]
+fn next_to_a_sender_the_third_duplicate_ack_since_its_timer_ran_out_tells_it_anew() {
+    let recovered = Some(RecoveryKind::FastRecovery);
+    assert_eq!(told_since_a_timer(0, 3), recovered);
+    assert_eq!(told_since_a_timer(1, 4), recovered);
+    assert_eq!(told_since_a_timer(1, 3), Some(RecoveryKind::Timeout));
+}
+
+#[test]
+fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
+    let told = |sacked: i64| {
+        let mut tracker = Tracker::default();
+        let probe = Sent {
+            time_ns: 140 * MS,
+            start: 4381,
+            end: 5841,
+            ..new_data(0)
+        };
+        tracker.sent(&probe, &known(4381));
+        tracker.sacked = sacked;
+        let heard = Known {
+            original: Some((1, 0)),
+            duplicate_acks: 1,
+            heard_before_ns: 0,
+            ..known(5841)
+        };
+        tracker.sent(&sent_again(160 * MS), &heard)
+    };
+    assert_eq!(told(4381), Some(RecoveryKind::FastRecovery));
+    assert_eq!(told(5841), Some(RecoveryKind::TailLossProbe));
+}

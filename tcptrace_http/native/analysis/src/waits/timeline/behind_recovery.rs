@@ -62,6 +62,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::half::LastHeard;
     use trace_model::rows::RecoveryKind;
 
     const MS: i64 = 1_000_000;
@@ -87,7 +88,10 @@ mod tests {
             start,
             end: start + 1000,
             recovery: Some(RecoveryKind::FastRecovery),
-            is_told: true,
+            heard: LastHeard {
+                time_ns: 0,
+                duplicate_acks: 1,
+            },
             has_sack: false,
         };
         timeline.resent(repair, None, ROUTE);

@@ -11,7 +11,8 @@ const JITTER_RTT_SHARE: i64 = 10;
 impl Timeline {
     /// The receiver has acknowledged up to `acked`.
     pub(in crate::waits) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
-        self.acked = self.acked.max(acked);
+        let before = self.acked;
+        self.acked = before.max(acked);
         self.heard_ns = Some(at.time_ns);
         self.may_go_on(at.time_ns, acked, route);
         if self.pending.is_empty() {
@@ -25,7 +26,7 @@ impl Timeline {
         }
         self.link.is_told(route.byte_ps);
         self.learn_link(at, acked, route);
-        self.hear_of_needless_copies(at.time_ns, acked, route);
+        self.hear_of_needless_copies(at.time_ns, (before, acked), route);
         self.hear_of_tails(acked);
         self.ack_waits((at, acked), route);
     }
@@ -39,21 +40,30 @@ impl Timeline {
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
         let may_be_delayed = bytes < self.acked_at_once_bytes(route);
-        let was_repaired = covered().any(|sent| sent.stall.is_some());
+        let mut repairs = covered().filter(|sent| sent.stall.is_some()).count();
+        let was_repaired = repairs > 0;
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
             }
             self.pending.pop_front();
-            let is_newest = self.pending.front().is_none_or(|next| next.end > acked);
             let latest_ns = latest.pop().unwrap_or(i64::MAX);
-            let expected = self.expected_ns(data, route).min(latest_ns);
+            let next = self.pending.front();
+            let is_newest = next.is_none_or(|next| next.end > acked);
+            // Who has got a copy waits for its timer as well, if nothing else is on its way.
+            let may_be_delayed = may_be_delayed && data.stall.is_none_or(|it| it.is_alone(next));
+            repairs = repairs.saturating_sub(usize::from(data.stall.is_some()));
+            let is_last_repair = data.stall.is_some() && repairs == 0;
+            let expected = match data.stall {
+                None => self.expected_ns(data, route).min(latest_ns),
+                Some(copy) => copy.expected_ns().unwrap_or(at.time_ns),
+            };
             let acked_ns = bare_ns.max(expected).min(at.time_ns);
             let delay = acked_ns.saturating_sub(expected);
             let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
             let is_delayed =
                 may_be_delayed && delay > self.link.ack_jitter_ns(self.full_bytes).max(jitter);
-            let time_ns = if was_repaired || (is_newest && !is_delayed) {
+            let time_ns = if (is_newest || is_last_repair) && !is_delayed {
                 acked_ns
             } else {
                 expected.min(at.time_ns)

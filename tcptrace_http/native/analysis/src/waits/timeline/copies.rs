@@ -5,13 +5,13 @@
 //! the slowest link behind all that was sent before it (RFC 3522 tells the two by timestamps; here time does).
 
 use super::super::partition::Moment;
-use super::{Pending, Resent, Route, Timeline, DELAYED_ACK_SEGMENTS};
+use super::{Pending, Resent, Route, Stall, Timeline, DELAYED_ACK_SEGMENTS};
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy
 /// takes is no ACK of it (as of a SYN that was sent again, see `recoveries`).
-const EARLY_NUMERATOR: i64 = 3;
-const EARLY_DENOMINATOR: i64 = 4;
+pub(super) const EARLY_NUMERATOR: i64 = 3;
+pub(super) const EARLY_DENOMINATOR: i64 = 4;
 
 /// Who is nearer than this share of the way to the sender is the receiver's host or stands beside it, as `recoveries`
 /// has it.
@@ -44,11 +44,12 @@ impl Timeline {
             .get(original)
             .map_or((self.full_bytes, 1), |sent| (sent.bytes, sent.segments));
         let copies_ns = self
-            .copies_ns
+            .copies
+            .answered_ns
             .filter(|copies_ns| *copies_ns > data.at.time_ns);
-        self.copies_ns = copies_ns.or_else(|| self.originals_ns(data, route));
+        self.copies.answered_ns = copies_ns.or_else(|| self.originals_ns(data, route));
         let answered_ns = self.joins(data.at.time_ns, bytes, segments, route);
-        self.copies_ns = Some(answered_ns);
+        self.copies.answered_ns = Some(answered_ns);
         let elapsed_ns = answered_ns.saturating_sub(data.at.time_ns);
         let least_ns = elapsed_ns.saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
         data.at.time_ns.saturating_add(least_ns)
@@ -73,7 +74,8 @@ impl Timeline {
             .saturating_add(DELAYED_ACK_MAX_NS);
         let takes_ns = |sent: &Pending| link.of(sent.bytes, sent.segments);
         let all_ns = self.pending.iter().map(takes_ns);
-        (!data.is_told && silent_ns <= most_ns).then(|| all_ns.fold(since_ns, i64::saturating_add))
+        (data.heard.duplicate_acks == 0 && silent_ns <= most_ns)
+            .then(|| all_ns.fold(since_ns, i64::saturating_add))
     }
 
     /// When new data comes at the soonest behind the copies that were sent before it, of which there may be none.
@@ -84,11 +86,11 @@ impl Timeline {
         segments: u32,
         route: Route,
     ) -> i64 {
-        if self.copies_ns.is_none() {
+        if self.copies.answered_ns.is_none() {
             return i64::MIN;
         }
         let came_ns = self.joins(time_ns, bytes, segments, route);
-        self.copies_ns = Some(came_ns);
+        self.copies.answered_ns = Some(came_ns);
         came_ns
     }
 
@@ -98,7 +100,7 @@ impl Timeline {
         let alone = time_ns
             .saturating_add(self.least_way_ns(route))
             .saturating_add(link.of_payload(bytes, segments));
-        self.copies_ns.map_or(alone, |before| {
+        self.copies.answered_ns.map_or(alone, |before| {
             let behind = before.saturating_add(link.of(bytes, segments));
             behind.max(alone)
         })
@@ -112,16 +114,33 @@ impl Timeline {
 
     /// An ACK that comes before that of a copy can is one of the data that was sent first: it was not lost. That is
     /// sure where the path alone is longer, whatever the link takes.
-    pub(super) fn hear_of_needless_copies(&mut self, time_ns: i64, acked: i64, route: Route) {
+    pub(super) fn hear_of_needless_copies(
+        &mut self,
+        time_ns: i64,
+        (before, acked): (i64, i64),
+        route: Route,
+    ) {
         let path_ns = self.least_way_ns(route).saturating_mul(EARLY_NUMERATOR) / EARLY_DENOMINATOR;
         let covered = self.pending.partition_point(|sent| sent.end <= acked);
+        let at_once = i64::from(self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS));
+        if acked.saturating_sub(before) > at_once {
+            // What fills a hole is acknowledged with what had come behind it: that was lost.
+            self.copies.had_lost();
+        }
         for sent in self.pending.range_mut(..covered) {
-            let stall = sent.stall.filter(|stall| stall.answered_ns > time_ns);
-            let Some(needless) = stall else {
+            let is_in_time = |stall: &Stall| stall.answered_ns <= time_ns;
+            let earlier = self.copies.in_time(sent.end, time_ns);
+            let Some(needless) = sent.stall.filter(|it| {
+                earlier.is_some() || !is_in_time(it) || self.copies.are_needless(sent.end, *it)
+            }) else {
                 continue;
             };
-            sent.stall = None;
-            sent.may_have_been_lost = needless.sent_ns.saturating_add(path_ns) <= time_ns;
+            sent.stall = earlier;
+            let is_sure = needless.sent_ns.saturating_add(path_ns) > time_ns;
+            sent.may_have_been_lost = sent.stall.is_none() && !is_sure && !is_in_time(&needless);
+            if is_sure && sent.stall.is_none() {
+                self.copies.timer_was_needless(needless);
+            }
         }
     }
 }
@@ -131,6 +150,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Words};
     use super::*;
+    use crate::half::LastHeard;
     use trace_model::rows::{Cause, RecoveryKind};
 
     const MS: i64 = 1_000_000;
@@ -194,7 +214,10 @@ mod tests {
                 start: 1 + 1000 * (segment - 1),
                 end: 1 + 1000 * segment,
                 recovery: Some(recovery),
-                is_told,
+                heard: LastHeard {
+                    time_ns: time_ms * MS,
+                    duplicate_acks: u32::from(is_told),
+                },
                 has_sack: false,
             };
             self.timeline.resent(resent, None, ROUTE);
@@ -238,7 +261,7 @@ mod tests {
             start: 1,
             end: 2001,
             recovery: Some(RecoveryKind::TailLoss),
-            is_told: false,
+            heard: LastHeard::default(),
             has_sack: false,
         };
         sender.timeline.resent(resent, None, ROUTE);
@@ -256,6 +279,43 @@ mod tests {
         assert!(sender.waited_for(Cause::StallFastRecovery));
     }
 
+    #[test]
+    fn of_two_copies_the_newest_brought_it_whose_ack_comes_in_time() {
+        for (acked_ms, cause) in [
+            (3010, Cause::StallFastRecovery),
+            (4800, Cause::StallRetransmissionTimeout),
+        ] {
+            let mut sender = Sender::after(8);
+            sender.resends(9, Sender::came_ms(8) + 90, RecoveryKind::FastRecovery, true);
+            sender.resends(9, 3000, RecoveryKind::Timeout, true);
+            sender.is_acked(9, acked_ms);
+            assert!(sender.waited_for(cause), "{acked_ms}");
+        }
+    }
+
+    #[test]
+    fn what_is_sent_again_as_acks_come_after_a_timer_that_ran_out_too_soon_was_not_lost() {
+        let mut sender = Sender::after(2);
+        sender.resends(3, Sender::came_ms(3) - 5, RecoveryKind::TailLoss, false);
+        sender.is_acked(3, Sender::came_ms(3));
+        sender.resends(4, Sender::came_ms(3), RecoveryKind::TailLoss, false);
+        sender.is_acked(4, Sender::came_ms(4));
+        sender.timeline.settle_waiting(ROUTE);
+        assert!(!sender.waited_for(Cause::StallTailLoss));
+    }
+
+    #[test]
+    fn what_a_timer_sent_again_came_before_its_ack_if_that_was_delayed() {
+        let mut sender = Sender::after(0);
+        sender.resends(1, 1000, RecoveryKind::TailLoss, false);
+        sender.is_acked(1, 1000 + WAY_MS + 200);
+        sender.timeline.settle_waiting(ROUTE);
+        let mut pieces = sender.timeline.between(0, i64::MAX);
+        let stall = pieces.find(|piece| piece.cause == Cause::StallTailLoss);
+        let until_ms = stall.map(|piece| piece.end.time_ns / MS);
+        assert_eq!(until_ms, Some(1000 + WAY_MS));
+    }
+
     /// What a segment that came after 100 ms waited for when it came once more.
     fn waited_for_copy(copy_ms: i64, to_receiver_ms: i64) -> Vec<Cause> {
         let route = Route {
@@ -269,7 +329,7 @@ mod tests {
             start: 1,
             end: 1001,
             recovery: Some(RecoveryKind::TailLossProbe),
-            is_told: false,
+            heard: LastHeard::default(),
             has_sack: false,
         };
         timeline.resent(copy, None, route);

@@ -1,6 +1,7 @@
 //! Data as it goes by, and its path: what a timeline is told.
 
 use super::super::partition::Moment;
+use crate::half::LastHeard;
 use crate::shared_windows::{Receiver, Sharing};
 use trace_model::rows::RecoveryKind;
 
@@ -85,8 +86,8 @@ pub(in crate::waits) struct Resent {
     pub(in crate::waits) start: i64,
     pub(in crate::waits) end: i64,
     pub(in crate::waits) recovery: Option<RecoveryKind>,
-    /// Duplicate ACKs came since the last one that acknowledged something.
-    pub(in crate::waits) is_told: bool,
+    /// What its sender had heard of its receiver.
+    pub(in crate::waits) heard: LastHeard,
     /// Selective ACKs tell its sender what has come (RFC 2018).
     pub(in crate::waits) has_sack: bool,
 }

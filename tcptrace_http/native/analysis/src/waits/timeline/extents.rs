@@ -158,6 +158,7 @@ impl Timeline {
             .saturating_add(extents)
             .saturating_add(openings)
             .saturating_add(held)
+            .saturating_add(self.copies.held_bytes())
             .saturating_add(self.phases.held_bytes())
             .saturating_add(self.gone_back.held_bytes()) as u64
     }

@@ -50,7 +50,6 @@ impl Timeline {
         }
         let first = self.pending.partition_point(|sent| sent.end <= data.start);
         if first < self.pending.len() {
-            let mut sent_again = self.pending.range_mut(first..);
             let stall = Stall {
                 cause,
                 is_probed: data.recovery == Some(RecoveryKind::TailLossProbe),
@@ -58,15 +57,11 @@ impl Timeline {
                 sent_ns: data.at.time_ns,
                 answered_ns,
             };
-            if let Some(lost) = sent_again.next() {
-                lost.stall.get_or_insert(stall);
-            }
             if self.settles_by_ack {
-                // A timer sends in one segment again what had been several (RFC 9293, section 3.8.1).
-                for lost in sent_again.take_while(|sent| sent.end <= data.end) {
-                    lost.stall.get_or_insert(stall);
-                }
-                return;
+                return self.is_copied(first, (data, stall));
+            }
+            if let Some(lost) = self.pending.get_mut(first) {
+                lost.stall.get_or_insert(stall);
             }
             self.has_hole = in_order.is_some();
             self.settle(in_order.unwrap_or(i64::MAX), data.at, route);
@@ -125,9 +120,9 @@ impl Timeline {
         let follows_ack = self
             .heard_ns
             .is_some_and(|ns| data.at.time_ns.saturating_sub(ns) <= AT_ONCE_MAX_NS);
-        let goes_on = self.timer_frame.is_some() && follows_ack;
+        let goes_on = self.copies.timer_frame.is_some() && follows_ack;
         if is_timed(data.recovery) && !goes_on {
-            self.timer_frame = Some(data.at.frame);
+            self.copies.times_out(data.at.frame, self.sent_until);
         }
     }
 
@@ -149,7 +144,7 @@ impl Timeline {
                 Some(_) => {}
             }
         }
-        let timer_frame = self.timer_frame;
+        let timer_frame = self.copies.timer_frame;
         if let Some(timer_frame) =
             timer_frame.filter(|timer| told_frame.is_some_and(|it| it < *timer))
         {

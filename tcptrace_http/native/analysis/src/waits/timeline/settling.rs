@@ -71,6 +71,7 @@ impl Timeline {
             });
         }
         self.came = Some(end);
+        self.copies.forget_until(data.end);
         self.note_extents(data.end);
     }
 

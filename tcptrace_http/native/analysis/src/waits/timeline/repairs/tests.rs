@@ -3,6 +3,7 @@ use super::super::super::partition::Moment;
 use super::super::{Data, Words};
 use super::*;
 use crate::arrivals::Arrivals;
+use crate::half::LastHeard;
 use crate::shared_windows::Sharing;
 
 const MS: i64 = 1_000_000;
@@ -23,7 +24,7 @@ fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
         start,
         end,
         recovery: Some(RecoveryKind::Timeout),
-        is_told: false,
+        heard: LastHeard::default(),
         has_sack: false,
     }
 }

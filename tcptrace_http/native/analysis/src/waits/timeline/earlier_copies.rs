@@ -1,0 +1,166 @@
+//! Data that was sent again more than once.
+//!
+//! Who sends again what it had sent again already heard of no copy: near the sender it is taken that the newest one brought
+//! it, unless an ACK comes sooner than that one's can.
+
+use std::collections::VecDeque;
+
+use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
+use super::{Pending, Resent, Stall, Timeline, DELAYED_ACK_SEGMENTS};
+use trace_model::rows::Cause;
+
+/// Copies that were lost as well, or came late: a window of them.
+const EARLIER_MAX: usize = 1 << 10;
+
+/// A copy that another one followed.
+#[derive(Clone, Copy, Debug)]
+struct Earlier {
+    /// The offset after the segment.
+    end: i64,
+    copy: Stall,
+    /// Up to when an ACK is one of this copy: that of the next one comes no sooner.
+    until_ns: i64,
+}
+
+/// Round trips vary by less than this share: an ACK that is sooner by so much than that of the newest copy is of the one
+/// before.
+const EARLY_SHARE: i64 = 10;
+
+/// What its sender has sent again.
+#[derive(Debug, Default)]
+pub(super) struct Copies {
+    /// When the ACK comes of the last packet sent since something was sent again.
+    pub(super) answered_ns: Option<i64>,
+    /// Near the sender: in which frame its timer ran out.
+    pub(super) timer_frame: Option<u64>,
+    /// ... and what had been sent by then.
+    timer_until: i64,
+    /// It ran out too soon: all up to here was on its way.
+    needless_until: i64,
+    /// All copies but the newest of each segment that waits to be settled, by the offset after it.
+    earlier: VecDeque<Earlier>,
+}
+
+impl Stall {
+    /// When the ACK of this copy comes, if nothing delays it; None if the path is not known.
+    fn due_ns(self) -> Option<i64> {
+        let least_ns = self.answered_ns.checked_sub(self.sent_ns)?;
+        let elapsed_ns = least_ns.saturating_mul(EARLY_DENOMINATOR) / EARLY_NUMERATOR;
+        (least_ns >= 0).then(|| self.sent_ns.saturating_add(elapsed_ns))
+    }
+
+    /// ... where its sender was silent until a timer ran out: what ACKs have told of stands behind what was sent since.
+    pub(super) fn expected_ns(self) -> Option<i64> {
+        self.due_ns()
+            .filter(|_| self.cause != Cause::StallFastRecovery)
+    }
+
+    /// Whether what was sent behind the segment left after this copy.
+    pub(super) fn is_alone(self, next: Option<&Pending>) -> bool {
+        next.is_none_or(|next| next.at.time_ns > self.sent_ns)
+    }
+}
+
+impl Copies {
+    /// The timer of its sender ran out, which had sent all up to `sent_until`.
+    pub(super) fn times_out(&mut self, frame: u64, sent_until: i64) {
+        self.timer_frame = Some(frame);
+        self.timer_until = sent_until;
+        self.needless_until = 0;
+    }
+
+    /// An ACK came too soon for the first that a timer sent again: of what its sender goes on to send again, as ACKs
+    /// come, all is on its way (RFC 5682).
+    pub(super) fn timer_was_needless(&mut self, copy: Stall) {
+        if self.is_of_timer(copy) {
+            self.needless_until = self.timer_until;
+        }
+    }
+
+    /// Something of the flight was lost all the same.
+    pub(super) fn had_lost(&mut self) {
+        self.needless_until = 0;
+    }
+
+    fn is_of_timer(&self, copy: Stall) -> bool {
+        let by_timer = matches!(
+            copy.cause,
+            Cause::StallTailLoss | Cause::StallRetransmissionTimeout
+        );
+        by_timer && !copy.is_probed && self.timer_frame.is_some_and(|frame| frame <= copy.frame)
+    }
+
+    pub(super) fn are_needless(&self, end: i64, copy: Stall) -> bool {
+        end <= self.needless_until && self.is_of_timer(copy)
+    }
+
+    fn note(&mut self, earlier: Earlier) {
+        if self.earlier.len() >= EARLIER_MAX {
+            self.earlier.pop_front();
+        }
+        self.earlier.push_back(earlier);
+    }
+
+    /// Of the copies of a segment before the newest one, that whose ACK came at `time_ns`, if that is too soon for what
+    /// followed it.
+    pub(super) fn in_time(&self, end: i64, time_ns: i64) -> Option<Stall> {
+        let mut copies = self.earlier.iter().rev().filter(|it| it.end == end);
+        let found = copies.find(|it| (it.copy.answered_ns..it.until_ns).contains(&time_ns));
+        found.map(|it| it.copy)
+    }
+
+    /// All up to `acked` came.
+    pub(super) fn forget_until(&mut self, acked: i64) {
+        if !self.earlier.is_empty() {
+            self.earlier.retain(|it| it.end > acked);
+        }
+    }
+
+    /// Memory that it takes.
+    pub(super) fn held_bytes(&self) -> usize {
+        size_of::<Earlier>().saturating_mul(self.earlier.capacity())
+    }
+}
+
+impl Timeline {
+    /// When an ACK comes of what is sent again once more, behind all that may be on its way with the copy before it: as long
+    /// as ACKs come, be they duplicate ones, the slowest link carries what was sent and is not known to have come.
+    fn behind_all_ns(&self, data: Resent) -> i64 {
+        let link = self.link;
+        let two = self.full_bytes.saturating_mul(DELAYED_ACK_SEGMENTS);
+        let two_ns = link.of(two, DELAYED_ACK_SEGMENTS);
+        let since_ns = data.heard.time_ns;
+        if data.at.time_ns.saturating_sub(since_ns) > two_ns {
+            return i64::MIN;
+        }
+        // Each duplicate ACK tells of one that came, behind the one that had not.
+        let came = usize::try_from(data.heard.duplicate_acks).unwrap_or(usize::MAX);
+        let left = self.pending.iter().skip(came.saturating_add(1));
+        let takes_ns = left.map(|sent| link.of(sent.bytes, sent.segments));
+        takes_ns.fold(since_ns.saturating_add(two_ns), i64::saturating_add)
+    }
+
+    /// Near the sender: a copy goes by of what waits at that place to be settled, and of all behind it up to its end: a
+    /// timer sends in one segment again what had been several (RFC 9293, section 3.8.1).
+    pub(super) fn is_copied(&mut self, place: usize, (data, copy): (Resent, Stall)) {
+        let alone_ns = copy.due_ns().unwrap_or(copy.answered_ns);
+        let due_ns = alone_ns.max(self.behind_all_ns(data));
+        let elapsed_ns = due_ns.saturating_sub(data.at.time_ns);
+        let early_ns = elapsed_ns / EARLY_SHARE;
+        let until_ns = due_ns.saturating_sub(early_ns);
+        let mut is_first = true;
+        for lost in self.pending.range_mut(place..) {
+            if lost.end > data.end && !is_first {
+                return;
+            }
+            is_first = false;
+            if let Some(before) = lost.stall.replace(copy) {
+                self.copies.note(Earlier {
+                    end: lost.end,
+                    copy: before,
+                    until_ns,
+                });
+            }
+        }
+    }
+}
