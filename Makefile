@@ -7,6 +7,8 @@ SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find tcptrace_http/native reference_sim/native -name '*.rs' -o -name Cargo.toml)
 # The crates that link against Python are tested through Python.
 RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude reference-sim-native --quiet
+# Files of tests that run at a time: no file needs what another one starts.
+TEST_WORKERS := 2
 # Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http end_to_end
@@ -41,7 +43,7 @@ tools: ## install from Debian what the tests compare with, where it is missing
 
 test: build tools ## the tests of every day: Rust, then Python
 	$(RUST_TESTS)
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow"
 
 test-all: build tools ## every test, the slow ones too
 	$(RUST_TESTS)
