@@ -5,6 +5,8 @@
 pub const TIMEOUT_MIN_NS: i64 = 200_000_000;
 /// What a timer waits at least (RFC 6298, section 2.4), if no other of its host has shown.
 pub const TIMER_ASKED_FOR_NS: i64 = 1_000_000_000;
+/// An ACK later than this was delayed: 10 ms is the least in use.
+pub const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 /// No receiver delays an ACK for longer (RFC 1122, section 4.2.3.2).
 pub const DELAYED_ACK_MAX_NS: i64 = 500_000_000;
 /// A wait this long was for the retransmission timer: a tenth of the least timeout is for how round trips vary.

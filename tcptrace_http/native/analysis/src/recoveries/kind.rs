@@ -5,16 +5,12 @@ use crate::shared_windows::Unheard;
 use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
 use trace_model::rows::RecoveryKind;
 
-use super::known::{Known, Sent};
+use super::known::{Known, Sent, DUPLICATE_ACKS, NEAR_MAX_NS};
 
-/// Who is nearer to the observation point than this sends at once what is seen at once.
-pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
 /// A receiver acknowledges at least every second full segment (RFC 1122, section 4.2.3.2).
 const SEGMENTS_AN_ACK: i64 = 2;
 /// Times on the link are known to this share of them (see `departures`).
 const SLACK_SHARE: i64 = 8;
-/// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
-pub(super) const DUPLICATE_ACKS: u32 = 3;
 
 /// What the sender may know when it sends something again.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,13 +4,11 @@
 //! as missing (NetBSD 1.2.1) or that puts segments together before it looks at them waits for a third one, and
 //! acknowledges two when its timer runs out.
 
-use crate::timeouts::DELAYED_ACK_MAX_NS;
+use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
 
 /// An ACK goes out when data comes, give or take what hosts take to be scheduled.
 const JITTER_MIN_NS: i64 = 2_000_000;
-/// ... and no more than the least delay of ACKs that is in use.
-const JITTER_MAX_NS: i64 = 8_000_000;
-/// Round trips vary by less than such a part of them.
+/// Round trips vary by less than such a part of them, and by less than timers wait.
 const JITTER_WAY_SHARE: i64 = 10;
 /// ... and by such a part of what a full segment takes on the slowest link.
 const JITTER_SEGMENT_SHARE: i64 = 4;
@@ -46,7 +44,7 @@ impl Receiver {
     /// the slowest link.
     pub(super) fn jitter_ns(way_ns: i64, takes_ns: i64) -> i64 {
         (way_ns / JITTER_WAY_SHARE)
-            .min(JITTER_MAX_NS)
+            .min(DELAYED_ACK_MIN_NS)
             .max(takes_ns / JITTER_SEGMENT_SHARE)
             .max(JITTER_MIN_NS)
     }

@@ -4,8 +4,8 @@
 //! sent with it takes on the slowest link. So every ACK bounds from above what a byte takes there; of a burst
 //! whose ACKs nothing delays it is that.
 
-use super::timeline::DELAYED_ACK_MIN_NS;
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, SLOWEST_PS};
+use crate::timeouts::DELAYED_ACK_MIN_NS;
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: i64 = 54;

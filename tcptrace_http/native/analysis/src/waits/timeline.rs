@@ -77,8 +77,6 @@ use crate::used_window::UsedWindow;
 
 /// Data that waits to be settled: an ordinary window, or what a hole holds up.
 const PENDING_MAX: usize = 1 << 14;
-/// An ACK later than this was delayed: 10 ms is the least in use.
-pub(super) const DELAYED_ACK_MIN_NS: i64 = 8_000_000;
 /// Options of TCP take no more of a segment.
 const OPTIONS_BYTES: u32 = 40;
 /// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).

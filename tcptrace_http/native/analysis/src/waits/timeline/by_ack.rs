@@ -2,8 +2,8 @@
 
 use super::super::partition::Moment;
 use super::waiting_acks::WaitingAck;
-use super::{DelayedAck, Pending, Route, Timeline, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
-use crate::timeouts::DELAYED_ACK_MAX_NS;
+use super::{DelayedAck, Pending, Route, Timeline, DELAYED_ACK_SEGMENTS};
+use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
 
 /// Round trips vary by less than such a part of them.
 const JITTER_RTT_SHARE: i64 = 10;
