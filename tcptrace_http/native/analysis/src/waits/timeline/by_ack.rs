@@ -25,8 +25,8 @@ impl Timeline {
             return;
         }
         self.link.is_told(route.byte_ps);
-        self.learn_link(at, acked, route);
         self.hear_of_needless_copies(at.time_ns, (before, acked), route);
+        self.learn_link(at, acked, route);
         self.hear_of_tails(acked);
         self.ack_waits((at, acked), route);
     }

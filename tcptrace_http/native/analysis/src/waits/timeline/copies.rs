@@ -316,6 +316,20 @@ mod tests {
         assert_eq!(until_ms, Some(1000 + WAY_MS));
     }
 
+    #[test]
+    fn what_was_sent_again_needlessly_tells_of_the_link_all_the_same() {
+        let mut sender = Sender::after(0);
+        sender.sends(0);
+        for segment in 1..=2 {
+            sender.resends(segment, 215, RecoveryKind::TailLoss, false);
+        }
+        for segment in 1..=2 {
+            sender.is_acked(segment, Sender::came_ms(segment));
+        }
+        let both_ns = sender.timeline.link.of_payload(2000, 2);
+        assert!((both_ns - 2 * SERVICE_MS * MS).abs() < MS, "{both_ns}");
+    }
+
     /// What a segment that came after 100 ms waited for when it came once more.
     fn waited_for_copy(copy_ms: i64, to_receiver_ms: i64) -> Vec<Cause> {
         let route = Route {
