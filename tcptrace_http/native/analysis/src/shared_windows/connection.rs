@@ -9,7 +9,7 @@ use super::begun_piece::BegunPiece;
 use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
-use super::parts::Part;
+use super::part::Part;
 use crate::used_window::UsedWindow;
 
 /// No timer sends a SYN-ACK again sooner (RFC 6298, section 2.1).

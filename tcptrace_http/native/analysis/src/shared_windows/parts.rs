@@ -9,15 +9,6 @@ use super::connection::Connection;
 use super::host_pair::HostPair;
 use super::threshold::SEGMENTS_MIN;
 
-/// Where slow start of a connection ends, if it has a part of what all have.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Part {
-    /// When the client answered the SYN-ACK.
-    pub(super) opened_ns: Option<i64>,
-    is_taken: bool,
-    pub(super) threshold: Option<i64>,
-}
-
 fn ports_of(connection: &Connection) -> (u16, u16) {
     (connection.client_port, connection.server_port)
 }
@@ -100,6 +91,7 @@ impl HostPair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::part::Part;
     use super::*;
     use trace_model::SeqNumber;
 
