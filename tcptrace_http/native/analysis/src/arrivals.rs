@@ -4,13 +4,13 @@
 //! distance bounds from above what a byte takes there, and what several of them agree on is that: applications
 //! do not write as regularly, in proportion to the size of each segment.
 
+use crate::byte_time::{per_byte, takes_ns};
 use crate::link_margins::SLOWEST_PS;
 
 /// Headers of Ethernet, IP and TCP without options.
 const HEADER_BYTES: u32 = 54;
 /// The slowest link may be another one than that on which was captured, with shorter headers of its own or none.
 const LINK_HEADER_BYTES: u32 = 14;
-const PICOSECONDS: i64 = 1_000;
 /// Of less payload the headers' share is too large to know them as little as that.
 const PAYLOAD_MIN: u32 = 256;
 /// Two distances agree that differ by no more than this share of them: options are as much of the headers.
@@ -171,7 +171,7 @@ impl Arrivals {
     #[must_use]
     pub fn takes_ns(self, bytes: u32, segments: u32) -> Option<i64> {
         let byte_ps = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN)?;
-        is_slow(byte_ps).then(|| byte_ps.saturating_mul(size(bytes, segments)) / PICOSECONDS)
+        is_slow(byte_ps).then(|| takes_ns(byte_ps, size(bytes, segments)))
     }
 
     /// Whether neither distances have agreed on what the link takes nor one has shown that it is no slow one.
@@ -198,7 +198,7 @@ impl Arrivals {
     /// As much later a segment may come that nothing held: a packet without payload went before it.
     pub fn slack_ns(self) -> i64 {
         let header = i64::from(HEADER_BYTES);
-        self.byte_ps.unwrap_or(0).saturating_mul(header) / PICOSECONDS
+        takes_ns(self.byte_ps.unwrap_or(0), header)
     }
 }
 
@@ -219,11 +219,6 @@ fn size(bytes: u32, segments: u32) -> i64 {
 fn without_link_ps(gap_ns: i64, bytes: u32, segments: u32) -> i64 {
     let headers = i64::from(segments.saturating_mul(LINK_HEADER_BYTES));
     per_byte(gap_ns, size(bytes, segments).saturating_sub(headers))
-}
-
-fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
-    let elapsed_ps = elapsed_ns.max(0).saturating_mul(PICOSECONDS);
-    elapsed_ps.checked_div(size).unwrap_or(0)
 }
 
 #[cfg(test)]

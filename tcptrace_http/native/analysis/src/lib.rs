@@ -21,6 +21,7 @@ mod arrivals;
 mod bottleneck;
 mod bounded;
 mod bundles;
+mod byte_time;
 mod classify;
 mod cut;
 mod early;

@@ -5,9 +5,7 @@
 //! together show it. Segments that something bunches behind the link show a faster one: then what is told is too
 //! little, and a segment is taken to come as soon as the path lets it.
 
-/// Headers of IP and TCP, which a link carries besides the payload.
-const HEADER_BYTES: i64 = 40;
-const PICOSECONDS: i64 = 1_000;
+use crate::byte_time::{per_byte, takes_ns, SERIAL_HEADER_BYTES};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Serialization {
@@ -17,8 +15,8 @@ pub struct Serialization {
 impl Serialization {
     /// A segment came so long after the one before.
     pub fn came(&mut self, gap_ns: i64, bytes: u32) {
-        let size = i64::from(bytes).saturating_add(HEADER_BYTES);
-        let bound = gap_ns.max(0).saturating_mul(PICOSECONDS) / size.max(1);
+        let size = i64::from(bytes).saturating_add(SERIAL_HEADER_BYTES);
+        let bound = per_byte(gap_ns, size);
         self.byte_ps = Some(self.byte_ps.map_or(bound, |least| least.min(bound)));
     }
 
@@ -38,12 +36,15 @@ impl Serialization {
     /// How long a segment takes with its headers.
     #[must_use]
     pub fn of_packet(self, bytes: u32, path_ns: i64) -> i64 {
-        self.of(i64::from(bytes).saturating_add(HEADER_BYTES), path_ns)
+        self.of(
+            i64::from(bytes).saturating_add(SERIAL_HEADER_BYTES),
+            path_ns,
+        )
     }
 
     fn of(self, size: i64, path_ns: i64) -> i64 {
-        let most = path_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES;
-        self.byte_ps.unwrap_or(0).min(most).saturating_mul(size) / PICOSECONDS
+        let most = per_byte(path_ns, SERIAL_HEADER_BYTES);
+        takes_ns(self.byte_ps.unwrap_or(0).min(most), size)
     }
 }
 

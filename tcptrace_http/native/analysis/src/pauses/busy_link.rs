@@ -3,10 +3,8 @@
 //! A sender whose data stands in a queue sends, and each segment that it sends acknowledges what it has: a timer has
 //! no part in when such an ACK is seen, but the queue has.
 
+use crate::byte_time::HEADER_BYTES;
 use crate::jitter::CLOSE_NS;
-
-/// Headers of a segment.
-const HEADER_BYTES: i64 = 54;
 
 /// Packets with payload that came one right behind the other.
 #[derive(Clone, Copy, Debug, Default)]

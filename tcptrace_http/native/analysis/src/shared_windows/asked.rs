@@ -4,9 +4,8 @@
 //! connections. What the client sends when it hears of the server comes a round trip after that instead, which
 //! tells of no link.
 
+use crate::byte_time::per_byte;
 use crate::serialization::Serialization;
-
-const PICOSECONDS: i64 = 1_000;
 
 /// Data of the client that came closest to the packet before it by its size: after so long, and so much of it.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +17,7 @@ pub(super) struct Closest {
 impl Closest {
     /// Picoseconds that a byte takes, if each packet has such a header.
     pub(super) fn byte_ps(self, header: i64) -> i64 {
-        let gap_ps = self.gap_ns.max(0).saturating_mul(PICOSECONDS);
-        let size = self.bytes.saturating_add(header);
-        gap_ps.checked_div(size).unwrap_or(0)
+        per_byte(self.gap_ns, self.bytes.saturating_add(header))
     }
 }
 

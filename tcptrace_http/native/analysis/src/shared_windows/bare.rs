@@ -9,10 +9,10 @@
 use trace_model::{flags, Segment, SeqNumber};
 
 use super::uplink::Ahead;
+use crate::byte_time::PICOSECONDS;
 use crate::jitter::CLOSE_NS;
 use crate::link_margins::SLOWEST_PS;
 
-const PICOSECONDS: i64 = 1_000;
 /// A header of IP, as on a serial line, and one of Ethernet besides.
 const BELOW_TCP_BYTES: [i64; 2] = [20, 34];
 /// Answers whose lateness is remembered until packets without payload tell what headers take.

@@ -1,6 +1,7 @@
 //! What the slowest link takes for a segment, as far as segments that came at once tell.
 
 use crate::arrivals::OUTLASTED;
+use crate::byte_time::{self, PICOSECONDS};
 use crate::jitter::CLOSE_NS;
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
@@ -11,8 +12,6 @@ const HEADER_BYTES: u32 = 40;
 
 /// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
 const SLACK_SHARE: i64 = 8;
-
-const PICOSECONDS: i64 = 1_000;
 
 /// What the slowest link takes for a packet, and for one without payload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,7 +79,7 @@ impl Pace {
             .checked_div(wire(quickest_bytes))?;
         let most_ns = self
             .most_ps
-            .map_or(i64::MAX, |ps| ps.saturating_mul(wire(bytes)) / PICOSECONDS);
+            .map_or(i64::MAX, |ps| byte_time::takes_ns(ps, wire(bytes)));
         Some(takes_ns.min(most_ns))
     }
 

@@ -4,14 +4,7 @@
 //! as missing (NetBSD 1.2.1) or that puts segments together before it looks at them waits for a third one, and
 //! acknowledges two when its timer runs out.
 
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
-
-/// An ACK goes out when data comes, give or take what hosts take to be scheduled.
-const JITTER_MIN_NS: i64 = 2_000_000;
-/// Round trips vary by less than such a part of them, and by less than timers wait.
-const JITTER_WAY_SHARE: i64 = 10;
-/// ... and by such a part of what a full segment takes on the slowest link.
-const JITTER_SEGMENT_SHARE: i64 = 4;
+use crate::timeouts::DELAYED_ACK_MAX_NS;
 
 /// ACKs of full segments that nothing was lost of, by their number and whether they came when they were due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,24 +22,15 @@ impl Receiver {
         acks_three: false,
     };
 
-    /// An ACK of so many full segments came so much later than due.
-    pub(super) fn acks(&mut self, segments: i64, late_ns: i64, jitter_ns: i64) {
-        let is_prompt = late_ns <= jitter_ns;
+    /// An ACK of so many full segments came so much later than due, and may have by so much although nothing delayed it.
+    pub(super) fn acks(&mut self, segments: i64, late_ns: i64, late_max_ns: i64) {
+        let is_prompt = late_ns <= late_max_ns;
         let is_late = !is_prompt && late_ns <= DELAYED_ACK_MAX_NS;
         self.acks_three |= segments > 2 && is_prompt;
         if segments == 2 {
             self.prompt_twos = self.prompt_twos.saturating_add(u32::from(is_prompt));
             self.late_twos = self.late_twos.saturating_add(u32::from(is_late));
         }
-    }
-
-    /// By how much an ACK varies on a path of which the round trip is so long, and where a full segment takes so long on
-    /// the slowest link.
-    pub(super) fn jitter_ns(way_ns: i64, takes_ns: i64) -> i64 {
-        (way_ns / JITTER_WAY_SHARE)
-            .min(DELAYED_ACK_MIN_NS)
-            .max(takes_ns / JITTER_SEGMENT_SHARE)
-            .max(JITTER_MIN_NS)
     }
 
     /// It delays the ACK of two.
@@ -74,7 +58,7 @@ mod tests {
     fn waits_for_three(acks: &[(i64, i64)]) -> bool {
         let mut receiver = Receiver::default();
         for (segments, late_ms) in acks {
-            receiver.acks(*segments, late_ms * MS, Receiver::jitter_ns(MS, MS));
+            receiver.acks(*segments, late_ms * MS, 2 * MS);
         }
         receiver.waits_for_three()
     }

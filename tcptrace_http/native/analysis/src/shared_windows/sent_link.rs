@@ -7,14 +7,11 @@
 //! own is not known; of a request they are a large part, of a full segment they are none.
 
 use super::asked::Closest;
+use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES, SERIAL_HEADER_BYTES};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 use crate::segment_size::FULL_SEGMENT_BYTES;
+use crate::timeouts::DELAYED_ACK_SEGMENTS;
 
-const PICOSECONDS: i64 = 1_000;
-/// Headers of Ethernet, IP and TCP without options.
-pub(super) const HEADER_BYTES: i64 = 54;
-/// ... and of IP and TCP alone, as on a serial line.
-const SERIAL_HEADER_BYTES: i64 = 40;
 /// Paces agree that differ by no more than this share of them.
 const PACES_AGREE_SHARE: i64 = 100;
 /// ... as does one with how close the client's data came, if with the same headers.
@@ -23,8 +20,6 @@ const ASKED_PACE_SHARE: i64 = 300;
 const ASKED_BOUND_SHARE: i64 = 8;
 /// As many paces that agree show a link.
 const PACES_AGREEING_MIN: u32 = 3;
-/// A receiver acknowledges two full segments at once (RFC 1122, section 4.2.3.2).
-const AT_ONCE_SEGMENTS: i64 = 2;
 /// Bounds of sizes that differ by less than this share may have the same delay in them.
 const SAME_SIZE_SHARE: i64 = 8;
 
@@ -89,11 +84,11 @@ impl SentLink {
         let is_of_link = bound_ps <= most_ps;
         let bound_ps = bound_ps.min(most_ps);
         // What left when all before it had gone waited for something else than the link.
-        let before_ns = of(bound_ps, bound.payload);
+        let before_ns = takes_ns(bound_ps, bound.payload);
         let was_busy = is_of_link
             && bound.newest_after_ns < before_ns.saturating_sub(before_ns / QUEUED_SHARE);
         let full = i64::from(self.largest_bytes);
-        let is_prompt = bound.newly >= full.saturating_mul(AT_ONCE_SEGMENTS);
+        let is_prompt = bound.newly >= full.saturating_mul(i64::from(DELAYED_ACK_SEGMENTS));
         let differs = bound.size.saturating_sub(self.bound_size).saturating_abs();
         let is_told_anew = is_prompt || differs >= bound.size / SAME_SIZE_SHARE;
         let before_ps = self.bound_ps.unwrap_or(i64::MAX);
@@ -171,7 +166,7 @@ impl Distance {
 
     /// Whether the client's data came as close by its size, whichever headers the link has.
     fn agrees_with(self, asked: Closest) -> bool {
-        let is_prompt_or_alone = self.segments <= AT_ONCE_SEGMENTS;
+        let is_prompt_or_alone = self.segments <= i64::from(DELAYED_ACK_SEGMENTS);
         let are_same = |header: i64| {
             let (pace_ps, asked_ps) = (self.byte_ps(header), asked.byte_ps(header));
             let differs = pace_ps.saturating_sub(asked_ps).saturating_abs();
@@ -179,15 +174,6 @@ impl Distance {
         };
         is_prompt_or_alone && (are_same(SERIAL_HEADER_BYTES) || are_same(HEADER_BYTES))
     }
-}
-
-pub(super) fn of(byte_ps: i64, size: i64) -> i64 {
-    byte_ps.saturating_mul(size) / PICOSECONDS
-}
-
-pub(super) fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
-    let elapsed_ps = elapsed_ns.max(0).saturating_mul(PICOSECONDS);
-    elapsed_ps.checked_div(size).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -200,7 +186,7 @@ mod tests {
     /// A bound of `size` bytes that a timer has made so much longer, of which `newly` were acknowledged now.
     fn bound(size: i64, delay_ms: i64, newly: i64) -> Bound {
         Bound {
-            elapsed_ns: of(BYTE_PS, size) + delay_ms * MS,
+            elapsed_ns: takes_ns(BYTE_PS, size) + delay_ms * MS,
             size,
             newly,
             most_ps: SLOWEST_PS,
@@ -254,12 +240,12 @@ mod tests {
             link.carries(1000);
             link.is_bound(bound(3000, 200, 900));
             let distance = Distance {
-                gap_ns: of(BYTE_PS, 1000 + header),
+                gap_ns: takes_ns(BYTE_PS, 1000 + header),
                 newly: 1000,
                 segments: 1,
             };
             let asked = |longer_ns: i64| Closest {
-                gap_ns: of(BYTE_PS, 100 + header) + longer_ns,
+                gap_ns: takes_ns(BYTE_PS, 100 + header) + longer_ns,
                 bytes: 100,
             };
             let mut other = link;
@@ -268,8 +254,8 @@ mod tests {
             assert_eq!(other.byte_ps(), None);
             link.is_paced(distance, Some(asked(0)));
             link.agrees(Some(asked(0)));
-            let full_ns = link.byte_ps().map(|ps| of(ps, 1054));
-            let differs_ns = full_ns.map(|ns| (ns - of(BYTE_PS, 1000 + header)).abs());
+            let full_ns = link.byte_ps().map(|ps| takes_ns(ps, 1054));
+            let differs_ns = full_ns.map(|ns| (ns - takes_ns(BYTE_PS, 1000 + header)).abs());
             assert!(differs_ns.is_some_and(|ns| ns < 1000), "{full_ns:?}");
         }
     }
@@ -280,14 +266,14 @@ mod tests {
             let mut link = SentLink::default();
             link.carries(1000);
             let asked = Some(Closest {
-                gap_ns: of(BYTE_PS, 100 + header),
+                gap_ns: takes_ns(BYTE_PS, 100 + header),
                 bytes: 100,
             });
             // A timer has its part in it.
             link.is_bound(bound(30_000, 150, 900));
             link.agrees(asked);
-            let full_ns = link.byte_ps().map(|ps| of(ps, 1054));
-            let differs_ns = full_ns.map(|ns| (ns - of(BYTE_PS, 1000 + header)).abs());
+            let full_ns = link.byte_ps().map(|ps| takes_ns(ps, 1054));
+            let differs_ns = full_ns.map(|ns| (ns - takes_ns(BYTE_PS, 1000 + header)).abs());
             assert!(differs_ns.is_some_and(|ns| ns < 1000), "{full_ns:?}");
         }
     }

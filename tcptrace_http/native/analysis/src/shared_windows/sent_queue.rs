@@ -12,8 +12,10 @@ use trace_model::SeqNumber;
 
 use super::asked::Closest;
 use super::receiver::Receiver;
-use super::sent_link::{of, per_byte, Bound, Distance, SentLink, HEADER_BYTES};
+use super::sent_link::{Bound, Distance, SentLink};
 use super::way::Way;
+use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES};
+use crate::jitter::{acks_late_max_ns, known_link_varies_ns};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// Connections of a pair that are followed: as many as browsers open to one host, and those they have just left.
@@ -42,6 +44,22 @@ struct Side {
     on_its_way: VecDeque<OnItsWay>,
     /// Where it stood when it sent first since the stretch had begun that has this number.
     stretch: (u32, SeqNumber),
+}
+
+/// What an ACK told of its connection.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    newly: i64,
+    segments: i64,
+    of_stretch: Acknowledged,
+    newest: Option<OnItsWay>,
+}
+
+/// Bytes and segments that were acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+struct Acknowledged {
+    bytes: i64,
+    segments: i64,
 }
 
 /// What was sent since a moment.
@@ -160,51 +178,21 @@ impl SentQueue {
         asked: Option<Closest>,
     ) {
         let number = self.stretch.number;
-        let Some(side) = self.side(ports) else {
+        let heard = self.side(ports).and_then(|side| side.hears(ack, number));
+        let Some(heard) = heard else {
             return;
         };
-        if !ack.is_after(side.acked) {
-            return;
-        }
-        let before = std::mem::replace(&mut side.acked, ack);
-        let newly = i64::from(ack.distance_from(before));
-        let begun = if side.stretch.0 == number {
-            side.stretch.1
-        } else {
-            side.next
-        };
-        let (mut segments, mut of_stretch, mut newest) = (0_i64, 0_i64, None);
-        while let Some(sent) = side.on_its_way.front().filter(|it| !it.end.is_after(ack)) {
-            segments = segments.saturating_add(1);
-            of_stretch = of_stretch.saturating_add(i64::from(sent.end.is_after(begun)));
-            newest = Some(*sent);
-            side.on_its_way.pop_front();
-        }
-        let since = if begun.is_after(before) {
-            begun
-        } else {
-            before
-        };
-        let bytes_of_stretch = i64::from(ack.distance_from(since)).max(0);
-        self.in_flight = self.in_flight.saturating_sub(newly).max(0);
+        self.in_flight = self.in_flight.saturating_sub(heard.newly).max(0);
         let before_ns = std::mem::replace(&mut self.acked_ns, time_ns);
-        let Some(newest) = newest.filter(|it| it.end == ack) else {
+        let Some(newest) = heard.newest.filter(|it| it.end == ack) else {
             return;
         };
-        if of_stretch > 0 {
-            self.stretch.acked = self.stretch.acked.saturating_add(bytes_of_stretch);
-            self.stretch.segments = self.stretch.segments.saturating_add(of_stretch);
-            self.learn_bound(time_ns, (newest.left_ns, newly), way);
+        if heard.of_stretch.segments > 0 {
+            self.stretch.acknowledges(heard.of_stretch);
+            self.learn_bound(time_ns, (newest.left_ns, heard.newly), way);
         }
         if let Some(due_ns) = newest.due_ns {
-            let late_ns = time_ns.saturating_sub(due_ns);
-            let full_bytes = self.link.full_bytes();
-            let takes_ns = of(self.link.byte_ps().unwrap_or(0), full_bytes);
-            let jitter_ns = Receiver::jitter_ns(way.elapsed_ns, takes_ns);
-            let full = newly.checked_div(full_bytes).unwrap_or(0);
-            self.receiver.acks(full, late_ns, jitter_ns);
-            // What is due so much too late was lost before the link, or takes less there.
-            self.due_ns = self.due_ns.saturating_add(late_ns.min(0));
+            self.was_due((time_ns, due_ns), heard.newly, way);
         }
         // The data had come to the link before the ACK before this one went by.
         let way_ns = way.bare_ns(self.link.byte_ps());
@@ -213,13 +201,25 @@ impl SentQueue {
         if had_waited && gap_ns >= GAP_MIN_NS && !is_of_heartbeat(gap_ns) {
             let distance = Distance {
                 gap_ns,
-                newly,
-                segments,
+                newly: heard.newly,
+                segments: heard.segments,
             };
             self.link.is_paced(distance, asked);
         }
         self.link.agrees(asked);
         self.carries_untimed(way);
+    }
+
+    /// An ACK of so much that was new came at a time and was due at another one.
+    fn was_due(&mut self, (time_ns, due_ns): (i64, i64), newly: i64, way: Way) {
+        let late_ns = time_ns.saturating_sub(due_ns);
+        let full_bytes = self.link.full_bytes();
+        let link_ns = takes_ns(self.link.byte_ps().unwrap_or(0), full_bytes);
+        let most_ns = acks_late_max_ns(way.elapsed_ns, known_link_varies_ns(link_ns));
+        let full = newly.checked_div(full_bytes).unwrap_or(0);
+        self.receiver.acks(full, late_ns, most_ns);
+        // What is due so much too late was lost before the link, or takes less there.
+        self.due_ns = self.due_ns.saturating_add(late_ns.min(0));
     }
 
     /// All that was acknowledged of a stretch took no longer than that.
@@ -265,15 +265,57 @@ impl SentQueue {
 
     /// When the ACK is due of a segment that leaves, behind all before it.
     fn due_of(&self, (time_ns, bytes): (i64, u32), way_ns: i64, byte_ps: i64) -> i64 {
-        let alone_ns = of(byte_ps, i64::from(bytes));
+        let alone_ns = takes_ns(byte_ps, i64::from(bytes));
         let segments = i64::from(bytes.div_ceil(FULL_SEGMENT_BYTES));
         let all = i64::from(bytes).saturating_add(segments.saturating_mul(HEADER_BYTES));
         let alone_ns = time_ns.saturating_add(way_ns).saturating_add(alone_ns);
-        alone_ns.max(self.due_ns.saturating_add(of(byte_ps, all)))
+        alone_ns.max(self.due_ns.saturating_add(takes_ns(byte_ps, all)))
+    }
+}
+
+impl Stretch {
+    fn acknowledges(&mut self, more: Acknowledged) {
+        self.acked = self.acked.saturating_add(more.bytes);
+        self.segments = self.segments.saturating_add(more.segments);
     }
 }
 
 impl Side {
+    /// What an ACK tells, if it is of something new; of it is told apart what was sent since the stretch had begun that
+    /// has this number.
+    fn hears(&mut self, ack: SeqNumber, stretch: u32) -> Option<Heard> {
+        if !ack.is_after(self.acked) {
+            return None;
+        }
+        let before = std::mem::replace(&mut self.acked, ack);
+        let begun = if self.stretch.0 == stretch {
+            self.stretch.1
+        } else {
+            self.next
+        };
+        let (mut segments, mut of_stretch, mut newest) = (0_i64, 0_i64, None);
+        while let Some(sent) = self.on_its_way.front().filter(|it| !it.end.is_after(ack)) {
+            segments = segments.saturating_add(1);
+            of_stretch = of_stretch.saturating_add(i64::from(sent.end.is_after(begun)));
+            newest = Some(*sent);
+            self.on_its_way.pop_front();
+        }
+        let since = if begun.is_after(before) {
+            begun
+        } else {
+            before
+        };
+        Some(Heard {
+            newly: i64::from(ack.distance_from(before)),
+            segments,
+            of_stretch: Acknowledged {
+                bytes: i64::from(ack.distance_from(since)).max(0),
+                segments: of_stretch,
+            },
+            newest,
+        })
+    }
+
     fn in_flight(&self) -> i64 {
         i64::from(self.next.distance_from(self.acked))
     }
@@ -286,135 +328,4 @@ fn is_of_heartbeat(gap_ns: i64) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-    const WAY: Way = Way {
-        elapsed_ns: 20 * MS,
-        bytes: 0,
-    };
-    /// Payload of a segment that takes 110 ms where a byte takes 0.1 ms.
-    const BYTES: u32 = 1046;
-    const PORTS: (u16, u16) = (40_000, 80);
-
-    /// A request of 100 bytes and its headers, of which each took 0.1 ms.
-    const ASKED: Option<Closest> = Some(Closest {
-        gap_ns: 15_400_000,
-        bytes: 100,
-    });
-
-    fn number(segments: u32) -> SeqNumber {
-        SeqNumber(1 + segments * BYTES)
-    }
-
-    /// So many segments that leave at once, and ACKs of one more of them each at these times.
-    fn after(segments: u32, acks_ms: &[i64], asked: Option<Closest>) -> SentQueue {
-        let mut queue = SentQueue::default();
-        queue.opens(PORTS, number(0));
-        for segment in 0..segments {
-            queue.sends(0, PORTS, (number(segment), BYTES), WAY);
-        }
-        for (acked, time_ms) in (1..).zip(acks_ms) {
-            queue.hears(time_ms * MS, PORTS, number(acked), WAY, asked);
-        }
-        queue
-    }
-
-    #[test]
-    fn acks_that_are_all_delayed_come_in_the_pace_of_the_link() {
-        assert_eq!(after(5, &[330, 440, 550], None).byte_ps(), None);
-        let queue = after(5, &[330, 440, 550, 660], None);
-        assert_eq!(queue.byte_ps(), Some(100_000_000));
-    }
-
-    #[test]
-    fn the_rhythm_of_a_heartbeat_is_no_links() {
-        let queue = after(5, &[400, 600, 800, 1000, 1200], None);
-        assert_ne!(queue.byte_ps(), Some(200_000_000));
-    }
-
-    #[test]
-    fn acks_later_than_the_slowest_link_makes_them_do_not_agree_on_it() {
-        assert_eq!(
-            after(5, &[500, 1_100, 1_950, 2_900, 3_800], None).byte_ps(),
-            None
-        );
-    }
-
-    #[test]
-    fn a_bound_and_how_close_the_client_asks_agree_on_the_link() {
-        let queue = after(5, &[130, 245], ASKED);
-        assert_eq!(queue.byte_ps(), Some(100_000_000));
-        assert_eq!(after(5, &[130, 445], ASKED).byte_ps(), None);
-    }
-
-    #[test]
-    fn what_is_known_is_bound_by_each_ack() {
-        let queue = after(3, &[130, 245], ASKED);
-        let mut sooner = after(3, &[130, 245, 310], ASKED);
-        assert!(sooner.byte_ps() < queue.byte_ps());
-        // An empty link takes the segment alone, whose headers the path has.
-        let due_ns = sooner.sends(1000 * MS, PORTS, (number(3), 0), WAY);
-        assert_eq!(due_ns, Some(1020 * MS));
-    }
-
-    #[test]
-    fn a_request_that_the_least_round_trip_was_measured_with_took_its_time_on_the_link() {
-        // Of 500 bytes, which take 50 ms: with a bare ACK it had been 20 ms.
-        let way = Way {
-            elapsed_ns: 70 * MS,
-            bytes: 500,
-        };
-        let mut queue = SentQueue::default();
-        queue.opens(PORTS, number(0));
-        for segment in 0..4 {
-            queue.sends(0, PORTS, (number(segment), BYTES), way);
-        }
-        for (acked, tenths_ms) in (1..).zip([1246, 2346, 3446, 4546]) {
-            queue.hears(tenths_ms * MS / 10, PORTS, number(acked), way, None);
-        }
-        assert_eq!(queue.byte_ps(), Some(100_000_000));
-        let due_ns = queue.sends(1000 * MS, PORTS, (number(4), BYTES), way);
-        assert_eq!(due_ns, Some(1_124_600_000));
-    }
-
-    #[test]
-    fn a_segment_is_due_behind_what_other_connections_have_sent() {
-        let mut queue = after(5, &[125, 235, 345, 455, 565], None);
-        let other = (40_001, 80);
-        queue.opens(other, number(0));
-        assert_eq!(
-            queue.sends(1000 * MS, PORTS, (number(5), BYTES), WAY),
-            Some(1_124_600_000)
-        );
-        assert_eq!(
-            queue.sends(1000 * MS, other, (number(0), BYTES), WAY),
-            Some(1_234_600_000)
-        );
-    }
-
-    #[test]
-    fn a_stretch_goes_on_while_data_is_on_its_way_though_its_sender_goes_on_with_each_ack() {
-        let mut queue = after(2, &[], None);
-        // Each ACK is delayed by 200 ms, and lets two segments go.
-        for acked in 1..5_u32 {
-            let time_ns = (225 + 110 * i64::from(acked)) * MS;
-            queue.hears(time_ns, PORTS, number(acked), WAY, None);
-            for segment in [2 * acked, 2 * acked + 1] {
-                queue.sends(time_ns, PORTS, (number(segment), BYTES), WAY);
-            }
-        }
-        assert_eq!(queue.byte_ps(), Some(100_000_000));
-    }
-
-    #[test]
-    fn what_left_while_the_link_was_not_known_stands_before_it_once_it_is() {
-        let mut queue = after(9, &[125, 235, 345, 455], None);
-        assert_eq!(queue.byte_ps(), Some(100_000_000));
-        let due_ns = queue.sends(456 * MS, PORTS, (number(9), BYTES), WAY);
-        // The tenth of them, behind what is acknowledged.
-        let due_ms = due_ns.map(|ns| (ns + MS / 2) / MS);
-        assert_eq!(due_ms, Some(20 + 10 * 110 - 5));
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! The way from the server's end of a path to the client and back, as the answer to a SYN-ACK measures it.
 
-const PICOSECONDS: i64 = 1_000;
+use crate::byte_time::takes_ns;
+
 /// A way with a request in it takes no longer than so many times as one without.
 const MEASURED_TOO_LONG: i64 = 4;
 
@@ -15,7 +16,7 @@ pub(super) struct Way {
 impl Way {
     /// Without the request, if it is known what a byte takes: the link is taken to be as slow in that direction.
     pub(super) fn bare_ns(self, byte_ps: Option<i64>) -> i64 {
-        let asked_ns = byte_ps.unwrap_or(0).saturating_mul(i64::from(self.bytes)) / PICOSECONDS;
+        let asked_ns = takes_ns(byte_ps.unwrap_or(0), i64::from(self.bytes));
         let bare_ns = self.elapsed_ns.saturating_sub(asked_ns);
         bare_ns.max(self.elapsed_ns / MEASURED_TOO_LONG)
     }

@@ -4,24 +4,16 @@
 //! sent with it takes on the slowest link. So every ACK bounds from above what a byte takes there; of a burst
 //! whose ACKs nothing delays it is that.
 
+use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES, SERIAL_HEADER_BYTES};
+use crate::jitter::{known_link_varies_ns, ACK_LATE_MIN_NS};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, SLOWEST_PS};
-use crate::timeouts::DELAYED_ACK_MIN_NS;
 
-/// Headers of Ethernet, IP and TCP without options.
-const HEADER_BYTES: i64 = 54;
-/// ... and of IP and TCP alone, where the link has none: of a small packet that is a large part.
-const HEADER_MIN_BYTES: i64 = 40;
-pub(super) const PICOSECONDS: i64 = 1_000;
 /// A handshake with a full segment in it takes a path no longer than so many times as one without.
 const MEASURED_TOO_LONG: i64 = 4;
-/// The share of a full segment's time by which ACKs vary on a link that is known.
-const AGREED_JITTER_SHARE: i64 = 4;
 /// No receiver in use delays the ACK of so many full segments.
 const SURE_SEGMENTS: u32 = 3;
 /// Who asks over a link that takes no more than such a share of the time has a faster one in the other direction, too.
 const ASKED_FASTER_SHARE: i64 = 8;
-/// Scheduling on a host, and shorter than any delayed ACK.
-const JITTER_MIN_NS: i64 = 2_000_000;
 
 /// A segment and the time until its ACK, of which the path has a part and the segment the rest.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +44,7 @@ pub(super) struct Link {
 impl Link {
     /// A byte takes no longer than this. The path's least round trip has room for a packet's headers.
     pub(super) fn learn(&mut self, bound_ps: i64, path_ns: i64) {
-        let most = path_ns.saturating_mul(PICOSECONDS) / HEADER_BYTES;
+        let most = per_byte(path_ns, HEADER_BYTES);
         let bound_ps = bound_ps.min(most);
         let before_ps = self.byte_ps.unwrap_or(i64::MAX);
         self.agreeing = if bound_ps < before_ps.saturating_sub(before_ps / BOUNDS_AGREE_SHARE) {
@@ -114,7 +106,7 @@ impl Link {
     /// The client's first data came so long after its ACK of the SYN-ACK, which was bare: it took no longer than that
     /// on the slowest link, and that link is taken to be no slower in the other direction.
     pub(super) fn asked_after(&mut self, elapsed_ns: i64, bytes: u32) {
-        let bytes = i64::from(bytes).saturating_add(HEADER_MIN_BYTES);
+        let bytes = i64::from(bytes).saturating_add(SERIAL_HEADER_BYTES);
         self.asked_bound(per_byte(elapsed_ns, bytes));
     }
 
@@ -179,10 +171,7 @@ impl Link {
 
     /// Time that packets take on it with their headers.
     pub(super) fn of(self, bytes: u32, segments: u32) -> i64 {
-        self.least_ps()
-            .unwrap_or(0)
-            .saturating_mul(size(bytes, segments))
-            / PICOSECONDS
+        takes_ns(self.least_ps().unwrap_or(0), size(bytes, segments))
     }
 
     /// Time that packets take on it longer than one without payload: the path's least round trip has that.
@@ -190,37 +179,25 @@ impl Link {
         self.of(bytes, segments.saturating_sub(1))
     }
 
-    /// By how much an ACK may be later than expected before a timer delayed it: less than a segment takes, where
-    /// several bounds have agreed on that, for what is expected comes from bounds and is rather too late, and no more
-    /// than the least that timers wait.
-    pub(super) fn ack_jitter_ns(self, full_bytes: u32) -> i64 {
-        let jitter_ns = self.jitter_ns(full_bytes);
+    /// By how much an ACK varies before a timer delayed it: by less than a segment takes, where several bounds have agreed
+    /// on that.
+    pub(super) fn acks_vary_ns(self, full_bytes: u32) -> i64 {
+        let takes_ns = self.of(full_bytes, 1);
         if self.has_agreed() {
-            (jitter_ns / AGREED_JITTER_SHARE).clamp(JITTER_MIN_NS, DELAYED_ACK_MIN_NS)
+            known_link_varies_ns(takes_ns)
         } else {
-            jitter_ns
+            takes_ns
         }
     }
 
     /// By how much an ACK may come late although nothing delays it: a packet of another flow, or scheduling.
     pub(super) fn jitter_ns(self, full_bytes: u32) -> i64 {
-        self.of(full_bytes, 1).max(JITTER_MIN_NS)
+        self.of(full_bytes, 1).max(ACK_LATE_MIN_NS)
     }
 }
 
 pub(super) fn size(bytes: u32, segments: u32) -> i64 {
     i64::from(bytes).saturating_add(i64::from(segments).saturating_mul(HEADER_BYTES))
-}
-
-pub(super) fn per_byte(elapsed_ns: i64, size: i64) -> i64 {
-    if size <= 0 {
-        return 0;
-    }
-    elapsed_ns
-        .max(0)
-        .saturating_mul(PICOSECONDS)
-        .checked_div(size)
-        .unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -281,13 +258,13 @@ mod tests {
     fn on_a_link_on_which_bounds_agree_a_delayed_ack_shows_sooner() {
         let mut link = Link::default();
         link.learn(100_000_000, 1000 * MS);
-        assert_eq!(link.ack_jitter_ns(946), 100 * MS);
+        assert_eq!(link.acks_vary_ns(946), 100 * MS);
         link.is_busy_for(100_000_000);
         link.is_busy_for(100_000_000);
-        assert_eq!(link.ack_jitter_ns(946), 8 * MS);
+        assert_eq!(link.acks_vary_ns(946), 8 * MS);
         let mut faster = Link::default();
         faster.is_told(Some(20_000_000));
-        assert_eq!(faster.ack_jitter_ns(946), 5 * MS);
+        assert_eq!(faster.acks_vary_ns(946), 5 * MS);
     }
 
     #[test]

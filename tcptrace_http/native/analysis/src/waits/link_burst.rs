@@ -1,6 +1,7 @@
 //! A burst of data, which the slowest link has something to send of all the time, and what its ACKs tell of that link.
 
-use super::link::{per_byte, size, Least, PICOSECONDS};
+use super::link::{size, Least};
+use crate::byte_time::{per_byte, takes_ns};
 use crate::link_margins::QUEUED_SHARE;
 
 /// Data that left at once, and what has come of it.
@@ -82,7 +83,7 @@ impl LinkBurst {
         let (Some(begun_ns), (last_ns, last_size)) = (self.begun_ns, self.last) else {
             return false;
         };
-        let before_ns = all.saturating_sub(last_size).saturating_mul(byte_ps) / PICOSECONDS;
+        let before_ns = takes_ns(byte_ps, all.saturating_sub(last_size));
         let queued_ns = before_ns.saturating_sub(last_ns.saturating_sub(begun_ns));
         queued_ns >= before_ns / QUEUED_SHARE
     }

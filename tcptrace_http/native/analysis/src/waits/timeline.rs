@@ -79,8 +79,6 @@ use crate::used_window::UsedWindow;
 const PENDING_MAX: usize = 1 << 14;
 /// Options of TCP take no more of a segment.
 const OPTIONS_BYTES: u32 = 40;
-/// A receiver acknowledges two full segments at once (RFC 1122, 4.2.3.2).
-const DELAYED_ACK_SEGMENTS: u32 = 2;
 
 /// Where a response lies, and when its first and last byte came.
 #[derive(Clone, Copy, Debug)]

@@ -2,11 +2,9 @@
 
 use super::super::partition::Moment;
 use super::waiting_acks::WaitingAck;
-use super::{DelayedAck, Pending, Route, Timeline, DELAYED_ACK_SEGMENTS};
-use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
-
-/// Round trips vary by less than such a part of them.
-const JITTER_RTT_SHARE: i64 = 10;
+use super::{DelayedAck, Pending, Route, Timeline};
+use crate::jitter::acks_late_max_ns;
+use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
 
 impl Timeline {
     /// The receiver has acknowledged up to `acked`.
@@ -40,6 +38,7 @@ impl Timeline {
         let covered = || self.pending.iter().take_while(|sent| sent.end <= acked);
         let bytes = covered().fold(0_u32, |sum, sent| sum.saturating_add(sent.bytes));
         let may_be_delayed = bytes < self.acked_at_once_bytes(route);
+        let late_max_ns = acks_late_max_ns(route.rtt_ns(), self.link.acks_vary_ns(self.full_bytes));
         let mut repairs = covered().filter(|sent| sent.stall.is_some()).count();
         let was_repaired = repairs > 0;
         while let Some(data) = self.pending.front().copied() {
@@ -60,9 +59,7 @@ impl Timeline {
             };
             let acked_ns = bare_ns.max(expected).min(at.time_ns);
             let delay = acked_ns.saturating_sub(expected);
-            let jitter = (route.rtt_ns() / JITTER_RTT_SHARE).min(DELAYED_ACK_MIN_NS);
-            let is_delayed =
-                may_be_delayed && delay > self.link.ack_jitter_ns(self.full_bytes).max(jitter);
+            let is_delayed = may_be_delayed && delay > late_max_ns;
             let time_ns = if (is_newest || is_last_repair) && !is_delayed {
                 acked_ns
             } else {
@@ -140,13 +137,6 @@ mod tests {
     const WAY_MS: i64 = 20;
     const FULL: i64 = 1000;
 
-    fn at(time_ms: i64) -> Moment {
-        Moment {
-            time_ns: time_ms * MS,
-            frame: 1,
-        }
-    }
-
     /// What flights waited for that left at such a time each, of so many full segments, and were acknowledged at such
     /// a time each by a receiver that has told `receiver`: causes, starts and ends.
     fn told(receiver: Receiver, flights: &[(i64, i64, i64)]) -> Vec<(Cause, i64, i64)> {
@@ -154,16 +144,21 @@ mod tests {
             receiver,
             ..Route::at_sender(WAY_MS)
         };
-        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(at(0)));
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(Moment::at_ms(0)));
         timeline.shook_hands(WAY_MS * MS, 0, route);
         let (mut acks, mut end) = (Acks::default(), (1 << 32) - FULL);
         for (left_ms, segments, acked_ms) in flights {
             for _ in 0..*segments {
                 end += FULL;
-                timeline.new_data(Data::plain(at(*left_ms), end), None, route, &acks);
+                timeline.new_data(
+                    Data::plain(Moment::at_ms(*left_ms), end),
+                    None,
+                    route,
+                    &acks,
+                );
             }
             acks.push(acked_ms * MS, end, 60_000, WAY_MS * MS);
-            timeline.acknowledged(at(*acked_ms), end, route);
+            timeline.acknowledged(Moment::at_ms(*acked_ms), end, route);
         }
         timeline.settle_waiting(route);
         let pieces = timeline.between(0, i64::MAX);

@@ -5,8 +5,8 @@
 //! the slowest link behind all that was sent before it (RFC 3522 tells the two by timestamps; here time does).
 
 use super::super::partition::Moment;
-use super::{Pending, Resent, Route, Stall, Timeline, DELAYED_ACK_SEGMENTS};
-use crate::timeouts::DELAYED_ACK_MAX_NS;
+use super::{Pending, Resent, Route, Stall, Timeline};
+use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
 
 /// Round trips vary, and the link's pace is known from above: what comes before this share of the time that a copy
 /// takes is no ACK of it (as of a SYN that was sent again, see `recoveries`).

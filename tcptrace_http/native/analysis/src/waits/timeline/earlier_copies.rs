@@ -6,7 +6,8 @@
 use std::collections::VecDeque;
 
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
-use super::{Pending, Resent, Stall, Timeline, DELAYED_ACK_SEGMENTS};
+use super::{Pending, Resent, Stall, Timeline};
+use crate::timeouts::DELAYED_ACK_SEGMENTS;
 use trace_model::rows::Cause;
 
 /// Copies that were lost as well, or came late: a window of them.

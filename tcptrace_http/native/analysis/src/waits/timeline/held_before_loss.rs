@@ -8,9 +8,9 @@
 use super::super::acks::Acks;
 use super::held_openings::LetGo;
 use super::repairs::is_timed;
-use super::{Data, Route, Timeline, DELAYED_ACK_SEGMENTS, OPTIONS_BYTES};
-use crate::timeouts::DELAYED_ACK_MIN_NS;
+use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::timeouts::TIMED_OUT_MIN_NS;
+use crate::timeouts::{DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
 use trace_model::rows::Cause;
 
 impl Timeline {

@@ -9,9 +9,9 @@
 use super::super::acks::Acks;
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::Moment;
-use super::{Data, Route, Timeline, DELAYED_ACK_SEGMENTS, OPTIONS_BYTES};
+use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::jitter::{CLOSE_NS, RELEASE_RTT_SHARE};
-use crate::timeouts::DELAYED_ACK_MIN_NS;
+use crate::timeouts::{DELAYED_ACK_MIN_NS, DELAYED_ACK_SEGMENTS};
 use trace_model::rows::Cause;
 
 /// Answers whose transactions are not over: as many as requests wait for theirs.

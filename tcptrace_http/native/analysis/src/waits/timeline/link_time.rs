@@ -5,11 +5,11 @@ use super::super::link::Least;
 use super::super::link_burst::LinkBurst;
 use super::super::pace::Pace;
 use super::super::partition::Moment;
-use super::{Data, Piece, Route, Timeline, DELAYED_ACK_SEGMENTS};
+use super::{Data, Piece, Route, Timeline};
 use crate::arrivals::Arrivals;
 use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Standing;
-use crate::timeouts::DELAYED_ACK_MAX_NS;
+use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
 
 /// What a link takes is known no better than to this share of it: options are as much of a segment's headers.
 const PACE_VARIES_SHARE: i64 = 8;
