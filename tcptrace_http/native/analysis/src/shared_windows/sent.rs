@@ -183,8 +183,10 @@ impl HostPair {
             is_let_go_by_other: let_go_by
                 .filter(|_| self.is_shared)
                 .or(ack_before)
-                .is_some_and(is_of_other),
-            would_be_by_other: let_go_by.or(ack_before).is_some_and(is_of_other),
+                .map_or(release == Release::Other, is_of_other),
+            would_be_by_other: let_go_by
+                .or(ack_before)
+                .map_or(release == Release::Other, is_of_other),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             are_others_in_flight: self.are_others_in_flight(time_ns, client_port),

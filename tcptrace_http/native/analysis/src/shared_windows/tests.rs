@@ -250,6 +250,30 @@ fn what_stands_behind_a_lost_segment_left_with_those_before_it() {
 }
 
 #[test]
+fn what_left_with_anothers_fast_retransmission_waited_for_no_ack_of_its_own() {
+    let mut talk = Talk::default();
+    talk.opens(0, 1);
+    talk.opens(30, 2);
+    for round in 0..6 {
+        let at = 240 + i64::from(round) * 200;
+        for (place, port) in [(0, 1), (50, 2)] {
+            talk.ack(at + place, port, round + 1);
+            talk.data(at + place + 100, 3 - port, round + 2);
+        }
+    }
+    // The segment of number 8 is lost; the window that three duplicate ACKs make larger lets go what another one has.
+    for place in 0..3 {
+        talk.data(1600 + place, 1, 9 + u32::try_from(place).unwrap());
+        talk.ack(1600 + place, 1, 7);
+    }
+    talk.data(1702, 1, 8);
+    let beside = talk.data(1703, 2, 8);
+    assert!(beside.is_let_go_by_other && beside.would_be_by_other);
+    // Long after it was by none.
+    assert!(!talk.data(1803, 2, 9).is_let_go_by_other);
+}
+
+#[test]
 fn one_coincidence_shows_nothing() {
     assert!(!after_rounds(1, true).is_shared);
 }
