@@ -2,6 +2,7 @@
 
 use super::super::acks::Acks;
 use super::{Data, Route, Timeline};
+use crate::jitter::EARLY_MAX_NS;
 use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_MIN_NS};
 use trace_model::rows::Cause;
 
@@ -41,13 +42,27 @@ impl Timeline {
         let by_other = if data.sharing.is_shared {
             data.sharing.is_let_go_by_other
         } else {
-            data.sharing.by_other
+            data.sharing.by_other && !self.was_flight(route, acks)
         };
         AckDelay {
             ns: self.ack_delay_ns(data, route, acks),
             is_told: !by_other,
             is_if_shared: !data.sharing.would_be_by_other,
         }
+    }
+
+    /// Whether the segment before was not on its way with those before it already: it came no sooner than the ACK of them
+    /// all lets it go. The ACK of what was alone is its own, be that of other connections nearer by chance.
+    fn was_flight(&self, route: Route, acks: &Acks) -> bool {
+        let Some(((before, _), (ack, _))) = self.sent.zip(acks.of_all_before(self.sent_start))
+        else {
+            return true;
+        };
+        let after_ns = route
+            .to_sender_ns
+            .saturating_add(self.takes_ns(self.sent_bytes));
+        let soonest_ns = ack.time_ns.saturating_add(after_ns);
+        before.time_ns.saturating_add(EARLY_MAX_NS) >= soonest_ns
     }
 
     fn ack_delay_ns(&self, data: Data, route: Route, acks: &Acks) -> i64 {
@@ -139,6 +154,36 @@ mod tests {
     fn no_receiver_delays_an_ack_for_half_a_second() {
         assert_eq!(delay_ms(499, 20, 0), 499);
         assert_eq!(delay_ms(560, 20, 0), 0);
+    }
+
+    /// Whether the delayed ACK of what came so long after the ACK of all before it let the next data go, when that of
+    /// another connection, with which it shares no window as far as is known, went as well.
+    fn is_told_beside_others(after_ms: i64) -> bool {
+        let route = Route::at_receiver(20);
+        let mut acks = Acks::default();
+        acks.push(0, START, 60_000, 20 * MS);
+        acks.push(80 * MS, START + 2000, 60_000, 20 * MS);
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let data = |time_ms: i64, end: i64| Data {
+            bytes: 1000,
+            full_bytes: 1000,
+            ..Data::at_ms(time_ms, end)
+        };
+        for (time_ms, end) in [(79, 1000), (80, 2000), (80 + after_ms, 3000)] {
+            timeline.new_data(data(time_ms, START + end), None, route, &acks);
+        }
+        let acked_ms = 80 + after_ms + 200;
+        acks.push(acked_ms * MS, START + 3000, 60_000, 20 * MS);
+        let mut next = data(acked_ms + 25, START + 4000);
+        next.sharing.by_other = true;
+        let delay = timeline.ack_delay(next, route, &acks);
+        delay.ns == 200 * MS && delay.is_told
+    }
+
+    #[test]
+    fn of_acks_that_go_together_the_own_one_is_that_of_what_was_a_flight_by_itself() {
+        assert!(is_told_beside_others(21));
+        assert!(!is_told_beside_others(4));
     }
 
     #[test]
