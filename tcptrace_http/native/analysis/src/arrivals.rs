@@ -83,8 +83,13 @@ impl Arrivals {
     }
 
     fn agrees_with_short(&self) -> bool {
-        let known = self.byte_ps.zip(self.short_ps);
-        known.is_some_and(|(byte_ps, (with_ps, without_ps))| {
+        self.byte_ps
+            .is_some_and(|byte_ps| self.is_short_as(byte_ps))
+    }
+
+    /// Whether the newest short segment had taken as long for a byte.
+    fn is_short_as(&self, byte_ps: i64) -> bool {
+        self.short_ps.is_some_and(|(with_ps, without_ps)| {
             are_equal(byte_ps, with_ps) || are_equal(byte_ps, without_ps)
         })
     }
@@ -151,13 +156,17 @@ impl Arrivals {
         }
     }
 
-    /// Data that came so late may agree with a single distance.
+    /// Data that came so late may agree with a single distance, be it that of a short segment.
     pub fn agrees_with(&mut self, late_ps: i64) {
         if self
             .byte_ps
             .is_some_and(|byte_ps| are_equal(byte_ps, late_ps))
         {
             self.agreeing = self.agreeing.max(AGREEING_MIN);
+        }
+        if self.byte_ps.is_none() && self.is_short_as(late_ps) {
+            self.byte_ps = Some(late_ps);
+            self.agreeing = AGREEING_MIN;
         }
     }
 
@@ -249,6 +258,18 @@ mod tests {
         let short = |gap_ns: i64| after(&[full, full, (gap_ns, 260)]);
         assert!(short(30 * MS).takes_ns(960, 1).is_some());
         assert_eq!(short(28 * MS).takes_ns(960, 1), None);
+    }
+
+    #[test]
+    fn a_short_segment_may_agree_with_data_that_came_late() {
+        // The link carries a byte in 0.1 ms, and has headers of its own or none.
+        for short_ns in [20 * MS, 18_600_000] {
+            let mut arrivals = after(&[(short_ns, 146)]);
+            arrivals.agrees_with(120_000_000);
+            assert_eq!(arrivals.takes_ns(946, 1), None);
+            arrivals.agrees_with(100_000_000);
+            assert_eq!(arrivals.takes_ns(946, 1), Some(100 * MS));
+        }
     }
 
     #[test]
