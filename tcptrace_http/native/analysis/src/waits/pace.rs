@@ -39,6 +39,11 @@ impl Pace {
         self.stretched_ns(segments).max(rtt_ns / RTT_SHARE)
     }
 
+    /// The shortest gap that may be a wait for an ACK: on a LAN the next one comes within a millisecond.
+    pub(super) fn shortest_wait_ns(rtt_ns: i64) -> i64 {
+        BURST_MIN_NS.min(rtt_ns / RTT_SHARE)
+    }
+
     fn stretched_ns(self, segments: u32) -> i64 {
         let pace = self.of(segments);
         pace.saturating_add(pace.saturating_mul(STRETCH - 1).min(JITTER_MAX_NS))

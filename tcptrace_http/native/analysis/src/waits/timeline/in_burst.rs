@@ -82,12 +82,14 @@ impl Timeline {
     /// for it.
     pub(super) fn was_let_go(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
-        gap > BURST_MIN_NS && !matches!(released(), Released::ByNone | Released::Unknown)
+        gap > Pace::shortest_wait_ns(route.rtt_ns())
+            && !matches!(released(), Released::ByNone | Released::Unknown)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
     use crate::shared_windows::Sharing;
@@ -126,6 +128,28 @@ mod tests {
             let told = timeline.between(1000 * MS, 1050 * MS).last();
             assert_eq!(told.map(|piece| piece.cause), Some(cause));
         }
+    }
+
+    #[test]
+    fn on_a_lan_the_ack_that_lets_data_go_may_come_within_a_millisecond() {
+        let route = Route::at_sender(1);
+        let waited_for = |acked: bool, gap_us: i64| {
+            let mut acks = Acks::default();
+            acks.push(0, 1, 60_000, MS);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.new_data(Data::at_ms(100, 1001), None, route, &acks);
+            let at = Moment {
+                time_ns: 100 * MS + gap_us * 1000,
+                frame: 2,
+            };
+            if acked {
+                acks.push(at.time_ns, 1001, 60_000, MS);
+            }
+            timeline.is_in_burst(gap_us * 1000, Data::plain(at, 2001), route, &acks)
+        };
+        assert!(!waited_for(true, 900));
+        assert!(waited_for(true, 50), "the pace of the ACKs");
+        assert!(waited_for(false, 900));
     }
 
     #[test]
