@@ -114,6 +114,18 @@ impl Episode {
             && !is_told_anew
     }
 
+    /// Whether duplicate ACKs have told of more than what was acknowledged since in part (RFC 6582, section 1): something
+    /// behind that has come.
+    pub fn told_behind(&self, known: &Known) -> bool {
+        let full = i64::from(known.segment_bytes.max(1));
+        let filled = known.acked.saturating_sub(self.first.1).max(0);
+        let filled = filled.saturating_add(full).saturating_sub(1) / full;
+        let is_partial = self.first.1 <= known.acked && known.acked < self.until;
+        self.row.kind == RecoveryKind::FastRecovery
+            && is_partial
+            && i64::from(self.row.duplicate_acks) > filled
+    }
+
     /// What happened to data that was not sent again: it was overtaken, or a window was closed.
     pub fn without_resending(row: RecoveryRow) -> Self {
         Episode {

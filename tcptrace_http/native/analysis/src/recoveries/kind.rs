@@ -22,6 +22,8 @@ pub struct Told {
     pub has_hole: bool,
     /// ... before it was sent again.
     pub had_hole: bool,
+    /// Before a part of what was missing came: of what is missing still nothing told since.
+    pub was_told: bool,
     /// SACKs have told of that, to which each is a sign of the loss by itself.
     pub has_sack: bool,
     /// Up to how long after a SACK the timer of RACK runs, which waits for what may be reordered (RFC 8985, section 6.2).
@@ -46,7 +48,7 @@ impl Told {
 
     /// Whether ACKs told of the loss, or were on their way to do so.
     fn in_time(&self) -> bool {
-        self.had_hole || self.duplicate_acks > 0
+        self.had_hole || self.was_told || self.duplicate_acks > 0
     }
 
     /// Whether an ACK of another connection let it go, with which its own shares all of congestion control: by it the
@@ -201,6 +203,7 @@ mod tests {
         duplicate_acks: 1,
         has_hole: true,
         had_hole: true,
+        was_told: false,
         has_sack: false,
         reordered_ns: 0,
         is_after_other: false,

@@ -265,3 +265,30 @@ fn a_probe_that_no_selective_ack_tells_of_did_not_tell_of_the_loss() {
     assert_eq!(told(4381), Some(RecoveryKind::FastRecovery));
     assert_eq!(told(5841), Some(RecoveryKind::TailLossProbe));
 }
+
+#[test]
+fn duplicate_acks_tell_of_what_came_behind_all_that_was_acknowledged_in_part_since() {
+    let told = |acked: i64| {
+        let mut tracker = Tracker::default();
+        let near = |acked: i64, duplicate_acks: u32, heard_before_ns: i64| Known {
+            original: Some((1, 0)),
+            acked,
+            duplicate_acks,
+            heard_before_ns,
+            sender_path_ns: Some(0),
+            has_no_probes: true,
+            ..known(11681)
+        };
+        let told = tracker.sent(&sent_again(50 * MS), &near(1461, 3, 0));
+        assert_eq!(told, Some(RecoveryKind::FastRecovery));
+        let next = Sent {
+            start: acked,
+            end: acked + 1460,
+            ..sent_again(1070 * MS)
+        };
+        tracker.sent(&next, &near(acked, 0, 1000 * MS))
+    };
+    assert_eq!(told(2921), Some(RecoveryKind::Timeout));
+    let three_more = told(2921 + 3 * 1460);
+    assert_eq!(three_more, Some(RecoveryKind::TailLoss));
+}
