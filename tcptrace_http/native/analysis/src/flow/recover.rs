@@ -255,6 +255,7 @@ impl Flow {
             is_numbered_by_host: self.host_step.is_some(),
             is_late,
             is_after_other: self.sharing().is_after_other,
+            passed_over: self.sharing().passed_over,
             unheard: self.sharing().unheard.filter(|_| side != self.client),
             on_link_ns,
             service_ns: self.sharing().service_ns.unwrap_or(0),

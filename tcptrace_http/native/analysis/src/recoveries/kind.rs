@@ -30,6 +30,8 @@ pub struct Told {
     pub reordered_ns: i64,
     /// It left when an ACK of another connection came, with which its own may share all of congestion control.
     pub is_after_other: bool,
+    /// Next to its sender so many ACKs of other connections have passed over it, the last of them right before it left.
+    pub passed_over: u32,
     /// What it had not heard, as far as it is known when it sent that.
     pub unheard: Option<Unheard>,
     /// What the slowest link takes for a full segment; 0 if that is not known.
@@ -55,7 +57,13 @@ impl Told {
     /// sender counts the last of those that tell of a loss (E-TCP, section 3). By chance a timer runs out then.
     fn is_told_by_other(&self) -> bool {
         let at_once = self.unheard_ns().is_some_and(|ns| ns <= CLOSE_NS);
-        self.is_after_other && at_once && self.anything()
+        self.is_after_other && at_once && self.anything() || self.is_third_with_others()
+    }
+
+    /// ... which next to the sender is seen to be the last of those that it counts.
+    fn is_third_with_others(&self) -> bool {
+        let all = self.passed_over.saturating_add(self.duplicate_acks);
+        self.passed_over > 0 && all == DUPLICATE_ACKS
     }
 
     /// Whether too few ACKs have told of the loss for the sender to send it again for their sake.
@@ -207,6 +215,7 @@ mod tests {
         has_sack: false,
         reordered_ns: 0,
         is_after_other: false,
+        passed_over: 0,
         unheard: None,
         service_ns: 0,
     };
@@ -252,6 +261,22 @@ mod tests {
         };
         assert_eq!(behind_a_hole(unheard(1)), RecoveryKind::FastRecovery);
         assert_eq!(behind_a_hole(unheard(40)), RecoveryKind::Timeout);
+    }
+
+    #[test]
+    fn the_ack_of_another_connection_that_is_the_third_to_pass_over_it_is_no_timer() {
+        let told = |duplicate_acks: u32, passed_over: u32| Told {
+            waited_ns: 1000 * MS,
+            duplicate_acks,
+            passed_over,
+            has_hole: false,
+            had_hole: false,
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(told(0, 3)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(told(2, 1)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(told(0, 4)), RecoveryKind::TailLoss);
+        assert_eq!(behind_a_hole(told(3, 0)), RecoveryKind::Timeout);
     }
 
     #[test]

@@ -198,6 +198,7 @@ impl Tracker {
                 0
             },
             is_after_other: sent.is_after_other,
+            passed_over: sent.passed_over,
             unheard: sent.unheard,
             service_ns: sent.service_ns,
         };

@@ -30,6 +30,13 @@ impl HostPair {
         self.sent_queue.sends(time_ns, ports, data, way)
     }
 
+    /// How many ACKs of other connections have passed over what the connection of this packet has on its way, the last of
+    /// them right now.
+    pub(super) fn passed_over(&self, time_ns: i64, segment: &Segment<'_>) -> u32 {
+        let ports = (segment.destination_port, segment.source_port);
+        self.sent_queue.passed_over_now(time_ns, ports)
+    }
+
     /// The way to the client and back, if this is the server's end.
     fn way_from_server(&self) -> Option<Way> {
         let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;

@@ -216,6 +216,7 @@ impl HostPair {
             is_let_go_by_end: false,
             by_other,
             is_after_other: by_other,
+            passed_over: 0,
             is_after_answer_to_other: false,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,

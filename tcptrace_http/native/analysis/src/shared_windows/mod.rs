@@ -114,6 +114,9 @@ pub struct Sharing {
     pub by_other: bool,
     /// An ACK of another of them came right before the segment left, and nothing on its own; whatever it carries.
     pub is_after_other: bool,
+    /// Next to the server: so many ACKs of other connections have passed over what it has on its way, the last of them
+    /// right before this; else none.
+    pub passed_over: u32,
     /// Of the client's data: the server had acknowledged what another of them had sent right before it left.
     pub is_after_answer_to_other: bool,
     /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
@@ -273,6 +276,7 @@ impl SharedWindows {
             let sharing = pair.sent(packet.time_ns, segment, behind);
             Sharing {
                 due_ns,
+                passed_over: pair.passed_over(packet.time_ns, segment),
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.stood_ns,
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),

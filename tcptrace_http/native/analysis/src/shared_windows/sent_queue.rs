@@ -6,9 +6,13 @@
 //! pace, be each of them delayed: if time and again they are as far apart as what they acknowledge is long, and that
 //! had been sent long before, the pace is known. Once it is, so is when each segment comes: behind all before it.
 
+mod passed_over;
+
 use std::collections::VecDeque;
 
 use trace_model::SeqNumber;
+
+use self::passed_over::PassedOver;
 
 use super::asked::Closest;
 use super::receiver::Receiver;
@@ -34,6 +38,8 @@ struct OnItsWay {
     end: SeqNumber,
     left_ns: i64,
     due_ns: Option<i64>,
+    /// So many had left before, of whichever connection.
+    order: u64,
 }
 
 #[derive(Debug)]
@@ -44,6 +50,7 @@ struct Side {
     on_its_way: VecDeque<OnItsWay>,
     /// Where it stood when it sent first since the stretch had begun that has this number.
     stretch: (u32, SeqNumber),
+    passed_over: PassedOver,
 }
 
 /// What an ACK told of its connection.
@@ -53,6 +60,8 @@ struct Heard {
     segments: i64,
     of_stretch: Acknowledged,
     newest: Option<OnItsWay>,
+    /// Of what it covers, that which left last.
+    order: Option<u64>,
 }
 
 /// Bytes and segments that were acknowledged.
@@ -84,6 +93,8 @@ pub(super) struct SentQueue {
     receiver: Receiver,
     /// When the ACK of the newest segment is due.
     due_ns: i64,
+    /// So many segments have left.
+    left: u64,
 }
 
 impl SentQueue {
@@ -113,6 +124,7 @@ impl SentQueue {
             acked: first,
             on_its_way: VecDeque::new(),
             stretch: (0, first),
+            passed_over: PassedOver::default(),
         });
     }
 
@@ -146,9 +158,12 @@ impl SentQueue {
         }
         self.due_ns = due_ns.unwrap_or(self.due_ns);
         let number = self.stretch.number;
+        let order = self.left;
+        self.left = order.saturating_add(1);
         let side = self.side(ports)?;
         let end = start.plus(bytes);
         if !end.is_after(side.next) {
+            side.leaves_again((start, end), order);
             return due_ns;
         }
         if side.stretch.0 != number {
@@ -161,6 +176,7 @@ impl SentQueue {
             end,
             left_ns: time_ns,
             due_ns,
+            order,
         });
         let newly = i64::from(end.distance_from(side.next));
         side.next = end;
@@ -182,6 +198,7 @@ impl SentQueue {
         let Some(heard) = heard else {
             return;
         };
+        self.passes_over(time_ns, ports, heard.order);
         self.in_flight = self.in_flight.saturating_sub(heard.newly).max(0);
         let before_ns = std::mem::replace(&mut self.acked_ns, time_ns);
         let Some(newest) = heard.newest.filter(|it| it.end == ack) else {
@@ -294,10 +311,12 @@ impl Side {
             self.next
         };
         let (mut segments, mut of_stretch, mut newest) = (0_i64, 0_i64, None);
+        let mut order = None;
         while let Some(sent) = self.on_its_way.front().filter(|it| !it.end.is_after(ack)) {
             segments = segments.saturating_add(1);
             of_stretch = of_stretch.saturating_add(i64::from(sent.end.is_after(begun)));
             newest = Some(*sent);
+            order = order.max(Some(sent.order));
             self.on_its_way.pop_front();
         }
         let since = if begun.is_after(before) {
@@ -313,6 +332,7 @@ impl Side {
                 segments: of_stretch,
             },
             newest,
+            order,
         })
     }
 
