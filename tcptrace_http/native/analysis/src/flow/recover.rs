@@ -256,6 +256,7 @@ impl Flow {
             is_late,
             is_after_other: self.sharing().is_after_other,
             passed_over: self.sharing().passed_over,
+            has_come_behind: self.sharing().has_come_behind,
             unheard: self.sharing().unheard.filter(|_| side != self.client),
             on_link_ns,
             service_ns: self.sharing().service_ns.unwrap_or(0),

@@ -64,6 +64,8 @@ pub struct Sent {
     pub is_after_other: bool,
     /// Next to it so many ACKs of other connections have passed over what it has on its way, the last of them right before.
     pub passed_over: u32,
+    /// ... and an ACK that came when that of something behind this was due.
+    pub has_come_behind: bool,
     /// What its sender had not heard when this left that is sent again; from all ACKs that went by before it can have
     /// left, and the time that it may have stood in a queue.
     pub unheard: Option<Unheard>,
@@ -235,6 +237,7 @@ mod tests {
             let sent = Sent {
                 is_after_other: false,
                 passed_over: 0,
+                has_come_behind: false,
                 unheard: None,
                 service_ns: 0,
                 on_link_ns: 0,

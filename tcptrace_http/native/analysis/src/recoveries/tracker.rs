@@ -186,11 +186,12 @@ impl Tracker {
             has_hole: hole.is_some() || self.sacked > sent.start,
             had_hole: hole.is_some_and(|it| it.was_there_when_left(sent, known))
                 || self.sacked > sent.start,
-            was_told: known.original.is_some()
-                && self
-                    .open
-                    .as_ref()
-                    .is_some_and(|open| open.told_behind(known)),
+            was_told: sent.has_come_behind
+                || known.original.is_some()
+                    && self
+                        .open
+                        .as_ref()
+                        .is_some_and(|open| open.told_behind(known)),
             has_sack: self.sacked > sent.start,
             reordered_ns: if self.sacked > sent.start {
                 known.may_be_reordered_ns(sent)

@@ -24,6 +24,9 @@ impl HostPair {
         }
         let way = self.way_from_server()?;
         if segment.payload_bytes == 0 {
+            if segment.has(flags::FIN) {
+                self.sent_queue.closes(time_ns, ports, way);
+            }
             return None;
         }
         let data = (segment.seq, segment.payload_bytes);
@@ -35,6 +38,12 @@ impl HostPair {
     pub(super) fn passed_over(&self, time_ns: i64, segment: &Segment<'_>) -> u32 {
         let ports = (segment.destination_port, segment.source_port);
         self.sent_queue.passed_over_now(time_ns, ports)
+    }
+
+    /// Whether an ACK has told that something behind this packet came, which is sent again.
+    pub(super) fn has_come_behind(&self, segment: &Segment<'_>) -> bool {
+        let ports = (segment.destination_port, segment.source_port);
+        self.sent_queue.has_come_behind(ports, segment.seq)
     }
 
     /// The way to the client and back, if this is the server's end.

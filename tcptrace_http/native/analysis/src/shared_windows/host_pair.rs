@@ -217,6 +217,7 @@ impl HostPair {
             by_other,
             is_after_other: by_other,
             passed_over: 0,
+            has_come_behind: false,
             is_after_answer_to_other: false,
             had_loss: self.had_loss,
             to_server_ns: self.to_server_ns,

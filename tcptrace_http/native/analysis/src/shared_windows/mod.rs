@@ -117,6 +117,8 @@ pub struct Sharing {
     /// Next to the server: so many ACKs of other connections have passed over what it has on its way, the last of them
     /// right before this; else none.
     pub passed_over: u32,
+    /// ... and an ACK has told that something behind it came.
+    pub has_come_behind: bool,
     /// Of the client's data: the server had acknowledged what another of them had sent right before it left.
     pub is_after_answer_to_other: bool,
     /// Data had been lost on one of them when the sender was asked for the segment, or sent the one before.
@@ -277,6 +279,7 @@ impl SharedWindows {
             Sharing {
                 due_ns,
                 passed_over: pair.passed_over(packet.time_ns, segment),
+                has_come_behind: pair.has_come_behind(segment),
                 queued_ns: queued.behind_others_ns,
                 stood_ns: queued.stood_ns,
                 takes_ns: pair.pace.of(segment.payload_bytes).unwrap_or(0),

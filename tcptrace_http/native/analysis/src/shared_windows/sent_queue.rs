@@ -6,6 +6,7 @@
 //! pace, be each of them delayed: if time and again they are as far apart as what they acknowledge is long, and that
 //! had been sent long before, the pace is known. Once it is, so is when each segment comes: behind all before it.
 
+mod behind_loss;
 mod passed_over;
 
 use std::collections::VecDeque;
@@ -51,6 +52,10 @@ struct Side {
     /// Where it stood when it sent first since the stretch had begun that has this number.
     stretch: (u32, SeqNumber),
     passed_over: PassedOver,
+    /// When the ACK of its FIN is due, which brings no data.
+    fin_due_ns: Option<i64>,
+    /// What is missing: an ACK of all before it came when that of something behind was due.
+    missing: Option<SeqNumber>,
 }
 
 /// What an ACK told of its connection.
@@ -93,6 +98,8 @@ pub(super) struct SentQueue {
     receiver: Receiver,
     /// When the ACK of the newest segment is due.
     due_ns: i64,
+    /// By how much the newest ACK was later.
+    late_ns: i64,
     /// So many segments have left.
     left: u64,
 }
@@ -125,6 +132,8 @@ impl SentQueue {
             on_its_way: VecDeque::new(),
             stretch: (0, first),
             passed_over: PassedOver::default(),
+            fin_due_ns: None,
+            missing: None,
         });
     }
 
@@ -204,6 +213,7 @@ impl SentQueue {
         let Some(newest) = heard.newest.filter(|it| it.end == ack) else {
             return;
         };
+        self.may_tell_of_behind(time_ns, ports, newest);
         if heard.of_stretch.segments > 0 {
             self.stretch.acknowledges(heard.of_stretch);
             self.learn_bound(time_ns, (newest.left_ns, heard.newly), way);
@@ -230,6 +240,7 @@ impl SentQueue {
     /// An ACK of so much that was new came at a time and was due at another one.
     fn was_due(&mut self, (time_ns, due_ns): (i64, i64), newly: i64, way: Way) {
         let late_ns = time_ns.saturating_sub(due_ns);
+        self.late_ns = late_ns;
         let full_bytes = self.link.full_bytes();
         let link_ns = takes_ns(self.link.byte_ps().unwrap_or(0), full_bytes);
         let most_ns = acks_late_max_ns(way.elapsed_ns, known_link_varies_ns(link_ns));

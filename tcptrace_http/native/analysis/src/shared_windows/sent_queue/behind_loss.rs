@@ -1,0 +1,120 @@
+//! ACKs that came when something behind a loss did.
+//!
+//! Theory of operation. A receiver that has one full segment waits for a second one or its timer; what comes out of
+//! order it acknowledges at once (RFC 5681, section 4.2). If it had acknowledged one segment less before, that ACK is no
+//! duplicate one, and alone tells of what came: it is late for its own data by what the link takes for all behind it up to
+//! that.
+
+use trace_model::SeqNumber;
+
+use super::super::way::Way;
+use super::{OnItsWay, SentQueue, Side};
+use crate::byte_time::{takes_ns, HEADER_BYTES};
+
+/// The shortest of the timers that delay an ACK in wide use (Linux, `TCP_DELACK_MIN`).
+const DELAYED_ACK_TIMER_NS: i64 = 40_000_000;
+/// What the link takes for a few packets is known to such a share of it.
+const DUE_SHARE: i64 = 8;
+
+impl SentQueue {
+    /// A FIN without data leaves.
+    pub(in crate::shared_windows) fn closes(&mut self, time_ns: i64, ports: (u16, u16), way: Way) {
+        let due_ns = self.link.byte_ps().map(|byte_ps| {
+            let alone_ns = time_ns.saturating_add(way.bare_ns(Some(byte_ps)));
+            let behind_ns = self.due_ns.saturating_add(takes_ns(byte_ps, HEADER_BYTES));
+            alone_ns.max(behind_ns)
+        });
+        if let Some(side) = self.side(ports) {
+            side.fin_due_ns = due_ns;
+        }
+    }
+
+    /// An ACK came up to the end of `newest`, of a connection: whether that of something behind what follows it was due.
+    pub(super) fn may_tell_of_behind(&mut self, time_ns: i64, ports: (u16, u16), newest: OnItsWay) {
+        // What others have sent stands before both.
+        let late_before_ns = self.late_ns.max(0);
+        if let Some(side) = self.side(ports) {
+            let came_ns = [0, late_before_ns].map(|late_ns| time_ns.saturating_sub(late_ns));
+            let is_told = came_ns.into_iter().any(|ns| side.is_due_behind(ns, newest));
+            side.missing = is_told.then_some(newest.end);
+        }
+    }
+
+    /// Whether an ACK has told that something behind what lies there came.
+    pub(in crate::shared_windows) fn has_come_behind(
+        &self,
+        ports: (u16, u16),
+        start: SeqNumber,
+    ) -> bool {
+        let side = self.sides.iter().rev().find(|it| it.ports == ports);
+        side.is_some_and(|it| it.missing == Some(start))
+    }
+}
+
+impl Side {
+    fn is_due_behind(&self, time_ns: i64, newest: OnItsWay) -> bool {
+        let Some(own_ns) = newest.due_ns else {
+            return false;
+        };
+        let late_ns = time_ns.saturating_sub(own_ns);
+        let is_close =
+            |due_ns: i64| time_ns.saturating_sub(due_ns).saturating_abs() <= late_ns / DUE_SHARE;
+        let behind = self.on_its_way.iter().skip(1).filter_map(|it| it.due_ns);
+        let fin = self.fin_due_ns.filter(|_| !self.on_its_way.is_empty());
+        (0..DELAYED_ACK_TIMER_NS).contains(&late_ns) && behind.chain(fin).any(is_close)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+    const WAY: Way = Way {
+        elapsed_ns: 20 * MS,
+        bytes: 0,
+    };
+    /// Payload of a segment that takes 11 ms where a byte takes 10 us.
+    const BYTES: u32 = 1046;
+    const PORTS: (u16, u16) = (40_000, 80);
+
+    fn number(segments: u32) -> SeqNumber {
+        SeqNumber(1 + segments * BYTES)
+    }
+
+    /// Two full segments and what is shorter, or a FIN, leave after a second, and the first of them is acknowledged so
+    /// many microseconds after that.
+    fn is_told(acked_us: i64, ends_with_fin: bool) -> bool {
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        for segment in 0..5 {
+            queue.sends(0, PORTS, (number(segment), BYTES), WAY);
+        }
+        for (acked, time_ms) in (1..).zip([33, 44, 55, 66, 77]) {
+            queue.hears(time_ms * MS, PORTS, number(acked), WAY, None);
+        }
+        assert_eq!(queue.byte_ps(), Some(10_000_000));
+        for segment in [5, 6] {
+            queue.sends(1000 * MS, PORTS, (number(segment), BYTES), WAY);
+        }
+        if ends_with_fin {
+            queue.closes(1000 * MS, PORTS, WAY);
+        } else {
+            queue.sends(1000 * MS, PORTS, (number(7), 246), WAY);
+        }
+        queue.hears(1000 * MS + acked_us * 1000, PORTS, number(6), WAY, None);
+        assert!(!queue.has_come_behind(PORTS, number(5)));
+        queue.has_come_behind(PORTS, number(6))
+    }
+
+    #[test]
+    fn an_ack_that_comes_when_that_of_something_behind_a_loss_is_due_tells_that_it_came() {
+        let own_us = 20_000 + 10_460;
+        let (next_us, last_us) = (own_us + 11_000, own_us + 11_000 + 3_000);
+        assert!(is_told(last_us, false));
+        assert!(is_told(next_us + 540, true));
+        for not_told in [own_us, next_us, last_us + 5_000, own_us + 200_000] {
+            assert!(!is_told(not_told, false), "{not_told}");
+        }
+    }
+}
