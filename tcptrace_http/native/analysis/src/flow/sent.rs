@@ -163,8 +163,8 @@ impl Flow {
         (class, recovery): (&Class, Option<RecoveryKind>),
     ) {
         let path = self.path_of_data();
-        let largest_bytes = self.sharing().largest_bytes;
-        self.segment_size.others_carry(largest_bytes);
+        let sharing = *self.sharing();
+        self.segment_size.others_carry(sharing.largest_bytes);
         if side != self.client {
             self.segment_size.header(segment.header_bytes);
             if segment.has(flags::SYN) {
@@ -186,7 +186,6 @@ impl Flow {
         let segments = self.segment_size.wire_segments(segment.payload_bytes);
         let hole_start = self.half(side).holes.first_start();
         let heard = self.half(side.other()).last_heard();
-        let sharing = *self.sharing();
         let missing_before = self.half(side).missing_before;
         let syn_was_lost = self.half(side).early.is_some() && segment.has(flags::SYN);
         let was_told_of = start < self.half(side).told_next;
@@ -228,6 +227,7 @@ impl Flow {
                 recovery,
                 heard,
                 has_sack: self.first.sack_permitted && self.second.sack_permitted,
+                is_for_others: sharing.passed_over > 0 && !segment.has(flags::FIN),
                 hole_start,
             };
             waits.sent_again(from_server, sent, path);

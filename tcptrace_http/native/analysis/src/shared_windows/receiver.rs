@@ -6,9 +6,14 @@
 
 use crate::timeouts::DELAYED_ACK_MAX_NS;
 
+/// So many ACKs of a single segment that nothing delays show that none is: one of them may be of a reader.
+const EACH_MIN: u32 = 2;
+
 /// ACKs of full segments that nothing was lost of, by their number and whether they came when they were due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Receiver {
+    prompt_ones: u32,
+    late_ones: u32,
     prompt_twos: u32,
     late_twos: u32,
     acks_three: bool,
@@ -17,6 +22,8 @@ pub struct Receiver {
 impl Receiver {
     /// No ACK has come.
     pub(crate) const UNHEARD: Receiver = Receiver {
+        prompt_ones: 0,
+        late_ones: 0,
         prompt_twos: 0,
         late_twos: 0,
         acks_three: false,
@@ -27,10 +34,19 @@ impl Receiver {
         let is_prompt = late_ns <= late_max_ns;
         let is_late = !is_prompt && late_ns <= DELAYED_ACK_MAX_NS;
         self.acks_three |= segments > 2 && is_prompt;
+        if segments == 1 {
+            self.prompt_ones = self.prompt_ones.saturating_add(u32::from(is_prompt));
+            self.late_ones = self.late_ones.saturating_add(u32::from(is_late));
+        }
         if segments == 2 {
             self.prompt_twos = self.prompt_twos.saturating_add(u32::from(is_prompt));
             self.late_twos = self.late_twos.saturating_add(u32::from(is_late));
         }
+    }
+
+    /// It acknowledges each segment as soon as it has it.
+    pub(crate) fn acks_each(self) -> bool {
+        self.late_ones == 0 && self.prompt_ones >= EACH_MIN
     }
 
     /// It delays the ACK of two.
@@ -43,6 +59,8 @@ impl Receiver {
 impl Receiver {
     /// Has shown that it waits for three.
     pub(crate) const OF_THREE: Receiver = Receiver {
+        prompt_ones: 0,
+        late_ones: 0,
         prompt_twos: 0,
         late_twos: 1,
         acks_three: true,
@@ -61,6 +79,21 @@ mod tests {
             receiver.acks(*segments, late_ms * MS, 2 * MS);
         }
         receiver.waits_for_three()
+    }
+
+    #[test]
+    fn who_acknowledges_one_at_once_again_and_again_does_not_wait_for_another() {
+        for (acks, acks_each) in [
+            (&[(1, 1)][..], false),
+            (&[(1, 1), (1, 0)], true),
+            (&[(1, 1), (1, 0), (1, 150)], false),
+        ] {
+            let mut receiver = Receiver::default();
+            for (segments, late_ms) in acks {
+                receiver.acks(*segments, late_ms * MS, 2 * MS);
+            }
+            assert_eq!(receiver.acks_each(), acks_each);
+        }
     }
 
     #[test]

@@ -46,6 +46,7 @@ struct OnItsWay {
 #[derive(Debug)]
 struct Side {
     ports: (u16, u16),
+    first: SeqNumber,
     next: SeqNumber,
     acked: SeqNumber,
     on_its_way: VecDeque<OnItsWay>,
@@ -67,6 +68,8 @@ struct Heard {
     newest: Option<OnItsWay>,
     /// Of what it covers, that which left last.
     order: Option<u64>,
+    /// Nothing of its connection had been acknowledged.
+    is_first: bool,
 }
 
 /// Bytes and segments that were acknowledged.
@@ -127,6 +130,7 @@ impl SentQueue {
         self.in_flight = self.sides.iter().map(Side::in_flight).sum();
         self.sides.push_back(Side {
             ports,
+            first,
             next: first,
             acked: first,
             on_its_way: VecDeque::new(),
@@ -219,7 +223,12 @@ impl SentQueue {
             self.learn_bound(time_ns, (newest.left_ns, heard.newly), way);
         }
         if let Some(due_ns) = newest.due_ns {
-            self.was_due((time_ns, due_ns), heard.newly, way);
+            self.was_due((time_ns, due_ns), heard, way);
+        } else {
+            let late_ns = time_ns
+                .saturating_sub(newest.left_ns)
+                .saturating_sub(way.elapsed_ns);
+            self.may_be_prompt(late_ns, heard, way);
         }
         // The data had come to the link before the ACK before this one went by.
         let way_ns = way.bare_ns(self.link.byte_ps());
@@ -238,16 +247,25 @@ impl SentQueue {
     }
 
     /// An ACK of so much that was new came at a time and was due at another one.
-    fn was_due(&mut self, (time_ns, due_ns): (i64, i64), newly: i64, way: Way) {
+    fn was_due(&mut self, (time_ns, due_ns): (i64, i64), heard: Heard, way: Way) {
         let late_ns = time_ns.saturating_sub(due_ns);
         self.late_ns = late_ns;
         let full_bytes = self.link.full_bytes();
         let link_ns = takes_ns(self.link.byte_ps().unwrap_or(0), full_bytes);
         let most_ns = acks_late_max_ns(way.elapsed_ns, known_link_varies_ns(link_ns));
-        let full = newly.checked_div(full_bytes).unwrap_or(0);
-        self.receiver.acks(full, late_ns, most_ns);
+        self.receiver
+            .acks(heard.full_segments(full_bytes), late_ns, most_ns);
         // What is due so much too late was lost before the link, or takes less there.
         self.due_ns = self.due_ns.saturating_add(late_ns.min(0));
+    }
+
+    /// An ACK came so much later than it would over a link that takes no time.
+    fn may_be_prompt(&mut self, late_ns: i64, heard: Heard, way: Way) {
+        let most_ns = acks_late_max_ns(way.elapsed_ns, 0);
+        let full = heard.full_segments(self.link.full_bytes());
+        if late_ns <= most_ns {
+            self.receiver.acks(full, late_ns, most_ns);
+        }
     }
 
     /// All that was acknowledged of a stretch took no longer than that.
@@ -301,6 +319,18 @@ impl SentQueue {
     }
 }
 
+impl Heard {
+    /// So many full segments, of which one that is the first is acknowledged at once, as what comes with a SYN.
+    fn full_segments(self, full_bytes: i64) -> i64 {
+        let full = self.newly.checked_div(full_bytes).unwrap_or(0);
+        if self.is_first && full == 1 {
+            0
+        } else {
+            full
+        }
+    }
+}
+
 impl Stretch {
     fn acknowledges(&mut self, more: Acknowledged) {
         self.acked = self.acked.saturating_add(more.bytes);
@@ -344,6 +374,7 @@ impl Side {
             },
             newest,
             order,
+            is_first: before == self.first,
         })
     }
 

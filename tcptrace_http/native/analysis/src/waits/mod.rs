@@ -89,6 +89,8 @@ pub struct SentAgain {
     pub has_sack: bool,
     /// Where the first hole that is left begins.
     pub hole_start: Option<i64>,
+    /// ACKs of other connections have passed over it (E-TCP, section 3), the last of them right before, and it has no FIN.
+    pub is_for_others: bool,
 }
 
 /// The path as far as it is known.
@@ -232,6 +234,7 @@ impl Waits {
             recovery: sent.recovery,
             heard: sent.heard,
             has_sack: sent.has_sack,
+            is_for_others: sent.is_for_others,
         };
         if from_server {
             self.responses

@@ -93,6 +93,7 @@ mod tests {
                 duplicate_acks: 1,
             },
             has_sack: false,
+            is_for_others: false,
         };
         timeline.resent(repair, None, ROUTE);
         acks.push(303 * MS, start + 5000, 60_000, 100 * MS);

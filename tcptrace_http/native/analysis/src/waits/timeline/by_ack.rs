@@ -73,7 +73,7 @@ impl Timeline {
     }
 
     /// The receiver acknowledges so much as soon as it has it.
-    fn acked_at_once_bytes(&self, route: Route) -> u32 {
+    pub(super) fn acked_at_once_bytes(&self, route: Route) -> u32 {
         let waits_for_more = u32::from(route.receiver.waits_for_three());
         let segments = DELAYED_ACK_SEGMENTS.saturating_add(waits_for_more);
         self.full_bytes.saturating_mul(segments)

@@ -4,6 +4,8 @@
 //! the sender the ACK of the first copy looks like one of the second, but comes too soon for it: a packet stands on
 //! the slowest link behind all that was sent before it (RFC 3522 tells the two by timestamps; here time does).
 
+mod for_others;
+
 use super::super::partition::Moment;
 use super::{Pending, Resent, Route, Stall, Timeline};
 use crate::timeouts::{DELAYED_ACK_MAX_NS, DELAYED_ACK_SEGMENTS};
@@ -127,6 +129,11 @@ impl Timeline {
             // What fills a hole is acknowledged with what had come behind it: that was lost.
             self.copies.had_lost();
         }
+        if self.is_copied_for_others((time_ns, acked), covered, route) {
+            if let Some(sent) = self.pending.front_mut() {
+                sent.stall = None;
+            }
+        }
         for sent in self.pending.range_mut(..covered) {
             let is_in_time = |stall: &Stall| stall.answered_ns <= time_ns;
             let earlier = self.copies.in_time(sent.end, time_ns);
@@ -219,6 +226,7 @@ mod tests {
                     duplicate_acks: u32::from(is_told),
                 },
                 has_sack: false,
+                is_for_others: false,
             };
             self.timeline.resent(resent, None, ROUTE);
         }
@@ -263,6 +271,7 @@ mod tests {
             recovery: Some(RecoveryKind::TailLoss),
             heard: LastHeard::default(),
             has_sack: false,
+            is_for_others: false,
         };
         sender.timeline.resent(resent, None, ROUTE);
         sender.is_acked(2, 2000 + Sender::came_ms(2));
@@ -345,6 +354,7 @@ mod tests {
             recovery: Some(RecoveryKind::TailLossProbe),
             heard: LastHeard::default(),
             has_sack: false,
+            is_for_others: false,
         };
         timeline.resent(copy, None, route);
         let pieces = timeline.between(0, i64::MAX);

@@ -90,6 +90,8 @@ pub(in crate::waits) struct Resent {
     pub(in crate::waits) heard: LastHeard,
     /// Selective ACKs tell its sender what has come (RFC 2018).
     pub(in crate::waits) has_sack: bool,
+    /// ACKs of other connections have passed over it, the last of them right before, and it has no FIN.
+    pub(in crate::waits) is_for_others: bool,
 }
 
 /// The path of the data, as the observation point has it.

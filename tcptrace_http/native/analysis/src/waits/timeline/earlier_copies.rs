@@ -44,7 +44,7 @@ pub(super) struct Copies {
 
 impl Stall {
     /// When the ACK of this copy comes, if nothing delays it; None if the path is not known.
-    fn due_ns(self) -> Option<i64> {
+    pub(super) fn due_ns(self) -> Option<i64> {
         let least_ns = self.answered_ns.checked_sub(self.sent_ns)?;
         let elapsed_ns = least_ns.saturating_mul(EARLY_DENOMINATOR) / EARLY_NUMERATOR;
         (least_ns >= 0).then(|| self.sent_ns.saturating_add(elapsed_ns))

@@ -55,6 +55,9 @@ impl Timeline {
                 is_probed: data.recovery == Some(RecoveryKind::TailLossProbe),
                 frame: data.at.frame,
                 sent_ns: data.at.time_ns,
+                is_for_others: data.is_for_others
+                    && data.heard.duplicate_acks == 0
+                    && cause == Cause::StallFastRecovery,
                 answered_ns,
             };
             if self.settles_by_ack {

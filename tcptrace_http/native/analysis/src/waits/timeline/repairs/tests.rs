@@ -26,6 +26,7 @@ fn resent(time_ms: i64, start: i64, end: i64) -> Resent {
         recovery: Some(RecoveryKind::Timeout),
         heard: LastHeard::default(),
         has_sack: false,
+        is_for_others: false,
     }
 }
 
