@@ -37,7 +37,9 @@ pub(super) fn may_be_lost_behind(came: Moment, data: Resent, route: Route) -> bo
 impl Timeline {
     /// Data was sent again: when the ACK of this copy comes at the soonest.
     pub(super) fn copied(&mut self, data: Resent, route: Route) -> i64 {
-        if !route.is_at_sender || !self.link.knows_way() {
+        // With T/TCP no handshake has measured it, but those of other connections (RFC 1644).
+        let knows_way = self.link.knows_way() || self.shared_way_ns.is_some();
+        if !route.is_at_sender || !knows_way {
             return i64::MIN;
         }
         let original = self.pending.partition_point(|sent| sent.end <= data.start);
@@ -337,6 +339,24 @@ mod tests {
         }
         let both_ns = sender.timeline.link.of_payload(2000, 2);
         assert!((both_ns - 2 * SERVICE_MS * MS).abs() < MS, "{both_ns}");
+    }
+
+    #[test]
+    fn an_ack_that_comes_sooner_than_over_the_way_of_other_connections_is_of_no_copy() {
+        for (to_client_ns, was_lost) in [(Some(WAY_MS * MS), false), (None, true)] {
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            let mut data = Data::plain(at(0, 1), 1001);
+            data.sharing.to_client_ns = to_client_ns;
+            timeline.new_data(data, None, ROUTE, &Acks::default());
+            let mut sender = Sender {
+                timeline,
+                acks: Acks::default(),
+                sent: 1000,
+            };
+            sender.resends(1, 1000, RecoveryKind::TailLoss, false);
+            sender.is_acked(1, 1000 + WAY_MS / 2);
+            assert_eq!(sender.waited_for(Cause::StallTailLoss), was_lost);
+        }
     }
 
     /// What a segment that came after 100 ms waited for when it came once more.
