@@ -65,10 +65,11 @@ impl Timeline {
             } else {
                 expected.min(at.time_ns)
             };
+            // It may itself have waited for the ACK of the segment before.
+            self.append(data, time_ns, route);
             if is_newest && is_delayed && !was_repaired && data.end == acked {
                 self.ack_was_delayed(data, at, delay);
             }
-            self.append(data, time_ns, route);
         }
     }
 
@@ -130,7 +131,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Words};
     use super::*;
-    use crate::shared_windows::Receiver;
+    use crate::shared_windows::{Receiver, Sharing};
     use trace_model::rows::Cause;
 
     const MS: i64 = 1_000_000;
@@ -140,6 +141,15 @@ mod tests {
     /// What flights waited for that left at such a time each, of so many full segments, and were acknowledged at such
     /// a time each by a receiver that has told `receiver`: causes, starts and ends.
     fn told(receiver: Receiver, flights: &[(i64, i64, i64)]) -> Vec<(Cause, i64, i64)> {
+        told_of(Sharing::default(), receiver, flights)
+    }
+
+    /// ... with what their sender's connections share.
+    fn told_of(
+        sharing: Sharing,
+        receiver: Receiver,
+        flights: &[(i64, i64, i64)],
+    ) -> Vec<(Cause, i64, i64)> {
         let route = Route {
             receiver,
             ..Route::at_sender(WAY_MS)
@@ -150,12 +160,11 @@ mod tests {
         for (left_ms, segments, acked_ms) in flights {
             for _ in 0..*segments {
                 end += FULL;
-                timeline.new_data(
-                    Data::plain(Moment::at_ms(*left_ms), end),
-                    None,
-                    route,
-                    &acks,
-                );
+                let data = Data {
+                    sharing,
+                    ..Data::at_ms(*left_ms, end)
+                };
+                timeline.new_data(data, None, route, &acks);
             }
             acks.push(acked_ms * MS, end, 60_000, WAY_MS * MS);
             timeline.acknowledged(Moment::at_ms(*acked_ms), end, route);
@@ -184,6 +193,21 @@ mod tests {
         let flights = [&late[..], &prompt].concat();
         assert_eq!(pace_ms(&told(Receiver::UNHEARD, &late), 220), 220);
         assert_eq!(pace_ms(&told(Receiver::UNHEARD, &flights), 220), 23);
+    }
+
+    #[test]
+    fn a_full_segment_that_waited_for_a_delayed_ack_may_be_acknowledged_late_itself() {
+        let one_by_one = [(54, 1, 280), (280, 1, 506), (506, 1, 528)];
+        let flights = [&[(0, 3, 26), (26, 4, 54)], &one_by_one[..]].concat();
+        let shared = Sharing {
+            is_shared: true,
+            had_loss: true,
+            ..Sharing::default()
+        };
+        let told = told_of(shared, Receiver::UNHEARD, &flights);
+        let is_delay = |it: &&(Cause, i64, i64)| it.0 == Cause::StallDelayedAckFirstSegment;
+        let until_ms: Vec<_> = told.iter().filter(is_delay).map(|it| it.2).collect();
+        assert_eq!(until_ms, [301, 528]);
     }
 
     #[test]
