@@ -179,7 +179,7 @@ def _behind_short() -> pl.Expr:
 def _at_once() -> pl.Expr:
     """So many bytes a receiver acknowledges without a delay (RFC 1122, section 4.2.3.2).
 
-    One that counts the options in, as BSDs did, waits for a third: next to it its delay is seen, and is no path's.
+    One that counts the options in, as BSDs did, waits for a third: where its delay is seen, that is no path's.
     """
     import polars as pl
 
@@ -194,6 +194,13 @@ def _is_at_receiver() -> pl.Expr:
         pl.when(pl.col("direction") == FROM_CLIENT).then(_ns("client_path_rtt")).otherwise(_ns("server_path_rtt"))
     )
     return 2 * to_sender.fill_null(0) > pl.col("rtt_ns")
+
+
+def _shows_delay() -> pl.Expr:
+    """Whether an ACK shows how late it is: next to its sender, or as one of a response, whose time on the link is known."""
+    import polars as pl
+
+    return _is_at_receiver() | (pl.col("direction") != FROM_CLIENT)
 
 
 def _follows_ack() -> pl.Expr:
@@ -222,7 +229,7 @@ def _is_stall() -> pl.Expr:
     newly = pl.col("newly_acked_bytes")
     # What followed a head that left alone may come after its ACK has gone: the ACK covers all that had come.
     covers_head = _is_head_alone() & (pl.col("outstanding_bytes") <= newly)
-    may_delay = (newly < _at_once()) | ((newly == _at_once()) & pl.col("is_short") & _is_at_receiver())
+    may_delay = (newly < _at_once()) | ((newly == _at_once()) & pl.col("is_short") & _shows_delay())
     return pl.col("is_delayed") & (pl.col("ack_covers_all") | covers_head) & may_delay
 
 
@@ -259,7 +266,9 @@ def _was_prompt() -> pl.Expr:
     """Whether the ACK was not delayed: what one of two full segments is late by they took on the link."""
     import polars as pl
 
-    return ~pl.col("is_delayed") | ((pl.col("newly_acked_bytes") >= _at_once()) & ~_is_at_receiver())
+    newly = pl.col("newly_acked_bytes")
+    is_acked_at_once = (newly > _at_once()) | ((newly == _at_once()) & ~_shows_delay())
+    return ~pl.col("is_delayed") | (is_acked_at_once & ~_is_at_receiver())
 
 
 def _pace() -> pl.Expr:

@@ -1,11 +1,13 @@
-//! Whether an ACK ended a pause: told at once, or when the pace of the slowest link is known.
+//! Whether an ACK ended a pause: told at once, or when the pace of the slowest link is known and ACKs have settled when
+//! data came.
 
 use super::pause::{Ending, OpenPause, Pause, PeerAck, ShortSegment};
 use super::{Path, PauseTracker, SentData, UNDECIDED_ACKS_MAX};
 use crate::waits::Waits;
 
-/// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once.
-const UNDECIDED_MAX: usize = 16;
+/// Pauses that wait for the pace of the link to show: it does with the next two segments that come at once, or near the
+/// sender with the ACKs of a few round trips.
+const UNDECIDED_MAX: usize = 64;
 /// The options of a SYN leave less room for its data (RFC 9293, section 3.1): what fills that is no short segment.
 const SYN_OPTIONS_BYTES: u32 = 40;
 
@@ -69,12 +71,19 @@ impl PauseTracker {
             shorts: self.counted.shorts,
             endings: Vec::new(),
         };
-        let is_known = path.is_nearer_to_sender() || path.takes_ns > 0;
-        if !is_known && self.undecided.len() < UNDECIDED_MAX {
-            // On a slow link the ACK that ends it counts as heard long before, and it has opened the window.
-            let by_ack = u64::from(path.segment_bytes);
-            pause.largest_flight_bytes =
-                largest_flight_bytes.max(path.window_bytes.saturating_sub(by_ack));
+        let is_near = path.is_nearer_to_sender();
+        // Near the sender of responses the ACKs that are still to come settle when the data had come.
+        let may_be_learnt = match is_near {
+            true => !path.is_over_when_sent,
+            false => path.takes_ns == 0,
+        };
+        if may_be_learnt && self.undecided.len() < UNDECIDED_MAX {
+            if !is_near {
+                // On a slow link the ACK that ends it counts as heard long before, and it has opened the window.
+                let by_ack = u64::from(path.segment_bytes);
+                pause.largest_flight_bytes =
+                    largest_flight_bytes.max(path.window_bytes.saturating_sub(by_ack));
+            }
             let last = self.acks.iter().rev().take(UNDECIDED_ACKS_MAX);
             pause.endings = last.map(ending).collect();
             self.undecided.push(pause);
@@ -118,6 +127,9 @@ impl PauseTracker {
             }
             let takes_ns = takes_ns.unwrap_or_else(|| self.behind.of_payload(bytes, path_ns));
             pause.waits_for_all = self.waits_for_all();
+            if let Some(waits) = waits {
+                pause.is_settled_by(waits);
+            }
             pause.bound_ns = known(Waits::response_is_on_link_ns)
                 .unwrap_or_else(|| self.behind.of_packet(bytes, path_ns));
             let endings = pause.endings.iter().copied();
@@ -357,6 +369,7 @@ mod tests {
         sends(&mut tracker, 1110, next + full, 200, full + 200);
         acks_on(&mut tracker, 1320, next, next + full + 200);
         sends(&mut tracker, 1320, next + full + 200, 400, 400);
+        tracker.decide(u64::MAX, None, false);
         let first = tracker.open.first();
         first.map(|pause| pause.row.could_send_time / MS)
     }

@@ -17,6 +17,7 @@ mod messages;
 mod nagle_disproofs;
 mod on_link;
 mod pause;
+mod settled;
 #[cfg(test)]
 mod test_path;
 mod used;
@@ -294,6 +295,7 @@ impl PauseTracker {
                 ack.bytes,
                 (path.there_ns, path.segment_bytes),
             ),
+            late_ns: None,
             opens_connection: ack.opens_connection,
             covers_syn: ack.acknowledged.before < 1,
         });

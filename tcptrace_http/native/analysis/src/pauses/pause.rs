@@ -81,6 +81,8 @@ pub(super) struct PeerAck {
     pub(super) bytes: u32,
     /// How long it may have stood in the queue of the link that it came on.
     pub(super) stood_ns: i64,
+    /// How much later it came than what it acknowledges let it, where ACKs have settled that.
+    pub(super) late_ns: Option<i64>,
     /// It answers a SYN with data: what follows that waited for it. Who answers with data himself need not wait until
     /// that is acknowledged (RFC 1644, section 3.2; RFC 7413, section 4.2).
     pub(super) opens_connection: bool,
@@ -241,21 +243,8 @@ impl Pause {
         // What is missing ahead of the data may have left with a full segment before, and is not acknowledged then.
         let all_before = short.map_or(data.start, |_| previous.end);
         let ack_covers_all = ack.after >= previous.end.max(all_before);
-        // What stood in the queue of a slow link came when that had drained.
-        let queued_until_ns = self.queued_until_ns.filter(|_| ack_covers_all);
-        let came_ns = queued_until_ns.map_or(ack.covered_ns, |until| {
-            ack.covered_ns.max(until.min(ack.time_ns))
-        });
-        let ack_delay = ack
-            .time_ns
-            .saturating_sub(came_ns)
-            .saturating_sub(self.there_ns(&ack))
-            .saturating_sub(path.receiver_rtt_ns.unwrap_or(0));
-        let at_once = u64::from(path.segment_bytes).saturating_mul(2);
-        // One that counts the options in, and so waits for a third segment, shows its delay next to it.
-        let is_acked_at_once = newly_acked > at_once
-            || (newly_acked == at_once && (path.is_nearer_to_sender() || !self.is_short));
-        let may_be_delayed = ack_delay >= ACK_DELAY_MIN_NS && ack_covers_all && !is_acked_at_once;
+        let ack_delay = self.ack_delay_ns(&ack, ack_covers_all);
+        let may_be_delayed = self.may_be_delayed(&ack, ack_delay, ack_covers_all);
         let may_be_held = self.is_short && short.is_some() && !self.was_window_full(&ack);
         // The window had room before the ACK of all came: the algorithm as RFC 896 has it held the end.
         let in_flight = ack.outstanding_bytes.saturating_add(u64::from(data.bytes));

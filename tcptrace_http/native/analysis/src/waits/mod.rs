@@ -304,6 +304,18 @@ impl Waits {
         self.responses.made_buffer_room_ns()
     }
 
+    /// Near the server: how much later an ACK came than the data of a response that it acknowledges lets it.
+    #[must_use]
+    pub fn response_ack_was_late_ns(&self, time_ns: i64) -> Option<i64> {
+        self.responses.ack_was_late_ns(time_ns)
+    }
+
+    /// ... and when the slowest link had carried all before `start`, as the server sees it.
+    #[must_use]
+    pub fn response_had_drained_ns(&self, start: u64) -> Option<i64> {
+        self.responses.had_drained_ns(half_offset(start))
+    }
+
     /// The client's ACK of the SYN-ACK came after this time, and brought so many bytes of the request.
     pub fn shook_hands(&mut self, (elapsed_ns, bytes): (i64, u32), path: Path) {
         self.responses

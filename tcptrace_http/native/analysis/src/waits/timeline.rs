@@ -7,6 +7,7 @@
 //! between two settled segments to one cause: the pace of the path, or what let the later one go.
 
 mod ack_delay;
+mod as_heard;
 mod behind_recovery;
 mod brought_besides;
 mod buffer_as_offered;
@@ -152,8 +153,6 @@ pub(super) struct Timeline {
     filled: Option<Filled>,
     probed_ns: Option<i64>,
     delayed_ack: Option<DelayedAck>,
-    /// Near the sender: when an ACK of something new came last.
-    heard_ns: Option<i64>,
     full_bytes: u32,
     /// What the receiver has acknowledged.
     acked: i64,
@@ -169,6 +168,7 @@ pub(super) struct Timeline {
     /// When the window that connections share was in slow start after a loss.
     phases: phases::Known,
     gone_back: gone_back::GoneBack,
+    as_heard: as_heard::AsHeard,
 }
 
 impl Timeline {
@@ -211,7 +211,6 @@ impl Timeline {
             filled: None,
             probed_ns: None,
             delayed_ack: None,
-            heard_ns: None,
             full_bytes: 0,
             acked: 0,
             is_answer: true,
@@ -222,6 +221,7 @@ impl Timeline {
             if_on_link: None,
             phases: phases::Known::default(),
             gone_back: gone_back::GoneBack::default(),
+            as_heard: as_heard::AsHeard::default(),
         }
     }
 

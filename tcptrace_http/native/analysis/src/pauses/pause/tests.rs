@@ -39,6 +39,7 @@ pub(in super::super) fn acknowledged(time_ns: i64, covered_ns: i64) -> Ending {
         offered_until: u64::MAX,
         bytes: 0,
         stood_ns: 0,
+        late_ns: None,
         opens_connection: false,
         covers_syn: false,
     };

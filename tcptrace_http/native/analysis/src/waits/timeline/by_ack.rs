@@ -11,7 +11,7 @@ impl Timeline {
     pub(in crate::waits) fn acknowledged(&mut self, at: Moment, acked: i64, route: Route) {
         let before = self.acked;
         self.acked = before.max(acked);
-        self.heard_ns = Some(at.time_ns);
+        self.as_heard.newest_ns = Some(at.time_ns);
         self.may_go_on(at.time_ns, acked, route);
         if self.pending.is_empty() {
             return;
@@ -65,6 +65,10 @@ impl Timeline {
             } else {
                 expected.min(at.time_ns)
             };
+            if is_newest && !was_repaired {
+                let late_ns = if may_be_delayed { delay } else { 0 };
+                self.as_heard.ack_was_late(at.time_ns, late_ns);
+            }
             // It may itself have waited for the ACK of the segment before.
             self.append(data, time_ns, route);
             if is_newest && is_delayed && !was_repaired && data.end == acked {

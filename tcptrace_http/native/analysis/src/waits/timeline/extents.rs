@@ -160,7 +160,8 @@ impl Timeline {
             .saturating_add(held)
             .saturating_add(self.copies.held_bytes())
             .saturating_add(self.phases.held_bytes())
-            .saturating_add(self.gone_back.held_bytes()) as u64
+            .saturating_add(self.gone_back.held_bytes())
+            .saturating_add(self.as_heard.held_bytes()) as u64
     }
 }
 

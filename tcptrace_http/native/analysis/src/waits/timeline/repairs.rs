@@ -121,7 +121,8 @@ impl Timeline {
     /// is sent again in a silence begins another.
     fn notes_timer(&mut self, data: Resent) {
         let follows_ack = self
-            .heard_ns
+            .as_heard
+            .newest_ns
             .is_some_and(|ns| data.at.time_ns.saturating_sub(ns) <= AT_ONCE_MAX_NS);
         let goes_on = self.copies.timer_frame.is_some() && follows_ack;
         if is_timed(data.recovery) && !goes_on {

@@ -32,6 +32,7 @@ impl Timeline {
                 };
             }
         }
+        self.note_drained(data, start, route);
         let frame = data.at.frame;
         let arrived_ns = if self.settles_by_ack {
             self.expected_ns(data, route)
