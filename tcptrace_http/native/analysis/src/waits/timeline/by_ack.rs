@@ -41,6 +41,8 @@ impl Timeline {
         let late_max_ns = acks_late_max_ns(route.rtt_ns(), self.link.acks_vary_ns(self.full_bytes));
         let mut repairs = covered().filter(|sent| sent.stall.is_some()).count();
         let was_repaired = repairs > 0;
+        // What had come behind a loss is acknowledged with its repair; a copy that was alone, as any segment is.
+        let is_of_repair = repairs > 0 && covered().nth(1).is_some();
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
@@ -71,7 +73,7 @@ impl Timeline {
             }
             // It may itself have waited for the ACK of the segment before.
             self.append(data, time_ns, route);
-            if is_newest && is_delayed && !was_repaired && data.end == acked {
+            if is_newest && is_delayed && !is_of_repair && data.end == acked {
                 self.ack_was_delayed(data, at, delay);
             }
         }
@@ -88,7 +90,8 @@ impl Timeline {
     /// full segment that was alone: a window of one, which its receiver acknowledges when a second one comes or its
     /// timer does (RFC 1122, section 4.2.3.2).
     fn ack_was_delayed(&mut self, data: Pending, at: Moment, delay_ns: i64) {
-        let is_alone = data.begins_flight && self.full_bytes > 0 && data.bytes == self.full_bytes;
+        let is_full = self.full_bytes > 0 && data.bytes == self.full_bytes;
+        let is_alone = (data.begins_flight || data.stall.is_some()) && is_full;
         let is_of_timer = (DELAYED_ACK_MIN_NS..=DELAYED_ACK_MAX_NS).contains(&delay_ns);
         let next = self.pending.front_mut();
         let had_followed = next.is_some_and(|next| next.at.time_ns < at.time_ns);
