@@ -34,8 +34,9 @@ pub(super) struct Link {
     agreeing: u32,
     /// An ACK of three full segments told of it: there are receivers that delay one of two.
     is_sure: bool,
-    /// What a byte takes at most towards the server.
-    asked_ps: Option<i64>,
+    /// What a byte takes at most: towards the server, or by a segment that was sent alone, whose ACK a timer may have
+    /// delayed.
+    alone_ps: Option<i64>,
     /// The segments that were acknowledged soonest, of the smallest and of the largest payload.
     smallest: Option<Least>,
     largest: Option<Least>,
@@ -76,7 +77,7 @@ impl Link {
     pub(super) fn if_agreed(self) -> Link {
         Link {
             byte_ps: self.byte_ps.filter(|_| self.has_agreed()),
-            asked_ps: None,
+            alone_ps: None,
             ..self
         }
     }
@@ -90,7 +91,7 @@ impl Link {
     /// what the client sends comes together.
     fn may_agree(self, bound_ps: i64) -> bool {
         let least_ps = bound_ps / ASKED_FASTER_SHARE;
-        self.is_sure || self.asked_ps.is_none_or(|asked_ps| asked_ps >= least_ps)
+        self.is_sure || self.alone_ps.is_none_or(|alone_ps| alone_ps >= least_ps)
     }
 
     /// Several ACKs have told what a byte takes.
@@ -116,10 +117,18 @@ impl Link {
         self.is_sure |= newly >= full_bytes.saturating_mul(SURE_SEGMENTS);
     }
 
+    /// A segment took no longer than what its ACK came later by than the handshake's, and what is longer of it no more.
+    fn acked_alone(&mut self, elapsed_ns: i64, bytes: u32) {
+        if let Some(way) = self.handshake.filter(|way| bytes > way.bytes) {
+            let longer = i64::from(bytes).saturating_sub(i64::from(way.bytes));
+            self.asked_bound(per_byte(elapsed_ns.saturating_sub(way.elapsed_ns), longer));
+        }
+    }
+
     /// A byte of the client's data took no longer than this.
     pub(super) fn asked_bound(&mut self, bound_ps: i64) {
         let sound = Some(bound_ps).filter(|bound| (1..=SLOWEST_PS).contains(bound));
-        self.asked_ps = sound.into_iter().chain(self.asked_ps).min();
+        self.alone_ps = sound.into_iter().chain(self.alone_ps).min();
     }
 
     /// What a byte takes: what several ACKs agree on, or the least of all bounds, for a few of those may be delayed.
@@ -129,13 +138,14 @@ impl Link {
             return self.told_ps;
         }
         let is_sure = self.is_sure || self.has_agreed();
-        let asked_ps = self.asked_ps.filter(|_| !is_sure);
+        let alone_ps = self.alone_ps.filter(|_| !is_sure);
         let told_ps = self.byte_ps?;
-        Some(asked_ps.map_or(told_ps, |bound_ps| bound_ps.min(told_ps)))
+        Some(alone_ps.map_or(told_ps, |bound_ps| bound_ps.min(told_ps)))
     }
 
     /// A segment that found nothing before it on its way was acknowledged after this time.
     pub(super) fn sample(&mut self, elapsed_ns: i64, bytes: u32) {
+        self.acked_alone(elapsed_ns, bytes);
         let sample = Least { elapsed_ns, bytes };
         let is_sooner = |than: Least| (bytes, elapsed_ns) <= (than.bytes, than.elapsed_ns);
         if self.smallest.is_none_or(is_sooner) {
@@ -206,6 +216,18 @@ mod tests {
 
     const MS: i64 = 1_000_000;
     #[test]
+    fn the_ack_of_a_segment_that_was_alone_bounds_a_link_that_only_delayed_acks_have_told_of() {
+        let mut link = Link::default();
+        link.shook_hands(100 * MS, 46);
+        link.learn(200_000_000, 100 * MS);
+        assert_eq!(link.of(1000, 0), 200 * MS);
+        link.sample(105 * MS, 1046);
+        assert_eq!(link.of(1000, 0), 5 * MS);
+        link.sample(300 * MS, 1046);
+        assert_eq!(link.of(1000, 0), 5 * MS);
+    }
+
+    #[test]
     fn the_least_of_all_bounds_is_what_a_byte_takes() {
         let mut link = Link::default();
         for bound in [2_000_000, 1_000_000, 3_000_000] {
@@ -238,7 +260,7 @@ mod tests {
         }
         assert_eq!(link.of(946, 1), 2 * MS);
         link.asked_after(300 * MS, 300);
-        assert_eq!(link.asked_ps, Some(1_000_000));
+        assert_eq!(link.alone_ps, Some(1_000_000));
     }
 
     #[test]
