@@ -3,7 +3,7 @@
 use super::pause::PeerAck;
 use super::used::Growth;
 use super::{Path, PauseTracker, SentData};
-use super::{DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
+use super::{ACK_AGE_SLACK_NS, DISPROOF_MARGIN_NS, RELEASE_MAX_NS, RELEASE_RTT_SHARE};
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 impl PauseTracker {
@@ -12,6 +12,18 @@ impl PauseTracker {
         let left_ns = data.time_ns.saturating_sub(path.sender_rtt_ns.unwrap_or(0));
         let acked = self.acks.iter().rev().find(|ack| ack.time_ns <= left_ns);
         acked.is_some_and(|ack| ack.after >= previous.end)
+    }
+
+    /// From when on ACKs are asked for once this one has come at `time_ns`. Next to the sender one may have made room in
+    /// the window long before data leaves that Nagle's algorithm holds until the last one.
+    pub(super) fn acks_are_asked_for_since(&self, time_ns: i64, path: &Path) -> i64 {
+        let way_ns = path
+            .sender_rtt_ns
+            .unwrap_or(0)
+            .saturating_add(self.takes_ns);
+        let since_ns = time_ns.saturating_sub(way_ns.saturating_add(ACK_AGE_SLACK_NS));
+        let sent_ns = self.previous.filter(|_| path.is_nearer_to_sender());
+        since_ns.min(sent_ns.map_or(i64::MAX, |previous| previous.time_ns))
     }
 
     /// What its sender had in flight with this segment, at least: the ACKs that had not come to it when the

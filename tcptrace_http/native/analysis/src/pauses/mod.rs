@@ -256,15 +256,13 @@ impl PauseTracker {
     pub fn acknowledged(&mut self, ack: AckSeen, path: &Path) {
         let stream = |offset: i64| u64::try_from(offset.saturating_sub(1)).unwrap_or(0);
         let sender_rtt_ns = path.sender_rtt_ns.unwrap_or(0);
-        let too_old = sender_rtt_ns
-            .saturating_add(self.takes_ns)
-            .saturating_add(ACK_AGE_SLACK_NS);
+        let too_old_ns = self.acks_are_asked_for_since(ack.time_ns, path);
         // One older ACK is kept: it bounds what the next one newly acknowledges.
         while self.acks.len() >= ACKS_MAX
             || self
                 .acks
                 .get(1)
-                .is_some_and(|second| ack.time_ns.saturating_sub(second.time_ns) > too_old)
+                .is_some_and(|second| second.time_ns < too_old_ns)
         {
             self.acks.pop_front();
         }
