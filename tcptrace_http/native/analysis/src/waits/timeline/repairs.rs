@@ -11,9 +11,7 @@ impl Timeline {
     /// if anything is still missing.
     pub(in crate::waits) fn resent(&mut self, data: Resent, in_order: Option<i64>, route: Route) {
         self.settle_waiting(route);
-        let is_alone = self.sent_until.saturating_sub(data.start) <= i64::from(self.full_bytes);
-        // No three duplicate ACKs tell of what is alone on its way, be it that it had come.
-        let by_timer = is_timed(data.recovery) || is_alone && data.recovery.is_none();
+        let by_timer = self.is_by_timer(data);
         let was_held = self.nagle_holds_behind(data);
         self.window.has_segments_of(self.full_bytes);
         self.window.has_sack(data.has_sack);
@@ -82,6 +80,17 @@ impl Timeline {
                 waited: None,
             });
             self.came = Some(data.at);
+        }
+    }
+
+    /// Whether a timer sent it again: one whose end is not seen as well, if nothing can have told of a loss. No three
+    /// duplicate ACKs tell of what is alone on its way, nor who has no selective ACKs of what seems to miss nothing.
+    fn is_by_timer(&self, data: Resent) -> bool {
+        let is_alone = self.sent_until.saturating_sub(data.start) <= i64::from(self.full_bytes);
+        match data.recovery {
+            None => is_alone,
+            Some(RecoveryKind::Unknown) => is_alone || !data.has_sack,
+            recovery => is_timed(recovery),
         }
     }
 

@@ -281,3 +281,26 @@ fn what_fills_the_window_though_it_is_short_waited_for_room() {
     let last = told(&timeline).pop();
     assert_eq!(last, Some((Cause::SendLimitedReceiveWindow, 100, 600)));
 }
+
+#[test]
+fn what_is_sent_again_though_nothing_can_have_asked_for_it_was_sent_by_a_timer() {
+    for (segments, has_sack, is_halved) in [(1, true, false), (2, true, true), (2, false, false)] {
+        let mut timeline = timeline();
+        for segment in 1..=segments {
+            timeline.new_data(
+                Data::at_ms(100, segment * 1000 + 1),
+                None,
+                ROUTE,
+                &Acks::default(),
+            );
+        }
+        timeline.acknowledged(Moment::at_ms(110), segments * 1000 + 1, ROUTE);
+        let copy = Resent {
+            recovery: Some(RecoveryKind::Unknown),
+            has_sack,
+            ..resent(600, 1, 1001)
+        };
+        timeline.resent(copy, None, ROUTE);
+        assert_eq!(timeline.window.is_halved(), is_halved);
+    }
+}
