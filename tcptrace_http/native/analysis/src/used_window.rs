@@ -228,6 +228,11 @@ impl UsedWindow {
         self.is_just_as_grown && self.threshold.is_none()
     }
 
+    /// Whether slow start after the last loss was over when it stopped.
+    pub(crate) fn is_beyond_slow_start(&self) -> bool {
+        self.is_at_threshold(self.outstanding)
+    }
+
     /// Whether slow start after the last loss is over, with so much outstanding at the most.
     fn is_at_threshold(&self, outstanding: i64) -> bool {
         // One without room for a full segment is at a threshold that is no larger than what it would fill then.

@@ -39,6 +39,7 @@ impl Timeline {
             // stood behind other connections' data.
             Limit::SendBuffer if self.pace.is_shown() && is_alone => return told,
             Limit::CongestionAvoidance => Cause::SendLimitedCwnd,
+            Limit::SendBuffer if self.window.is_beyond_slow_start() => Cause::SendLimitedCwnd,
             Limit::SlowStart | Limit::SendBuffer => Cause::SendLimitedSlowStart,
         };
         (window, INFERRED)
@@ -58,5 +59,40 @@ impl Timeline {
             && !self.has_hole
             && !route.is_at_sender
             && late_ns.is_some_and(|late_ns| late_ns > most_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::partition::Moment;
+    use super::super::Words;
+    use super::*;
+
+    /// What data that lay in a buffer seems to have waited for with six segments outstanding, if that seems to be as much
+    /// as the buffer holds, behind a loss of so many.
+    fn told_behind_a_loss_of(lost: i64) -> Cause {
+        let end = (1 << 32) - 2000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.has_more = true;
+        timeline.window.hears(1, end - (lost + 6) * 1000);
+        timeline.window.stops(end - 6000, 1000);
+        let lost_from = end - (lost + 6) * 1000;
+        timeline.window.had_loss(lost_from, end - 6000, true);
+        timeline.window.hears(2, end - 6000);
+        timeline.window.stops(end, 1000);
+        let data = Data::plain(Moment::at_ms(500), end + 1000);
+        let idle = (Cause::ServerDataUnavailable, INFERRED);
+        let acks = Acks::default();
+        let route = Route::at_receiver(100);
+        timeline
+            .in_buffer(idle, Limit::SendBuffer, (data, route), &acks)
+            .0
+    }
+
+    #[test]
+    fn what_seems_to_fill_a_buffer_fills_a_window_that_avoids_congestion_once_it_is_at_the_threshold(
+    ) {
+        assert_eq!(told_behind_a_loss_of(12), Cause::SendLimitedCwnd);
+        assert_eq!(told_behind_a_loss_of(20), Cause::SendLimitedSlowStart);
     }
 }
