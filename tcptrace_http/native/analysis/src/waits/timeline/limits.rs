@@ -66,14 +66,14 @@ impl Timeline {
             // Nagle's algorithm held it later, when an ACK had made room.
             return limit;
         }
+        let is_emptied = self.has_emptied_its_buffer();
         let is_of_buffer = limit == Limit::SendBuffer && released == Released::ByAck;
-        if is_of_buffer && !may_be_shared && !data.opens_hole {
+        if is_of_buffer && !is_emptied && !may_be_shared && !data.opens_hole {
             if let Some(lowered) = self.window.lowered_limit(end, bytes) {
                 return lowered;
             }
         }
         let acked = acks.acked_by(Acks::known_by(data.at.time_ns, route.to_sender_ns));
-        let is_emptied = self.has_emptied_its_buffer();
         let is_short = !data.is_full() && !data.nagle_is_off;
         let may_be_held = is_short && acked >= end && !is_emptied;
         if (outgrew || limit == Limit::SendBuffer) && may_be_held {
@@ -242,8 +242,8 @@ mod tests {
     }
 
     /// What limits a sender whose window was halved, that had pushed all it had each time, with so much outstanding when
-    /// the ACK of 1,000 bytes let it go on.
-    fn limit_behind_pushes(stops: &[i64]) -> Limit {
+    /// the ACK of 1,000 bytes let it go on, and has a buffer of so much.
+    fn limit_behind_pushes(stops: &[i64], buffer: Option<i64>) -> Limit {
         let route = Route::at_receiver(100);
         let mut acked = (1 << 32) - 3000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
@@ -261,7 +261,14 @@ mod tests {
                 time_ns: 200 * MS * round + 100 * MS,
                 frame: 1,
             };
-            let data = Data::plain(at, timeline.sent_until + 1000);
+            let sharing = Sharing {
+                buffer,
+                ..Sharing::default()
+            };
+            let data = Data {
+                sharing,
+                ..Data::plain(at, timeline.sent_until + 1000)
+            };
             limit = timeline.limit_at((data, Released::ByAck), route, &acks);
             timeline.sent = Some((at, true));
         }
@@ -289,6 +296,15 @@ mod tests {
     #[test]
     fn a_full_buffer_limits_no_sender_whose_window_has_no_room_since_a_loss() {
         assert_eq!(limit_of_full_buffer(3000), Limit::CongestionAvoidance);
+    }
+
+    #[test]
+    fn a_buffer_that_was_emptied_each_time_that_it_was_full_limits_its_sender_though_a_loss_has_lowered_its_window(
+    ) {
+        let once = limit_behind_pushes(&[2900], Some(2900));
+        assert_eq!(once, Limit::CongestionAvoidance);
+        let each_time = limit_behind_pushes(&[2900, 2900, 2900], Some(2900));
+        assert_eq!(each_time, Limit::SendBuffer);
     }
 
     /// What limits a sender in slow start that stopped with a segment outstanding when two more had been acknowledged
@@ -358,9 +374,9 @@ mod tests {
 
     #[test]
     fn who_has_pushed_as_much_each_time_to_the_byte_waits_for_room_in_its_buffer() {
-        let once = limit_behind_pushes(&[2500]);
+        let once = limit_behind_pushes(&[2500], None);
         assert_eq!(once, Limit::CongestionAvoidance);
-        let each_time = limit_behind_pushes(&[2500, 2500, 2500]);
+        let each_time = limit_behind_pushes(&[2500, 2500, 2500], None);
         assert_eq!(each_time, Limit::SendBuffer);
     }
 }
