@@ -11,6 +11,7 @@ mod buffer;
 mod emptied;
 mod grown_by_half;
 mod in_recovery;
+mod losses;
 mod lowered;
 
 use before_idle::BeforeIdle;
@@ -70,6 +71,8 @@ pub(crate) struct UsedWindow {
     recovers_until: i64,
     /// The window since a timer ran out, if one did: a segment (RFC 5681, section 3.1), and one more with each ACK.
     regrown: Option<i64>,
+    /// The least that it is since its sender was idle, if something had been lost before: the same.
+    restarted: Option<i64>,
     /// Since it was lowered last no timer ran out, nor was it idle.
     is_halved: bool,
     /// A timer sent again all that was in flight, a segment: what comes then waits for a window of that one.
@@ -122,6 +125,9 @@ impl UsedWindow {
             self.opened = self.opened.saturating_add(self.full_bytes);
         }
         self.regrown = self.regrown.map(|regrown| regrown.saturating_add(segment));
+        self.restarted = self
+            .restarted
+            .map(|restarted| restarted.saturating_add(segment));
         self.grows_again();
         if self.fills(self.avoiding) && !self.is_recovering() {
             // Only of a window that was used up, else it need not grow.
@@ -239,7 +245,7 @@ impl UsedWindow {
         let below = outstanding
             .saturating_add(self.full_bytes)
             .saturating_sub(1);
-        let window = self.regrown.unwrap_or(0).max(below);
+        let window = self.regrown.max(self.restarted).unwrap_or(0).max(below);
         self.threshold.is_some_and(|threshold| window >= threshold)
     }
 
@@ -337,72 +343,6 @@ impl UsedWindow {
     /// Not all has come yet that had been sent when something was sent again.
     pub(crate) fn is_recovering(&self) -> bool {
         self.acked < self.recovers_until
-    }
-
-    /// It began with this threshold, which others before it had learnt (RFC 2140, section 3).
-    pub(crate) fn inherits(&mut self, threshold: Option<i64>) {
-        self.threshold = self.threshold.or(threshold);
-    }
-
-    /// The sender was idle for longer than its retransmission timeout: its window may begin anew.
-    pub(crate) fn was_idle(&mut self) {
-        self.largest = 0;
-        self.least = 0;
-        self.avoiding = 0;
-        self.regrown = None;
-        self.is_halved = false;
-        self.is_paced = false;
-        self.may_be_restarted();
-    }
-
-    /// Data from `start` on was sent again when all up to `end` had been sent, maybe by a timer.
-    pub(crate) fn had_loss(&mut self, start: i64, end: i64, by_timer: bool) {
-        self.is_all_again = by_timer && end.saturating_sub(start) <= self.full_bytes;
-        self.before_idle = None;
-        self.goes_on = None;
-        self.largest = 0;
-        self.least = 0;
-        self.avoiding = 0;
-        self.opened = 0;
-        self.is_paced = false;
-        if start >= self.recovers_until {
-            self.recovers_until = end;
-            self.regrown = by_timer.then_some(self.full_bytes);
-            self.is_halved = !by_timer;
-            self.begins_anew_with(end.saturating_sub(start));
-            if by_timer {
-                self.begins_with_a_segment(start);
-            } else {
-                self.begins_with_the_threshold(start, end);
-            }
-        } else {
-            self.loses_more(start, by_timer);
-        }
-    }
-
-    /// Data from `start` to `end` was lost before it was seen, and sent again by a timer.
-    pub(crate) fn had_lost_unseen(&mut self, start: i64, end: i64, full_bytes: u32) {
-        self.full_bytes = i64::from(full_bytes);
-        self.before_idle = None;
-        self.goes_on = None;
-        if self.unseen.1 != start {
-            self.largest = 0;
-            self.least = 0;
-            self.avoiding = 0;
-            self.opened = 0;
-            self.regrown = Some(self.full_bytes);
-            self.is_halved = false;
-            self.unseen.0 = start;
-            self.begins_with_a_segment(start);
-        }
-        self.unseen.1 = end;
-        self.begins_anew_with(end.saturating_sub(self.unseen.0));
-    }
-
-    /// Slow start ends at half of what was in flight, and not before two segments (RFC 5681, equation 4).
-    fn begins_anew_with(&mut self, flight: i64) {
-        let half = (flight / 2).checked_div(self.full_bytes).unwrap_or(0);
-        self.threshold = Some(half.max(THRESHOLD_MIN).saturating_mul(self.full_bytes));
     }
 }
 
