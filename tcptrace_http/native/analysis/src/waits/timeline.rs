@@ -64,7 +64,6 @@ use self::opening::Opening;
 use self::pending::{DelayedAck, Missed, Pending, Stall};
 pub(super) use self::piece::Piece;
 use self::piece::Waited;
-use self::repairs::is_timed;
 use self::settling::service_ns;
 use self::shared::shared_window;
 pub(super) use self::words::Words;
@@ -331,7 +330,7 @@ impl Timeline {
             self.window.is_told_full();
         }
         let start = data.end.saturating_sub(i64::from(data.bytes));
-        if (is_timed(data.recovery) || data.syn_was_lost) && !data.opens_hole {
+        if data.was_sent_before() {
             self.window
                 .had_lost_unseen(start, data.end, data.full_bytes);
         }

@@ -1,6 +1,7 @@
 //! Data as it goes by, and its path: what a timeline is told.
 
 use super::super::partition::Moment;
+use super::repairs::is_timed;
 use crate::half::LastHeard;
 use crate::shared_windows::{Receiver, Sharing};
 use trace_model::rows::RecoveryKind;
@@ -41,6 +42,13 @@ pub(in crate::waits) struct Data {
 impl Data {
     pub(super) fn is_full(&self) -> bool {
         self.full_bytes > 0 && self.bytes >= self.full_bytes
+    }
+
+    /// Whether it had been sent before, and lost before it was seen, as its host's numbers tell, a SYN or an ACK: nothing
+    /// was in flight behind it, so it was a timer that sent it again.
+    pub(super) fn was_sent_before(&self) -> bool {
+        let is_again = is_timed(self.recovery) || self.syn_was_lost || self.was_told_of;
+        is_again && !self.opens_hole
     }
 
     /// Nagle's algorithm holds neither a full segment nor, once its sender has closed, the last one.
@@ -134,5 +142,26 @@ impl Route {
 impl Route {
     pub(in crate::waits) fn rtt_ns(self) -> i64 {
         self.to_sender_ns.saturating_add(self.to_receiver_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_ack_had_told_of_was_sent_before_unless_something_before_it_is_missing() {
+        for (was_told_of, opens_hole, is_again) in [
+            (true, false, true),
+            (false, false, false),
+            (true, true, false),
+        ] {
+            let data = Data {
+                was_told_of,
+                opens_hole,
+                ..Data::at_ms(100, 1001)
+            };
+            assert_eq!(data.was_sent_before(), is_again);
+        }
     }
 }
