@@ -103,8 +103,13 @@ pub(super) fn segment(flags: u16, seq: u32, ack: u32, payload_bytes: u32) -> Seg
     }
 }
 
-/// Two connections of which each one's ACKs let data of `whose` go; what is known at the end.
+/// Two connections of which each one's ACKs let data of its own or of the other go; what is known at the end.
 fn after_rounds(rounds: u32, is_of_other: bool) -> Sharing {
+    talk_of_rounds(rounds, is_of_other).1
+}
+
+/// ... and what they go on with.
+fn talk_of_rounds(rounds: u32, is_of_other: bool) -> (Talk, Sharing) {
     let mut talk = Talk::default();
     talk.opens(0, 1);
     talk.opens(30, 2);
@@ -117,7 +122,7 @@ fn after_rounds(rounds: u32, is_of_other: bool) -> Sharing {
             sharing = talk.data(at + place + 100, released, round + 2);
         }
     }
-    sharing
+    (talk, sharing)
 }
 
 #[test]
@@ -251,16 +256,7 @@ fn what_stands_behind_a_lost_segment_left_with_those_before_it() {
 
 #[test]
 fn what_left_with_anothers_fast_retransmission_waited_for_no_ack_of_its_own() {
-    let mut talk = Talk::default();
-    talk.opens(0, 1);
-    talk.opens(30, 2);
-    for round in 0..6 {
-        let at = 240 + i64::from(round) * 200;
-        for (place, port) in [(0, 1), (50, 2)] {
-            talk.ack(at + place, port, round + 1);
-            talk.data(at + place + 100, 3 - port, round + 2);
-        }
-    }
+    let (mut talk, _) = talk_of_rounds(6, true);
     // The segment of number 8 is lost; the window that three duplicate ACKs make larger lets go what another one has.
     for place in 0..3 {
         talk.data(1600 + place, 1, 9 + u32::try_from(place).unwrap());

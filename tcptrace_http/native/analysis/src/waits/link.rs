@@ -215,6 +215,7 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
     #[test]
     fn the_ack_of_a_segment_that_was_alone_bounds_a_link_that_only_delayed_acks_have_told_of() {
         let mut link = Link::default();

@@ -67,22 +67,10 @@ impl Side {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{number, BYTES, MS, PORTS, WAY};
     use super::*;
 
-    const MS: i64 = 1_000_000;
-    const WAY: Way = Way {
-        elapsed_ns: 20 * MS,
-        bytes: 0,
-    };
-    /// Payload of a segment that takes 11 ms where a byte takes 10 us.
-    const BYTES: u32 = 1046;
-    const PORTS: (u16, u16) = (40_000, 80);
-
-    fn number(segments: u32) -> SeqNumber {
-        SeqNumber(1 + segments * BYTES)
-    }
-
-    /// Two full segments and what is shorter, or a FIN, leave after a second, and the first of them is acknowledged so
+    /// On a link that takes 11 ms for a segment: two full segments and what is shorter, or a FIN, leave after a second, and the first of them is acknowledged so
     /// many microseconds after that.
     fn is_told(acked_us: i64, ends_with_fin: bool) -> bool {
         let mut queue = SentQueue::default();

@@ -63,18 +63,8 @@ impl SentQueue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::way::Way;
+    use super::super::tests::{number, BYTES, MS, WAY};
     use super::*;
-
-    const MS: i64 = 1_000_000;
-    const WAY: Way = Way {
-        elapsed_ns: 20 * MS,
-        bytes: 0,
-    };
-
-    fn number(segments: u32) -> SeqNumber {
-        SeqNumber(1 + segments * 1000)
-    }
 
     #[test]
     fn acks_of_others_that_left_later_pass_over_what_is_not_acknowledged() {
@@ -83,10 +73,10 @@ mod tests {
         for ports in ports {
             queue.opens(ports, number(0));
         }
-        queue.sends(0, ports[1], (number(0), 1000), WAY);
-        queue.sends(0, ports[0], (number(0), 1000), WAY);
+        queue.sends(0, ports[1], (number(0), BYTES), WAY);
+        queue.sends(0, ports[0], (number(0), BYTES), WAY);
         for segment in 1..5 {
-            queue.sends(0, ports[1], (number(segment), 1000), WAY);
+            queue.sends(0, ports[1], (number(segment), BYTES), WAY);
         }
         let mut passed_over = Vec::new();
         for (segments, time_ms) in (1..4).zip(30..) {
@@ -95,7 +85,7 @@ mod tests {
         }
         assert_eq!(passed_over, [0, 1, 2], "the first had left before");
         assert_eq!(queue.passed_over_now(34 * MS, ports[0]), 0);
-        queue.sends(33 * MS, ports[0], (number(0), 1000), WAY);
+        queue.sends(33 * MS, ports[0], (number(0), BYTES), WAY);
         queue.hears(34 * MS, ports[1], number(4), WAY, None);
         assert_eq!(queue.passed_over_now(34 * MS, ports[0]), 0, "nor since");
         queue.hears(35 * MS, ports[0], number(1), WAY, None);

@@ -2,14 +2,14 @@
 
 use super::*;
 
-const MS: i64 = 1_000_000;
-const WAY: Way = Way {
+pub(super) const MS: i64 = 1_000_000;
+pub(super) const WAY: Way = Way {
     elapsed_ns: 20 * MS,
     bytes: 0,
 };
 /// Payload of a segment that takes 110 ms where a byte takes 0.1 ms.
-const BYTES: u32 = 1046;
-const PORTS: (u16, u16) = (40_000, 80);
+pub(super) const BYTES: u32 = 1046;
+pub(super) const PORTS: (u16, u16) = (40_000, 80);
 
 /// A request of 100 bytes and its headers, of which each took 0.1 ms.
 const ASKED: Option<Closest> = Some(Closest {
@@ -17,7 +17,7 @@ const ASKED: Option<Closest> = Some(Closest {
     bytes: 100,
 });
 
-fn number(segments: u32) -> SeqNumber {
+pub(super) fn number(segments: u32) -> SeqNumber {
     SeqNumber(1 + segments * BYTES)
 }
 
