@@ -197,7 +197,7 @@ def _is_at_receiver() -> pl.Expr:
 
 
 def _shows_delay() -> pl.Expr:
-    """Whether an ACK shows how late it is: next to its sender, or as one of a response, whose time on the link is known."""
+    """Whether an ACK shows how late it is: next to its sender, or of a response, whose link has become known."""
     import polars as pl
 
     return _is_at_receiver() | (pl.col("direction") != FROM_CLIENT)
