@@ -24,6 +24,7 @@ mod bundles;
 mod byte_time;
 mod classify;
 mod cut;
+mod duplicate_acks;
 mod early;
 mod ending_row;
 mod ends;

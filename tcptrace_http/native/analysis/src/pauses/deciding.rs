@@ -73,9 +73,10 @@ impl PauseTracker {
         };
         let is_near = path.is_nearer_to_sender();
         // Near the sender of responses the ACKs that are still to come settle when the data had come.
-        let may_be_learnt = match is_near {
-            true => !path.is_over_when_sent,
-            false => path.takes_ns == 0,
+        let may_be_learnt = if is_near {
+            !path.is_over_when_sent
+        } else {
+            path.takes_ns == 0
         };
         if may_be_learnt && self.undecided.len() < UNDECIDED_MAX {
             if !is_near {

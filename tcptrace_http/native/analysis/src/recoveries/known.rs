@@ -1,6 +1,7 @@
 //! A segment that was sent, and what is known of its direction at that time: how long its sender waited, and for what.
 
 use crate::classify::Class;
+use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::jitter::AT_ONCE_MAX_NS;
 use crate::shared_windows::Unheard;
 use crate::timeouts::{probe_after_ns, TIMED_OUT_MIN_NS};
@@ -11,8 +12,6 @@ pub(super) const SILENCE_MIN_NS: i64 = 5_000_000;
 pub(super) const SILENCE_RTT_SHARE: i64 = 3;
 /// Who is nearer to the observation point than this sends at once what is seen at once.
 pub(super) const NEAR_MAX_NS: i64 = 1_000_000;
-/// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
-pub(super) const DUPLICATE_ACKS: u32 = 3;
 /// RACK waits for a quarter of the least round trip for what may be reordered.
 const REORDERED_SHARE: i64 = 4;
 /// What two round trips take at least, seen through a queue that drains.

@@ -8,12 +8,10 @@ use super::host_pair::HostPair;
 use super::leaving::Unheard;
 use super::missing_packets::Missing;
 use super::writes::WrittenAt;
+use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::hosts::HostStep;
 use crate::jitter::CLOSE_NS;
 use crate::timeouts::{TIMED_OUT_MIN_NS, TIMEOUT_MIN_NS};
-
-/// ACKs of data sent later that tell of a loss (RFC 5681, section 3.2).
-const DUPLICATE_ACKS: usize = 3;
 
 /// What the numbers of the server tell when a packet comes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -330,7 +328,7 @@ impl HostPair {
             let of_later =
                 |ack: &&Ack| ack.is_new && ack.is_of_data && ack.of_ns >= missing.noticed_ns;
             let mut signs = self.acks.range(at..).filter(of_later);
-            let third = signs.nth(DUPLICATE_ACKS.saturating_sub(1));
+            let third = signs.nth(DUPLICATE_ACKS.saturating_sub(1) as usize);
             third.is_some_and(|ack| (from_ns..=to_ns).contains(&ack.time_ns))
         };
         let mut left_over = self.missing.left_over(since_ns);

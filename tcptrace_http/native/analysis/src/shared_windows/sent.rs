@@ -174,19 +174,19 @@ impl HostPair {
         if let Some(gap_ns) = gap_ns.filter(|gap_ns| is_of_link || is_close(*gap_ns)) {
             self.arrives(gap_ns, segment.payload_bytes, was_held);
         }
-        let is_of_other = |ack: Ack| ack.client_port != client_port;
+        // What no ACK is known to have let go left with what one of another connection did.
+        let is_of_other = |by: Option<Ack>| {
+            by.map_or(release == Release::Other, |ack| {
+                ack.client_port != client_port
+            })
+        };
         let let_go_ns = let_go_by.filter(|_| self.is_shared).map(|ack| ack.time_ns);
         Sharing {
             had_loss: step.had_loss,
             is_after_other: release == Release::Other,
             is_let_go_by_end,
-            is_let_go_by_other: let_go_by
-                .filter(|_| self.is_shared)
-                .or(ack_before)
-                .map_or(release == Release::Other, is_of_other),
-            would_be_by_other: let_go_by
-                .or(ack_before)
-                .map_or(release == Release::Other, is_of_other),
+            is_let_go_by_other: is_of_other(let_go_by.filter(|_| self.is_shared).or(ack_before)),
+            would_be_by_other: is_of_other(let_go_by.or(ack_before)),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
             are_others_in_flight: self.are_others_in_flight(time_ns, client_port),

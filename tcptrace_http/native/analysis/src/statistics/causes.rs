@@ -6,12 +6,11 @@
 //! the observation point, so that a time-out seen far from the sender is never taken too early.
 
 use super::selective_acks::Block;
+use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::timeouts::TIMEOUT_MIN_NS;
 
 /// Before a round trip was measured (RFC 6298, section 2.1).
 const TIMEOUT_INITIAL_NS: i64 = 1_000_000_000;
-/// Duplicate ACKs that tell of a loss (RFC 5681, section 3.2).
-const DUPLICATE_ACKS: u32 = 3;
 /// Retransmissions that a later D-SACK may call unnecessary; it comes within a round trip.
 const REMEMBERED: usize = 64;
 

@@ -129,6 +129,14 @@ mod tests {
     const MS: i64 = 1_000_000;
     const START: i64 = (1 << 32) - 1000;
 
+    fn full(time_ms: i64, end: i64) -> Data {
+        Data {
+            bytes: 1000,
+            full_bytes: 1000,
+            ..Data::at_ms(time_ms, end)
+        }
+    }
+
     /// How long the ACK of a full segment, which went so long after that, was delayed, by what comes so long after the
     /// ACK, of which so much before it is missing, on a path of 20 ms.
     fn delay_ms(ack_ms: i64, after_ms: i64, missing: i64) -> i64 {
@@ -136,15 +144,12 @@ mod tests {
         let mut acks = Acks::default();
         acks.push(0, START, 60_000, 20 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let data = |time_ms: i64, end: i64, opens_hole: bool| Data {
-            bytes: 1000,
-            full_bytes: 1000,
-            opens_hole,
-            ..Data::at_ms(time_ms, end)
-        };
-        timeline.new_data(data(100, START + 1000, false), None, route, &acks);
+        timeline.new_data(full(100, START + 1000), None, route, &acks);
         acks.push((100 + ack_ms) * MS, START + 1000, 60_000, 20 * MS);
-        let next = data(100 + ack_ms + after_ms, START + 2000 + missing, missing > 0);
+        let next = Data {
+            opens_hole: missing > 0,
+            ..full(100 + ack_ms + after_ms, START + 2000 + missing)
+        };
         timeline.ack_delay(next, route, &acks).ns / MS
     }
 
@@ -166,20 +171,20 @@ mod tests {
         acks.push(0, START, 60_000, 20 * MS);
         acks.push(300 * MS, START + 1000, 60_000, 20 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let data = |time_ms: i64, end: i64| Data {
-            bytes: 1000,
-            full_bytes: 1000,
-            sharing: Sharing {
-                link,
-                queued_ns: queued_ms * MS,
-                ..Sharing::default()
-            },
-            ..Data::at_ms(time_ms, end)
+        let sharing = Sharing {
+            link,
+            queued_ns: queued_ms * MS,
+            ..Sharing::default()
         };
-        timeline.new_data(data(100, START + 1000), None, route, &acks);
+        let first = Data {
+            sharing,
+            ..full(100, START + 1000)
+        };
+        timeline.new_data(first, None, route, &acks);
         let next = Data {
+            sharing,
             opens_hole: true,
-            ..data(300 + after_ms, START + 3000)
+            ..full(300 + after_ms, START + 3000)
         };
         timeline.ack_delay(next, route, &acks).ns > 0
     }
@@ -204,17 +209,12 @@ mod tests {
         acks.push(0, START, 60_000, 20 * MS);
         acks.push(80 * MS, START + 2000, 60_000, 20 * MS);
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let data = |time_ms: i64, end: i64| Data {
-            bytes: 1000,
-            full_bytes: 1000,
-            ..Data::at_ms(time_ms, end)
-        };
         for (time_ms, end) in [(79, 1000), (80, 2000), (80 + after_ms, 3000)] {
-            timeline.new_data(data(time_ms, START + end), None, route, &acks);
+            timeline.new_data(full(time_ms, START + end), None, route, &acks);
         }
         let acked_ms = 80 + after_ms + 200;
         acks.push(acked_ms * MS, START + 3000, 60_000, 20 * MS);
-        let mut next = data(acked_ms + 25, START + 4000);
+        let mut next = full(acked_ms + 25, START + 4000);
         next.sharing.by_other = true;
         let delay = timeline.ack_delay(next, route, &acks);
         delay.ns == 200 * MS && delay.is_told
