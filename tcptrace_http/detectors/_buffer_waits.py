@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._when_left import when_left
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,15 +26,15 @@ def waits_for_buffer(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """By transaction the sum of its waits for its sender's buffer, where they begin and where they end."""
     import polars as pl
 
+    length = pl.col("end") - pl.col("start")
     return (
-        tables["waits"]
-        .lazy()
-        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+        when_left(tables["waits"].lazy().filter(pl.col("cause").cast(pl.String) == _CAUSE), tables)
         .group_by("flow", "transaction", maintain_order=True)
         .agg(
-            pl.col("start", "first_frame").first(),
+            pl.col("first_frame").first(),
             pl.col("last_frame").last(),
-            waited=(pl.col("end") - pl.col("start")).sum(),
+            start=(pl.col("left") - length).first(),
+            waited=length.sum(),
             waits=pl.len(),
         )
     )

@@ -3,7 +3,8 @@
 What it does
 ------------
 Finds messages whose first flight is one segment, and whose next data came when the delayed ACK of that
-segment did: an initial window of one segment, or a sender that starts again with one after an idle period.
+segment did: an initial window of one segment, or a sender that starts again with one after an idle period or a
+retransmission timeout.
 
 Why it is bad
 -------------
@@ -36,6 +37,8 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
 from tcptrace_http.detectors._hold_owner import FROM_CLIENT
+from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._when_left import when_left
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,10 +46,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find"]
+__all__ = ["NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("pauses",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
+
+_CAUSE: Final = "stall.delayed_ack_first_segment"
 
 REMEDY: Final = (
     "Let the sender begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
@@ -68,12 +73,11 @@ def find(
 
     is_full = pl.col("released_bytes") % pl.col("segment_bytes") == 0
     who = pl.when(pl.col("direction") == FROM_CLIENT).then(pl.lit("server")).otherwise(pl.lit("client"))
-    delay = (pl.col("ack_delay").dt.total_nanoseconds() / 1e6).round(3)
     return (
         held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
         .filter(pl.col("owner") == "delayed-ack-first-segment")
         .with_columns(
-            cause=pl.lit("stall.delayed_ack_first_segment"),
+            cause=pl.lit(_CAUSE),
             start=pl.col("released_time") - pl.col("ack_delay"),
             lost=pl.col("ack_delay"),
             confidence=pl.when(is_full).then(CONFIDENCE_OF_FULL).otherwise(CONFIDENCE_OF_SHORT),
@@ -82,7 +86,7 @@ def find(
                 "previous_bytes",
                 "previous_frame",
                 who,
-                delay,
+                ms("ack_delay"),
             ),
             evidence=pl.format(
                 "frame {} ({} bytes) alone in flight, ACK in frame {}, then frame {} ({} bytes)",
@@ -91,6 +95,39 @@ def find(
                 "ack_frame",
                 "released_frame",
                 "released_bytes",
+            ),
+            remedy=pl.lit(REMEDY),
+        )
+    )
+
+
+def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
+    """Other windows of one segment, as the waits tell: of a restart, or behind what a timer had sent again."""
+    import polars as pl
+
+    waits = (
+        tables["waits"]
+        .lazy()
+        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+        .with_columns(lost=pl.col("end") - pl.col("start"))
+        .filter(pl.col("lost") >= LOST_MIN)
+    )
+    return (
+        when_left(waits, tables)
+        .join(find(tables), on=["flow", "transaction", "last_frame"], how="anti", maintain_order="left")
+        .with_columns(
+            cause=pl.lit(_CAUSE),
+            start=pl.col("left") - pl.col("lost"),
+            summary=pl.format(
+                "a window of one segment (frame {}) waited for its ACK, which was delayed by {} ms",
+                "first_frame",
+                ms("lost"),
+            ),
+            evidence=pl.format(
+                "nothing else was in flight behind frame {}; its ACK ({}) let frame {} go",
+                "first_frame",
+                pl.coalesce(pl.format("frame {}", "ack_frame"), pl.lit("behind data that was sent again")),
+                "last_frame",
             ),
             remedy=pl.lit(REMEDY),
         )

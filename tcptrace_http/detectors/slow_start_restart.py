@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._held import held
 from tcptrace_http.detectors._recoveries import ms, ns
+from tcptrace_http.detectors._when_left import when_left
 from tcptrace_http.detectors._window_flights import between_holds
 
 if TYPE_CHECKING:
@@ -252,10 +253,11 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     is_shown = (pl.col("end") > pl.col("shown_from")) & (in_time | (pl.col("last_frame") <= pl.col("shown_until")))
     shown = waits.join(found, on=key).filter(is_shown)
     return (
-        waits.join(shown, on=[*key, "start"], how="anti", maintain_order="left")
+        when_left(waits.join(shown, on=[*key, "start"], how="anti", maintain_order="left"), tables)
         .group_by(key, maintain_order=True)
         .agg(
-            pl.col("start", "first_frame").first(),
+            pl.col("first_frame").first(),
+            start=(pl.col("left") - (pl.col("end") - pl.col("start"))).first(),
             last_frame=pl.col("ended_by").last(),
             lost=(pl.col("end") - pl.col("start")).sum(),
             waits=pl.len(),
