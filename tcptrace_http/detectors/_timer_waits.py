@@ -50,7 +50,8 @@ def timer_waits(
         )
     )
     overlaps = (pl.col("begun") < pl.col("end")) & (pl.col("mended") > pl.col("start"))
-    worst = pl.all().exclude(_RUN).sort_by("silence", descending=True).first()
+    # Where an answer was lost its request was sent again, too, in vain.
+    worst = pl.all().exclude(_RUN).sort_by("was_lost", "silence", descending=True).first()
     told = (
         runs.select(*_RUN, "start", "end")
         .join(rows, on=_PLACE, how="inner", maintain_order="left")
