@@ -31,10 +31,10 @@ _BY_CAUSE: Final = {
     "send_limited.send_buffer": "small-send-buffer",
     "stall.delayed_ack_first_segment": "delayed-ack-first-segment",
     "send_limited.receive_window": "receive-window-limit",
-    "send_limited.zero_window": "zero-window",
 }
-#: ... and that also a request may have.
+#: ... and that also a request may have, or what is sent for it alone: a timer's copy, or a probe of a window.
 _ANYWHERE: Final = {
+    "send_limited.zero_window": "zero-window",
     "stall.retransmission_timeout": "retransmission-timeout",
     "stall.tail_loss": "tail-loss",
 }

@@ -39,8 +39,8 @@ OTHERS: Final = (
 MUST_NS: Final = 5_000_000
 #: What these cost is spread over the round trips of a response, up to the last frame that a finding names.
 SPREAD: Final = ("slow-start-restart", "small-send-buffer", "receive-window-limit")
-#: Restart and send buffer must have cost this share of a round trip, for less is hidden by the pace.
-MUST_ROUND_TRIPS: Final = {"slow-start-restart": 0.5, "small-send-buffer": 3.0}
+#: These must have cost so many round trips: less is hidden by the pace, or a window that doubles costs as much.
+MUST_ROUND_TRIPS: Final = {"slow-start-restart": 0.5, "small-send-buffer": 3.0, "receive-window-limit": 3.0}
 
 #: Client's address and port, which connection of them, and the number on it.
 Key = tuple[str, int, int, int]
