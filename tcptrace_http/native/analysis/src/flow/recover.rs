@@ -331,6 +331,18 @@ impl Flow {
         }
     }
 
+    /// `side` sent a duplicate ACK, and no SACK that tells of what is out of order (RFC 2018).
+    pub(super) fn acknowledges_again(&mut self, side: Side, segment: &Segment<'_>, class: &Class) {
+        let blocks = segment.options.sack.as_slice();
+        let is_out_of_order = blocks.iter().any(|(left, _)| left.is_after(segment.ack));
+        let is_client = side == self.client;
+        if let Some(waits) = self.waits.as_mut() {
+            if class.duplicate_ack_count > 0 && !is_out_of_order {
+                waits.acknowledged_again(is_client);
+            }
+        }
+    }
+
     /// Data is sent again whose transaction may be complete, and waits for its last ACK.
     fn place_recovery(&mut self, side: Side) {
         let is_client = side == self.client;

@@ -355,6 +355,11 @@ impl Waits {
         }
     }
 
+    /// A duplicate ACK.
+    pub fn acknowledged_again(&mut self, by_client: bool) {
+        self.timeline(by_client).acknowledged_again();
+    }
+
     /// Whether it shows later only how slow the slowest link is, and so what transactions waited for that are over.
     #[must_use]
     pub fn may_learn_link(&self, path: Path) -> bool {

@@ -23,10 +23,18 @@ impl Timeline {
             return;
         }
         self.link.is_told(route.byte_ps);
+        self.hear_of_what_came_twice((before, acked));
         self.hear_of_needless_copies(at.time_ns, (before, acked), route);
         self.learn_link(at, acked, route);
         self.hear_of_tails(acked);
         self.ack_waits((at, acked), route);
+    }
+
+    /// ... again, and nothing more.
+    pub(in crate::waits) fn acknowledged_again(&mut self) {
+        if self.settles_by_ack {
+            self.copies.is_acked_again(self.acked);
+        }
     }
 
     /// The ACK went out when the newest segment that it covers came, unless it was delayed; those before

@@ -4,6 +4,7 @@
 //! the sender the ACK of the first copy looks like one of the second, but comes too soon for it: a packet stands on
 //! the slowest link behind all that was sent before it (RFC 3522 tells the two by timestamps; here time does).
 
+mod came_twice;
 mod for_others;
 
 use super::super::partition::Moment;
@@ -135,6 +136,7 @@ impl Timeline {
             if let Some(sent) = self.pending.front_mut() {
                 sent.stall = None;
             }
+            self.copies.one_was_needless();
         }
         for sent in self.pending.range_mut(..covered) {
             let is_in_time = |stall: &Stall| stall.answered_ns <= time_ns;
@@ -145,6 +147,7 @@ impl Timeline {
                 continue;
             };
             sent.stall = earlier;
+            self.copies.one_was_needless();
             let is_sure = needless.sent_ns.saturating_add(path_ns) > time_ns;
             sent.may_have_been_lost = sent.stall.is_none() && !is_sure && !is_in_time(&needless);
             if is_sure && sent.stall.is_none() {

@@ -38,6 +38,10 @@ pub(super) struct Copies {
     timer_until: i64,
     /// It ran out too soon: all up to here was on its way.
     needless_until: i64,
+    /// Copies known as needless of which no duplicate ACK has told yet.
+    needless: usize,
+    /// Up to where all was acknowledged again, and how often, beside those.
+    again: (i64, usize),
     /// All copies but the newest of each segment that waits to be settled, by the offset after it.
     earlier: VecDeque<Earlier>,
 }
@@ -81,6 +85,36 @@ impl Copies {
     /// Something of the flight was lost all the same.
     pub(super) fn had_lost(&mut self) {
         self.needless_until = 0;
+    }
+
+    /// How many of them there are of a segment.
+    pub(super) fn of(&self, end: i64) -> usize {
+        self.earlier.iter().filter(|it| it.end == end).count()
+    }
+
+    /// One of them that came, or comes, was not needed: its duplicate ACK tells nothing.
+    pub(super) fn one_was_needless(&mut self) {
+        self.needless = self.needless.saturating_add(1);
+    }
+
+    /// A duplicate ACK came of all up to `acked`.
+    pub(super) fn is_acked_again(&mut self, acked: i64) {
+        if let Some(left) = self.needless.checked_sub(1) {
+            self.needless = left;
+            return;
+        }
+        let times = self.take_acks_again(acked);
+        self.again = (acked, times.saturating_add(1));
+    }
+
+    /// How often all up to there, and no more, was acknowledged again.
+    pub(super) fn take_acks_again(&mut self, acked: i64) -> usize {
+        let (until, times) = std::mem::take(&mut self.again);
+        if until == acked {
+            times
+        } else {
+            0
+        }
     }
 
     fn is_of_timer(&self, copy: Stall) -> bool {

@@ -26,6 +26,7 @@ impl Timeline {
         let answered_ns = self.copied(data, route);
         if data.start < self.acked {
             // The receiver has it: a copy that it needs no more holds nothing up.
+            self.copies.one_was_needless();
             let before = before.map(|(sent, _)| sent);
             return self.brings_more((data, was_held), before, route);
         }
