@@ -70,8 +70,8 @@ impl Tracker {
             return None;
         }
         self.before_bytes = std::mem::replace(&mut self.newest_bytes, sent.payload_bytes);
+        self.window_was_open(sent, known);
         if class.is_new {
-            self.window_was_open(sent, known);
             return self.new_data(sent, known);
         }
         if let Some(hole) = self.holes.take(sent.start, sent.end) {
@@ -308,23 +308,15 @@ impl Tracker {
         }
     }
 
-    /// New data follows: a window that had been closed and was opened is a thing of the past.
+    /// What had waited for it follows: a window that had been closed and was opened is a thing of the past.
     fn window_was_open(&mut self, sent: &Sent, known: &Known) {
-        if !self
-            .window
-            .as_ref()
-            .is_some_and(ClosedWindow::is_open_again)
-        {
-            return;
-        }
-        let Some(window) = self.window.take() else {
+        let Some(window) = self.window.take_if(|it| it.is_over_with(sent.end)) else {
             return;
         };
         let to_sender = known.sender_path_ns.unwrap_or(0);
         let (closed, persist) = window.rows(sent.frame, sent.time_ns, to_sender);
         for row in [Some(closed), persist].into_iter().flatten() {
             self.remember(Episode::without_resending(RecoveryRow {
-                offset: sent.start,
                 rtt: known.rtt_ns,
                 ..row
             }));

@@ -18,6 +18,8 @@ struct Opened {
 pub struct ClosedWindow {
     frame: u64,
     time_ns: i64,
+    /// Offset of what waits for it: a probe sends the first byte of that, which may be refused.
+    offset: i64,
     /// The last segment that announced it.
     last: (u64, i64),
     /// The sender has probed since.
@@ -29,10 +31,11 @@ pub struct ClosedWindow {
 
 impl ClosedWindow {
     #[must_use]
-    pub fn announced_by(frame: u64, time_ns: i64) -> Self {
+    pub fn announced_by(frame: u64, time_ns: i64, acked: i64) -> Self {
         ClosedWindow {
             frame,
             time_ns,
+            offset: acked,
             last: (frame, time_ns),
             is_asked: false,
             probes: 0,
@@ -67,9 +70,10 @@ impl ClosedWindow {
         }
     }
 
+    /// Data up to `end` went by, and is no probe: more of what waited than the byte that those have.
     #[must_use]
-    pub fn is_open_again(&self) -> bool {
-        self.opened.is_some()
+    pub fn is_over_with(&self, end: i64) -> bool {
+        self.opened.is_some() && end > self.offset.saturating_add(1)
     }
 
     /// The rows, now that data follows at `time_ns`: the window was closed, and perhaps its opening was
@@ -92,6 +96,7 @@ impl ClosedWindow {
             last_frame: opened.frame,
             start: self.time_ns,
             end: opened.time_ns,
+            offset: self.offset,
             silence: opened.time_ns.saturating_sub(self.time_ns),
             resent_segments: self.probes,
             confidence: 0.95,
@@ -107,6 +112,7 @@ impl ClosedWindow {
                 last_frame: frame,
                 start: could_send,
                 end: time_ns,
+                offset: self.offset,
                 silence: late,
                 resent_segments: self.probes_since_opened,
                 confidence: 0.9,
@@ -125,6 +131,7 @@ impl ClosedWindow {
             last_frame: opened.frame,
             start: last_ns,
             end: opened.time_ns,
+            offset: self.offset,
             silence: opened.time_ns.saturating_sub(last_ns),
             resent_segments: 1,
             confidence: 0.5,

@@ -90,7 +90,8 @@ impl Tracker {
         match self.window.as_mut() {
             Some(closed) => closed.announced(heard.frame, heard.time_ns, window),
             None if window == 0 => {
-                self.window = Some(ClosedWindow::announced_by(heard.frame, heard.time_ns));
+                let closed = ClosedWindow::announced_by(heard.frame, heard.time_ns, heard.ack);
+                self.window = Some(closed);
             }
             None => {}
         }
