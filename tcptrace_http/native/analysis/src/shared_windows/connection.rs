@@ -6,6 +6,7 @@ use trace_model::{flags, Segment, SeqNumber};
 
 use super::bare::Question;
 use super::begun_piece::BegunPiece;
+use super::departures::Left;
 use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
@@ -55,6 +56,8 @@ pub(super) struct Connection {
     pub(super) goes_back_ns: Option<i64>,
     /// When data came first behind what is missing of it.
     pub(super) hole_ns: Option<i64>,
+    /// ... and when that may have left.
+    pub(super) hole_left: Option<Left>,
     pub(super) sent_ns: i64,
     /// Data was lost on one of the connections before that came, or before it was asked for.
     pub(super) had_loss: bool,
@@ -148,6 +151,7 @@ impl Connection {
             again: None,
             goes_back_ns: None,
             hole_ns: None,
+            hole_left: None,
             sent_ns: time_ns,
             had_loss,
             mark: None,

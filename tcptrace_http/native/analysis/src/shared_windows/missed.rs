@@ -123,6 +123,7 @@ impl HostPair {
                     self.recovers((time_ns, ports), (segment.payload_seq(), next), is_told);
                 }
                 self.lost(ports, (left, time_ns), 0, (is_new, is_by_timer));
+                self.hole_timed_out(ports, left, is_by_timer);
                 self.fills_hole(time_ns, ports, is_by_timer);
                 self.passes_over_copies(since_ns, time_ns, segment);
                 None
@@ -136,6 +137,9 @@ impl HostPair {
             1.. => {
                 let first = self.shows_hole(ahead.unsigned_abs(), since_ns, time_ns);
                 hole_ns = first.map(|missing| self.would_come_ns(&missing));
+                if let Some(connection) = self.connection(ports.0, ports.1) {
+                    connection.hole_left = connection.hole_left.or(first.map(|it| it.left()));
+                }
                 None
             }
         };

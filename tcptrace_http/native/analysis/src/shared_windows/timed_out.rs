@@ -88,24 +88,45 @@ impl HostPair {
             let likely_ns = self.likely_before(missing).map(|ack| ack.time_ns);
             let acks = self.acks_when(missing.left());
             for ack in acks.take_while(|ack| ack.time_ns <= latest_ns) {
-                let waited_ns = left.likely_ns.saturating_sub(ack.time_ns.max(acked_ns));
+                let waited_ns = |left_ns: i64| left_ns.saturating_sub(ack.time_ns.max(acked_ns));
+                let bounds_ns = (waited_ns(left.from_ns), waited_ns(left.to_ns));
+                let waited_ns = waited_ns(left.likely_ns);
+                let exactly_ns = self.timers.exactly_ns(bounds_ns, waited_ns);
+                let waited_ns = exactly_ns.unwrap_or(waited_ns);
                 waits_ns.push(waited_ns);
-                let is_exact = self.timers.agree_exactly(waited_ns);
                 let fit = Fit {
-                    is_exact,
+                    is_exact: exactly_ns.is_some(),
                     agrees: self.timers.agree(waited_ns),
                     is_likely: likely_ns == Some(ack.time_ns),
                     ..by_place
                 };
                 let it = TimedOut {
                     ack: Some(*ack),
-                    is_exact,
+                    is_exact: exactly_ns.is_some(),
                     ..TimedOut::without_ack(place)
                 };
                 note(fit, it);
             }
         }
         best.map(|(_, it)| TimedOut { waits_ns, ..it })
+    }
+
+    /// Data comes that is sent again, or was missing of its connection: if a timer has sent it, that waited since an ACK
+    /// that may have let it go, or a later one of its connection.
+    pub(super) fn hole_timed_out(&mut self, ports: (u16, u16), left: Left, is_by_timer: bool) {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
+            return;
+        };
+        let (acked_ns, hole) = (connection.acked_ns, connection.hole_left.take());
+        if !is_by_timer {
+            return;
+        }
+        let let_go = hole.into_iter().flat_map(|hole| self.acks_when(hole));
+        let started_ns = let_go.map(|ack| ack.time_ns.max(acked_ns));
+        let waits_ns: Vec<i64> = started_ns
+            .map(|ns| left.likely_ns.saturating_sub(ns))
+            .collect();
+        self.timers.ran_out(left.likely_ns, &waits_ns);
     }
 }
 

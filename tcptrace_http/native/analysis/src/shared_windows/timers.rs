@@ -15,6 +15,8 @@ const WAITS_MAX: usize = 32;
 const SAME_SHARE: i64 = 32;
 /// ... and if they began with the same estimate by what a host takes to notice that one has run out.
 const EXACT_NS: i64 = 200_000;
+/// Where a queue may have held data for longer some time in between is that of other timers by chance.
+const STOOD_MAX_NS: i64 = 20_000_000;
 /// As many that waited for the same time show that others do as well.
 const EXACT_MIN: usize = 3;
 /// ... by as much more or less as a busy host is late, and as the slowest link takes for what is missing.
@@ -39,6 +41,24 @@ impl Timers {
         self.waits_ns.len() > 1 && self.most_are_within(waited_ns, EXACT_NS)
     }
 
+    /// What most of the timers before have waited for, exactly, if another one has that waited for so long at the least
+    /// and at the most: what it sent again may have stood in a queue. Where that was for too long it tells no other time
+    /// than the likely one.
+    pub(super) fn exactly_ns(
+        &self,
+        (least_ns, most_ns): (i64, i64),
+        likely_ns: i64,
+    ) -> Option<i64> {
+        if most_ns.saturating_sub(least_ns) > STOOD_MAX_NS {
+            return Some(likely_ns).filter(|ns| self.agree_exactly(*ns));
+        }
+        let least_ns = least_ns.saturating_sub(EXACT_NS);
+        let most_ns = most_ns.saturating_add(EXACT_NS);
+        let mut known = self.waits_ns.iter().flatten();
+        let same = known.find(|ns| (least_ns..=most_ns).contains(*ns) && self.agree_exactly(**ns));
+        same.copied()
+    }
+
     /// What most of the timers before have waited for, exactly, if a hole has shown one that waited about as long.
     pub(super) fn same_ns(&self, shown_ns: i64) -> Option<i64> {
         let mut newest = self.waits_ns.iter().rev().take(EXACT_MIN).flatten();
@@ -60,6 +80,9 @@ impl Timers {
     /// A timer ran out at `time_ns` that waited for one of these times. What runs out together tells but once: the same
     /// packets may have been sent again.
     pub(super) fn ran_out(&mut self, time_ns: i64, waits_ns: &[i64]) {
+        if waits_ns.is_empty() {
+            return;
+        }
         let before_ns = self.newest_ns.replace(time_ns);
         let is_together =
             before_ns.is_some_and(|ns| time_ns.saturating_sub(ns).saturating_abs() <= CLOSE_NS);
@@ -103,6 +126,33 @@ mod tests {
         assert!(!timers.agree(1400 * MS));
         assert!(!timers.agree_exactly(700 * MS));
         timers.ran_out(3000 * MS, &[700 * MS]);
+        assert!(timers.agree_exactly(700 * MS));
+    }
+
+    #[test]
+    fn what_stood_in_a_short_queue_may_have_left_when_a_timer_ran_out_as_others_have() {
+        let mut timers = Timers::default();
+        for at_ms in [1000, 2000] {
+            timers.ran_out(at_ms * MS, &[700 * MS]);
+        }
+        let exactly_ms = |least_ms: i64, most_ms: i64, likely_ms: i64| {
+            let bounds_ns = (least_ms * MS, most_ms * MS);
+            let exactly_ns = timers.exactly_ns(bounds_ns, likely_ms * MS);
+            exactly_ns.map(|ns| ns / MS)
+        };
+        assert_eq!(exactly_ms(692, 708, 708), Some(700));
+        assert_eq!(exactly_ms(702, 708, 708), None);
+        assert_eq!(exactly_ms(650, 708, 708), None, "too long");
+        assert_eq!(exactly_ms(650, 708, 700), Some(700));
+    }
+
+    #[test]
+    fn what_waited_for_nothing_that_is_known_tells_of_no_time() {
+        let mut timers = Timers::default();
+        for waits_ns in [&[700 * MS][..], &[], &[], &[700 * MS]] {
+            timers.ran_out(0, waits_ns);
+            timers.newest_ns = None;
+        }
         assert!(timers.agree_exactly(700 * MS));
     }
 

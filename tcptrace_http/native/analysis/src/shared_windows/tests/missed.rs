@@ -83,6 +83,22 @@ fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
 }
 
 #[test]
+fn what_fills_a_hole_tells_how_long_timers_wait() {
+    let mut talk = Talk::counted();
+    talk.opens(0, 1);
+    for (round, time_ms) in (0..).zip([1000, 5000]) {
+        let next = 2 + 2 * round;
+        talk.ack(time_ms, 1, next - 1);
+        talk.passed_over = Some(1 + round);
+        talk.data(time_ms + 102, 1, next + 1);
+        talk.data(time_ms + 801, 1, next);
+    }
+    let pair = talk.windows.pairs.iter().flatten().next().unwrap();
+    assert!(pair.timers.agree_exactly(700 * MS));
+    assert!(!pair.timers.agree_exactly(800 * MS));
+}
+
+#[test]
 fn what_stood_in_the_queue_may_have_left_with_an_earlier_ack() {
     let mut talk = one_is_missing();
     talk.ack(1600, 1, 4);
