@@ -7,6 +7,7 @@ use super::departures::Left;
 use super::host_pair::HostPair;
 use super::leaving::Unheard;
 use super::missing_packets::Missing;
+use super::timed_out::TimedOut;
 use super::writes::WrittenAt;
 use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::hosts::HostStep;
@@ -254,13 +255,15 @@ impl HostPair {
         let is_silent = time_ns.saturating_sub(silent_since_ns) >= silent_ns;
         let connection = self.connection(client_port, server_port)?;
         let (acked_ns, had_more) = (connection.acked_ns, connection.had_more());
-        let timed_out = if is_silent {
+        let with_tick = self.timers.is_tick_between(left.from_ns, left.to_ns);
+        let timed_out = if is_silent && with_tick != Some(false) {
             self.timed_out(left, since_ns, acked_ns)
         } else {
             None
         };
         // What an ACK lets go no timer has sent, but by chance at the same time.
-        let timed_out = timed_out.filter(|it| !was_let_go || it.is_exact);
+        let may_be_timer = |it: &TimedOut| it.is_exact || with_tick == Some(true);
+        let timed_out = timed_out.filter(|it| !was_let_go || may_be_timer(it));
         // Nor has one that waited for another time than all others, if its application may not have had it before.
         let timed_out =
             timed_out.filter(|it| had_more || it.may_be_of(&self.timers, self.timer_ns));

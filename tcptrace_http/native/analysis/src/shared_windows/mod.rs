@@ -68,6 +68,7 @@ mod sent;
 mod sent_link;
 mod sent_queue;
 mod threshold;
+mod ticks;
 mod timed_out;
 mod timers;
 mod uplink;

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::ticks::Ticks;
 use crate::jitter::CLOSE_NS;
 
 /// Timers that are remembered, and of each so many values.
@@ -28,9 +29,15 @@ pub(super) struct Timers {
     waits_ns: VecDeque<Vec<i64>>,
     /// When the newest ran out.
     newest_ns: Option<i64>,
+    ticks: Ticks,
 }
 
 impl Timers {
+    /// Whether a tick of the host's clock was between these times; none if its timers are not known to run out with any.
+    pub(super) fn is_tick_between(&self, from_ns: i64, to_ns: i64) -> Option<bool> {
+        self.ticks.is_between(from_ns, to_ns)
+    }
+
     /// Whether most of the timers before waited as long.
     pub(super) fn agree(&self, waited_ns: i64) -> bool {
         self.most_are_within(waited_ns, waited_ns / SAME_SHARE)
@@ -80,6 +87,7 @@ impl Timers {
     /// A timer ran out at `time_ns` that waited for one of these times. What runs out together tells but once: the same
     /// packets may have been sent again.
     pub(super) fn ran_out(&mut self, time_ns: i64, waits_ns: &[i64]) {
+        self.ticks.ran_out(time_ns);
         if waits_ns.is_empty() {
             return;
         }

@@ -82,6 +82,30 @@ fn what_an_ack_of_another_connection_lets_go_no_timer_has_sent_again() {
     assert_eq!(talk.data(1701, 2, 2).missed, None);
 }
 
+/// Whether what comes when one has been missing for a second was sent by a timer, of a host whose timers have run out at
+/// these times; an ACK may have come as well.
+fn is_of_timer(ran_out_ms: &[i64], comes_with_ack: bool) -> bool {
+    let mut talk = one_is_missing();
+    let pair = talk.windows.pairs.iter_mut().flatten().next().unwrap();
+    for time_ms in ran_out_ms {
+        pair.timers.ran_out(time_ms * MS, &[]);
+    }
+    if comes_with_ack {
+        talk.ack(1600, 1, 4);
+    }
+    talk.data(1701, 2, 2).missed.is_some()
+}
+
+#[test]
+fn what_leaves_between_the_ticks_of_its_host_no_timer_has_sent() {
+    let (with_ticks, between) = ([-2900, -1900, -400], [-2800, -1800, -300]);
+    assert!(is_of_timer(&[], false));
+    assert!(is_of_timer(&with_ticks, false));
+    assert!(!is_of_timer(&between, false));
+    assert!(is_of_timer(&with_ticks, true), "an ACK came by chance");
+    assert!(!is_of_timer(&[], true));
+}
+
 #[test]
 fn what_fills_a_hole_tells_how_long_timers_wait() {
     let mut talk = Talk::counted();
