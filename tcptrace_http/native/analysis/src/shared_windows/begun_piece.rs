@@ -10,4 +10,6 @@ pub(super) struct BegunPiece {
     pub(super) bytes: u32,
     /// By so much sooner it may have left, for it may have stood before the slowest link.
     pub(super) stood_ns: i64,
+    /// It begins an answer, and left when an ACK came: it may have been written before.
+    pub(super) may_be_held: bool,
 }

@@ -47,6 +47,10 @@ pub(super) struct Written {
     pub(super) shorter_ns: i64,
     /// What the slowest link takes for headers: how many bytes of options each packet has is not known there.
     pub(super) headers_ns: i64,
+    /// The first may have been written before it left.
+    pub(super) may_be_held: bool,
+    /// The second left when no ACK came, and stood behind nothing: it was written then.
+    pub(super) is_written_then: bool,
 }
 
 /// The time between the beginnings of what a host writes.
@@ -63,6 +67,8 @@ pub(super) struct Rhythm {
 struct Tempo {
     distance_ns: i64,
     equal: u32,
+    /// What came at the end of the first was written then.
+    is_to_written: bool,
     lengths: VecDeque<Length>,
 }
 
@@ -138,10 +144,21 @@ impl Rhythm {
         self.known.is_exact(piece) && self.known.is_known(piece.bytes)
     }
 
-    /// How long after a piece so long the next one is due, if there is a rhythm.
+    /// ... if there is a rhythm, however long the piece is.
+    pub(super) fn is_in(&self, piece: Written) -> bool {
+        let is_next = self.known.is_exact(piece) && self.known.steps(piece) == Some(1);
+        self.known.equal >= EQUAL_MIN && is_next
+    }
+
+    /// How long after a piece so long the next one is due: what several distances have agreed on, or one that ended
+    /// when nothing but an application can have held data.
     pub(super) fn distance_ns(&self, bytes: i64) -> Option<i64> {
-        let is_one = self.known.equal >= EQUAL_MIN && self.known.is_known(bytes);
-        is_one.then_some(self.known.distance_ns)
+        let is_known = |it: &&Tempo| it.is_known(bytes);
+        if self.known.equal >= EQUAL_MIN {
+            return Some(&self.known).filter(is_known).map(|it| it.distance_ns);
+        }
+        let mut newest_first = self.others.iter().rev().filter(|it| it.is_to_written);
+        newest_first.find(is_known).map(|it| it.distance_ns)
     }
 
     /// Whether a piece that is not the last of its answer is so long, if there is a rhythm: as others to the byte.
@@ -155,6 +172,7 @@ impl Tempo {
     fn note(&mut self, piece: Written) {
         if !self.is_exact(piece) {
             self.distance_ns = piece.distance_ns;
+            self.is_to_written = piece.is_written_then;
             self.lengths.clear();
         }
         self.equal = self.equal.saturating_add(1);

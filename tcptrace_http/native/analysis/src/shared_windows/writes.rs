@@ -57,6 +57,7 @@ impl HostPair {
             came_ns: time_ns,
             bytes: segment.payload_bytes,
             stood_ns: left.stood_ns(),
+            may_be_held: false,
         };
         let ports = (segment.destination_port, segment.source_port);
         let missing = self.missing.more_than(passed_over);
@@ -71,15 +72,30 @@ impl HostPair {
         let pieces = self.begins_piece(time_ns, segment, ports)?;
         let ack = self.ack_before(time_ns, segment.payload_bytes);
         let is_by_ack = ack.is_some_and(|ack| self.is_shared || ack.client_port == ports.0);
-        if is_by_ack && !pieces.is_empty() && !self.is_behind_piece(begun.start, ports) {
+        let is_behind_known = pieces.is_empty() || self.is_behind_piece(begun.start, ports);
+        let in_rhythm = || {
+            self.newest_piece(&pieces, begun)
+                .filter(|it| self.rhythm.is_in(*it))
+        };
+        if is_by_ack && !is_behind_known && in_rhythm().is_none() {
             return None;
         }
+        let may_be_held = pieces.is_empty() && ack.is_some() && !self.answers_at_once(begun, ports);
+        let begun = BegunPiece {
+            may_be_held,
+            ..begun
+        };
         if !may_be_lost {
             self.connection(ports.0, ports.1)?.has_begun(begun);
         }
         let piece = self.newest_piece(&pieces, begun)?;
         let written = self.written_at(piece, time_ns, (may_be_lost, is_by_ack));
         if ack.is_none() {
+            let is_written_then = !may_be_lost && self.is_written_then(time_ns, segment);
+            let piece = Written {
+                is_written_then,
+                ..piece
+            };
             self.notes_begun(piece, written, (may_be_lost, is_lost_once));
         }
         if let Some(written) = written {
@@ -88,6 +104,17 @@ impl HostPair {
             connection.has_begun(BegunPiece { came_ns, ..begun });
         }
         written
+    }
+
+    /// Whether an answer begins as soon as path and link let it: no window had held it.
+    fn answers_at_once(&mut self, begun: BegunPiece, ports: (u16, u16)) -> bool {
+        let takes_ns = self.pace.of(begun.bytes).unwrap_or(0);
+        let path_ns = self.round_trip_ns().saturating_add(takes_ns);
+        let asked_ns = self
+            .connection(ports.0, ports.1)
+            .map(|it| it.question.time_ns);
+        let elapsed_ns = asked_ns.map(|ns| begun.came_ns.saturating_sub(ns));
+        elapsed_ns.is_some_and(|ns| ns <= path_ns.saturating_add(AT_ONCE_MAX_NS))
     }
 
     /// The first segment of a piece, if that is what is missing before data that comes: its sender had no more before it,
@@ -110,6 +137,7 @@ impl HostPair {
             came_ns,
             bytes,
             stood_ns: 0,
+            may_be_held: false,
         })
     }
 
@@ -173,7 +201,8 @@ impl HostPair {
         (may_be_lost, is_by_ack): (bool, bool),
     ) -> Option<WrittenAt> {
         let distance_ns = self.rhythm.distance_ns(piece.bytes);
-        let is_exact = self.rhythm.is_exactly_due(piece) && distance_ns.is_some();
+        let is_exact =
+            self.rhythm.is_exactly_due(piece) && distance_ns.is_some() || self.rhythm.is_in(piece);
         let is_due = if may_be_lost && !self.is_shared {
             self.rhythm.is_due(piece)
         } else {
@@ -198,7 +227,9 @@ impl HostPair {
         let agreeing = || before_a_timer().filter(|it| self.rhythm.is_due(*it));
         let distance_ns = distance_ns.or_else(|| agreeing().map(|it| it.distance_ns))?;
         let late_ns = piece.distance_ns.saturating_sub(distance_ns);
-        (late_ns >= slack_ns).then(|| WrittenAt::Earlier {
+        // Behind what a window had held the next was due sooner.
+        let is_known = may_be_lost || !piece.may_be_held;
+        (is_known && late_ns >= slack_ns).then(|| WrittenAt::Earlier {
             would_come_ns: time_ns.saturating_sub(late_ns),
         })
     }
@@ -215,6 +246,8 @@ impl HostPair {
             late_ns: late_ns.saturating_mul(SEGMENTS_BEFORE),
             longer_ns: before.stood_ns,
             shorter_ns: begun.stood_ns,
+            may_be_held: before.may_be_held,
+            is_written_then: false,
             headers_ns: self.pace.on_link(begun.bytes).map_or(0, |it| it.bare_ns),
         };
         let mut newest_first = pieces.iter().rev().map(since);
@@ -264,6 +297,17 @@ impl HostPair {
             && self.ack_before(time_ns, bytes).is_none()
     }
 
+    /// ... or, while it is not known what the link takes, none came for as long as a slow one may take for a segment.
+    fn is_written_then(&self, time_ns: i64, segment: &Segment<'_>) -> bool {
+        if self.left_ns(time_ns, segment.payload_bytes).is_some() {
+            return self.is_let_go_by_none(time_ns, segment);
+        }
+        let to_ns = time_ns.saturating_sub(self.round_trip_ns());
+        let from_ns = to_ns.saturating_sub(TIMEOUT_MIN_NS);
+        let mut acks = self.acks.iter();
+        !acks.any(|ack| ack.is_new && (from_ns..=to_ns).contains(&ack.time_ns))
+    }
+
     /// Whether data comes behind a piece that is as long as others, to the byte.
     fn is_behind_piece(&mut self, start: SeqNumber, ports: (u16, u16)) -> bool {
         let Some(pieces) = self
@@ -272,10 +316,18 @@ impl HostPair {
         else {
             return false;
         };
-        let mut ahead = pieces
-            .iter()
-            .map(|it| i64::from(start.distance_from(it.start)));
-        ahead.any(|bytes| self.rhythm.is_piece(bytes))
+        // The head of an answer, which was sent alone, is as long as others but for the digits in it.
+        let is_one = pieces.len() == 1;
+        let mut ahead = pieces.iter().map(|it| {
+            (
+                i64::from(start.distance_from(it.start)),
+                i64::from(it.bytes),
+            )
+        });
+        ahead.any(|(bytes, first)| {
+            let is_head = is_one && bytes == first && self.rhythm.distance_ns(bytes).is_some();
+            is_head || self.rhythm.is_piece(bytes)
+        })
     }
 }
 

@@ -10,6 +10,8 @@ fn written(distance_ms: i64, bytes: i64) -> Written {
         longer_ns: 0,
         shorter_ns: 0,
         headers_ns: 0,
+        may_be_held: false,
+        is_written_then: false,
     }
 }
 
@@ -22,6 +24,30 @@ fn equal_distances_between_writes_tell_when_the_next_is_due_and_a_single_one_doe
     rhythm.note(written(1502, 4096));
     assert_eq!(rhythm.distance_ns(171), Some(1500 * MS));
     assert_eq!(rhythm.distance_ns(4096), Some(1500 * MS));
+}
+
+#[test]
+fn one_distance_tells_when_the_next_is_due_if_it_ends_with_what_was_written_then() {
+    for (is_written_then, due_ns) in [(true, Some(1100 * MS)), (false, None)] {
+        let mut rhythm = Rhythm::default();
+        rhythm.note(Written {
+            is_written_then,
+            ..written(1100, 191)
+        });
+        assert_eq!(rhythm.distance_ns(192), due_ns);
+        assert_eq!(rhythm.distance_ns(4096), None);
+    }
+}
+
+#[test]
+fn what_comes_in_the_rhythm_does_so_behind_pieces_of_any_length() {
+    let mut rhythm = Rhythm::default();
+    rhythm.note(written(1100, 191));
+    assert!(!rhythm.is_in(written(1101, 4096)));
+    rhythm.note(written(1100, 191));
+    assert!(rhythm.is_in(written(1101, 4096)));
+    assert!(!rhythm.is_in(written(2201, 8192)));
+    assert!(!rhythm.is_in(written(1104, 4096)));
 }
 
 #[test]

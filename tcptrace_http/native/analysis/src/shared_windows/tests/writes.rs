@@ -162,3 +162,34 @@ fn what_comes_when_it_was_due_waited_for_its_application_though_an_ack_came_just
         assert_eq!(next.written, written, "{time_ms}");
     }
 }
+
+#[test]
+fn what_an_ack_lets_go_behind_a_head_that_was_sent_alone_was_due_before_if_nothing_had_held_the_head(
+) {
+    for (asked_ms, due_ms) in [(7099, Some(8701)), (6800, None)] {
+        let mut talk = writes();
+        talk.passed_over = Some(0);
+        let ask = segment(flags::ACK | flags::PSH, 101, FIRST.wrapping_add(4001), 100);
+        talk.packet(asked_ms, true, 1, ask);
+        talk.data(6900, 2, 2);
+        talk.ack(7100, 2, 2);
+        // It may have left with that ACK, but can have left no sooner.
+        talk.packet(7201, false, 1, of(990, 0));
+        talk.packet(8899, true, 1, acked(990));
+        let next = talk.packet(9000, false, 1, of(1000, 990));
+        let came_ms = next.written.map(|it| it.came_ns(0) / MS);
+        assert_eq!(came_ms, due_ms, "{asked_ms}");
+    }
+}
+
+#[test]
+fn what_comes_in_the_rhythm_behind_a_piece_of_another_length_waited_for_its_application() {
+    for (time_ms, written) in [(7801, Some(WrittenAt::OnTime)), (7901, None)] {
+        let mut talk = writes();
+        talk.passed_over = Some(0);
+        talk.packet(6300, false, 1, of(500, 0));
+        talk.packet(time_ms - 101, true, 1, acked(500));
+        let next = talk.packet(time_ms, false, 1, of(1000, 500));
+        assert_eq!(next.written, written, "{time_ms}");
+    }
+}

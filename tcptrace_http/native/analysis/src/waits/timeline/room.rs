@@ -45,11 +45,13 @@ impl Timeline {
             return Some((Cause::SendLimitedZeroWindow, until_ns));
         }
         let was_let_go = cause.is_some_and(|(cause, _)| cause != self.words.idle);
+        // What is told to have waited for its application may turn out to have waited for a window.
+        let may_be_window = !was_let_go && self.if_shared.is_some();
         let before_ns = data.at.time_ns.saturating_sub(gap_ns);
         let quiet_until_ns = data.sharing.quiet_until_ns;
         let quiet_until_ns = quiet_until_ns.filter(|ns| (before_ns..data.at.time_ns).contains(ns));
         if let Some(WrittenAt::Earlier { would_come_ns }) =
-            data.sharing.written.filter(|_| was_let_go)
+            data.sharing.written.filter(|_| was_let_go || may_be_window)
         {
             // Since nothing was in flight nothing held what was written: it was not, whatever its rhythm.
             let until_ns = quiet_until_ns.map_or(would_come_ns, |ns| ns.max(would_come_ns));
@@ -78,9 +80,8 @@ impl Timeline {
             return Some((self.words.burst, until_ns));
         }
         let until_ns = self.room_until_ns(data, route, acks).max(quiet_until_ns);
-        // What is told to have waited for its application may turn out to have waited for a window.
-        let may_be_window = data.sharing.by_other || !was_let_go && self.if_shared.is_some();
-        let idle_until_ns = until_ns.filter(|_| had_nothing && may_be_window);
+        let is_window = data.sharing.by_other || may_be_window;
+        let idle_until_ns = until_ns.filter(|_| had_nothing && is_window);
         idle_until_ns.map(|until_ns| (self.words.idle, until_ns))
     }
 
@@ -305,10 +306,16 @@ mod tests {
     fn what_may_turn_out_to_have_waited_for_a_shared_window_waited_for_its_application_while_others_found_room(
     ) {
         let idle = Some((Cause::ServerDataUnavailable, 70 * MS));
-        for (if_shared, by_other, first) in [
-            (Some(Cause::SendLimitedSlowStart), false, idle),
-            (None, true, idle),
-            (None, false, None),
+        let rhythm = Some((Cause::ServerDataUnavailable, 90 * MS));
+        let written = Some(WrittenAt::Earlier {
+            would_come_ns: 90 * MS,
+        });
+        for (if_shared, by_other, written, first) in [
+            (Some(Cause::SendLimitedSlowStart), false, None, idle),
+            (Some(Cause::SendLimitedSlowStart), false, written, rhythm),
+            (None, true, None, idle),
+            (None, false, None, None),
+            (None, false, written, None),
         ] {
             let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             timeline.if_shared = if_shared;
@@ -318,6 +325,7 @@ mod tests {
                 full_bytes: 1000,
                 sharing: Sharing {
                     by_other,
+                    written,
                     room_until_ns: Some(70 * MS),
                     ..Sharing::default()
                 },
