@@ -34,6 +34,8 @@ pub(super) struct Connection {
     /// When the client acknowledged something new last.
     pub(super) acked_ns: i64,
     pub(super) next: Option<SeqNumber>,
+    /// Up to where its data has come: a packet without payload may tell of more, which was lost.
+    pub(super) came_until: Option<SeqNumber>,
     /// The client has sent data since the server has.
     pub(super) is_asked: bool,
     /// Its SYN had data, of which no answer has come.
@@ -140,6 +142,7 @@ impl Connection {
             halved: None,
             acked_ns: time_ns,
             next: None,
+            came_until: None,
             is_asked: false,
             was_asked_by_syn: false,
             question: Question::default(),
@@ -216,6 +219,8 @@ impl Connection {
         }
         self.sent_bytes = self.sent_bytes.saturating_add(step.newly);
         if has_payload {
+            let is_further = self.came_until.is_none_or(|until| end.is_after(until));
+            self.came_until = self.came_until.filter(|_| !is_further).or(Some(end));
             self.sent_ns = time_ns;
             self.had_loss = had_loss || !is_new;
         }
@@ -250,6 +255,13 @@ impl Connection {
     /// The server had more to send than has come, and nothing was asked for since.
     pub(super) fn had_more(&self) -> bool {
         self.sent_ns > self.syn_ns && !self.is_asked && !self.was_pushed
+    }
+
+    /// Data follows all that has come, of which its sender had no more to send then, though a packet without payload has
+    /// told of it: what was sent first was lost.
+    pub(super) fn is_told_of(&self, start: SeqNumber) -> bool {
+        let was_told_of = self.next.is_some_and(|next| next.is_after(start));
+        self.came_until == Some(start) && self.was_pushed && was_told_of
     }
 
     /// The client asks for something that is answered at `time_ns` at the soonest. Before its first question is, no data

@@ -65,10 +65,7 @@ impl HostPair {
             self.notes_lost(lost, ports);
             return None;
         }
-        let newest_ns = self.connection(ports.0, ports.1)?.newest_ns;
-        let lost = self.missing.left_over(newest_ns).count();
-        let lost = lost.saturating_add(usize::try_from(missing).unwrap_or(usize::MAX));
-        let (may_be_lost, is_lost_once) = (lost > 0, lost == 1);
+        let (may_be_lost, is_lost_once) = self.may_be_lost(missing, begun.start, ports)?;
         let pieces = self.begins_piece(time_ns, segment, ports)?;
         let ack = self.ack_before(time_ns, segment.payload_bytes);
         let is_by_ack = ack.is_some_and(|ack| self.is_shared || ack.client_port == ports.0);
@@ -104,6 +101,20 @@ impl HostPair {
             connection.has_begun(BegunPiece { came_ns, ..begun });
         }
         written
+    }
+
+    /// Whether data may have been lost before, and if so a single packet was, as far as any is known to be missing.
+    fn may_be_lost(
+        &mut self,
+        missing: u32,
+        start: SeqNumber,
+        ports: (u16, u16),
+    ) -> Option<(bool, bool)> {
+        let connection = self.connection(ports.0, ports.1)?;
+        let (newest_ns, is_told_of) = (connection.newest_ns, connection.is_told_of(start));
+        let lost = self.missing.left_over(newest_ns).count();
+        let lost = lost.saturating_add(usize::try_from(missing).unwrap_or(usize::MAX));
+        Some((lost > 0 || is_told_of, lost == 1))
     }
 
     /// Whether an answer begins as soon as path and link let it: no window had held it.
@@ -270,7 +281,9 @@ impl HostPair {
         let connection = self.connection(ports.0, ports.1)?;
         let ahead = connection.next.map_or(0, |next| start.distance_from(next));
         if ahead < 0 {
-            return None;
+            return connection
+                .is_told_of(start)
+                .then(|| connection.written.clone());
         }
         if ahead > 0 {
             connection.written.clear();

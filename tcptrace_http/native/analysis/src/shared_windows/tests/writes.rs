@@ -193,3 +193,20 @@ fn what_comes_in_the_rhythm_behind_a_piece_of_another_length_waited_for_its_appl
         assert_eq!(next.written, written, "{time_ms}");
     }
 }
+
+#[test]
+fn a_piece_of_which_a_packet_without_payload_tells_and_that_a_timer_sends_again_was_written_when_it_was_due(
+) {
+    for (is_pushed, written) in [(true, Some(earlier(6300))), (false, None)] {
+        let mut talk = writes();
+        talk.passed_over = Some(0);
+        if !is_pushed {
+            let start = FIRST.wrapping_add(3001);
+            talk.packet(4801, false, 1, segment(flags::ACK, start, 101, 1000));
+        }
+        let bare = segment(flags::ACK, FIRST.wrapping_add(5001), 101, 0);
+        talk.packet(6700, false, 1, bare);
+        let next = piece(&mut talk, 7500, 4);
+        assert_eq!(next.written, written, "{is_pushed}");
+    }
+}
