@@ -118,11 +118,13 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int
     is_behind = (pl.col("start") < pl.col("ended")) | is_elsewhere
     is_over = (pl.col("end") <= pl.col("ended")) | is_elsewhere
     # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest. What
-    # was waited for first is over when the stall begins.
+    # was waited for first is over when the stall begins. Near the server the pace of what is behind it begins there.
     begun = pl.col("ended") - pl.col("lost")
     of_stall = pl.when(is_elsewhere).then("start").otherwise(pl.max_horizontal("start", begun))
     length = pl.col("end") - of_stall
-    longest = pl.col("start").filter(is_behind).sort_by(length.filter(is_behind)).last().over(*_KEY, "last_frame")
+    is_before = (pl.col("first_frame") < pl.col("last_frame")) | ~is_elsewhere
+    by_length = pl.col("start").filter(is_behind).sort_by(is_before.filter(is_behind), length.filter(is_behind))
+    longest = by_length.last().over(*_KEY, "last_frame")
     joined = waits.join(claimed, on=[*_KEY, "last_frame"], how="left", maintain_order="left").with_columns(
         since=pl.when(pl.col("start") == longest, is_over).then(pl.col("end") - pl.col("lost"))
     )

@@ -78,6 +78,16 @@ def test_of_two_waits_that_one_frame_ended_a_stall_takes_the_one_that_it_has_mor
     assert shown(carved) == [("send_limited.send_buffer", 0, 210), ("stall.nagle_hold", 210, 300)]
 
 
+def test_a_stall_takes_none_of_what_begins_with_its_last_frame_near_the_server():
+    split = [
+        ("unexplained", 0, 90, 1, 5),
+        ("send_limited.bottleneck", 90, 200, 5, 5),
+        ("server.data_unavailable", 200, 300, 5, 6),
+    ]
+    carved = with_stalls(waits(split), stalls(("stall.nagle_delayed_ack", 10, 80, 5)))
+    assert shown(carved)[1:3] == [("stall.nagle_delayed_ack", 10, 90), ("send_limited.bottleneck", 90, 200)]
+
+
 def test_a_hold_that_took_nothing_of_the_waits_cost_no_time():
     lost = stalls(("stall.nagle_hold", 50, 130, 5), ("stall.nagle_hold", 260, 40, 9), ("stall.tail_loss", 0, 9, 2))
     finished = with_stalls(waits(PARTITION), lost, at_client={0})

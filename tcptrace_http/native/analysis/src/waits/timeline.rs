@@ -348,10 +348,9 @@ impl Timeline {
         // The SYN-ACK need not have been acknowledged (RFC 1644, RFC 7413).
         let begins_flight = start <= self.acked.max(1);
         // What a clock of its sender let go may follow all that the link still has before it.
-        let was_held =
-            cause.is_some_and(|(cause, _)| cause != self.words.burst || data.sharing.by_other);
+        let was_held = told.is_some_and(|it| it != self.words.burst || data.sharing.by_other);
         self.sent = Some((data.at, data.is_full()));
-        self.sent_bytes = data.bytes;
+        let follows_copy = std::mem::replace(&mut self.sent_bytes, data.bytes) == u32::MAX;
         let gap_ns = data.at.time_ns.saturating_sub(before.time_ns);
         self.newest = self.found_in_buffer(gap_ns, data, route, acks);
         self.sent_gap_ns = Some(gap_ns).filter(|_| !is_answer);
@@ -382,6 +381,7 @@ impl Timeline {
             is_shared: data.sharing.is_shared,
             service_ns: service_ns(data),
             gap_ns,
+            follows_copy,
             ack_delay,
             is_let_go_by_other: data.sharing.by_other,
             waited_first: waited_first.or(held.map(LetGo::would_come)).or(stood),

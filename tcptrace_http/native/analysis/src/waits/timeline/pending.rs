@@ -32,6 +32,8 @@ pub(super) struct Pending {
     pub(super) service_ns: i64,
     /// How long after the segment before it went by.
     pub(super) gap_ns: i64,
+    /// ... which was sent again.
+    pub(super) follows_copy: bool,
     /// How long of that the ACK of the segment before was delayed, which was alone in the window.
     pub(super) ack_delay: AckDelay,
     /// Near the sender: an ACK of another connection let it go, if they share their window.

@@ -86,9 +86,13 @@ impl Timeline {
             .or_else(|| is_queue.then_some((Cause::NetworkQueueing, INFERRED)));
         // The link carried what was sent again since, if that came before it.
         let released = end.time_ns.saturating_sub(data.gap_ns);
-        let since_ns = start.time_ns.max(released);
+        let is_carried = !self.settles_by_ack || data.follows_copy;
+        let since_ns = start
+            .time_ns
+            .max(if is_carried { released } else { i64::MIN });
         let burst_end = match wait {
-            Some(_) => since_ns.saturating_add(pace).min(end.time_ns),
+            // Its sender held it for no longer than it left behind the segment before.
+            Some(_) => since_ns.saturating_add(pace).max(released).min(end.time_ns),
             None => end.time_ns,
         };
         // The next packet is the one that was waited for.
@@ -313,6 +317,41 @@ mod tests {
                 (Cause::SendLimitedSlowStart, 500)
             ]
         );
+    }
+
+    /// Near the server: from when on a segment of 1000 bytes waited, that left 250 ms after one of 100 bytes on a path of
+    /// 20 ms with a link that takes 105 ms for it, and stood so long behind others' data.
+    fn waited_from_ms(behind_ms: i64) -> Option<i64> {
+        let route = Route {
+            byte_ps: Some(100_000_000),
+            ..Route::at_sender(20)
+        };
+        let acks = Acks::default();
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        timeline.shook_hands(20 * MS, 0, route);
+        let first = Data {
+            bytes: 100,
+            ..data(0, 101, Sharing::default())
+        };
+        timeline.new_data(first, None, route, &acks);
+        timeline.acknowledged(Moment::at_ms(30), 101, route);
+        let came_ms = 250 + 126 + behind_ms;
+        let sharing = Sharing {
+            due_ns: Some(came_ms * MS),
+            ..Sharing::default()
+        };
+        timeline.new_data(data(250, 1101, sharing), None, route, &acks);
+        timeline.acknowledged(Moment::at_ms(came_ms), 1101, route);
+        timeline.settle_waiting(route);
+        let waited = timeline.between(30 * MS, came_ms * MS).last()?;
+        Some(waited.start.time_ns / MS)
+    }
+
+    #[test]
+    fn near_the_server_data_waits_from_when_the_link_had_carried_it_behind_the_data_before() {
+        assert_eq!(waited_from_ms(0), Some(30 + 105));
+        // For no longer than its sender held it: others' data was before it then.
+        assert_eq!(waited_from_ms(60), Some(126 + 60));
     }
 
     #[test]
