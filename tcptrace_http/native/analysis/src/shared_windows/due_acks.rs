@@ -11,8 +11,8 @@ impl HostPair {
         let ports = (segment.source_port, segment.destination_port);
         if let Some(way) = self.way_from_server().filter(|_| segment.has(flags::ACK)) {
             let asked = self.asked.closest();
-            self.sent_queue
-                .hears(time_ns, ports, segment.ack, way, asked);
+            let ack = (segment.ack, segment.payload_bytes);
+            self.sent_queue.hears(time_ns, ports, ack, way, asked);
         }
     }
 

@@ -67,6 +67,11 @@ impl SentLink {
         self.byte_ps
     }
 
+    /// ... at most, as far as ACKs have told.
+    pub(super) fn bound_ps(self) -> Option<i64> {
+        self.bound_ps
+    }
+
     /// The largest segment that the server has sent.
     pub(super) fn full_bytes(self) -> i64 {
         i64::from(self.largest_bytes)

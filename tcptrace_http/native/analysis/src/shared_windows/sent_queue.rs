@@ -6,6 +6,7 @@
 //! pace, be each of them delayed: if time and again they are as far apart as what they acknowledge is long, and that
 //! had been sent long before, the pace is known. Once it is, so is when each segment comes: behind all before it.
 
+mod as_due;
 mod behind_loss;
 mod passed_over;
 
@@ -20,7 +21,6 @@ use super::receiver::Receiver;
 use super::sent_link::{Bound, Distance, SentLink};
 use super::way::Way;
 use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES};
-use crate::jitter::{acks_late_max_ns, known_link_varies_ns};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
 /// Connections of a pair that are followed: as many as browsers open to one host, and those they have just left.
@@ -197,12 +197,12 @@ impl SentQueue {
         due_ns
     }
 
-    /// An ACK came.
+    /// An ACK came, with so much data of its sender's own.
     pub(super) fn hears(
         &mut self,
         time_ns: i64,
         ports: (u16, u16),
-        ack: SeqNumber,
+        (ack, bytes): (SeqNumber, u32),
         way: Way,
         asked: Option<Closest>,
     ) {
@@ -222,14 +222,10 @@ impl SentQueue {
             self.stretch.acknowledges(heard.of_stretch);
             self.learn_bound(time_ns, (newest.left_ns, heard.newly), way);
         }
-        if let Some(due_ns) = newest.due_ns {
-            self.was_due((time_ns, due_ns), heard, way);
-        } else {
-            let late_ns = time_ns
-                .saturating_sub(newest.left_ns)
-                .saturating_sub(way.elapsed_ns);
-            self.may_be_prompt(late_ns, heard, way);
+        if bytes == 0 {
+            self.tells_receiver((time_ns, before_ns), newest, heard, way);
         }
+        self.was_due(time_ns, newest);
         // The data had come to the link before the ACK before this one went by.
         let way_ns = way.bare_ns(self.link.byte_ps());
         let had_waited = newest.left_ns.saturating_add(way_ns) <= before_ns;
@@ -244,28 +240,6 @@ impl SentQueue {
         }
         self.link.agrees(asked);
         self.carries_untimed(way);
-    }
-
-    /// An ACK of so much that was new came at a time and was due at another one.
-    fn was_due(&mut self, (time_ns, due_ns): (i64, i64), heard: Heard, way: Way) {
-        let late_ns = time_ns.saturating_sub(due_ns);
-        self.late_ns = late_ns;
-        let full_bytes = self.link.full_bytes();
-        let link_ns = takes_ns(self.link.byte_ps().unwrap_or(0), full_bytes);
-        let most_ns = acks_late_max_ns(way.elapsed_ns, known_link_varies_ns(link_ns));
-        self.receiver
-            .acks(heard.full_segments(full_bytes), late_ns, most_ns);
-        // What is due so much too late was lost before the link, or takes less there.
-        self.due_ns = self.due_ns.saturating_add(late_ns.min(0));
-    }
-
-    /// An ACK came so much later than it would over a link that takes no time.
-    fn may_be_prompt(&mut self, late_ns: i64, heard: Heard, way: Way) {
-        let most_ns = acks_late_max_ns(way.elapsed_ns, 0);
-        let full = heard.full_segments(self.link.full_bytes());
-        if late_ns <= most_ns {
-            self.receiver.acks(full, late_ns, most_ns);
-        }
     }
 
     /// All that was acknowledged of a stretch took no longer than that.

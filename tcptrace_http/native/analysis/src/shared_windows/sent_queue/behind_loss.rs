@@ -79,7 +79,7 @@ mod tests {
             queue.sends(0, PORTS, (number(segment), BYTES), WAY);
         }
         for (acked, time_ms) in (1..).zip([33, 44, 55, 66, 77]) {
-            queue.hears(time_ms * MS, PORTS, number(acked), WAY, None);
+            queue.hears(time_ms * MS, PORTS, (number(acked), 0), WAY, None);
         }
         assert_eq!(queue.byte_ps(), Some(10_000_000));
         for segment in [5, 6] {
@@ -90,7 +90,13 @@ mod tests {
         } else {
             queue.sends(1000 * MS, PORTS, (number(7), 246), WAY);
         }
-        queue.hears(1000 * MS + acked_us * 1000, PORTS, number(6), WAY, None);
+        queue.hears(
+            1000 * MS + acked_us * 1000,
+            PORTS,
+            (number(6), 0),
+            WAY,
+            None,
+        );
         assert!(!queue.has_come_behind(PORTS, number(5)));
         queue.has_come_behind(PORTS, number(6))
     }

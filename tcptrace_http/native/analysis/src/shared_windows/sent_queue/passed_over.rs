@@ -80,16 +80,16 @@ mod tests {
         }
         let mut passed_over = Vec::new();
         for (segments, time_ms) in (1..4).zip(30..) {
-            queue.hears(time_ms * MS, ports[1], number(segments), WAY, None);
+            queue.hears(time_ms * MS, ports[1], (number(segments), 0), WAY, None);
             passed_over.push(queue.passed_over_now(time_ms * MS, ports[0]));
         }
         assert_eq!(passed_over, [0, 1, 2], "the first had left before");
         assert_eq!(queue.passed_over_now(34 * MS, ports[0]), 0);
         queue.sends(33 * MS, ports[0], (number(0), BYTES), WAY);
-        queue.hears(34 * MS, ports[1], number(4), WAY, None);
+        queue.hears(34 * MS, ports[1], (number(4), 0), WAY, None);
         assert_eq!(queue.passed_over_now(34 * MS, ports[0]), 0, "nor since");
-        queue.hears(35 * MS, ports[0], number(1), WAY, None);
-        queue.hears(36 * MS, ports[1], number(5), WAY, None);
+        queue.hears(35 * MS, ports[0], (number(1), 0), WAY, None);
+        queue.hears(36 * MS, ports[1], (number(5), 0), WAY, None);
         assert_eq!(queue.passed_over_now(36 * MS, ports[0]), 0);
     }
 }

@@ -29,7 +29,7 @@ fn after(segments: u32, acks_ms: &[i64], asked: Option<Closest>) -> SentQueue {
         queue.sends(0, PORTS, (number(segment), BYTES), WAY);
     }
     for (acked, time_ms) in (1..).zip(acks_ms) {
-        queue.hears(time_ms * MS, PORTS, number(acked), WAY, asked);
+        queue.hears(time_ms * MS, PORTS, (number(acked), 0), WAY, asked);
     }
     queue
 }
@@ -85,7 +85,7 @@ fn a_request_that_the_least_round_trip_was_measured_with_took_its_time_on_the_li
         queue.sends(0, PORTS, (number(segment), BYTES), way);
     }
     for (acked, tenths_ms) in (1..).zip([1246, 2346, 3446, 4546]) {
-        queue.hears(tenths_ms * MS / 10, PORTS, number(acked), way, None);
+        queue.hears(tenths_ms * MS / 10, PORTS, (number(acked), 0), way, None);
     }
     assert_eq!(queue.byte_ps(), Some(100_000_000));
     let due_ns = queue.sends(1000 * MS, PORTS, (number(4), BYTES), way);
@@ -113,7 +113,7 @@ fn a_stretch_goes_on_while_data_is_on_its_way_though_its_sender_goes_on_with_eac
     // Each ACK is delayed by 200 ms, and lets two segments go.
     for acked in 1..5_u32 {
         let time_ns = (225 + 110 * i64::from(acked)) * MS;
-        queue.hears(time_ns, PORTS, number(acked), WAY, None);
+        queue.hears(time_ns, PORTS, (number(acked), 0), WAY, None);
         for segment in [2 * acked, 2 * acked + 1] {
             queue.sends(time_ns, PORTS, (number(segment), BYTES), WAY);
         }
