@@ -118,7 +118,7 @@ def _carved(waits: pl.DataFrame, stalls: pl.DataFrame, at_client: Collection[int
     is_behind = (pl.col("start") < pl.col("ended")) | is_elsewhere
     is_over = (pl.col("end") <= pl.col("ended")) | is_elsewhere
     # The pace of the data, the wait behind it and the path may all end in one frame; the wait is the longest. What
-    # was waited for first is over when the stall begins. Near the server the pace of what is behind it begins there.
+    # was waited for first is over when the stall begins. Near the server the pace of what follows begins there.
     begun = pl.col("ended") - pl.col("lost")
     of_stall = pl.when(is_elsewhere).then("start").otherwise(pl.max_horizontal("start", begun))
     length = pl.col("end") - of_stall

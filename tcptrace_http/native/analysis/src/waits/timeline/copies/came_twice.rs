@@ -46,7 +46,7 @@ mod tests {
     const FULL: i64 = 1000;
     const OPENING: i64 = (1 << 32) - 2 * FULL;
 
-    /// The sender of a segment to a link of which nothing is known, and of two more when that is acknowledged.
+    /// The sender of a segment whose timer runs out, and of two more when that is acknowledged.
     struct Sender {
         timeline: Timeline,
         acks: Acks,
@@ -109,7 +109,7 @@ mod tests {
         for _ in 0..duplicates {
             sender.timeline.acknowledged_again();
         }
-        sender.hears(200 * copies + 500, 3);
+        sender.hears(200 * copies + 100, 3);
         sender.waited_for_timer()
     }
 
@@ -146,7 +146,7 @@ mod tests {
         sender.times_out(270, 1);
         sender.sends(280, 2);
         sender.timeline.acknowledged_again();
-        sender.hears(500, 2);
+        sender.hears(320, 2);
         assert!(sender.waited_for_timer());
     }
 }
