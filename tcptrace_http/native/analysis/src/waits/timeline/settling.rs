@@ -87,9 +87,8 @@ impl Timeline {
         // The link carried what was sent again since, if that came before it.
         let released = end.time_ns.saturating_sub(data.gap_ns);
         let is_carried = !self.settles_by_ack || data.follows_copy;
-        let since_ns = start
-            .time_ns
-            .max(if is_carried { released } else { i64::MIN });
+        let carried_ns = Some(released).filter(|_| is_carried);
+        let since_ns = carried_ns.map_or(start.time_ns, |ns| ns.max(start.time_ns));
         let burst_end = match wait {
             // Its sender held it for no longer than it left behind the segment before.
             Some(_) => since_ns.saturating_add(pace).max(released).min(end.time_ns),
