@@ -41,6 +41,7 @@ struct OnItsWay {
     due_ns: Option<i64>,
     /// So many had left before, of whichever connection.
     order: u64,
+    was_sent_again: bool,
 }
 
 #[derive(Debug)]
@@ -70,6 +71,8 @@ struct Heard {
     order: Option<u64>,
     /// Nothing of its connection had been acknowledged.
     is_first: bool,
+    /// Something of it had been sent again.
+    was_sent_again: bool,
 }
 
 /// Bytes and segments that were acknowledged.
@@ -190,6 +193,7 @@ impl SentQueue {
             left_ns: time_ns,
             due_ns,
             order,
+            was_sent_again: false,
         });
         let newly = i64::from(end.distance_from(side.next));
         side.next = end;
@@ -222,7 +226,7 @@ impl SentQueue {
             self.stretch.acknowledges(heard.of_stretch);
             self.learn_bound(time_ns, (newest.left_ns, heard.newly), way);
         }
-        if bytes == 0 {
+        if bytes == 0 && !heard.was_sent_again {
             self.tells_receiver((time_ns, before_ns), newest, heard, way);
         }
         self.was_due(time_ns, newest);
@@ -326,12 +330,13 @@ impl Side {
             self.next
         };
         let (mut segments, mut of_stretch, mut newest) = (0_i64, 0_i64, None);
-        let mut order = None;
+        let (mut order, mut was_sent_again) = (None, false);
         while let Some(sent) = self.on_its_way.front().filter(|it| !it.end.is_after(ack)) {
             segments = segments.saturating_add(1);
             of_stretch = of_stretch.saturating_add(i64::from(sent.end.is_after(begun)));
             newest = Some(*sent);
             order = order.max(Some(sent.order));
+            was_sent_again |= sent.was_sent_again;
             self.on_its_way.pop_front();
         }
         let since = if begun.is_after(before) {
@@ -349,6 +354,7 @@ impl Side {
             newest,
             order,
             is_first: before == self.first,
+            was_sent_again,
         })
     }
 

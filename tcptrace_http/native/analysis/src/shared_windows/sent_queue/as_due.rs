@@ -65,6 +65,11 @@ mod tests {
     /// Whether the receiver waits for three segments, as far as its ACK of three tells, which a fast link brings at once,
     /// and one of two that comes so long after these have left, and with so many bytes.
     fn waits_for_three(acked_after_ms: i64, bytes: u32) -> bool {
+        waits_for_three_with(acked_after_ms, bytes, None)
+    }
+
+    /// ... where one of the two was sent again so long after it had left.
+    fn waits_for_three_with(acked_after_ms: i64, bytes: u32, again_ms: Option<i64>) -> bool {
         let mut queue = SentQueue::default();
         queue.opens(PORTS, number(0));
         for segment in 0..3 {
@@ -74,6 +79,9 @@ mod tests {
         assert_eq!(queue.byte_ps(), None);
         for segment in 3..5 {
             queue.sends(100 * MS, PORTS, (number(segment), BYTES), WAY);
+        }
+        if let Some(again_ms) = again_ms {
+            queue.sends((100 + again_ms) * MS, PORTS, (number(3), BYTES), WAY);
         }
         let acked_ns = (100 + acked_after_ms) * MS;
         queue.hears(acked_ns, PORTS, (number(5), bytes), WAY, None);
@@ -89,5 +97,10 @@ mod tests {
     #[test]
     fn an_ack_that_brings_data_tells_of_its_sender_and_of_no_timer() {
         assert!(!waits_for_three(200, 100));
+    }
+
+    #[test]
+    fn an_ack_of_what_was_sent_again_was_late_for_its_loss() {
+        assert!(!waits_for_three_with(200, 0, Some(180)));
     }
 }

@@ -25,6 +25,7 @@ impl Side {
         for sent in &mut self.on_its_way {
             if sent.end.is_after(start) && !sent.end.is_after(end) {
                 sent.order = order;
+                sent.was_sent_again = true;
             }
         }
     }
