@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["NEEDS", "READS", "find", "find_in_waits"]
+__all__ = ["CAUSE", "NEEDS", "READS", "find", "find_in_waits"]
 
 READS: Final = ("pauses",)
 NEEDS: Final = ("both_directions", "no_gaps", "segments_as_sent", "whole_payload")
 
-_CAUSE: Final = "stall.delayed_ack_first_segment"
+CAUSE: Final = "stall.delayed_ack_first_segment"
 
 REMEDY: Final = (
     "Let the sender begin with at least two segments, today ten (RFC 6928; Linux: ip route change ..."
@@ -77,7 +77,7 @@ def find(
         held(tables, delayed_ack_min=delayed_ack_min, lost_min=lost_min)
         .filter(pl.col("owner") == "delayed-ack-first-segment")
         .with_columns(
-            cause=pl.lit(_CAUSE),
+            cause=pl.lit(CAUSE),
             start=pl.col("released_time") - pl.col("ack_delay"),
             lost=pl.col("ack_delay"),
             confidence=pl.when(is_full).then(CONFIDENCE_OF_FULL).otherwise(CONFIDENCE_OF_SHORT),
@@ -108,7 +108,7 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     waits = (
         tables["waits"]
         .lazy()
-        .filter(pl.col("cause").cast(pl.String) == _CAUSE)
+        .filter(pl.col("cause").cast(pl.String) == CAUSE)
         .with_columns(lost=pl.col("end") - pl.col("start"))
         .filter(pl.col("lost") >= LOST_MIN)
     )
@@ -116,7 +116,7 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         when_left(waits, tables)
         .join(find(tables), on=["flow", "transaction", "last_frame"], how="anti", maintain_order="left")
         .with_columns(
-            cause=pl.lit(_CAUSE),
+            cause=pl.lit(CAUSE),
             start=pl.col("left") - pl.col("lost"),
             summary=pl.format(
                 "a window of one segment (frame {}) waited for its ACK, which was delayed by {} ms",

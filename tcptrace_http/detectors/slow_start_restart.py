@@ -36,6 +36,7 @@ from tcptrace_http.detectors._held import held
 from tcptrace_http.detectors._recoveries import ms, ns
 from tcptrace_http.detectors._when_left import when_left
 from tcptrace_http.detectors._window_flights import between_holds
+from tcptrace_http.detectors.delayed_ack_first_segment import CAUSE as DELAYED_ACK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,6 @@ RTT_MIN_NS: Final = 4_000_000
 CONFIDENCE_OF_WAITS: Final = 0.8
 
 _CAUSE: Final = "stall.slow_start_restart"
-DELAYED_ACK: Final = "stall.delayed_ack_first_segment"
 #: Less than the shortest round trip that is told is not worth a finding.
 WAITED_MIN_NS: Final = RTT_MIN_NS
 REMEDY: Final = (

@@ -1,6 +1,7 @@
 //! The path of a connection, of its transactions and of data as it comes.
 
 use super::Flow;
+use crate::ends::Side;
 use crate::waits;
 
 impl Flow {
@@ -23,13 +24,22 @@ impl Flow {
     /// not known to be that to the last. Where none tells of its own connection, those of the others do.)
     pub(super) fn quickest_path(&self) -> waits::Path {
         let mut path = self.waits_path();
-        let of_others_ns = self.sharing().to_server_ns;
         if !self.setup.was_resent() {
-            let least_ns = of_others_ns.unwrap_or(i64::MAX);
-            path.to_server_ns = path.to_server_ns.map(|it| it.min(least_ns));
+            path.to_server_ns = self.least_way_ns(self.client.other());
         }
-        path.to_server_ns = path.to_server_ns.or(of_others_ns);
+        path.to_server_ns = path.to_server_ns.or(self.sharing().to_server_ns);
         path
+    }
+
+    /// The way to one side and back, if its own connection tells of that, by the quickest of all between two hosts.
+    pub(super) fn least_way_ns(&self, to: Side) -> Option<i64> {
+        let of_others_ns = if to == self.client {
+            self.sharing().to_client_ns
+        } else {
+            self.sharing().to_server_ns
+        };
+        let own_ns = self.half(to.other()).path_rtt_ns?;
+        Some(of_others_ns.map_or(own_ns, |ns| ns.min(own_ns)))
     }
 
     /// ... of data as it comes: what an ACK of any connection lets go follows that by the quickest path. Behind others'

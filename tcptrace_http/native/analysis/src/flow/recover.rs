@@ -313,13 +313,6 @@ impl Flow {
         class: &Class,
     ) -> Heard<'a> {
         let is_control = segment.flags & (flags::SYN | flags::FIN | flags::RST) != 0;
-        // The handshake may have stood in a queue.
-        let of_others_ns = if side == self.client {
-            self.sharing().to_client_ns
-        } else {
-            self.sharing().to_server_ns
-        };
-        let own_ns = self.half(side.other()).path_rtt_ns;
         Heard {
             frame: packet.frame,
             time_ns: packet.time_ns,
@@ -327,7 +320,7 @@ impl Flow {
             window: (!is_control).then_some(window),
             segment,
             class: *class,
-            receiver_path_ns: own_ns.map(|it| it.min(of_others_ns.unwrap_or(i64::MAX))),
+            receiver_path_ns: self.least_way_ns(side),
         }
     }
 

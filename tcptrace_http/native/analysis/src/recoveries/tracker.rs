@@ -317,6 +317,7 @@ impl Tracker {
         let (closed, persist) = window.rows(sent.frame, sent.time_ns, to_sender);
         for row in [Some(closed), persist].into_iter().flatten() {
             self.remember(Episode::without_resending(RecoveryRow {
+                offset: window.offset(),
                 rtt: known.rtt_ns,
                 ..row
             }));

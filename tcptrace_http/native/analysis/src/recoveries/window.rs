@@ -70,6 +70,11 @@ impl ClosedWindow {
         }
     }
 
+    #[must_use]
+    pub fn offset(&self) -> i64 {
+        self.offset
+    }
+
     /// Data up to `end` went by, and is no probe: more of what waited than the byte that those have.
     #[must_use]
     pub fn is_over_with(&self, end: i64) -> bool {
@@ -96,7 +101,6 @@ impl ClosedWindow {
             last_frame: opened.frame,
             start: self.time_ns,
             end: opened.time_ns,
-            offset: self.offset,
             silence: opened.time_ns.saturating_sub(self.time_ns),
             resent_segments: self.probes,
             confidence: 0.95,
@@ -112,7 +116,6 @@ impl ClosedWindow {
                 last_frame: frame,
                 start: could_send,
                 end: time_ns,
-                offset: self.offset,
                 silence: late,
                 resent_segments: self.probes_since_opened,
                 confidence: 0.9,
@@ -131,7 +134,6 @@ impl ClosedWindow {
             last_frame: opened.frame,
             start: last_ns,
             end: opened.time_ns,
-            offset: self.offset,
             silence: opened.time_ns.saturating_sub(last_ns),
             resent_segments: 1,
             confidence: 0.5,

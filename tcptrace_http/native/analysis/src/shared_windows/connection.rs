@@ -219,8 +219,9 @@ impl Connection {
         }
         self.sent_bytes = self.sent_bytes.saturating_add(step.newly);
         if has_payload {
-            let is_further = self.came_until.is_none_or(|until| end.is_after(until));
-            self.came_until = self.came_until.filter(|_| !is_further).or(Some(end));
+            if self.came_until.is_none_or(|until| end.is_after(until)) {
+                self.came_until = Some(end);
+            }
             self.sent_ns = time_ns;
             self.had_loss = had_loss || !is_new;
         }

@@ -317,6 +317,16 @@ impl Stretch {
 }
 
 impl Side {
+    /// What lies there is sent again.
+    fn leaves_again(&mut self, (start, end): (SeqNumber, SeqNumber), order: u64) {
+        for sent in &mut self.on_its_way {
+            if sent.end.is_after(start) && !sent.end.is_after(end) {
+                sent.order = order;
+                sent.was_sent_again = true;
+            }
+        }
+    }
+
     /// What an ACK tells, if it is of something new; of it is told apart what was sent since the stretch had begun that
     /// has this number.
     fn hears(&mut self, ack: SeqNumber, stretch: u32) -> Option<Heard> {

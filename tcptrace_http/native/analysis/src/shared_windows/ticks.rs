@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// A tick of BSD's slow timer (`PR_SLOWHZ`).
 const TICK_NS: i64 = 500_000_000;
 /// Timers that are remembered, and so many of them show the ticks.
-const TIMERS_MAX: usize = 8;
+pub(super) const TIMERS_MAX: usize = 8;
 const AGREEING_MIN: usize = 3;
 /// A host that is busy is late by so much, and the way of what comes is known as well.
 const ON_TICK_NS: i64 = 1_000_000;

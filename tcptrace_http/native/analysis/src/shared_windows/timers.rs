@@ -6,11 +6,10 @@
 
 use std::collections::VecDeque;
 
-use super::ticks::Ticks;
+use super::ticks::{Ticks, TIMERS_MAX};
 use crate::jitter::CLOSE_NS;
 
-/// Timers that are remembered, and of each so many values.
-const TIMERS_MAX: usize = 8;
+/// Of each timer so many values are remembered.
 const WAITS_MAX: usize = 32;
 /// Timers that wait for the same time differ by less than this share of it: a round trip's variance.
 const SAME_SHARE: i64 = 32;

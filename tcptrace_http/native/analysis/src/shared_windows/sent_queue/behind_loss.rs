@@ -70,8 +70,8 @@ mod tests {
     use super::super::tests::{number, BYTES, MS, PORTS, WAY};
     use super::*;
 
-    /// On a link that takes 11 ms for a segment: two full segments and what is shorter, or a FIN, leave after a second, and the first of them is acknowledged so
-    /// many microseconds after that.
+    /// On a link that takes 11 ms for a segment: two full segments and what is shorter, or a FIN, leave after a second, and
+    /// the first of them is acknowledged so many microseconds after that.
     fn is_told(acked_us: i64, ends_with_fin: bool) -> bool {
         let mut queue = SentQueue::default();
         queue.opens(PORTS, number(0));

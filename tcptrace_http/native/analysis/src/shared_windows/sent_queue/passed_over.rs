@@ -5,9 +5,7 @@
 //! (E-TCP, section 3). Next to their sender both are seen, one right behind the other. Which of these ACKs is the third
 //! does not depend on the time: a timer runs out with it by chance only.
 
-use trace_model::SeqNumber;
-
-use super::{SentQueue, Side};
+use super::SentQueue;
 
 /// What an ACK lets go leaves in the same interrupt of its host; a timer rarely runs out so soon behind one.
 const SAME_INTERRUPT_NS: i64 = 50_000;
@@ -17,18 +15,6 @@ const SAME_INTERRUPT_NS: i64 = 50_000;
 pub(super) struct PassedOver {
     acks: u32,
     newest_ns: i64,
-}
-
-impl Side {
-    /// What lies there is sent again.
-    pub(super) fn leaves_again(&mut self, (start, end): (SeqNumber, SeqNumber), order: u64) {
-        for sent in &mut self.on_its_way {
-            if sent.end.is_after(start) && !sent.end.is_after(end) {
-                sent.order = order;
-                sent.was_sent_again = true;
-            }
-        }
-    }
 }
 
 impl SentQueue {

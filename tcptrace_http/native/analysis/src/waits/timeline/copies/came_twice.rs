@@ -97,13 +97,19 @@ mod tests {
         }
     }
 
-    /// Whether the first segment waited for its timer, which ran out so often, if its ACK was repeated so often.
-    fn waited_for_timer(copies: i64, duplicates: usize) -> bool {
+    /// A sender whose timer ran out so often, every 200 ms, before an ACK came 60 ms later.
+    fn after_copies(copies: i64) -> Sender {
         let mut sender = Sender::new();
         for copy in 1..=copies {
             sender.times_out(200 * copy, 1);
         }
         sender.hears(200 * copies + 60, 1);
+        sender
+    }
+
+    /// Whether the first segment waited for its timer, which ran out so often, if its ACK was repeated so often.
+    fn waited_for_timer(copies: i64, duplicates: usize) -> bool {
+        let mut sender = after_copies(copies);
         sender.sends(200 * copies + 60, 2);
         sender.sends(200 * copies + 60, 3);
         for _ in 0..duplicates {
@@ -127,9 +133,7 @@ mod tests {
 
     #[test]
     fn an_ack_is_repeated_by_what_is_out_of_order_as_well() {
-        let mut sender = Sender::new();
-        sender.times_out(200, 1);
-        sender.hears(260, 1);
+        let mut sender = after_copies(1);
         sender.sends(260, 2);
         sender.sends(260, 3);
         sender.timeline.acknowledged_again();
@@ -140,9 +144,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_is_known_as_needless_is_acknowledged_again_and_tells_nothing_of_another() {
-        let mut sender = Sender::new();
-        sender.times_out(200, 1);
-        sender.hears(260, 1);
+        let mut sender = after_copies(1);
         sender.times_out(270, 1);
         sender.sends(280, 2);
         sender.timeline.acknowledged_again();
