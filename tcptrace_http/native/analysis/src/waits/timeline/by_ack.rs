@@ -49,8 +49,9 @@ impl Timeline {
         let late_max_ns = acks_late_max_ns(route.rtt_ns(), self.link.acks_vary_ns(self.full_bytes));
         let mut repairs = covered().filter(|sent| sent.stall.is_some()).count();
         let was_repaired = repairs > 0;
+        let is_of_one = covered().nth(1).is_none();
         // What had come behind a loss is acknowledged with its repair; a copy that was alone, as any segment is.
-        let is_of_repair = repairs > 0 && covered().nth(1).is_some();
+        let is_of_repair = was_repaired && !is_of_one;
         while let Some(data) = self.pending.front().copied() {
             if data.end > acked {
                 return;
@@ -81,8 +82,13 @@ impl Timeline {
             }
             // It may itself have waited for the ACK of the segment before.
             self.append(data, time_ns, route);
-            if is_newest && is_delayed && !is_of_repair && data.end == acked {
-                self.ack_was_delayed(data, at, delay);
+            // A copy may have had more behind what it brought again.
+            let is_up_to = |end: i64| end == acked;
+            let is_all = is_up_to(data.end) || data.stall.is_some_and(|copy| is_up_to(copy.end));
+            if is_newest && is_delayed && !is_of_repair && is_all {
+                let start = data.end.saturating_sub(i64::from(data.bytes));
+                let alone = (is_of_one || data.begins_flight).then_some(start);
+                self.ack_was_delayed(alone, (at, acked), delay);
             }
         }
     }
@@ -95,16 +101,17 @@ impl Timeline {
     }
 
     /// Near the sender: a timer had delayed the ACK of a segment. What that let go waited so much longer, if it was a
-    /// full segment that was alone: a window of one, which its receiver acknowledges when a second one comes or its
-    /// timer does (RFC 1122, section 4.2.3.2).
-    fn ack_was_delayed(&mut self, data: Pending, at: Moment, delay_ns: i64) {
-        let is_full = self.full_bytes > 0 && data.bytes == self.full_bytes;
-        let is_alone = (data.begins_flight || data.stall.is_some()) && is_full;
+    /// full segment that was alone, from such an offset on: a window of one, or what was left of a flight of which the
+    /// rest was acknowledged, which its receiver acknowledges when a second one comes or its timer does (RFC 1122,
+    /// section 4.2.3.2).
+    fn ack_was_delayed(&mut self, alone: Option<i64>, (at, acked): (Moment, i64), delay_ns: i64) {
+        let full_bytes = i64::from(self.full_bytes);
+        let is_alone = alone.is_some_and(|start| acked.saturating_sub(start) == full_bytes);
         let is_of_timer = (DELAYED_ACK_MIN_NS..=DELAYED_ACK_MAX_NS).contains(&delay_ns);
         let next = self.pending.front_mut();
         let had_followed = next.is_some_and(|next| next.at.time_ns < at.time_ns);
         self.delayed_ack = (is_alone && is_of_timer && !had_followed).then_some(DelayedAck {
-            until: data.end,
+            until: acked,
             delay_ns,
         });
     }
@@ -144,10 +151,11 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use super::super::super::acks::Acks;
-    use super::super::{Data, Words};
+    use super::super::{Data, Resent, Words};
     use super::*;
+    use crate::half::LastHeard;
     use crate::shared_windows::{Receiver, Sharing};
-    use trace_model::rows::Cause;
+    use trace_model::rows::{Cause, RecoveryKind};
 
     const MS: i64 = 1_000_000;
     const WAY_MS: i64 = 20;
@@ -165,29 +173,60 @@ mod tests {
         receiver: Receiver,
         flights: &[(i64, i64, i64)],
     ) -> Vec<(Cause, i64, i64)> {
+        let mut acked = 0;
+        let mut events = Vec::new();
+        for (left_ms, segments, acked_ms) in flights {
+            acked += segments;
+            events.extend([(*left_ms, *segments, 0), (*acked_ms, 0, acked)]);
+        }
+        told_by(sharing, receiver, &events)
+    }
+
+    /// ... by how many segments left at each time, and how many were acknowledged by then.
+    fn told_by(
+        sharing: Sharing,
+        receiver: Receiver,
+        events: &[(i64, i64, i64)],
+    ) -> Vec<(Cause, i64, i64)> {
         let route = Route {
             receiver,
             ..Route::at_sender(WAY_MS)
         };
         let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(Moment::at_ms(0)));
         timeline.shook_hands(WAY_MS * MS, 0, route);
-        let (mut acks, mut end) = (Acks::default(), (1 << 32) - FULL);
-        for (left_ms, segments, acked_ms) in flights {
-            for _ in 0..*segments {
+        let first = (1 << 32) - FULL;
+        let (mut acks, mut end) = (Acks::default(), first);
+        for (at_ms, sent, acked) in events {
+            for _ in 0..*sent {
                 end += FULL;
                 let data = Data {
                     sharing,
-                    ..Data::at_ms(*left_ms, end)
+                    ..Data::at_ms(*at_ms, end)
                 };
                 timeline.new_data(data, None, route, &acks);
             }
-            acks.push(acked_ms * MS, end, 60_000, WAY_MS * MS);
-            timeline.acknowledged(Moment::at_ms(*acked_ms), end, route);
+            if *acked > 0 {
+                let acked = first + acked * FULL;
+                acks.push(at_ms * MS, acked, 60_000, WAY_MS * MS);
+                timeline.acknowledged(Moment::at_ms(*at_ms), acked, route);
+            }
         }
         timeline.settle_waiting(route);
         let pieces = timeline.between(0, i64::MAX);
         let told = pieces.map(|it| (it.cause, it.start.time_ns / MS, it.end.time_ns / MS));
         told.collect()
+    }
+
+    fn of_one_window() -> Sharing {
+        Sharing {
+            is_shared: true,
+            had_loss: true,
+            ..Sharing::default()
+        }
+    }
+
+    fn is_delay((cause, ..): &(Cause, i64, i64)) -> bool {
+        *cause == Cause::StallDelayedAckFirstSegment
     }
 
     /// How much of the time before `until_ms` was the pace of the link.
@@ -214,15 +253,69 @@ mod tests {
     fn a_full_segment_that_waited_for_a_delayed_ack_may_be_acknowledged_late_itself() {
         let one_by_one = [(54, 1, 280), (280, 1, 506), (506, 1, 528)];
         let flights = [&[(0, 3, 26), (26, 4, 54)], &one_by_one[..]].concat();
-        let shared = Sharing {
-            is_shared: true,
-            had_loss: true,
-            ..Sharing::default()
-        };
-        let told = told_of(shared, Receiver::UNHEARD, &flights);
-        let is_delay = |it: &&(Cause, i64, i64)| it.0 == Cause::StallDelayedAckFirstSegment;
-        let until_ms: Vec<_> = told.iter().filter(is_delay).map(|it| it.2).collect();
+        let told = told_of(of_one_window(), Receiver::UNHEARD, &flights);
+        let until_ms: Vec<_> = told
+            .iter()
+            .filter(|it| is_delay(it))
+            .map(|it| it.2)
+            .collect();
         assert_eq!(until_ms, [301, 528]);
+    }
+
+    #[test]
+    fn the_last_of_a_flight_is_alone_where_those_before_it_were_acknowledged_without_it() {
+        let delayed_ms = |acked_before: i64| -> i64 {
+            let begun = [(0, 3, 0), (26, 0, 3), (26, 4, 0), (54, 0, 7), (54, 3, 0)];
+            let ended = [
+                (78, 0, acked_before),
+                (279, 0, 10),
+                (279, 1, 0),
+                (301, 0, 11),
+            ];
+            let events = [&begun[..], &ended].concat();
+            let told = told_by(of_one_window(), Receiver::UNHEARD, &events);
+            let delays = told.iter().filter(|it| is_delay(it));
+            delays.map(|it| it.2 - it.1).sum()
+        };
+        assert_eq!(delayed_ms(9), 199);
+        assert_eq!(delayed_ms(7), 0);
+    }
+
+    #[test]
+    fn a_copy_that_has_more_behind_it_until_it_is_full_is_acknowledged_late_as_any_full_segment() {
+        let delayed_ms = |more: i64| -> i64 {
+            let route = Route::at_sender(WAY_MS);
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, Some(Moment::at_ms(0)));
+            timeline.shook_hands(WAY_MS * MS, 0, route);
+            let (start, mut acks) = ((1 << 32) - FULL, Acks::default());
+            let short = Data {
+                bytes: 600,
+                ..Data::at_ms(0, start + 600)
+            };
+            timeline.new_data(short, None, route, &acks);
+            let copy = Resent {
+                at: Moment::at_ms(1000),
+                start,
+                end: start + 600 + more,
+                recovery: Some(RecoveryKind::TailLoss),
+                heard: LastHeard::default(),
+                has_sack: false,
+                is_for_others: false,
+            };
+            timeline.resent(copy, None, route);
+            for (at_ms, end) in [(1220, copy.end), (1242, copy.end + FULL)] {
+                acks.push(at_ms * MS, end, 60_000, WAY_MS * MS);
+                timeline.acknowledged(Moment::at_ms(at_ms), end, route);
+                timeline.new_data(Data::at_ms(at_ms, end + FULL), None, route, &acks);
+            }
+            timeline.settle_waiting(route);
+            let pieces = timeline.between(0, i64::MAX);
+            let told = pieces.map(|it| (it.cause, it.start.time_ns / MS, it.end.time_ns / MS));
+            let delays = told.filter(is_delay);
+            delays.map(|it| it.2 - it.1).sum()
+        };
+        assert_eq!(delayed_ms(400), 200);
+        assert_eq!(delayed_ms(300), 0, "a short one is Nagle's");
     }
 
     #[test]

@@ -87,6 +87,8 @@ pub(super) struct Stall {
     /// The frame in which it was sent again, and when.
     pub(super) frame: u64,
     pub(super) sent_ns: i64,
+    /// The offset after that copy, which may have had more behind it than was lost.
+    pub(super) end: i64,
     /// ACKs of other connections have told of the loss, and of no FIN.
     pub(super) is_for_others: bool,
     /// An ACK of this copy comes no sooner, near the sender.

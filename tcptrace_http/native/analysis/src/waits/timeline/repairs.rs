@@ -54,6 +54,7 @@ impl Timeline {
                 is_probed: data.recovery == Some(RecoveryKind::TailLossProbe),
                 frame: data.at.frame,
                 sent_ns: data.at.time_ns,
+                end: data.end,
                 is_for_others: data.is_for_others
                     && data.heard.duplicate_acks == 0
                     && cause == Cause::StallFastRecovery,
