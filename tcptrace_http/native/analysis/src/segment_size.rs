@@ -51,7 +51,7 @@ pub struct SegmentSize {
 }
 
 impl SegmentSize {
-    /// Takes the MSS options of the handshake.
+    /// Takes the MSS options of the handshake, which may be sent again.
     pub fn negotiated(&mut self, client: Option<u16>, server: Option<u16>, timestamps: bool) {
         let least = match (client, server) {
             (Some(client), Some(server)) => Some(client.min(server)),
@@ -59,7 +59,8 @@ impl SegmentSize {
         };
         self.mss = [least.map(u32::from), client.map(u32::from)];
         self.had_handshake = true;
-        self.take_off(if timestamps { TIMESTAMPS_BYTES } else { 0 });
+        let promised = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.take_off(self.option_bytes.unwrap_or(promised));
     }
 
     /// Each segment carries so many bytes of options, and that much less payload.
@@ -229,6 +230,15 @@ mod tests {
             1452,
             "what is sent when that is acknowledged"
         );
+    }
+
+    #[test]
+    fn a_handshake_that_is_sent_again_takes_nothing_back_of_what_data_has_told() {
+        let mut size = SegmentSize::default();
+        size.negotiated(Some(1460), Some(1460), true);
+        size.header(40);
+        size.negotiated(Some(1460), Some(1460), true);
+        assert_eq!(size.full(), 1440);
     }
 
     #[test]
