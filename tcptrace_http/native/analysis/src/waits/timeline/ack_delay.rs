@@ -19,6 +19,13 @@ pub(super) struct AckDelay {
 }
 
 impl AckDelay {
+    /// Whether data that is told to have waited for `cause` may have waited for the delayed ACK instead: for a window, or
+    /// what looks like a buffer where `window_is_like_buffer`.
+    pub(super) fn may_be_of(self, cause: Cause, window_is_like_buffer: bool) -> bool {
+        let is_like_window = window_is_like_buffer && cause == Cause::SendLimitedSendBuffer;
+        self.ns > 0 && (is_window(cause) || is_like_window)
+    }
+
     /// The connections turn out to share their window.
     pub(super) fn is_of_shared_window(&mut self) {
         self.is_told = self.is_if_shared;
@@ -34,6 +41,14 @@ impl AckDelay {
             (false, false) => (cause, if_shared),
         }
     }
+}
+
+/// Whether the congestion window is what data waited for.
+pub(super) fn is_window(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::StallSlowStartRestart
+    )
 }
 
 impl Timeline {
@@ -128,6 +143,20 @@ mod tests {
 
     const MS: i64 = 1_000_000;
     const START: i64 = (1 << 32) - 1000;
+
+    #[test]
+    fn a_window_of_one_waits_for_a_delayed_ack_and_a_buffer_only_where_it_may_be_a_shared_window() {
+        let delay = AckDelay {
+            ns: 200 * MS,
+            is_told: true,
+            is_if_shared: true,
+        };
+        let may_be_of = |cause| [false, true].map(|it| delay.may_be_of(cause, it));
+        assert_eq!(may_be_of(Cause::SendLimitedCwnd), [true, true]);
+        assert_eq!(may_be_of(Cause::SendLimitedSendBuffer), [false, true]);
+        assert_eq!(may_be_of(Cause::ServerDataUnavailable), [false, false]);
+        assert!(!AckDelay::default().may_be_of(Cause::SendLimitedCwnd, true));
+    }
 
     fn full(time_ms: i64, end: i64) -> Data {
         Data {

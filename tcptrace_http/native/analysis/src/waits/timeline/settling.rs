@@ -2,7 +2,7 @@
 
 use super::super::pace::PACE_STRETCHED_MAX_NS;
 use super::super::partition::{Moment, INFERRED, SEEN};
-use super::ack_delay::AckDelay;
+use super::ack_delay::{is_window, AckDelay};
 use super::{Data, Missed, Pending, Piece, Route, Stall, Timeline, Waited};
 use trace_model::rows::Cause;
 
@@ -123,16 +123,14 @@ impl Timeline {
             is_told_by_host: data.is_told_by_host,
         };
         let Some(persists_from_ns) = data.persists_from_ns else {
-            let is_window = matches!(
-                cause,
-                Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::StallSlowStartRestart
-            );
-            let is_of_sharing = data.is_shared && is_window;
+            let is_of_sharing = data.is_shared && is_window(cause);
             let waited = Some(waited).filter(|_| !self.settles_by_ack && !is_of_sharing);
             // A window of one segment waits for its round trip, and for its receiver's timer.
             let told_alike = (cause, data.if_shared);
             let delay = data.ack_delay.causes(cause, data.if_shared);
-            let is_delayed = is_window && data.ack_delay.ns > 0 && delay != told_alike;
+            // A window that others fill as well looks like a buffer.
+            let is_like_buffer = self.settles_by_ack && data.is_shared;
+            let is_delayed = data.ack_delay.may_be_of(cause, is_like_buffer) && delay != told_alike;
             let delayed_ns = end.time_ns.saturating_sub(data.ack_delay.ns);
             let delayed = Moment {
                 time_ns: delayed_ns.max(middle.time_ns),
