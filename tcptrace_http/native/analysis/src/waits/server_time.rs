@@ -141,8 +141,13 @@ impl Waits {
         self.give_held(written, (held, confidence), partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {
+            // It had gone its way while the client was busy with the response before it.
             let way_ns = self.responses.way_ns(route);
-            partition.at_most(way_ns, came, Cause::NetworkPropagation, confidence);
+            let there = Moment {
+                time_ns: thought.time_ns.saturating_add(way_ns),
+                ..came
+            };
+            partition.until(there.earlier(came), Cause::NetworkPropagation, confidence);
         }
         self.give_coming(from_ns, came, route, partition);
     }
