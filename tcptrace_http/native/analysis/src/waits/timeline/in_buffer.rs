@@ -32,6 +32,8 @@ impl Timeline {
         let window = match limit {
             _ if data.sharing.is_shared => window_of(data.sharing),
             _ if data.sharing.by_other => phase_of(data.sharing),
+            // Next to the sender no ACK is unseen.
+            _ if route.is_at_sender && !data.sharing.had_loss => return told,
             _ if self.is_written_behind_a_hole(data, route, acks) => return told,
             // A window with room for more holds a short rest as Nagle's algorithm does, until more is written.
             Limit::None => return told,
@@ -71,6 +73,10 @@ mod tests {
     /// What data that lay in a buffer seems to have waited for with six segments outstanding, if that seems to be as much
     /// as the buffer holds, behind a loss of so many.
     fn told_behind_a_loss_of(lost: i64) -> Cause {
+        told_along(Route::at_receiver(100), lost)
+    }
+
+    fn told_along(route: Route, lost: i64) -> Cause {
         let end = (1 << 32) - 2000;
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         timeline.has_more = true;
@@ -83,7 +89,6 @@ mod tests {
         let data = Data::plain(Moment::at_ms(500), end + 1000);
         let idle = (Cause::ServerDataUnavailable, INFERRED);
         let acks = Acks::default();
-        let route = Route::at_receiver(100);
         timeline
             .in_buffer(idle, Limit::SendBuffer, (data, route), &acks)
             .0
@@ -94,5 +99,11 @@ mod tests {
     ) {
         assert_eq!(told_behind_a_loss_of(12), Cause::SendLimitedCwnd);
         assert_eq!(told_behind_a_loss_of(20), Cause::SendLimitedSlowStart);
+    }
+
+    #[test]
+    fn next_to_its_sender_what_no_ack_let_go_waited_for_no_window() {
+        let told = told_along(Route::at_sender(100), 12);
+        assert_eq!(told, Cause::ServerDataUnavailable);
     }
 }
