@@ -6,12 +6,12 @@
 //! comes in one full segment with the start of the next had lain in the buffer since its response was written, if that
 //! one's request let it go; or if no ACK did, for what the window holds an ACK lets go, and the segment before was not
 //! pushed, which had left something in the buffer (RFC 9293, section 3.9.1). It was held since the slowest link had
-//! carried what was sent before it, and would have carried it.
+//! carried what was sent before it, and would have carried it. Near the sender it shows that no ACK came when it left.
 
 use super::super::acks::{Ack, Acks};
 use super::super::pace::BURST_MIN_NS;
 use super::super::partition::{Moment, INFERRED};
-use super::{Data, Piece, Route, Timeline};
+use super::{Data, Pending, Piece, Route, Timeline};
 use crate::jitter::{CLOSE_NS, RELEASE_MAX_NS};
 use crate::shared_windows::is_rhythm;
 use trace_model::rows::Cause;
@@ -26,6 +26,44 @@ pub(super) struct FoundInBuffer {
     had_more: bool,
     /// When that had come and the slowest link had carried this one, if no ACK can have let it go when it came later.
     carried_ns: Option<i64>,
+}
+
+/// The start of a response filled a segment up that brings the rest of the one before.
+#[derive(Clone, Copy, Debug)]
+struct Filled {
+    /// Its request let the segment go.
+    is_by_request: bool,
+    /// The window was full before that.
+    is_full: bool,
+    newest: FoundInBuffer,
+}
+
+impl Filled {
+    /// Whether it waited for that, and not for what it seems to have waited for, with so much outstanding when its
+    /// sender stopped. What the request's ACK made room for in a full window waited for that, whatever would have held
+    /// it besides; but what others have in flight may be in it as well.
+    fn may_be_held(self, cause: Cause, stopped_with: Option<i64>) -> bool {
+        let is_of_window = self.is_full && stopped_with.is_some();
+        match cause {
+            Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer => {
+                self.is_by_request && !is_of_window || self.newest.carried_ns.is_some()
+            }
+            Cause::ServerDataUnavailable | Cause::Unexplained => self.newest.had_more,
+            _ => false,
+        }
+    }
+}
+
+impl Pending {
+    /// ... near the sender, where it is settled later.
+    fn may_be_held(&mut self, filled: Filled) {
+        let told = self.cause.map(|(cause, _)| cause);
+        if told.is_some_and(|cause| filled.may_be_held(cause, self.stopped_with)) {
+            self.cause = Some((Cause::StallNagleHold, INFERRED));
+            self.if_shared = None;
+            self.waited_first = None;
+        }
+    }
 }
 
 impl Timeline {
@@ -82,14 +120,19 @@ impl Timeline {
             return;
         };
         let is_within = self.sent_start < start && start < self.sent_until;
-        if !is_within || self.settles_by_ack || self.nagle_is_off {
+        if !is_within || self.nagle_is_off {
             return;
         }
-        let is_by_request =
-            asked_ns.is_some_and(|asked_ns| self.is_let_go_by_request(start, asked_ns));
-        // What the request's ACK made room for in a full window waited for that, whatever would have held it besides;
-        // but what others have in flight may be in it as well.
-        let is_full = self.window.fills_as_grown();
+        let filled = Filled {
+            is_by_request: asked_ns.is_some_and(|ns| self.is_let_go_by_request(start, ns)),
+            is_full: self.window.fills_as_grown(),
+            newest: self.newest,
+        };
+        if self.settles_by_ack {
+            let newest = self.pending.back_mut();
+            let newest = newest.filter(|it| it.at.time_ns == sent.time_ns && it.stall.is_none());
+            return newest.map_or((), |newest| newest.may_be_held(filled));
+        }
         let (newest, burst) = (self.newest, self.words.burst);
         let Some(piece) = self.pieces.back_mut() else {
             return;
@@ -101,16 +144,8 @@ impl Timeline {
             self.split_burst(newest.carried_ns);
             return;
         }
-        let is_own = piece.waited.is_some_and(|it| it.stopped_with.is_some());
-        let is_of_window = is_full && is_own;
-        let may_be_held = match piece.cause {
-            Cause::SendLimitedSlowStart | Cause::SendLimitedCwnd | Cause::SendLimitedSendBuffer => {
-                is_by_request && !is_of_window || newest.carried_ns.is_some()
-            }
-            Cause::ServerDataUnavailable | Cause::Unexplained => newest.had_more,
-            _ => false,
-        };
-        if piece.waited.is_some() && may_be_held {
+        let stopped_with = piece.waited.and_then(|it| it.stopped_with);
+        if piece.waited.is_some() && filled.may_be_held(piece.cause, stopped_with) {
             is_held(piece);
         }
         if let Some(carried_ns) = newest.carried_ns {
