@@ -22,6 +22,7 @@ use super::sent_link::{Bound, Distance, SentLink};
 use super::way::Way;
 use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES};
 use crate::segment_size::FULL_SEGMENT_BYTES;
+use crate::timeouts::DELAYED_ACK_SEGMENTS;
 
 /// Connections of a pair that are followed: as many as browsers open to one host, and those they have just left.
 const CONNECTIONS_MAX: usize = 16;
@@ -298,10 +299,14 @@ impl SentQueue {
 }
 
 impl Heard {
-    /// So many full segments, of which one that is the first is acknowledged at once, as what comes with a SYN.
+    /// So many full segments, as far as their receiver tells by its ACK how many it waits for: one that is the first is
+    /// acknowledged at once, as what comes with a SYN; and a short one behind two makes a third.
     fn full_segments(self, full_bytes: i64) -> i64 {
         let full = self.newly.checked_div(full_bytes).unwrap_or(0);
-        if self.is_first && full == 1 {
+        let has_rest = full.saturating_mul(full_bytes) != self.newly;
+        let tells_nothing = self.is_first && full == 1;
+        let may_be_one_more = has_rest && full <= i64::from(DELAYED_ACK_SEGMENTS);
+        if tells_nothing || may_be_one_more {
             0
         } else {
             full

@@ -61,6 +61,7 @@ impl SentQueue {
 mod tests {
     use super::super::tests::{number, BYTES, MS, PORTS, WAY};
     use super::*;
+    use trace_model::SeqNumber;
 
     /// Whether the receiver waits for three segments, as far as its ACK of three tells, which a fast link brings at once,
     /// and one of two that comes so long after these have left, and with so many bytes.
@@ -70,6 +71,12 @@ mod tests {
 
     /// ... where one of the two was sent again so long after it had left.
     fn waits_for_three_with(acked_after_ms: i64, bytes: u32, again_ms: Option<i64>) -> bool {
+        queue_with(acked_after_ms, bytes, again_ms)
+            .receiver()
+            .waits_for_three()
+    }
+
+    fn queue_with(acked_after_ms: i64, bytes: u32, again_ms: Option<i64>) -> SentQueue {
         let mut queue = SentQueue::default();
         queue.opens(PORTS, number(0));
         for segment in 0..3 {
@@ -85,13 +92,29 @@ mod tests {
         }
         let acked_ns = (100 + acked_after_ms) * MS;
         queue.hears(acked_ns, PORTS, (number(5), bytes), WAY, None);
-        queue.receiver().waits_for_three()
+        queue
     }
 
     #[test]
     fn an_ack_is_late_that_comes_later_than_what_bounds_the_link_lets_it() {
         assert!(waits_for_three(200, 0));
         assert!(!waits_for_three(21, 0));
+    }
+
+    #[test]
+    fn two_full_segments_that_are_acknowledged_with_a_short_one_are_three() {
+        let waits_still = |rest: u32| {
+            let mut queue = queue_with(200, 0, None);
+            for segment in 5..7 {
+                queue.sends(400 * MS, PORTS, (number(segment), BYTES), WAY);
+            }
+            queue.sends(400 * MS, PORTS, (number(7), rest), WAY);
+            let all = SeqNumber(number(7).0 + rest);
+            queue.hears(421 * MS, PORTS, (all, 0), WAY, None);
+            queue.receiver().waits_for_three()
+        };
+        assert!(waits_still(600));
+        assert!(!waits_still(0));
     }
 
     #[test]
