@@ -123,7 +123,13 @@ mod tests {
     }
 
     fn takes(takes_ns: i64, bare_ns: i64) -> impl Fn(u32) -> Option<OnLink> {
-        move |_| Some(OnLink { takes_ns, bare_ns })
+        move |_| {
+            Some(OnLink {
+                takes_ns,
+                bare_ns,
+                headers_ns: bare_ns,
+            })
+        }
     }
 
     #[test]

@@ -82,7 +82,11 @@ mod tests {
     }
 
     fn takes(takes_ns: i64, bare_ns: i64) -> Option<OnLink> {
-        Some(OnLink { takes_ns, bare_ns })
+        Some(OnLink {
+            takes_ns,
+            bare_ns,
+            headers_ns: bare_ns,
+        })
     }
 
     #[test]

@@ -10,7 +10,7 @@ pub(super) const FULL_BYTES_MIN: u32 = 500;
 /// Headers of IP and TCP.
 const HEADER_BYTES: u32 = 40;
 
-/// A packet comes by as much of its own time later than the link takes for it, for its headers' sake.
+/// A packet comes by as much of its own time later than the link takes for it, for hosts and captures are no more exact.
 const SLACK_SHARE: i64 = 8;
 
 /// What the slowest link takes for a packet, and for one without payload.
@@ -18,6 +18,9 @@ const SLACK_SHARE: i64 = 8;
 pub(super) struct OnLink {
     pub(super) takes_ns: i64,
     pub(super) bare_ns: i64,
+    /// As much longer it may take by options and a frame, which the packet that told the pace had no more of: the
+    /// shorter a packet is, the larger is the share of them in it.
+    pub(super) headers_ns: i64,
 }
 
 impl OnLink {
@@ -26,10 +29,10 @@ impl OnLink {
         self.takes_ns.saturating_sub(self.bare_ns)
     }
 
-    /// By so much it may come later without a pause of the link: a small one may have options and a frame that the
-    /// larger ones had no more of, and takes longer than its share of their time.
+    /// By so much it may come later without a pause of the link.
     pub(super) fn slack_ns(self) -> i64 {
-        self.bare_ns.max(self.takes_ns / SLACK_SHARE)
+        self.headers_ns
+            .max((self.takes_ns / SLACK_SHARE).min(CLOSE_NS))
     }
 }
 
@@ -85,9 +88,16 @@ impl Pace {
 
     /// ... and what is shorter by the whole payload.
     pub(super) fn on_link(&self, bytes: u32) -> Option<OnLink> {
+        let (_, quickest_bytes) = self.quickest?;
+        let bare_ns = self.of(0)?;
+        let shorter = wire(quickest_bytes).saturating_sub(wire(bytes)).max(0);
+        let headers_ns = bare_ns
+            .saturating_mul(shorter)
+            .checked_div(wire(quickest_bytes))?;
         Some(OnLink {
             takes_ns: self.of(bytes)?,
-            bare_ns: self.of(0)?,
+            bare_ns,
+            headers_ns,
         })
     }
 
@@ -112,6 +122,21 @@ mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_packet_may_come_later_without_a_pause_of_the_link_by_headers_that_are_more_of_it_than_of_a_full_one(
+    ) {
+        let mut pace = Pace::default();
+        pace.follows(200 * MS, 960);
+        let slack_ns = |bytes: u32| pace.on_link(bytes).map(OnLink::slack_ns);
+        // A bare packet takes 8 ms.
+        assert_eq!(slack_ns(960), Some(CLOSE_NS));
+        assert_eq!(slack_ns(460), Some(4 * MS));
+        assert_eq!(slack_ns(0), Some(7_680_000));
+        let mut quick = Pace::default();
+        quick.follows(MS, 960);
+        assert_eq!(quick.on_link(960).map(OnLink::slack_ns), Some(MS / 8));
+    }
 
     #[test]
     fn a_pause_is_no_pace_of_a_link_that_has_carried_short_packets_close_behind_others() {
