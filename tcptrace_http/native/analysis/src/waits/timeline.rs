@@ -34,6 +34,7 @@ mod limits;
 mod link_time;
 mod may_have_stood;
 mod opening;
+mod paced_until;
 mod pending;
 mod phases;
 mod piece;

@@ -34,6 +34,7 @@ impl Timeline {
         // How long of that the slowest link had it, behind the copy before it, shows when that is known.
         let waited = Waited {
             since_ns: begun.time_ns,
+            until_ns: data.at.time_ns,
             bytes,
             segments: 1,
             if_on_link: None,

@@ -270,6 +270,7 @@ mod tests {
             if_shared: None,
             waited: Some(Waited {
                 since_ns: 100 * MS,
+                until_ns: 200 * MS,
                 bytes: 1000,
                 segments: 1,
                 if_on_link: None,

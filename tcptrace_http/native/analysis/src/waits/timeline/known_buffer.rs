@@ -319,6 +319,7 @@ mod tests {
             if_shared: None,
             waited: Some(Waited {
                 since_ns: 120 * MS,
+                until_ns: 220 * MS,
                 bytes: 1000,
                 segments: 1,
                 if_on_link: None,

@@ -5,7 +5,7 @@ use super::super::link::Least;
 use super::super::link_burst::LinkBurst;
 use super::super::pace::Pace;
 use super::super::partition::Moment;
-use super::{Data, Piece, Route, Timeline};
+use super::{Data, Route, Timeline};
 use crate::arrivals::Arrivals;
 use crate::jitter::CLOSE_NS;
 use crate::shared_windows::Standing;
@@ -132,20 +132,6 @@ impl Timeline {
                 self.arrivals.agrees_with(late_ps);
             }
         }
-    }
-
-    /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
-    pub(in crate::waits) fn paced_until(&self, piece: &Piece) -> Option<Moment> {
-        let waited = piece.waited?;
-        let takes = self.on_link_ns(waited.bytes, waited.segments)?;
-        let until_ns = waited.since_ns.saturating_add(takes);
-        if piece.end.time_ns <= until_ns.saturating_add(self.link_slack_ns()) {
-            return Some(piece.end);
-        }
-        (until_ns > piece.start.time_ns).then_some(Moment {
-            time_ns: until_ns,
-            ..piece.start
-        })
     }
 
     /// Gaps that were taken for the application's were the pace of a slow link, on which a full segment

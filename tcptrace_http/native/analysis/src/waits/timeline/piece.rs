@@ -34,6 +34,8 @@ impl Piece {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waited {
     pub(super) since_ns: i64,
+    /// When it came itself.
+    pub(super) until_ns: i64,
     pub(super) bytes: u32,
     pub(super) segments: u32,
     pub(super) if_on_link: Option<IfOnLink>,

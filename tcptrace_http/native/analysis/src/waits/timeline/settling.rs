@@ -116,6 +116,7 @@ impl Timeline {
         };
         let waited = Waited {
             since_ns,
+            until_ns: end.time_ns,
             bytes: data.bytes,
             segments: data.segments,
             if_on_link: data.if_on_link,
