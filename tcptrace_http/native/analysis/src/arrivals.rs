@@ -5,6 +5,7 @@
 //! do not write as regularly, in proportion to the size of each segment.
 
 use crate::byte_time::{per_byte, takes_ns};
+use crate::link_headers::LinkHeaders;
 use crate::link_margins::SLOWEST_PS;
 
 /// Headers of Ethernet, IP and TCP without options.
@@ -35,6 +36,8 @@ pub struct Arrivals {
     short_ps: Option<(i64, i64)>,
     /// What distances say, and how many, where only the lateness of data that came one by one agrees on what a byte takes.
     disproof: Option<(i64, u32)>,
+    /// What the link carries besides payload.
+    headers: LinkHeaders,
 }
 
 impl Arrivals {
@@ -49,8 +52,9 @@ impl Arrivals {
         if sample_ps > most_ps {
             return;
         }
+        let distance = (gap_ns, bytes, segments);
         let Some(byte_ps) = self.byte_ps else {
-            self.begin_with(sample_ps);
+            self.begin_with(sample_ps, distance);
             return;
         };
         let slack = byte_ps / AGREE_SHARE;
@@ -60,12 +64,13 @@ impl Arrivals {
         let is_same = is_known && without_link_ps(gap_ns, bytes, segments) >= least_ps;
         if sample_ps < least_ps {
             if !is_same {
-                self.begin_with(sample_ps);
+                self.begin_with(sample_ps, distance);
             }
         } else if sample_ps <= byte_ps.saturating_add(slack) {
             self.byte_ps = Some(byte_ps.min(sample_ps));
             self.agreeing = self.agreeing.saturating_add(1);
             self.disproof = None;
+            self.keeps_pace(distance);
         } else {
             self.disproves(sample_ps);
         }
@@ -110,6 +115,7 @@ impl Arrivals {
             self.byte_ps = Some(sample_ps);
             self.agreeing = distances;
             self.disproof = None;
+            self.headers.forgets();
         }
     }
 
@@ -151,6 +157,9 @@ impl Arrivals {
             // is exact.
             let distance_ps = self.byte_ps.filter(|byte_ps| are_equal(*byte_ps, one_ps));
             self.disproof = distance_ps.is_none().then_some((0, 0));
+            if distance_ps.is_none() {
+                self.headers.forgets();
+            }
             self.byte_ps = distance_ps.or(Some(one_ps.max(other_ps)));
             self.agreeing = AGREEING_MIN;
         }
@@ -170,17 +179,62 @@ impl Arrivals {
         }
     }
 
-    fn begin_with(&mut self, sample_ps: i64) {
+    fn begin_with(&mut self, sample_ps: i64, distance: (i64, u32, u32)) {
         self.byte_ps = Some(sample_ps);
         self.agreeing = 1 + u32::from(self.agrees_with_short());
         self.disproof = None;
+        self.headers.forgets();
+        self.keeps_pace(distance);
+    }
+
+    /// Several segments that were captured as one tell nothing of their headers.
+    fn keeps_pace(&mut self, (gap_ns, bytes, segments): (i64, u32, u32)) {
+        if segments == 1 {
+            self.headers.keeps_pace(gap_ns, bytes);
+        }
+    }
+
+    /// Data has headers of IP and TCP of this length.
+    pub fn has_headers(&mut self, packet_bytes: u32) {
+        self.headers = self.headers.of_packets(packet_bytes);
+    }
+
+    /// ... and the link those that others have told of.
+    #[must_use]
+    pub fn with_headers_of(self, other: Arrivals) -> Arrivals {
+        Arrivals {
+            headers: self.headers.or_as(other.headers),
+            ..self
+        }
+    }
+
+    /// Whether it is known what the link takes for headers.
+    #[must_use]
+    pub fn knows_headers(self) -> bool {
+        self.headers.takes_ns(0, 1).is_some()
+    }
+
+    /// A segment came so long behind another one, be that in the pace of the link or not.
+    pub fn came_behind(&mut self, gap_ns: i64, bytes: u32) {
+        if self.agreeing >= AGREEING_MIN {
+            self.headers.came_behind(gap_ns, bytes);
+        }
+    }
+
+    /// A segment came so much later than a bare packet that the newest ACK would have let go.
+    pub fn came_late(&mut self, late_ns: i64, bytes: u32) {
+        if self.agreeing >= AGREEING_MIN {
+            self.headers.came_late(late_ns, bytes);
+        }
     }
 
     /// What a segment takes on the slowest link, if that is a slow one and known.
     #[must_use]
     pub fn takes_ns(self, bytes: u32, segments: u32) -> Option<i64> {
         let byte_ps = self.byte_ps.filter(|_| self.agreeing >= AGREEING_MIN)?;
-        is_slow(byte_ps).then(|| takes_ns(byte_ps, size(bytes, segments)))
+        let by_bytes_ns = || takes_ns(byte_ps, size(bytes, segments));
+        let by_headers_ns = self.headers.takes_ns(bytes, segments);
+        is_slow(byte_ps).then(|| by_headers_ns.unwrap_or_else(by_bytes_ns))
     }
 
     /// Whether neither distances have agreed on what the link takes nor one has shown that it is no slow one.
@@ -231,158 +285,4 @@ fn without_link_ps(gap_ns: i64, bytes: u32, segments: u32) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-
-    fn after(distances: &[(i64, u32)]) -> Arrivals {
-        let mut arrivals = Arrivals::default();
-        for (gap_ns, bytes) in distances {
-            arrivals.came_after(*gap_ns, *bytes, 1, 20 * MS);
-        }
-        arrivals
-    }
-
-    #[test]
-    fn distances_in_proportion_to_the_segments_are_a_slow_link() {
-        // 8 bits at 80 kbit/s are 0.1 ms.
-        let arrivals = after(&[(100 * MS, 946), (50 * MS, 446)]);
-        assert_eq!(arrivals.takes_ns(146, 1), Some(20 * MS));
-    }
-
-    #[test]
-    fn a_short_segment_shows_no_quicker_link_by_headers_that_the_link_has_not() {
-        // The link carries a byte in 0.1 ms, and has no headers of its own.
-        let full = (100 * MS, 960);
-        let short = |gap_ns: i64| after(&[full, full, (gap_ns, 260)]);
-        assert!(short(30 * MS).takes_ns(960, 1).is_some());
-        assert_eq!(short(28 * MS).takes_ns(960, 1), None);
-    }
-
-    #[test]
-    fn a_short_segment_may_agree_with_data_that_came_late() {
-        // The link carries a byte in 0.1 ms, and has headers of its own or none.
-        for short_ns in [20 * MS, 18_600_000] {
-            let mut arrivals = after(&[(short_ns, 146)]);
-            arrivals.agrees_with(120_000_000);
-            assert_eq!(arrivals.takes_ns(946, 1), None);
-            arrivals.agrees_with(100_000_000);
-            assert_eq!(arrivals.takes_ns(946, 1), Some(100 * MS));
-        }
-    }
-
-    #[test]
-    fn a_short_segment_may_agree_with_a_single_distance_and_alone_shows_no_link() {
-        // The link carries a byte in 0.1 ms, and has headers of its own or none.
-        let full = (100 * MS, 946);
-        for short in [(20 * MS, 146), (18_600_000, 146)] {
-            assert_eq!(after(&[full, short]).takes_ns(946, 1), Some(100 * MS));
-            assert_eq!(after(&[short, full]).takes_ns(946, 1), Some(100 * MS));
-            assert_eq!(after(&[short, short]).takes_ns(946, 1), None);
-        }
-        assert_eq!(after(&[full, (30 * MS, 146)]).takes_ns(946, 1), None);
-    }
-
-    #[test]
-    fn what_takes_much_longer_than_others_did_was_not_on_the_link_alone() {
-        let arrivals = after(&[(MS, 946), (MS, 946)]);
-        assert!(arrivals.is_outlasted(5 * MS, 946, 1));
-        assert!(!arrivals.is_outlasted(3 * MS, 946, 1));
-        assert!(!after(&[(MS, 946)]).is_outlasted(5 * MS, 946, 1));
-    }
-
-    #[test]
-    fn of_two_that_are_known_the_shorter_is_the_links() {
-        let (slow, fast) = (
-            after(&[(MS, 946), (MS, 946)]),
-            after(&[(100, 946), (100, 946)]),
-        );
-        assert!(fast.bounds(slow) && !slow.bounds(fast));
-        assert!(slow.bounds(after(&[(100, 946)])));
-        assert!(!after(&[(100, 946)]).bounds(slow));
-    }
-
-    #[test]
-    fn distances_that_disagree_are_the_applications() {
-        let arrivals = after(&[(100 * MS, 946), (70 * MS, 446), (40 * MS, 446)]);
-        assert_eq!(arrivals.takes_ns(146, 1), None);
-    }
-
-    #[test]
-    fn a_round_trip_that_agrees_with_a_single_distance_shows_the_link() {
-        let mut arrivals = after(&[(100 * MS, 946)]);
-        assert_eq!(arrivals.takes_ns(946, 1), None);
-        arrivals.may_agree(140 * MS, 946, 1);
-        assert_eq!(arrivals.takes_ns(946, 1), None);
-        arrivals.may_agree(150 * MS, 1446, 1);
-        assert_eq!(arrivals.takes_ns(946, 1), Some(100 * MS));
-    }
-
-    #[test]
-    fn two_that_came_late_in_proportion_to_their_bytes_show_the_link_where_no_distance_did() {
-        let mut arrivals = after(&[(100 * MS, 946)]);
-        let late = |ms, bytes, headers| arrivals.late_ps(ms * MS, bytes, headers).unwrap_or(0);
-        let (answer, let_go) = (late(4, 746, 1), late(5, 1000, 0));
-        arrivals.agree_on(let_go, answer);
-        assert_eq!(arrivals.takes_ns(946, 1), Some(5 * MS));
-        assert_eq!(arrivals.late_ps(5 * MS, 100, 0), None, "too few bytes");
-    }
-
-    #[test]
-    fn a_single_distance_is_the_links_if_what_an_ack_let_go_was_as_late() {
-        let mut arrivals = after(&[(10 * MS, 946)]);
-        arrivals.agrees_with(5_000_000);
-        assert_eq!(arrivals.takes_ns(946, 1), None);
-        arrivals.agrees_with(10_100_000);
-        assert_eq!(arrivals.takes_ns(946, 1), Some(10 * MS));
-    }
-
-    #[test]
-    fn a_link_is_open_until_distances_agree_or_one_is_no_slow_links() {
-        assert!(Arrivals::default().is_open());
-        assert!(after(&[(100 * MS, 946)]).is_open());
-        assert!(!after(&[(100 * MS, 946), (50 * MS, 446)]).is_open());
-        assert!(after(&[(MS, 946)]).is_open());
-        assert!(!after(&[(MS / 20, 946)]).is_open());
-    }
-
-    #[test]
-    fn a_fast_link_and_one_on_which_no_handshake_had_come_are_none() {
-        let at = |gap_ns| after(&[(gap_ns, 946), (gap_ns, 946)]).takes_ns(946, 1);
-        // 1,000 bytes take 80 microseconds at 100 Mbit/s.
-        assert_eq!(at(80_000), Some(80_000));
-        assert_eq!(at(8_000), None);
-        let longer = after(&[(500 * MS, 946), (500 * MS, 946)]);
-        assert_eq!(longer.takes_ns(946, 1), None);
-    }
-
-    #[test]
-    fn distances_that_agree_disprove_what_data_seemed_late_by() {
-        let late_for = |distances: &[i64]| {
-            let mut arrivals = Arrivals::default();
-            arrivals.agree_on(50_000_000, 50_000_000);
-            for gap_ns in distances {
-                arrivals.came_after(*gap_ns, 946, 1, 20 * MS);
-            }
-            arrivals.takes_ns(946, 1)
-        };
-        let agreeing = [100 * MS; 3];
-        assert_eq!(late_for(&agreeing), Some(100 * MS));
-        assert_eq!(late_for(&agreeing[..2]), Some(50 * MS));
-        let written = [100 * MS, 150 * MS, 100 * MS, 120 * MS];
-        assert_eq!(
-            late_for(&written),
-            Some(50 * MS),
-            "an application writes so"
-        );
-    }
-
-    #[test]
-    fn no_longer_distances_disprove_a_distance() {
-        let quick = [(50 * MS, 946); 2];
-        let slow = [(100 * MS, 946); 4];
-        let arrivals = after(&[&quick[..], &slow[..]].concat());
-        assert_eq!(arrivals.takes_ns(946, 1), Some(50 * MS));
-    }
-}
+mod tests;

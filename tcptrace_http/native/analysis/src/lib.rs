@@ -43,6 +43,7 @@ mod hosts;
 pub mod http;
 mod into_closed_window;
 mod jitter;
+mod link_headers;
 mod link_margins;
 mod long_waits;
 mod numbered;

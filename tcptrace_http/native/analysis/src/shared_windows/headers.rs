@@ -3,11 +3,18 @@
 
 use trace_model::{flags, Segment};
 
+use super::host_pair::HostPair;
+
+/// An IP header without options (RFC 791, section 3.1; RFC 8200, section 3).
+const IPV4_BYTES: u32 = 20;
+const IPV6_BYTES: u32 = 40;
+
 /// Headers of TCP of one host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Header {
     syn_bytes: Option<u8>,
     least_bytes: Option<u8>,
+    data_bytes: Option<u8>,
 }
 
 /// ... of both, the client first.
@@ -23,7 +30,16 @@ impl Headers {
             header.syn_bytes = Some(header.syn_bytes.map_or(bytes, |least| least.min(bytes)));
         } else {
             header.least_bytes = Some(header.least_bytes.map_or(bytes, |least| least.min(bytes)));
+            if segment.payload_bytes > 0 {
+                header.data_bytes = Some(bytes);
+            }
         }
+    }
+
+    /// The header of TCP of the server's newest data.
+    fn of_data(self) -> Option<u8> {
+        let [_, server] = self.0;
+        server.data_bytes
     }
 
     /// Bytes of a SYN and its answer that other packets lack.
@@ -33,6 +49,21 @@ impl Headers {
             both.map_or(0, |(syn, least)| u32::from(syn.saturating_sub(least)))
         };
         self.0.iter().map(longer).sum()
+    }
+}
+
+impl HostPair {
+    /// A packet goes by.
+    pub(super) fn has_headers(&mut self, from_client: bool, segment: &Segment<'_>) {
+        self.headers.goes_by(from_client, segment);
+        let ip_bytes = if self.client.is_v6 {
+            IPV6_BYTES
+        } else {
+            IPV4_BYTES
+        };
+        if let Some(bytes) = self.headers.of_data() {
+            self.link.has_headers(ip_bytes.saturating_add(bytes.into()));
+        }
     }
 }
 

@@ -255,7 +255,7 @@ impl SharedWindows {
         };
         pair.seen_ns = packet.time_ns;
         let from_client = pair.client == network.source;
-        pair.headers.goes_by(from_client, segment);
+        pair.has_headers(from_client, segment);
         if from_client {
             pair.heard(packet.time_ns, segment);
             pair.queue_hears(packet.time_ns, segment);

@@ -243,10 +243,16 @@ impl HostPair {
     fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
         let round_trip_ns = self.round_trip_ns();
         let is_wait = was_held && gap_ns >= round_trip_ns || self.pace.is_outlasted(gap_ns, bytes);
-        if self.is_at_server() || is_wait {
+        if self.is_at_server() {
             return;
         }
         let segments = bytes.div_ceil(FULL_SEGMENT_BYTES);
+        if segments == 1 {
+            self.link.came_behind(gap_ns, bytes);
+        }
+        if is_wait {
+            return;
+        }
         self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
     }
 

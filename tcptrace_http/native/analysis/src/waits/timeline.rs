@@ -294,6 +294,7 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) {
+        let route = self.note_shared_path(data.sharing, route);
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
@@ -317,7 +318,6 @@ impl Timeline {
         if !is_answer && shared_window(data.sharing).is_none() {
             self.learn_arrivals(data, route, acks);
         }
-        self.note_shared_path(data.sharing, route);
         self.has_gone_back(data, route);
         self.made_buffer_room_ns = self.buffer_room_made_ns((data, is_answer), route, acks);
         let waited_for = self.wait_before((data, is_answer), route, acks);

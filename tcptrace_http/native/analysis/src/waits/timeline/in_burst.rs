@@ -9,7 +9,7 @@ use super::{Data, Route, Timeline};
 impl Timeline {
     /// Whether data followed the segment before in the pace of the path, for all that is known.
     pub(super) fn is_in_burst(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
-        if self.is_on_link(gap, data, route) && shared_window(data.sharing).is_none() {
+        if self.is_on_link(gap, data, route, acks) && shared_window(data.sharing).is_none() {
             return true;
         }
         if gap > self.pace.burst_max_ns(data.segments, route.rtt_ns())
@@ -21,7 +21,8 @@ impl Timeline {
         let was_held = was_held_for_others
             || route.is_at_sender && self.was_let_go(gap, data, route, acks)
             || self.outlasts_the_link(gap, data, route, acks)
-            || self.left_an_idle_link(gap, data, route, acks);
+            || self.left_an_idle_link(gap, data, route, acks)
+            || self.left_a_known_link(gap, data, route, acks);
         !was_held
     }
 
@@ -58,13 +59,34 @@ impl Timeline {
     /// Whether data came later than the link can have been busy with what came before, which is known, and just when
     /// an ACK lets it go: on a link on which a segment takes longer than a round trip the wait is the shorter part.
     fn left_an_idle_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        let slack_ns = self.link_slack_ns();
+        self.is_let_go_after(
+            slack_ns.max(BURST_MIN_NS),
+            slack_ns / 2,
+            (gap, data, route),
+            acks,
+        )
+    }
+
+    /// ... if that is known as closely as what the link takes for the headers.
+    fn left_a_known_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
+        self.link_known().knows_headers()
+            && self.is_let_go_after(BURST_MIN_NS, 0, (gap, data, route), acks)
+    }
+
+    /// Whether it came later by so much and more, and to so little when an ACK lets it go.
+    fn is_let_go_after(
+        &self,
+        late_ns: i64,
+        slack_ns: i64,
+        (gap, data, route): (i64, Data, Route),
+        acks: &Acks,
+    ) -> bool {
         let takes = self.on_link_ns(data.bytes, data.segments);
-        let late_ns = self.link_slack_ns().max(BURST_MIN_NS);
         let busy_ns = takes.map(|takes_ns| takes_ns.saturating_add(late_ns));
         // The path's least round trip has the headers, whose size on the link is not known as closely.
         let longer_ns = self.on_link_ns(data.bytes, 0).unwrap_or(0);
         let after_ns = route.to_sender_ns.saturating_add(longer_ns);
-        let slack_ns = self.link_slack_ns() / 2;
         !route.is_at_sender
             && busy_ns.is_some_and(|busy_ns| gap > busy_ns)
             && acks.let_go_within(data.at.time_ns, after_ns, slack_ns)
@@ -72,10 +94,11 @@ impl Timeline {
 
     /// Whether data came as long after the segment before as the slowest link takes for it, as several distances
     /// have shown, of whichever connection: it had stood before that link.
-    fn is_on_link(&self, gap: i64, data: Data, route: Route) -> bool {
+    fn is_on_link(&self, gap: i64, data: Data, route: Route, acks: &Acks) -> bool {
         let takes = self.on_link_ns(data.bytes, data.segments);
         !route.is_at_sender
             && takes.is_some_and(|takes| gap <= takes.saturating_add(self.link_slack_ns()))
+            && !self.left_a_known_link(gap, data, route, acks)
     }
 
     /// Whether an ACK let data go after a short wait, which shows at the sender: a paced one does not wait
@@ -92,6 +115,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::arrivals::Arrivals;
     use crate::shared_windows::Sharing;
     use trace_model::rows::Cause;
 
@@ -150,6 +174,36 @@ mod tests {
         assert!(!waited_for(true, 900));
         assert!(waited_for(true, 50), "the pace of the ACKs");
         assert!(waited_for(false, 900));
+    }
+
+    #[test]
+    fn a_link_that_is_idle_for_less_than_headers_take_shows_where_that_is_known_and_an_ack_lets_data_go(
+    ) {
+        // 0.1 ms for a byte: a bare packet takes 4 ms, and a path of 3 ms leaves the link idle for as long.
+        let route = Route::at_receiver(3);
+        let is_in_burst = |header_bytes: Option<u32>, acked_ms: i64| {
+            let mut link = Arrivals::default();
+            for _ in 0..2 {
+                link.came_after(100 * MS, 960, 1, 20 * MS);
+            }
+            if let Some(bytes) = header_bytes {
+                link.has_headers(bytes);
+            }
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.link_is(link);
+            let mut acks = Acks::default();
+            acks.push(acked_ms * MS, 961, 60_000, 3 * MS);
+            let at = Moment::at_ms(1000);
+            let data = Data {
+                bytes: 960,
+                ..Data::plain(at, 1921)
+            };
+            timeline.is_in_burst(104 * MS, data, route, &acks)
+        };
+        let let_go_ms = 1000 - 3 - 96;
+        assert!(!is_in_burst(Some(40), let_go_ms));
+        assert!(is_in_burst(Some(40), let_go_ms - 1), "nothing let it go");
+        assert!(is_in_burst(None, let_go_ms), "by its headers");
     }
 
     #[test]

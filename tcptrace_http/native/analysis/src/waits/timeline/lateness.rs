@@ -82,6 +82,9 @@ impl Timeline {
             return;
         }
         let late_ns = acks.late_ns(data.at.time_ns, route.to_sender_ns);
+        if let Some(late_ns) = late_ns.filter(|_| lost == 0) {
+            self.arrivals.came_late(late_ns, data.bytes);
+        }
         let sample =
             late_ns.and_then(|late_ns| self.arrivals.late_ps(late_ns, since, lost_segments));
         if let Some(sample) = sample {

@@ -110,7 +110,13 @@ impl Timeline {
             return;
         };
         let gap = data.at.time_ns.saturating_sub(sent.time_ns);
-        if route.is_at_sender || data.opens_hole || self.pace.is_outlasted(gap, data.segments) {
+        if route.is_at_sender || data.opens_hole {
+            return;
+        }
+        if data.segments == 1 {
+            self.arrivals.came_behind(gap, data.bytes);
+        }
+        if self.pace.is_outlasted(gap, data.segments) {
             return;
         }
         let rtt = route.rtt_ns();
@@ -155,7 +161,7 @@ impl Timeline {
 
     /// What the distances of segments tell of the slowest link: those of this connection, or those of all between
     /// the two hosts if they came closer together. Each bounds from above what the link takes.
-    fn link_known(&self) -> Arrivals {
+    pub(super) fn link_known(&self) -> Arrivals {
         if self.shared_arrivals.bounds(self.arrivals) {
             self.shared_arrivals
         } else {

@@ -2,6 +2,7 @@
 
 use super::super::partition::Moment;
 use super::{Piece, Timeline};
+use crate::jitter::CLOSE_NS;
 
 impl Timeline {
     /// Up to when a piece was the pace of the slowest link, by all that is known of it now.
@@ -9,7 +10,12 @@ impl Timeline {
         let waited = piece.waited?;
         let takes = self.on_link_ns(waited.bytes, waited.segments)?;
         let until_ns = waited.since_ns.saturating_add(takes);
-        let slack_ns = self.link_slack_ns();
+        // Hosts and captures are no more exact.
+        let slack_ns = if self.link_known().knows_headers() {
+            CLOSE_NS
+        } else {
+            self.link_slack_ns()
+        };
         let is_late = waited.until_ns > until_ns.saturating_add(slack_ns);
         if !is_late || piece.end.time_ns <= until_ns {
             return Some(piece.end);
@@ -39,11 +45,19 @@ mod tests {
             time_ns: time_us * 1000,
             frame: 1,
         };
-        for (came_us, paced_us) in [(400_000, 112_000), (112_300, 112_300), (112_600, 112_000)] {
+        for (came_us, knows_headers, paced_us) in [
+            (400_000, false, 112_000),
+            (112_300, false, 112_300),
+            (112_600, false, 112_000),
+            (112_450, true, 112_300),
+        ] {
             let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
             let mut link = Arrivals::default();
             for _ in 0..2 {
                 link.came_after(12 * MS, FULL, 1, 100 * MS);
+            }
+            if knows_headers {
+                link.has_headers(40);
             }
             timeline.link_is(link);
             let piece = Piece {

@@ -51,13 +51,22 @@ pub(super) fn limit_of(sharing: Sharing) -> Limit {
 }
 
 impl Timeline {
-    /// Notes what all connections tell of the path and its slowest link.
-    pub(super) fn note_shared_path(&mut self, sharing: Sharing, route: Route) {
+    /// Notes what all connections tell of the path and its slowest link: a packet without payload takes no longer by the
+    /// route than that.
+    pub(super) fn note_shared_path(&mut self, sharing: Sharing, route: Route) -> Route {
         self.shared_arrivals = sharing.link;
+        self.arrivals = self.arrivals.with_headers_of(sharing.link);
         self.shared_way_ns = sharing.to_client_ns;
         self.syn_way = (sharing.to_server_ns, sharing.syn_longer_bytes);
         if let Some(bound_ps) = sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
             self.link.asked_bound(bound_ps);
+        }
+        if route.is_at_sender {
+            return route;
+        }
+        Route {
+            to_sender_ns: self.bare_way_ns(route),
+            ..route
         }
     }
 
@@ -106,6 +115,26 @@ mod tests {
             },
             ..Data::plain(Moment::default(), 1001)
         }
+    }
+
+    #[test]
+    fn a_packet_without_payload_takes_less_of_the_route_than_a_handshake_by_the_options_of_that() {
+        let mut link = Arrivals::default();
+        for _ in 0..2 {
+            link.came_after(100 * MS, 946, 1, 50 * MS);
+        }
+        let sharing = Sharing {
+            link,
+            to_server_ns: Some(50 * MS),
+            syn_longer_bytes: 40,
+            ..Sharing::default()
+        };
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let mut way_ns = |route| timeline.note_shared_path(sharing, route).to_sender_ns;
+        assert_eq!(way_ns(Route::at_receiver(50)), 46 * MS);
+        assert_eq!(way_ns(Route::at_receiver(45)), 45 * MS);
+        let at_sender = Route::at_sender(50);
+        assert_eq!(way_ns(at_sender), at_sender.to_sender_ns);
     }
 
     #[test]
