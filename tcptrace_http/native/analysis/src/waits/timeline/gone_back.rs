@@ -3,11 +3,14 @@
 //! Theory of operation. Without selective ACKs all that was in flight when a timer ran out is to be sent again as ACKs
 //! come, until all of it was or they cover it (RFC 6298, section 5.4; go-back-N). What is new waits until that is
 //! over, however the window grows meanwhile: of connections that share it, others may have room in its slow start.
+//! That the one segment which a timer's window has room for was all that its receiver lacked a sender learns by its ACK:
+//! until then the window held it, though nothing new may have been written. Who has selective ACKs (RFC 2018) knows that.
 
 use std::collections::VecDeque;
 
 use super::{Data, Resent, Route, Timeline};
 use crate::shared_windows::SlowStart;
+use trace_model::rows::Cause;
 
 /// Timers of a response: each waits for a second at the least (RFC 6298, section 2.4).
 const GONE_BACK_MAX: usize = 64;
@@ -21,11 +24,15 @@ struct Span {
     until: i64,
     /// Neither the last of that has come again nor anything new.
     is_newest: bool,
+    /// Selective ACKs have told its sender what of it need not be sent again.
+    has_sack: bool,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct GoneBack {
     spans: VecDeque<Span>,
+    /// When what is sent next could come, if its sender had gone through all that was in flight before.
+    went_on_ns: Option<i64>,
 }
 
 impl GoneBack {
@@ -34,7 +41,7 @@ impl GoneBack {
     }
 
     /// A timer sent something again that came then, of what was in flight up to `until`.
-    fn begins(&mut self, start_ns: i64, until: i64) {
+    fn begins(&mut self, start_ns: i64, until: i64, has_sack: bool) {
         if self.newest().is_some_and(|it| it.until >= until) {
             return;
         }
@@ -46,6 +53,7 @@ impl GoneBack {
             end_ns: i64::MAX,
             until,
             is_newest: true,
+            has_sack,
         });
     }
 
@@ -66,6 +74,15 @@ impl GoneBack {
                 time_ns
             };
         }
+    }
+
+    /// When what is new could come at the soonest, behind what was to be sent again until an ACK covered that.
+    fn goes_on(&self) -> Option<i64> {
+        let newest = self
+            .spans
+            .back()
+            .filter(|it| it.is_newest && !it.has_sack)?;
+        Some(newest.end_ns).filter(|ns| *ns < i64::MAX)
     }
 
     pub(super) fn forget_before(&mut self, time_ns: i64) {
@@ -104,13 +121,22 @@ impl Timeline {
         if data.end >= self.sent_until {
             self.gone_back.ends(came_ns, false);
         } else if by_timer && self.acked < self.sent_until {
-            self.gone_back.begins(came_ns, self.sent_until);
+            self.gone_back
+                .begins(came_ns, self.sent_until, data.has_sack);
         }
     }
 
     pub(super) fn has_gone_back(&mut self, data: Data, route: Route) {
         let came_ns = self.comes_ns(data.at.time_ns, route);
+        self.gone_back.went_on_ns = self.gone_back.goes_on();
         self.gone_back.ends(came_ns, data.sharing.by_other);
+    }
+
+    /// What data waited for first that was written later: for the window, which had no room for what was to be sent
+    /// again, though that had come.
+    pub(super) fn waited_to_go_on(&self) -> Option<(Cause, i64)> {
+        let went_on_ns = self.gone_back.went_on_ns?;
+        Some((Cause::SendLimitedCwnd, went_on_ns))
     }
 
     pub(super) fn may_go_on(&mut self, time_ns: i64, acked: i64, route: Route) {
@@ -148,8 +174,8 @@ mod tests {
         let until = (1 << 32) + 3000;
         let mut gone_back = GoneBack::default();
         assert_eq!(left(&gone_back, 10, 90), [(10, 90)]);
-        gone_back.begins(20, until);
-        gone_back.begins(30, until);
+        gone_back.begins(20, until, false);
+        gone_back.begins(30, until, false);
         gone_back.acknowledged(until - 1, 40);
         assert_eq!(left(&gone_back, 10, 90), [(10, 20)]);
         gone_back.acknowledged(until, 50);
@@ -161,9 +187,26 @@ mod tests {
     #[test]
     fn what_another_connection_let_go_waited_in_slow_start_since_all_was_acknowledged() {
         let mut gone_back = GoneBack::default();
-        gone_back.begins(20, 1 << 32);
+        gone_back.begins(20, 1 << 32, false);
         gone_back.acknowledged(1 << 32, 50);
         gone_back.ends(80, true);
         assert_eq!(left(&gone_back, 10, 90), [(10, 20), (50, 90)]);
+    }
+
+    #[test]
+    fn what_is_new_may_go_once_an_ack_has_covered_what_was_to_be_sent_again_unless_that_was_told_of_before(
+    ) {
+        for (has_sack, acked, goes_on_ns) in [
+            (false, 1 << 32, Some(50)),
+            (false, (1 << 32) - 1, None),
+            (true, 1 << 32, None),
+        ] {
+            let mut gone_back = GoneBack::default();
+            gone_back.begins(20, 1 << 32, has_sack);
+            gone_back.acknowledged(acked, 50);
+            assert_eq!(gone_back.goes_on(), goes_on_ns);
+            gone_back.ends(80, false);
+            assert_eq!(gone_back.goes_on(), None);
+        }
     }
 }

@@ -57,6 +57,9 @@ impl Timeline {
             let until_ns = quiet_until_ns.map_or(would_come_ns, |ns| ns.max(would_come_ns));
             return Some((self.words.idle, until_ns));
         }
+        if let Some(until) = self.waited_to_go_on().filter(|_| !was_let_go) {
+            return Some(until);
+        }
         if cause.is_some_and(|(cause, _)| cause == Cause::StallNagleHold) {
             return self.had_room_in_recovery(data, route);
         }
