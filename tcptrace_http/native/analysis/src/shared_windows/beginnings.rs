@@ -81,6 +81,15 @@ impl HostPair {
         }
     }
 
+    /// A clock let data of a connection go: before an ACK can have done that its host paces a window that it knows from
+    /// connections before (Visweswaraiah and Heidemann 1997; Eggert 1999, section 3.1).
+    pub(super) fn begins_paced(&mut self, ports: (u16, u16)) {
+        let has_others = self.connections.len() > 1;
+        let connection: Option<&mut Connection> = self.connection(ports.0, ports.1);
+        let begins = connection.is_some_and(|it| it.beginning.is_before_acks());
+        self.inherited.begin_paced |= has_others && begins;
+    }
+
     /// The least window that each connection begins with, if each has one of its own.
     pub(super) fn initial_window_bytes(&self) -> u64 {
         let may_be_shared = self.is_shared || self.evidence > 0;

@@ -261,6 +261,7 @@ impl HostPair {
             hole_ns: None,
             phases: self.phases_as_let_go(),
             threshold: None,
+            begin_paced: self.inherited.begin_paced,
             ahead: Ahead::default(),
             written: None,
             syn_longer_bytes: self.headers.syn_longer_bytes(),

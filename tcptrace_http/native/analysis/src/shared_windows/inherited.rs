@@ -4,7 +4,8 @@
 //! section 3.1). One that keeps what connections have learnt (RFC 2140, section 3) begins with the window that another
 //! left, and with its threshold. So where what a connection had in flight when it stopped for the first ACK of data is
 //! not what others had, by a segment at least, the host keeps that; once something was lost there is a threshold as
-//! well, and who is not below it begins in congestion avoidance.
+//! well, and who is not below it begins in congestion avoidance. So does one that spreads the beginning of a connection
+//! over a round trip by a clock: it knows the window and the round trip from another (Eggert 1999, section 3.1).
 
 use super::threshold::OPTIONS_BYTES;
 use crate::jitter::CLOSE_NS;
@@ -35,6 +36,8 @@ pub(super) struct Inherited {
     /// One began with less, or what it had more was short; and one with just as much as the first.
     pub(super) may_be_shown: bool,
     pub(super) is_as_first: bool,
+    /// A clock let go on one what it had from another.
+    pub(super) begin_paced: bool,
     pub(super) candidate: Option<Candidate>,
     /// What one of them had in flight before the first ACK, at the most.
     most: Begun,
@@ -54,6 +57,11 @@ pub(super) struct Candidate {
 impl Beginning {
     pub(super) fn has_begun(&self) -> bool {
         self.is_over || self.flight.packets > 0
+    }
+
+    /// Several packets have come, which left before the first ACK can have let them go.
+    pub(super) fn is_before_acks(&self) -> bool {
+        !self.is_over && self.flight.packets > 1
     }
 
     pub(super) fn is_acked(&mut self, time_ns: i64) {
@@ -128,7 +136,7 @@ impl Inherited {
 
     /// Whether the host keeps what connections learn.
     pub(super) fn is_kept(&self) -> bool {
-        self.is_shown || self.may_be_shown && !self.is_as_first
+        self.is_shown || self.begin_paced || self.may_be_shown && !self.is_as_first
     }
 }
 
@@ -237,5 +245,22 @@ mod tests {
         };
         assert_eq!(beginning.goes_on(150 * MS, 1000, 50 * MS), Some(flight));
         assert_eq!(beginning.goes_on(250 * MS, 1000, 50 * MS), None);
+    }
+
+    #[test]
+    fn who_paces_what_connections_begin_with_has_kept_that() {
+        let paces = |begin_paced| Inherited {
+            begin_paced,
+            ..Inherited::default()
+        };
+        assert!(paces(true).is_kept() && !paces(false).is_kept());
+        let mut beginning = Beginning::default();
+        for is_flight in [false, true] {
+            beginning.goes_on(100 * MS, 1000, 50 * MS);
+            assert_eq!(beginning.is_before_acks(), is_flight);
+        }
+        beginning.is_acked(100 * MS);
+        beginning.goes_on(150 * MS, 1000, 50 * MS);
+        assert!(!beginning.is_before_acks());
     }
 }

@@ -217,6 +217,8 @@ pub struct Sharing {
     pub written: Option<WrittenAt>,
     /// Where slow start ends of its connection, which began with what those before it had learnt.
     pub threshold: Option<i64>,
+    /// Connections begin with a window that others have left, which their host paces.
+    pub begin_paced: bool,
 }
 
 /// All pairs of hosts of which a SYN was seen.

@@ -112,3 +112,20 @@ fn what_another_connections_ack_lets_go_behind_the_data_of_a_syn_ack_is_not_pace
     let behind = segment(flags::ACK, 1001, 101, 1000);
     assert!(!talk.packet(1160, false, 3, behind).is_of_pacer);
 }
+
+#[test]
+fn a_clock_lets_go_before_the_first_ack_what_connections_have_from_others_before_them() {
+    for (has_others, at, begin_paced) in [
+        (true, 1240, true),
+        (true, 1301, false),
+        (false, 1240, false),
+    ] {
+        let mut talk = Talk::default();
+        if has_others {
+            talk.opens(0, 1);
+        }
+        talk.opens(1000, 2);
+        talk.ack(1201, 2, 1);
+        assert_eq!(talk.data(at, 2, 2).begin_paced, begin_paced, "{at}");
+    }
+}

@@ -55,11 +55,13 @@ impl Timeline {
         let bytes = data.bytes.min(data.full_bytes);
         let limit = self.limit_shown(data, bytes, route, acks);
         // What others in flight leave of a window that may be shared is no window of its own; and what is missing
-        // ahead of the data may have left before it, or with it.
+        // ahead of the data may have left before it, or with it. Nor is it known how large a window is that is paced: the
+        // first ACK leaves of it what its pacer had let go (Eggert 1999, section 3.1).
         let may_share = released == Released::ByAck && data.sharing.are_others_in_flight;
         let may_be_shared = data.sharing.is_shared || may_share;
         let outgrew = limit == Limit::CongestionAvoidance
             && !may_be_shared
+            && !data.sharing.begin_paced
             && !data.opens_hole
             && self.window.outgrew(end);
         if outgrew && self.window.had_no_room_for(end, bytes) {

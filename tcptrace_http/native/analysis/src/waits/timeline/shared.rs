@@ -152,7 +152,7 @@ mod tests {
 
     /// What limits a connection of which the window had room for more, as far as it is its own: a lowered one that was
     /// full of four segments for three round trips.
-    fn limit_of_outgrown(are_others_in_flight: bool, released: Released) -> Limit {
+    fn limit_of_outgrown(sharing: Sharing, released: Released) -> Limit {
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
         let mut end = (1 << 32) - 1000;
         timeline.window.had_loss(end - 8000, end, false);
@@ -167,10 +167,7 @@ mod tests {
         let data = Data {
             bytes: 1000,
             full_bytes: 1000,
-            sharing: Sharing {
-                are_others_in_flight,
-                ..Sharing::default()
-            },
+            sharing,
             ..Data::plain(Moment::default(), end + 1000)
         };
         timeline.limit_at((data, released), Route::default(), &Acks::default())
@@ -178,12 +175,26 @@ mod tests {
 
     #[test]
     fn who_has_others_data_in_flight_may_share_the_window_that_an_ack_opened() {
-        let alone = limit_of_outgrown(false, Released::ByAck);
+        let alone = limit_of_outgrown(Sharing::default(), Released::ByAck);
         assert_eq!(alone, Limit::SendBuffer);
-        let together = limit_of_outgrown(true, Released::ByAck);
+        let beside_others = Sharing {
+            are_others_in_flight: true,
+            ..Sharing::default()
+        };
+        let together = limit_of_outgrown(beside_others, Released::ByAck);
         assert_eq!(together, Limit::CongestionAvoidance);
-        let by_none = limit_of_outgrown(true, Released::ByNone);
+        let by_none = limit_of_outgrown(beside_others, Released::ByNone);
         assert_eq!(by_none, Limit::SendBuffer);
+    }
+
+    #[test]
+    fn a_window_that_is_paced_from_the_beginning_is_never_known_to_have_room() {
+        let paced = Sharing {
+            begin_paced: true,
+            ..Sharing::default()
+        };
+        let limit = limit_of_outgrown(paced, Released::ByAck);
+        assert_eq!(limit, Limit::CongestionAvoidance);
     }
 
     #[test]
