@@ -125,7 +125,8 @@ impl HostPair {
         let is_behind_syn_ack = step.is_behind_syn_ack && is_behind_pushed && is_new && !is_missed;
         let opens_paced =
             is_behind_syn_ack && is_paced_opening(left, quiet_ns, self.round_trip_ns());
-        if is_by_clock && is_in_answer && !is_missed {
+        // What follows a head at once was let go with that.
+        if opens_paced && was_idle || is_by_clock && is_in_answer && !is_missed {
             self.begins_paced((client_port, segment.source_port));
         }
         self.may_resume(time_ns);
