@@ -77,6 +77,8 @@ pub(super) struct Connection {
     /// What it has sent, and what shows of the window that it uses.
     pub(super) sent_bytes: i64,
     pub(super) used: UsedWindow,
+    /// What was acknowledged when a clock let data of it go.
+    pub(super) paced_behind: Option<i64>,
     /// The client has closed its window, and where what was sent into that begins.
     is_closed: bool,
     probe: Option<SeqNumber>,
@@ -166,6 +168,7 @@ impl Connection {
             fast_recovery: FastRecovery::default(),
             sent_bytes: 0,
             used: UsedWindow::default(),
+            paced_behind: None,
             is_closed: false,
             probe: None,
             written: VecDeque::new(),

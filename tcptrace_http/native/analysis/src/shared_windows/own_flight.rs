@@ -18,6 +18,8 @@ pub(super) struct Following {
     /// When the data before it came.
     pub(super) before_ns: i64,
     pub(super) ports: (u16, u16),
+    /// A clock let it go.
+    pub(super) is_paced: bool,
 }
 
 impl HostPair {
@@ -48,9 +50,15 @@ impl HostPair {
             connection.used.was_idle();
         }
         self.own_hears(ports, known_by(time_ns).saturating_sub(late_ns));
-        let Some(used) = self.connection(ports.0, ports.1).map(|it| it.used) else {
+        let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
+        let used = connection.used;
+        let acked = sent.saturating_sub(used.outstanding());
+        let is_paced = !following.is_paced && connection.paced_behind == Some(acked);
+        if following.is_paced {
+            connection.paced_behind = Some(acked);
+        }
         let limit = used.limit(sent.saturating_add(1), bytes, false);
         let let_go_by = self.ack_before(time_ns, bytes);
         let is_by_own = let_go_by.is_some_and(|ack| ack.client_port == ports.0);
@@ -59,6 +67,7 @@ impl HostPair {
             full_bytes: i64::from(full_bytes),
             client_port: ports.0,
             is_full: limit == Limit::SendBuffer,
+            is_paced,
             may_be_window: self.had_loss || !is_by_own,
         });
     }
@@ -112,6 +121,17 @@ mod tests {
 
     /// A connection sends flights of so many segments, each of which waits for the ACKs of all of the one before.
     fn sends(pair: &mut HostPair, client_port: u16, start_ns: i64, flights: &[i64]) {
+        sends_paced(pair, client_port, start_ns, (flights, false));
+    }
+
+    /// ... and a clock spreads the first of them, or none.
+    fn sends_paced(
+        pair: &mut HostPair,
+        client_port: u16,
+        start_ns: i64,
+        (flights, is_paced): (&[i64], bool),
+    ) {
+        let spread_ns = if is_paced { 4 * MS } else { MS };
         let first = SeqNumber(u32::MAX - 3000);
         let ports = (client_port, 80);
         let mut connection = Connection::new(start_ns, ports, SeqNumber(0), false);
@@ -132,8 +152,11 @@ mod tests {
                 it.sent_bytes += i64::from(FULL);
                 it.next = it.next.map(|next| next.plus(FULL));
                 pair.room.sends(i64::from(FULL));
-                let came_ns = time_ns + WAY_NS + MS * (at + 1);
+                let is_first = time_ns == start_ns;
+                let every_ns = if is_first { spread_ns } else { MS };
+                let came_ns = time_ns + WAY_NS + every_ns * (at + 1);
                 pair.own_goes_on(Following {
+                    is_paced: is_paced && is_first && at > 0,
                     time_ns: came_ns,
                     bytes: FULL,
                     newly: i64::from(FULL),
@@ -158,6 +181,20 @@ mod tests {
         );
         sends(&mut pair, 2, 5000 * MS, &[3, 6, 6]);
         assert_eq!(pair.window.of_one(), Some(6000));
+    }
+
+    #[test]
+    fn connections_that_stop_with_just_as_much_behind_a_clock_have_buffers_of_that_size() {
+        for (second, is_paced, buffer) in [
+            (12, true, Some(12_000)),
+            (14, true, None),
+            (12, false, None),
+        ] {
+            let mut pair = pair();
+            sends_paced(&mut pair, 1, 1000 * MS, (&[12, 1], is_paced));
+            sends_paced(&mut pair, 2, 5000 * MS, (&[second, 1], is_paced));
+            assert_eq!(pair.window.of_one(), buffer, "{second}");
+        }
     }
 
     #[test]

@@ -165,6 +165,7 @@ impl HostPair {
                 newly,
                 before_ns: sent_ns,
                 ports: (client_port, segment.source_port),
+                is_paced: is_by_clock || left == LetGo::Pacer,
             });
         }
         let is_of_link = is_in_answer && is_new;

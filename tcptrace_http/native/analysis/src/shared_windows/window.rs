@@ -5,7 +5,7 @@
 //! so is what the ACKs of all acknowledge; from what was outstanding when the sender paused follows what limits it, as
 //! it does for a single connection ([`UsedWindow`]).
 
-use crate::used_window::{FullBuffer, Limit, UsedWindow};
+use crate::used_window::{FullBuffer, Limit, UsedWindow, WINDOW_NOW_SEGMENTS};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SharedWindow {
@@ -22,6 +22,8 @@ pub(super) struct SharedWindow {
     pub(super) full_buffer: FullBuffer,
     /// What one had in flight when it was told to have filled its buffer, and which.
     filled: Option<(i64, u16)>,
+    /// What one had in flight that a clock had let go, when it stopped for the first ACK.
+    paced: Option<i64>,
     /// Connections that had something in flight when it was full last.
     pub(super) fillers: Option<usize>,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
@@ -74,7 +76,12 @@ impl SharedWindow {
         self.of_one.take_if(|it| *it <= most);
         self.full_buffer.holds(outstanding, stopped.full_bytes);
         self.filled.take_if(|(it, _)| *it <= most);
-        if self.of_one.is_some() || stopped.may_be_window {
+        if stopped.may_be_window {
+            return;
+        }
+        let as_paced = self.buffer_as_paced(stopped);
+        if self.of_one.is_some() || as_paced.is_some() {
+            self.of_one = self.of_one.or(as_paced);
             return;
         }
         let least = outstanding.saturating_add(stopped.full_bytes);
@@ -87,6 +94,17 @@ impl SharedWindow {
         } else if stopped.is_full {
             self.filled = Some((outstanding, stopped.client_port));
         }
+    }
+
+    /// A buffer that two have filled with what a clock had let go. What they have is a window that is known from before,
+    /// and has grown since: two have as many segments if they fill a buffer, and more than a window begins with.
+    fn buffer_as_paced(&mut self, stopped: Stopped) -> Option<i64> {
+        let least = stopped.full_bytes.saturating_mul(WINDOW_NOW_SEGMENTS);
+        let is_known = stopped.is_paced && stopped.outstanding > least;
+        let paced = Some(stopped.outstanding).filter(|_| is_known)?;
+        let before = self.paced.replace(paced)?;
+        let is_alike = before.abs_diff(paced) < stopped.full_bytes.unsigned_abs();
+        is_alike.then_some(paced.max(before))
     }
 
     /// What any connection of the server has in flight at most, as far as that is known: a host keeps its stack.
@@ -104,6 +122,8 @@ pub(super) struct Stopped {
     pub(super) client_port: u16,
     /// Its window had room for more, as if it had filled its buffer.
     pub(super) is_full: bool,
+    /// All of that was sent since nothing was in flight, and a clock has let it go.
+    pub(super) is_paced: bool,
     /// Something was lost before, or no ACK of its own let it go on.
     pub(super) may_be_window: bool,
 }
@@ -151,6 +171,7 @@ mod tests {
         let mut window = SharedWindow::default();
         for (client_port, outstanding, is_full) in stops.iter().copied() {
             window.one_stopped(Stopped {
+                is_paced: false,
                 outstanding,
                 full_bytes: i64::from(FULL),
                 client_port,
@@ -180,6 +201,37 @@ mod tests {
         }
         let fewer = [(1, 7300, true), (2, 6300, true)];
         assert_eq!(buffer_of_any(&fewer, false), None);
+    }
+
+    /// The same of connections that stop with so much in flight, which a clock had let go or not.
+    fn buffer_of_flights(flights: &[(i64, bool)], may_be_window: bool) -> Option<i64> {
+        let mut window = SharedWindow::default();
+        for (outstanding, is_paced) in flights.iter().copied() {
+            window.one_stopped(Stopped {
+                outstanding,
+                full_bytes: i64::from(FULL),
+                client_port: 1,
+                is_full: false,
+                is_paced,
+                may_be_window,
+            });
+        }
+        window.of_one
+    }
+
+    #[test]
+    fn flights_that_a_clock_lets_go_are_as_long_as_each_other_if_they_fill_a_buffer() {
+        let alike = [(20_000, true), (19_700, true)];
+        assert_eq!(buffer_of_flights(&alike, false), Some(20_000));
+        assert_eq!(buffer_of_flights(&alike, true), None);
+        for others in [
+            [(20_000, true), (19_000, true)],
+            [(20_000, true), (19_700, false)],
+            // As long as what a window begins with.
+            [(9_000, true), (9_000, true)],
+        ] {
+            assert_eq!(buffer_of_flights(&others, false), None);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::UsedWindow;
 
 /// Segments that a window begins with today (RFC 6928). Stacks from before that let it grow with each ACK, be it used
 /// up or not (RFC 2861, section 1).
-pub(super) const WINDOW_NOW_SEGMENTS: i64 = 10;
+pub(crate) const WINDOW_NOW_SEGMENTS: i64 = 10;
 
 /// A window from before an idle period.
 #[derive(Clone, Copy, Debug)]
