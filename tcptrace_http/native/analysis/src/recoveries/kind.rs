@@ -81,7 +81,13 @@ impl Told {
         } else {
             0
         };
-        let apart_ns = self.service_ns.saturating_mul(SEGMENTS_AN_ACK);
+        // The third duplicate ACK lets it go, and no later one.
+        let is_told_already = self.duplicate_acks > DUPLICATE_ACKS;
+        let apart_ns = if is_told_already {
+            0
+        } else {
+            self.service_ns.saturating_mul(SEGMENTS_AN_ACK)
+        };
         let most_ns = rack_ns.max(apart_ns).max(AT_ONCE_MAX_NS);
         let is_silent = self.unheard_ns().is_some_and(|ns| ns > most_ns);
         is_silent && !self.is_at_once() && !self.is_after_other
@@ -334,12 +340,14 @@ mod tests {
             service_ns: 40 * MS,
             ..ONE_DUPLICATE
         };
+        let third = Told {
+            duplicate_acks: 3,
+            service_ns: 50 * MS,
+            ..since
+        };
         assert_eq!(behind_a_hole(since), RecoveryKind::Timeout);
         for told in [
-            Told {
-                service_ns: 50 * MS,
-                ..since
-            },
+            third,
             Told {
                 unheard: for_ms(30),
                 service_ns: 10 * MS,
@@ -353,6 +361,19 @@ mod tests {
         ] {
             assert_eq!(behind_a_hole(told), RecoveryKind::FastRecovery, "{told:?}");
         }
+    }
+
+    #[test]
+    fn no_ack_behind_the_third_duplicate_one_lets_what_is_missing_go() {
+        let told = |duplicate_acks: u32| Told {
+            waited_ns: -100 * MS,
+            duplicate_acks,
+            unheard: for_ms(90),
+            service_ns: 50 * MS,
+            ..ONE_DUPLICATE
+        };
+        assert_eq!(behind_a_hole(told(3)), RecoveryKind::FastRecovery);
+        assert_eq!(behind_a_hole(told(4)), RecoveryKind::Timeout);
     }
 
     #[test]
