@@ -10,6 +10,14 @@ use super::connection::Connection;
 use super::departures::Left;
 use super::host_pair::HostPair;
 use super::missed::MissedBefore;
+use super::Sharing;
+
+impl Sharing {
+    /// Data follows what a timer has sent again, and was missing with that: no ACK, however late, is what it waited for.
+    pub fn is_gone_back_to(&self) -> bool {
+        self.missed.is_some_and(|it| it.is_gone_back_to)
+    }
+}
 
 impl HostPair {
     /// Data follows what a timer has sent again, as the ACK of that has let it go: whether it was lost before as well, and

@@ -195,7 +195,7 @@ fn is_lost_as_well(missing: u32, meanwhile: impl Fn(&mut Talk)) -> bool {
     talk.data(802, 1, 5);
     talk.data(1700, 2, 2);
     talk.ack(1900, 2, 2);
-    talk.data(2001, 2, 3).missed.is_some()
+    talk.data(2001, 2, 3).is_gone_back_to()
 }
 
 #[test]
