@@ -3,6 +3,7 @@
 //! The classes and their order are those of Wireshark's TCP analysis, so that its users find what
 //! they know; where a capture shows too little, the class is left out rather than guessed.
 
+use crate::duplicate_acks::DUPLICATE_ACKS;
 use trace_model::{flags, Segment};
 
 use crate::half::{Counts, Half};
@@ -89,8 +90,12 @@ pub fn classify(
         if is_pure_ack && repeats && same_window && segment.window > 0 && peer.next > ack {
             sender.duplicate_acks_in_a_row = sender.duplicate_acks_in_a_row.saturating_add(1);
             class.duplicate_ack_count = sender.duplicate_acks_in_a_row;
+            if class.duplicate_ack_count == DUPLICATE_ACKS {
+                sender.third_duplicate_ns = Some(time_ns);
+            }
         } else if sender.last_ack != Some(ack) || length > 0 {
             sender.duplicate_acks_in_a_row = 0;
+            sender.third_duplicate_ns = None;
         }
         sender.last_ack = Some(ack);
     }

@@ -69,6 +69,8 @@ pub struct Half {
     pub last_ack: Option<i64>,
     pub last_window: u16,
     pub duplicate_acks_in_a_row: u32,
+    /// When the one of them went by that tells of a loss.
+    pub third_duplicate_ns: Option<i64>,
     /// Time the furthest byte was sent.
     pub advanced_ns: i64,
     /// Time of the last packet of any kind; frame and time of the last one with payload.
@@ -116,6 +118,8 @@ pub struct LastHeard {
     pub time_ns: i64,
     /// Since the last ACK of something new.
     pub duplicate_acks: u32,
+    /// When the one of them went by that tells of a loss.
+    pub third_duplicate_ns: Option<i64>,
 }
 
 /// An acknowledgment as it moved the state of the data's direction.
@@ -270,6 +274,7 @@ impl Half {
         LastHeard {
             time_ns: self.last_packet_ns,
             duplicate_acks: self.duplicate_acks_in_a_row,
+            third_duplicate_ns: self.third_duplicate_ns,
         }
     }
 

@@ -17,6 +17,7 @@
 
 mod acks;
 mod behind;
+mod copied_opening;
 mod joined_queue;
 mod link;
 mod link_burst;

@@ -108,13 +108,11 @@ impl Waits {
             .map_or(first, |piece| piece.start.earlier(first))
             .earlier(came);
         let mut written = thought;
+        let question_ns = self.question_ns(asked);
         if !route.is_at_sender {
             // The segment itself took its time on the slowest link; the path's least is that of small ones.
             let written_ns = written.time_ns.saturating_sub(pace_ns);
             let room_ns = written_ns.saturating_sub(from_ns);
-            let own_ns = self.responses.standing_ns(asked.ahead.own);
-            let question_ns = self.responses.question_takes_ns(asked.last_bytes);
-            let question_ns = question_ns.saturating_add(own_ns);
             written.time_ns = written_ns.saturating_sub(question_ns.min(room_ns).max(0));
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
@@ -139,6 +137,7 @@ impl Waits {
             }
         }
         self.give_held(written, (held, confidence), partition);
+        self.give_copied(came, question_ns, route, partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {
             // It had gone its way while the client was busy with the response before it.
@@ -150,6 +149,13 @@ impl Waits {
             partition.until(there.earlier(came), Cause::NetworkPropagation, confidence);
         }
         self.give_coming(from_ns, came, route, partition);
+    }
+
+    /// How long the last segment of a request takes on the slowest link, behind the others.
+    fn question_ns(&self, asked: Asked) -> i64 {
+        let own_ns = self.responses.standing_ns(asked.ahead.own);
+        let last_ns = self.responses.question_takes_ns(asked.last_bytes);
+        last_ns.saturating_add(own_ns)
     }
 
     /// What the loss of the request held up, and how its loss was noticed if the answer was lost.

@@ -229,6 +229,7 @@ mod tests {
                 heard: LastHeard {
                     time_ns: time_ms * MS,
                     duplicate_acks: u32::from(is_told),
+                    ..LastHeard::default()
                 },
                 has_sack: false,
                 is_for_others: false,

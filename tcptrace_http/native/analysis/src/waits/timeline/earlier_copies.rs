@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 
 use super::copies::{EARLY_DENOMINATOR, EARLY_NUMERATOR};
+use super::opening::Copied;
 use super::{Pending, Resent, Stall, Timeline};
 use crate::timeouts::DELAYED_ACK_SEGMENTS;
 use trace_model::rows::Cause;
@@ -42,6 +43,8 @@ pub(super) struct Copies {
     needless: usize,
     /// Up to where all was acknowledged again, and how often, beside those.
     again: (i64, usize),
+    /// Near the receiver: the first one since the newest answer began behind a hole.
+    pub(super) of_opening: Option<Copied>,
     /// All copies but the newest of each segment that waits to be settled, by the offset after it.
     earlier: VecDeque<Earlier>,
 }

@@ -44,10 +44,13 @@ impl Timeline {
     /// How long the slowest link takes for the first segment of an answer, which went by at `time_ns`.
     pub(in crate::waits) fn opening_pace_ns(&self, time_ns: i64) -> i64 {
         let bytes = self.opening(time_ns).map(|opening| opening.bytes);
-        bytes.map_or(0, |bytes| {
-            let on_link = self.on_link_ns(bytes, 0);
-            on_link.unwrap_or_else(|| self.takes(bytes, 1, self.full_bytes))
-        })
+        bytes.map_or(0, |bytes| self.alone_on_link_ns(bytes))
+    }
+
+    /// ... and for a segment of so many bytes.
+    pub(in crate::waits) fn alone_on_link_ns(&self, bytes: u32) -> i64 {
+        let on_link = self.on_link_ns(bytes, 0);
+        on_link.unwrap_or_else(|| self.takes(bytes, 1, self.full_bytes))
     }
 
     /// How long the first segment of an answer, which went by at `time_ns`, may have stood before the slowest link,

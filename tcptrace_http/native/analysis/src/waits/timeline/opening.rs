@@ -4,12 +4,21 @@ use std::ops::RangeInclusive;
 
 use super::repairs::repair;
 use super::shared::window_of;
-use super::{Data, Timeline};
+use super::{Data, Resent, Timeline};
 use crate::jitter::RELEASE_MAX_NS;
-use trace_model::rows::Cause;
+use trace_model::rows::{Cause, RecoveryKind};
 
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const OPENINGS_MAX: usize = 1 << 11;
+
+/// What duplicate ACKs have made its sender send again.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::waits) struct Copied {
+    /// When the ACK went by that told of the loss, and the copy came.
+    pub(in crate::waits) asked_ns: i64,
+    came_ns: i64,
+    pub(in crate::waits) bytes: u32,
+}
 
 /// The first segment of an answer.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +47,9 @@ impl Timeline {
     /// An answer begins with this segment, if there is room to remember it.
     pub(super) fn begins_answer(&mut self, data: Data, is_missed: bool) {
         self.pushes.begins_with(data);
+        if data.opens_hole {
+            self.copies.of_opening = None;
+        }
         if self.openings.len() >= OPENINGS_MAX {
             return;
         }
@@ -64,6 +76,26 @@ impl Timeline {
             was_told_of: data.was_told_of,
             opens_hole: data.opens_hole,
         });
+    }
+
+    /// Something was sent again as duplicate ACKs have told to: it may be what was missing before the newest answer.
+    pub(super) fn note_copied_opening(&mut self, data: Resent) {
+        let asked_ns = data.heard.third_duplicate_ns;
+        let is_told = data.recovery == Some(RecoveryKind::FastRecovery) && !self.settles_by_ack;
+        let was_missing = self.openings.back().is_some_and(|it| it.opens_hole);
+        if let Some(asked_ns) = asked_ns.filter(|_| is_told && was_missing) {
+            self.copies.of_opening.get_or_insert(Copied {
+                asked_ns,
+                came_ns: data.at.time_ns,
+                bytes: u32::try_from(data.end.saturating_sub(data.start)).unwrap_or(0),
+            });
+        }
+    }
+
+    /// The copy that brought the beginning of the newest answer, if that was at `came_ns`.
+    pub(in crate::waits) fn opening_copied(&self, came_ns: i64) -> Option<Copied> {
+        let copied = self.copies.of_opening;
+        copied.filter(|copied| copied.came_ns == came_ns)
     }
 
     /// Whether nothing has been sent yet.
@@ -150,6 +182,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
+    use crate::half::LastHeard;
     use crate::shared_windows::Sharing;
 
     #[test]
@@ -175,5 +208,41 @@ mod tests {
             timeline.windows_are_shared();
             assert_eq!(timeline.opening_held(at.time_ns), held);
         }
+    }
+
+    /// Whether the copy of the first segment of an answer, which came so, is known to have left when the third duplicate ACK
+    /// came.
+    fn is_copied(recovery: RecoveryKind, third_ms: Option<i64>, opens_hole: bool) -> bool {
+        const MS: i64 = 1_000_000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let behind = Data {
+            opens_hole,
+            ..Data::at_ms(100, 2001)
+        };
+        timeline.begins_answer(behind, false);
+        let at = Moment::at_ms(200);
+        timeline.note_copied_opening(Resent {
+            at,
+            start: 1,
+            end: 1001,
+            recovery: Some(recovery),
+            heard: LastHeard {
+                third_duplicate_ns: third_ms.map(|ms| ms * MS),
+                ..LastHeard::default()
+            },
+            has_sack: false,
+            is_for_others: false,
+        });
+        let copied = timeline.opening_copied(at.time_ns);
+        copied.is_some_and(|it| it.asked_ns == 150 * MS && it.bytes == 1000)
+    }
+
+    #[test]
+    fn the_beginning_of_an_answer_was_sent_again_when_the_third_duplicate_ack_came() {
+        let fast = RecoveryKind::FastRecovery;
+        assert!(is_copied(fast, Some(150), true));
+        assert!(!is_copied(fast, None, true));
+        assert!(!is_copied(fast, Some(150), false));
+        assert!(!is_copied(RecoveryKind::Timeout, Some(150), true));
     }
 }

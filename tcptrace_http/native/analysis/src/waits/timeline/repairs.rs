@@ -18,6 +18,7 @@ impl Timeline {
         self.window.had_loss(data.start, self.sent_until, by_timer);
         self.notes_duplicate_acks(data);
         self.goes_back(data, by_timer, route);
+        self.note_copied_opening(data);
         self.notes_timer(data);
         let cause = repair(data.recovery);
         let before = self.sent.replace((data.at, true));
