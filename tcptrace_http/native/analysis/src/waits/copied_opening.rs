@@ -1,8 +1,8 @@
-//! A response of which the beginning was lost, and sent again when duplicate ACKs told of that.
+//! A response of which the beginning was lost, and sent again when duplicate ACKs told of that, or by a timer.
 //!
-//! Theory of operation. The third duplicate ACK lets the copy go (RFC 5681, section 3.2): behind all that its sender had in
-//! flight, which the slowest link still carries. Until that ACK came the response waited for its repair, and since then
-//! in a queue.
+//! Theory of operation. It waits for its repair from when the server had written it, however soon more of it came. The third
+//! duplicate ACK lets the copy go (RFC 5681, section 3.2) behind all that its sender had in flight, which the slowest link
+//! still carries: since then it stands in a queue. What a timer sends again finds that link idle, and takes its time there.
 
 use trace_model::rows::Cause;
 
@@ -25,13 +25,14 @@ impl Waits {
             return;
         };
         let way_ns = self.responses.bare_way_ns(route);
-        let repaired_ns = copied.asked_ns.saturating_add(way_ns);
-        let repaired_ns = repaired_ns.saturating_sub(question_ns);
         let pace_ns = self.responses.alone_on_link_ns(copied.bytes);
         let begun_ns = came.time_ns.saturating_sub(pace_ns);
         let begun_ns = begun_ns.saturating_sub(question_ns);
+        let asked_ns = copied.asked_ns.map(|ns| ns.saturating_add(way_ns));
+        let asked_ns = asked_ns.map(|ns| ns.saturating_sub(question_ns));
+        let repaired_ns = asked_ns.map_or(begun_ns, |ns| ns.min(begun_ns));
         let pieces = [
-            (repaired_ns.min(begun_ns), Cause::StallFastRecovery),
+            (repaired_ns, copied.cause),
             (begun_ns, Cause::NetworkQueueing),
             (came.time_ns, Cause::SendLimitedBottleneck),
         ];

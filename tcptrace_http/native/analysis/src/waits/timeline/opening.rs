@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::repairs::repair;
+use super::repairs::{is_timed, repair};
 use super::shared::window_of;
 use super::{Data, Resent, Timeline};
 use crate::jitter::RELEASE_MAX_NS;
@@ -11,11 +11,12 @@ use trace_model::rows::{Cause, RecoveryKind};
 /// Answers whose transactions are not over: as many as requests wait for theirs.
 const OPENINGS_MAX: usize = 1 << 11;
 
-/// What duplicate ACKs have made its sender send again.
+/// What duplicate ACKs, or a timer, have made its sender send again.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::waits) struct Copied {
-    /// When the ACK went by that told of the loss, and the copy came.
-    pub(in crate::waits) asked_ns: i64,
+    /// When the ACK went by that told of the loss, if one did, and the copy came.
+    pub(in crate::waits) asked_ns: Option<i64>,
+    pub(in crate::waits) cause: Cause,
     came_ns: i64,
     pub(in crate::waits) bytes: u32,
 }
@@ -78,14 +79,18 @@ impl Timeline {
         });
     }
 
-    /// Something was sent again as duplicate ACKs have told to: it may be what was missing before the newest answer.
+    /// Something was sent again: it may be what was missing before the newest answer.
     pub(super) fn note_copied_opening(&mut self, data: Resent) {
-        let asked_ns = data.heard.third_duplicate_ns;
-        let is_told = data.recovery == Some(RecoveryKind::FastRecovery) && !self.settles_by_ack;
         let was_missing = self.openings.back().is_some_and(|it| it.opens_hole);
-        if let Some(asked_ns) = asked_ns.filter(|_| is_told && was_missing) {
+        let asked_ns = match data.recovery {
+            Some(RecoveryKind::FastRecovery) => data.heard.third_duplicate_ns,
+            _ => None,
+        };
+        let is_known = asked_ns.is_some() || is_timed(data.recovery);
+        if is_known && was_missing && !self.settles_by_ack {
             self.copies.of_opening.get_or_insert(Copied {
                 asked_ns,
+                cause: repair(data.recovery),
                 came_ns: data.at.time_ns,
                 bytes: u32::try_from(data.end.saturating_sub(data.start)).unwrap_or(0),
             });
@@ -234,7 +239,7 @@ mod tests {
             is_for_others: false,
         });
         let copied = timeline.opening_copied(at.time_ns);
-        copied.is_some_and(|it| it.asked_ns == 150 * MS && it.bytes == 1000)
+        copied.is_some_and(|it| it.asked_ns == third_ms.map(|ms| ms * MS) && it.bytes == 1000)
     }
 
     #[test]
@@ -243,6 +248,6 @@ mod tests {
         assert!(is_copied(fast, Some(150), true));
         assert!(!is_copied(fast, None, true));
         assert!(!is_copied(fast, Some(150), false));
-        assert!(!is_copied(RecoveryKind::Timeout, Some(150), true));
+        assert!(is_copied(RecoveryKind::Timeout, None, true));
     }
 }
