@@ -43,6 +43,7 @@ from typing import TYPE_CHECKING, Final
 from tcptrace_http.detectors._held import DELAYED_ACK_MIN, LOST_MIN, held
 from tcptrace_http.detectors._held_findings import held_findings
 from tcptrace_http.detectors._recoveries import ms
+from tcptrace_http.detectors._when_left import when_left
 from tcptrace_http.detectors.nagle_delayed_ack import REMEDY, REMEDY_OF_REQUESTS
 
 if TYPE_CHECKING:
@@ -91,12 +92,14 @@ def find_in_waits(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = L
     # The last of all responses has none behind it; and what was held before it was lost is told by its repair.
     fillers = openings.filter(pl.col("transaction") > 0).with_columns(pl.col("transaction") - 1)
     return (
-        waits.join(openings, on=segment, how="anti", maintain_order="left")
+        when_left(waits, tables)
+        .join(openings, on=segment, how="anti", maintain_order="left")
         .join(fillers, on=segment, how="semi", maintain_order="left")
         .join(held(tables), on=segment, how="anti", maintain_order="left")
         .with_columns(lost=pl.col("end") - pl.col("start"))
         .filter(pl.col("lost") >= lost_min)
         .with_columns(
+            start=pl.col("left") - pl.col("lost"),
             confidence=pl.lit(CONFIDENCE_OF_FILLED),
             summary=pl.format(
                 "the rest of the response was held for {} ms, until the next response filled its segment",
