@@ -55,8 +55,8 @@ impl Filled {
 }
 
 impl Pending {
-    /// ... near the sender, where it is settled later.
-    fn may_be_held(&mut self, filled: Filled) {
+    /// Near the sender, where it is settled later: it was held if it may have been.
+    fn is_filled(&mut self, filled: Filled) {
         let told = self.cause.map(|(cause, _)| cause);
         if told.is_some_and(|cause| filled.may_be_held(cause, self.stopped_with)) {
             self.cause = Some((Cause::StallNagleHold, INFERRED));
@@ -131,7 +131,7 @@ impl Timeline {
         if self.settles_by_ack {
             let newest = self.pending.back_mut();
             let newest = newest.filter(|it| it.at.time_ns == sent.time_ns && it.stall.is_none());
-            return newest.map_or((), |newest| newest.may_be_held(filled));
+            return newest.map_or((), |newest| newest.is_filled(filled));
         }
         let (newest, burst) = (self.newest, self.words.burst);
         let Some(piece) = self.pieces.back_mut() else {
