@@ -294,7 +294,8 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) {
-        let route = self.note_shared_path(data.sharing, route);
+        self.note_shared_path(data.sharing, route);
+        let route = self.bare_route(route);
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
@@ -330,7 +331,7 @@ impl Timeline {
         if is_of_buffer && !data.sharing.is_shared {
             self.window.is_told_full();
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         if data.was_sent_before() {
             self.window
                 .had_lost_unseen(start, data.end, data.full_bytes);

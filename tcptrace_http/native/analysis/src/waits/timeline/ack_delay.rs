@@ -89,7 +89,7 @@ impl Timeline {
         if data.at.time_ns.saturating_sub(before.time_ns) < DELAYED_ACK_MIN_NS {
             return 0;
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let left_with_missing = data.opens_hole && self.left_with_missing(data, route, acks);
         let end = if left_with_missing {
             start.min(self.sent_until)
@@ -109,10 +109,7 @@ impl Timeline {
     /// Whether data came when an ACK let it go together with what is missing before it, which may have had its time on
     /// the slowest link or not.
     fn left_with_missing(&self, data: Data, route: Route, acks: &Acks) -> bool {
-        let missing = data
-            .end
-            .saturating_sub(i64::from(data.bytes))
-            .saturating_sub(self.sent_until);
+        let missing = data.start().saturating_sub(self.sent_until);
         let full = i64::from(data.full_bytes.max(1));
         let missing = missing
             .saturating_add(full)

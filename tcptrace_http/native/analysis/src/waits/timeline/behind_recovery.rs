@@ -50,7 +50,7 @@ impl Timeline {
 
     /// Until when what Nagle's algorithm held then had waited for room in the window before, if it did.
     pub(super) fn had_room_in_recovery(&self, data: Data, route: Route) -> Option<(Cause, i64)> {
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let room_ns = self.window.had_room_in_recovery_ns(start)?;
         let way_ns = route.to_sender_ns.saturating_add(self.takes_ns(data.bytes));
         Some((Cause::SendLimitedCwnd, room_ns.saturating_add(way_ns)))

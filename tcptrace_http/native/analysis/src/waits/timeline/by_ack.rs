@@ -83,11 +83,10 @@ impl Timeline {
             // It may itself have waited for the ACK of the segment before.
             self.append(data, time_ns, route);
             // A copy may have had more behind what it brought again.
-            let is_up_to = |end: i64| end == acked;
-            let is_all = is_up_to(data.end) || data.stall.is_some_and(|copy| is_up_to(copy.end));
+            let copied_until = data.stall.map(|copy| copy.end);
+            let is_all = data.end == acked || copied_until == Some(acked);
             if is_newest && is_delayed && !is_of_repair && is_all {
-                let start = data.end.saturating_sub(i64::from(data.bytes));
-                let alone = (is_of_one || data.begins_flight).then_some(start);
+                let alone = (is_of_one || data.begins_flight).then_some(data.start());
                 self.ack_was_delayed(alone, (at, acked), delay);
             }
         }

@@ -40,6 +40,11 @@ pub(in crate::waits) struct Data {
 }
 
 impl Data {
+    /// The offset of its first byte.
+    pub(super) fn start(&self) -> i64 {
+        self.end.saturating_sub(i64::from(self.bytes))
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.full_bytes > 0 && self.bytes >= self.full_bytes
     }

@@ -32,7 +32,7 @@ impl Timeline {
             && self
                 .pending
                 .front()
-                .is_some_and(|sent| start >= sent.end.saturating_sub(i64::from(sent.bytes)));
+                .is_some_and(|sent| start >= sent.start());
         if is_on_its_way {
             let at = self.extents.partition_point(|it| it.start < start);
             let extent = Extent {
@@ -63,7 +63,7 @@ impl Timeline {
             return Some(at);
         }
         let settled = self.pending.front()?;
-        let settled = settled.end.saturating_sub(i64::from(settled.bytes));
+        let settled = settled.start();
         if !self.settles_by_ack || start < settled {
             return None;
         }

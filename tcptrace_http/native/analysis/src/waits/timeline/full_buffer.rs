@@ -45,7 +45,7 @@ impl Pushes {
 
     /// An answer begins: what is before it was another write.
     pub(super) fn begins_with(&mut self, data: Data) {
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         self.begins = (!data.opens_hole).then_some(start);
         if !data.opens_hole && self.ends.back() != Some(&start) {
             self.note(start);

@@ -17,7 +17,7 @@ impl Timeline {
     /// How Nagle's algorithm held data that was lost then, and until when.
     pub(super) fn held_before_loss(&self, data: Data, route: Route, acks: &Acks) -> Option<LetGo> {
         let (sent, _) = self.sent?;
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         // The options of a SYN leave less room for its data.
         let was_short = self.sent_bytes.saturating_add(OPTIONS_BYTES) < data.full_bytes;
         let is_behind_short = self.sent_until == start && was_short;

@@ -48,7 +48,7 @@ impl Timeline {
         if data.is_full() || data.opens_hole || data.recovery.is_some() {
             return;
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let Some((ack, newly)) = acks.of_all_before(start) else {
             return;
         };
@@ -95,7 +95,7 @@ impl Timeline {
             return;
         };
         self.let_go = Some(LetGo {
-            start: data.end.saturating_sub(i64::from(data.bytes)),
+            start: data.start(),
             end: data.end,
             ack_ns: ack.time_ns,
             elapsed_ns: data.at.time_ns.saturating_sub(ack.time_ns),

@@ -50,7 +50,7 @@ impl Timeline {
     /// Whether data behind a hole left so long after any ACK that none let it go, nor what is missing, as no ACK tells
     /// of a hole yet that it opens itself: whether all before it had been written shows in what is missing.
     pub(super) fn is_written_behind_a_hole(&self, data: Data, route: Route, acks: &Acks) -> bool {
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let missing = start.saturating_sub(self.sent_until);
         let missing = u32::try_from(missing).unwrap_or(0);
         let segments = missing.checked_div(data.full_bytes).unwrap_or(0);

@@ -104,11 +104,7 @@ impl Timeline {
         let phase = self.phase_before_all(end, (bytes, had_loss), until_ns, acks);
         self.window_hears(acks, until_ns);
         // What is missing before it was outstanding as well, and may have left no room.
-        let outstanding_until = if data.opens_hole {
-            data.end.saturating_sub(i64::from(data.bytes))
-        } else {
-            end
-        };
+        let outstanding_until = if data.opens_hole { data.start() } else { end };
         match self.window.limit(outstanding_until, bytes, had_loss) {
             limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
             limit => limit,

@@ -132,7 +132,7 @@ impl Timeline {
         let released = || acks.released(data.at.time_ns, data.end, route.to_sender_ns, 0);
         let late_ps = self.was_as_late(gap, data);
         if gap < rtt || late_ps.is_some() || released() == Released::ByNone {
-            let start = data.end.saturating_sub(i64::from(data.bytes));
+            let start = data.start();
             self.arrivals_before =
                 (arrivals != self.arrivals).then_some((start, data.end, self.arrivals));
             self.arrivals = arrivals;
@@ -183,7 +183,7 @@ impl Timeline {
         if !data.opens_hole || route.is_at_sender {
             return false;
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let missing = start.saturating_sub(self.sent_until.max(1));
         let missing = u32::try_from(missing).unwrap_or(0);
         let bytes = data.bytes.saturating_add(missing);

@@ -57,6 +57,11 @@ pub(super) struct Pending {
 }
 
 impl Pending {
+    /// The offset of its first byte.
+    pub(super) fn start(&self) -> i64 {
+        self.end.saturating_sub(i64::from(self.bytes))
+    }
+
     /// From when on what is missing before it held it up, at the receiver: since that would have come, as far as it is
     /// known, else since it came.
     pub(super) fn missing_since(&self) -> Moment {

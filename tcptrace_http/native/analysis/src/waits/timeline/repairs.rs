@@ -100,9 +100,7 @@ impl Timeline {
     /// Whether all of it has come, behind what is missing.
     fn came_behind_a_hole(&self, data: Resent) -> bool {
         let first = self.pending.partition_point(|sent| sent.end <= data.start);
-        let has_come = |sent: &Pending| {
-            sent.end.saturating_sub(i64::from(sent.bytes)) <= data.start && data.end <= sent.end
-        };
+        let has_come = |sent: &Pending| sent.start() <= data.start && data.end <= sent.end;
         self.has_hole && self.pending.get(first).is_some_and(has_come)
     }
 

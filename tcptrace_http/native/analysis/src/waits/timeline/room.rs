@@ -111,7 +111,7 @@ impl Timeline {
         (data, route): (Data, Route),
         acks: &Acks,
     ) -> Option<(Cause, i64)> {
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let known_ns = Acks::known_by(data.at.time_ns, route.to_sender_ns);
         let newest = acks
             .between(known_ns.saturating_sub(gap_ns), known_ns)
@@ -175,7 +175,7 @@ impl Timeline {
             // An ACK of its own may have let it go, and stands in the queue of the slowest link since.
             return None;
         }
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let acked = acks.acked_by(Acks::known_by(until_ns, route.to_sender_ns));
         (data.is_full() || acked >= start).then_some(until_ns)
     }

@@ -22,7 +22,7 @@ impl Timeline {
     }
 
     pub(super) fn append(&mut self, mut data: Pending, time_ns: i64, route: Route) {
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         if let Some(delayed) = self.delayed_ack.filter(|it| it.until == start) {
             if !data.is_let_go_by_other {
                 data.ack_delay = AckDelay {

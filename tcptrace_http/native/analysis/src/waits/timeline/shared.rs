@@ -51,9 +51,8 @@ pub(super) fn limit_of(sharing: Sharing) -> Limit {
 }
 
 impl Timeline {
-    /// Notes what all connections tell of the path and its slowest link: a packet without payload takes no longer by the
-    /// route than that.
-    pub(super) fn note_shared_path(&mut self, sharing: Sharing, route: Route) -> Route {
+    /// Notes what all connections tell of the path and its slowest link.
+    pub(super) fn note_shared_path(&mut self, sharing: Sharing, route: Route) {
         self.shared_arrivals = sharing.link;
         self.arrivals = self.arrivals.with_headers_of(sharing.link);
         self.shared_way_ns = sharing.to_client_ns;
@@ -61,6 +60,10 @@ impl Timeline {
         if let Some(bound_ps) = sharing.asked_byte_ps.filter(|_| route.is_at_sender) {
             self.link.asked_bound(bound_ps);
         }
+    }
+
+    /// The route of a packet without payload, as all are that let data go, near the receiver.
+    pub(super) fn bare_route(&self, route: Route) -> Route {
         if route.is_at_sender {
             return route;
         }
@@ -87,7 +90,7 @@ impl Timeline {
     /// Whether an ACK of another connection let a request go on, of which nothing was on its way.
     pub(super) fn is_held_for_others(&self, data: Data) -> bool {
         let is_request = self.words.burst == Cause::RequestSend;
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let has_nothing_in_flight = self.acked >= start;
         is_request
             && self.has_more
@@ -130,7 +133,8 @@ mod tests {
             ..Sharing::default()
         };
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
-        let mut way_ns = |route| timeline.note_shared_path(sharing, route).to_sender_ns;
+        timeline.note_shared_path(sharing, Route::at_receiver(50));
+        let way_ns = |route| timeline.bare_route(route).to_sender_ns;
         assert_eq!(way_ns(Route::at_receiver(50)), 46 * MS);
         assert_eq!(way_ns(Route::at_receiver(45)), 45 * MS);
         let at_sender = Route::at_sender(50);

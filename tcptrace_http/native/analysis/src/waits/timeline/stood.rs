@@ -31,7 +31,7 @@ impl Timeline {
         let takes_ns = self.takes(data.bytes, data.segments, data.full_bytes);
         let stood_ns = late_ns.saturating_add(on_link_ns).saturating_sub(takes_ns);
         let is_since = late_ns.saturating_add(path_ns) <= gap_ns;
-        let start = data.end.saturating_sub(i64::from(data.bytes));
+        let start = data.start();
         let known_ns = Acks::known_by(data.at.time_ns, path_ns);
         let was_all_acked = acks.acked_by(known_ns) >= start;
         // In a queue that is longer than the path an ACK fits at any time.
