@@ -1,9 +1,8 @@
 //! By how much a handshake's packets are longer than others without payload: options that only a SYN has (RFC 9293,
-//! section 3.2) take their time on a slow link, so the round trip that a handshake measures is no bare packet's.
+//! section 3.2) take their time on a slow link, so the round trip that a handshake measures is no bare packet's. And how
+//! long the headers of data are, which take theirs.
 
 use trace_model::{flags, Segment};
-
-use super::host_pair::HostPair;
 
 /// An IP header without options (RFC 791, section 3.1; RFC 8200, section 3).
 const IPV4_BYTES: u32 = 20;
@@ -36,10 +35,12 @@ impl Headers {
         }
     }
 
-    /// The header of TCP of the server's newest data.
-    fn of_data(self) -> Option<u8> {
+    /// The headers of IP and TCP of the server's newest data.
+    pub(super) fn of_data(self, is_v6: bool) -> Option<u32> {
         let [_, server] = self.0;
-        server.data_bytes
+        let ip_bytes = if is_v6 { IPV6_BYTES } else { IPV4_BYTES };
+        let of_tcp = server.data_bytes.map(u32::from);
+        of_tcp.map(|bytes| bytes.saturating_add(ip_bytes))
     }
 
     /// Bytes of a SYN and its answer that other packets lack.
@@ -49,21 +50,6 @@ impl Headers {
             both.map_or(0, |(syn, least)| u32::from(syn.saturating_sub(least)))
         };
         self.0.iter().map(longer).sum()
-    }
-}
-
-impl HostPair {
-    /// A packet goes by.
-    pub(super) fn has_headers(&mut self, from_client: bool, segment: &Segment<'_>) {
-        self.headers.goes_by(from_client, segment);
-        let ip_bytes = if self.client.is_v6 {
-            IPV6_BYTES
-        } else {
-            IPV4_BYTES
-        };
-        if let Some(bytes) = self.headers.of_data() {
-            self.link.has_headers(ip_bytes.saturating_add(bytes.into()));
-        }
     }
 }
 

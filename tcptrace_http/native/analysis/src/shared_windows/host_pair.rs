@@ -170,6 +170,14 @@ impl HostPair {
         }
     }
 
+    /// A packet goes by, with the headers that the slowest link carries as well.
+    pub(super) fn has_headers(&mut self, from_client: bool, segment: &Segment<'_>) {
+        self.headers.goes_by(from_client, segment);
+        if let Some(bytes) = self.headers.of_data(self.client.is_v6) {
+            self.link.has_headers(bytes);
+        }
+    }
+
     /// Whether these are its hosts, in either order.
     pub(super) fn has(&self, (source, destination): (IpAddress, IpAddress)) -> bool {
         (self.client == source && self.server == destination)
