@@ -112,6 +112,10 @@ pub(super) struct HostPair {
     pub(super) rhythm: Rhythm,
     /// When data came last behind which nothing had been in flight.
     pub(super) quiet_until_ns: Option<i64>,
+    /// The ACK that let data go last behind which nothing had been in flight, after a silence.
+    pub(super) restarted_by_ns: Option<i64>,
+    /// When something came last that was sent again.
+    pub(super) copied_ns: i64,
 }
 
 impl HostPair {
@@ -167,6 +171,8 @@ impl HostPair {
             headers: Headers::default(),
             rhythm: Rhythm::default(),
             quiet_until_ns: None,
+            restarted_by_ns: None,
+            copied_ns: 0,
         }
     }
 
@@ -238,6 +244,7 @@ impl HostPair {
             is_paced: false,
             is_of_pacer: false,
             would_be_of_pacer: false,
+            paced_ns: None,
             asked_byte_ps: self.asked.byte_ps(),
             sent_byte_ps: self.sent_queue.byte_ps(),
             receiver: self.sent_queue.receiver(),

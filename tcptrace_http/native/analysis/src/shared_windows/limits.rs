@@ -60,6 +60,7 @@ impl HostPair {
             if !leaving.had_more {
                 self.was_quiet(time_ns);
             }
+            self.restarts_paced(time_ns, before_ns);
             self.threshold.was_idle(before_ns);
             self.window_begins_anew(time_ns);
         }

@@ -54,6 +54,7 @@ mod missed;
 mod missing_packets;
 mod own_flight;
 mod pace;
+mod paced_restart;
 mod pacer;
 mod part;
 mod parts;
@@ -144,6 +145,8 @@ pub struct Sharing {
     pub is_of_pacer: bool,
     /// ... if the connections share their window, which need not be known yet.
     pub would_be_of_pacer: bool,
+    /// So long a pacer has held it since the window that they share was restarted.
+    pub paced_ns: Option<i64>,
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
     /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.

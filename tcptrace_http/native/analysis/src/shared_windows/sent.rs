@@ -75,6 +75,9 @@ impl HostPair {
         if step.is_again || step.is_hole {
             self.window_begins_anew(time_ns);
         }
+        if step.is_again || is_missed {
+            self.copied_ns = time_ns;
+        }
         if step.is_hole {
             self.missing.shown_by_hole();
         }
@@ -148,6 +151,10 @@ impl HostPair {
         // What the window had room for is known best of what lay in the server's buffer.
         let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
         release = known.map_or(release, |ack| ack.lets_go(client_port));
+        let since_ns = if begins { question.time_ns } else { sent_ns };
+        let paced_ns = self
+            .held_by_pacer_ns((time_ns, segment.payload_bytes), since_ns, (step, release))
+            .filter(|_| was_idle && !is_missed);
         if is_new {
             let leaving = Leaving {
                 release,
@@ -200,6 +207,7 @@ impl HostPair {
                 || self.is_shared && would_be_of_pacer
                 || opens_paced,
             would_be_of_pacer,
+            paced_ns,
             room_until_ns,
             phases: recovery.leaves(self.phases_as_let_go()),
             had_room_ns: self.had_room_ns().filter(|_| is_new),

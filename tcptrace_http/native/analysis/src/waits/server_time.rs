@@ -136,7 +136,9 @@ impl Waits {
                 partition.until(written, Cause::NetworkQueueing, INFERRED);
             }
         }
-        self.give_held(written, (held, confidence), partition);
+        let had_room = self.responses.opening_had_room(first.time_ns, written);
+        self.give_held(had_room, (held, confidence), partition);
+        partition.until(written, Cause::SendLimitedBottleneck, INFERRED);
         self.give_copied(came, question_ns, route, partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {

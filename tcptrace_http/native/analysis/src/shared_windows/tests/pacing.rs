@@ -115,6 +115,31 @@ fn what_another_connections_ack_lets_go_behind_the_data_of_a_syn_ack_is_not_pace
     assert!(!talk.packet(1160, false, 3, behind).is_of_pacer);
 }
 
+/// How long a pacer is told to have held data of one connection, behind that of another that an ACK let go at 2101 ms: of
+/// a copy of this number, which came when a timer had run out.
+fn held_by_pacer_ms(copied: u32, came_ms: i64) -> Option<i64> {
+    let mut talk = talk_of_rounds(6, true).0;
+    talk.ack(1340, 2, 7);
+    talk.ack(1390, 1, 7);
+    talk.data(1440, 1, 8);
+    talk.data(2000, 1, copied);
+    talk.ack(2000, 1, copied);
+    assert_eq!(talk.data(2101, 1, copied + 1).paced_ns, None);
+    talk.data(came_ms, 2, 8).paced_ns.map(|ns| ns / MS)
+}
+
+#[test]
+fn a_pacer_holds_what_comes_without_an_ack_behind_what_that_of_a_timers_copy_let_go() {
+    assert_eq!(held_by_pacer_ms(8, 2151), Some(50));
+    assert_eq!(held_by_pacer_ms(9, 2151), None, "nothing was sent again");
+    assert_eq!(held_by_pacer_ms(8, 2102), None, "by the same ACK");
+    assert_eq!(
+        held_by_pacer_ms(8, 2800),
+        None,
+        "an ACK was due long before"
+    );
+}
+
 #[test]
 fn a_clock_lets_go_before_the_first_ack_what_connections_have_from_others_before_them() {
     for (has_others, at, begin_paced) in [

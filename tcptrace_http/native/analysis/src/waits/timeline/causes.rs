@@ -55,6 +55,9 @@ impl Timeline {
             }
             return Some((repair(data.recovery), INFERRED));
         }
+        if data.sharing.paced_ns.is_some() && !route.is_at_sender {
+            return Some((self.words.burst, INFERRED));
+        }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);
         let (left_ns, is_opened) = (data.at.time_ns, data.sharing.to_server_ns.is_some());
         let on_link_ns = self.let_go_after_ns(data, route, acks).unwrap_or(0);

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::super::partition::Moment;
 use super::repairs::{is_timed, repair};
 use super::shared::window_of;
 use super::{Data, Resent, Timeline};
@@ -38,6 +39,8 @@ pub(super) struct Opening {
     pub(super) repaired: Option<Cause>,
     /// ... as the numbers of its host alone tell.
     pub(super) is_told_by_host: bool,
+    /// So long a pacer has held it behind others that a window had held.
+    paced_ns: i64,
     /// An ACK told that it had been sent before.
     was_told_of: bool,
     /// What begins the answer is missing before it.
@@ -54,7 +57,7 @@ impl Timeline {
         if self.openings.len() >= OPENINGS_MAX {
             return;
         }
-        let was_held = data.sharing.by_other || is_missed;
+        let was_held = data.sharing.by_other || is_missed || data.sharing.paced_ns.is_some();
         let window = Some(window_of(data.sharing)).filter(|_| was_held);
         // A pacer that connections share lets the beginnings of their answers go one by one.
         let is_paced = data.sharing.is_of_pacer && data.sharing.is_shared;
@@ -74,6 +77,7 @@ impl Timeline {
             if_shared: would_be_paced.or(window),
             repaired: data.recovery.map(|_| repair(data.recovery)),
             is_told_by_host: data.is_told_by_host,
+            paced_ns: data.sharing.paced_ns.unwrap_or(0),
             was_told_of: data.was_told_of,
             opens_hole: data.opens_hole,
         });
@@ -130,6 +134,7 @@ impl Timeline {
                 if_shared: None,
                 repaired: None,
                 is_told_by_host: false,
+                paced_ns: 0,
                 was_told_of: false,
                 opens_hole: false,
             });
@@ -149,6 +154,16 @@ impl Timeline {
         let mut behind = || openings.find(|it| it.opens_hole && it.time_ns < time_ns);
         let held = self.opening(time_ns).and_then(|it| it.held);
         held.or_else(|| behind()?.held)
+    }
+
+    /// Until when a window had held the first segment of an answer, which went by at `time_ns` and left at `left`: a pacer
+    /// held it since.
+    pub(in crate::waits) fn opening_had_room(&self, time_ns: i64, left: Moment) -> Moment {
+        let paced_ns = self.opening(time_ns).map_or(0, |it| it.paced_ns);
+        Moment {
+            time_ns: left.time_ns.saturating_sub(paced_ns),
+            ..left
+        }
     }
 
     /// Whether the first segment of an answer, which went by at `time_ns`, had been sent before an ACK that came sooner.
@@ -184,7 +199,6 @@ impl Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::partition::Moment;
     use super::super::Words;
     use super::*;
     use crate::half::LastHeard;
@@ -212,6 +226,32 @@ mod tests {
             assert_eq!(timeline.opening_held(at.time_ns), None);
             timeline.windows_are_shared();
             assert_eq!(timeline.opening_held(at.time_ns), held);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_a_pacer_held_at_last_had_waited_for_the_window_that_all_share() {
+        const MS: i64 = 1_000_000;
+        for (paced_ns, held, had_room_ms) in [
+            (Some(30 * MS), Some(Cause::SendLimitedCwnd), 70),
+            (None, None, 100),
+        ] {
+            let sharing = Sharing {
+                is_shared: true,
+                had_loss: true,
+                paced_ns,
+                ..Sharing::default()
+            };
+            let at = Moment::at_ms(120);
+            let data = Data {
+                sharing,
+                ..Data::plain(at, 1001)
+            };
+            let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+            timeline.begins_answer(data, false);
+            assert_eq!(timeline.opening_held(at.time_ns), held);
+            let had_room = timeline.opening_had_room(at.time_ns, Moment::at_ms(100));
+            assert_eq!(had_room.time_ns, had_room_ms * MS);
         }
     }
 

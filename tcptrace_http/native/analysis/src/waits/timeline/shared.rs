@@ -282,6 +282,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_pacer_held_at_last_had_waited_for_the_window_that_all_share() {
+        let sharing = Sharing {
+            is_shared: true,
+            had_loss: true,
+            paced_ns: Some(50 * MS),
+            to_server_ns: Some(100 * MS),
+            ..Sharing::default()
+        };
+        let timeline = behind_pushed(100, 450, sharing);
+        let told = timeline.between(200 * MS, 650 * MS);
+        let told: Vec<_> = told.map(|it| (it.cause, it.end.time_ns / MS)).collect();
+        let held = [
+            (Cause::SendLimitedCwnd, 600),
+            (Cause::SendLimitedBottleneck, 650),
+        ];
+        assert_eq!(told, held);
+    }
+
+    #[test]
     fn what_a_shared_pacer_would_have_let_go_waited_for_that_once_windows_turn_out_to_be_shared() {
         let sharing = Sharing {
             would_be_of_pacer: true,
