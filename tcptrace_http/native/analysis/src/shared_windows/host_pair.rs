@@ -29,6 +29,7 @@ use super::threshold::Threshold;
 use super::timers::Timers;
 use super::uplink::{Ahead, Uplink};
 use super::window::SharedWindow;
+use super::window_at_most::WindowAtMost;
 use super::working::Working;
 use super::Sharing;
 use crate::arrivals::Arrivals;
@@ -104,6 +105,7 @@ pub(super) struct HostPair {
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
+    pub(super) window_at_most: WindowAtMost,
     pub(super) inherited: Inherited,
     pub(super) uplink: Uplink,
     pub(super) working: Working,
@@ -165,6 +167,7 @@ impl HostPair {
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),
+            window_at_most: WindowAtMost::default(),
             inherited: Inherited::default(),
             uplink: Uplink::default(),
             working: Working::default(),

@@ -75,6 +75,7 @@ mod timers;
 mod uplink;
 mod way;
 mod window;
+mod window_at_most;
 mod working;
 mod writes;
 

@@ -92,6 +92,23 @@ fn what_was_missed_was_in_flight_when_a_timer_ran_out() {
 }
 
 #[test]
+fn no_more_was_missed_than_had_room_in_the_window_that_a_timer_had_left() {
+    let mut talk = Talk::counted();
+    talk.opens(0, 1);
+    talk.ack(280, 1, 0);
+    talk.data(2000, 1, 1);
+    talk.ack(2001, 1, 1);
+    // The window of a segment has room for two since, and is as large as the threshold.
+    talk.data(2101, 1, 2);
+    talk.passed_over = Some(4);
+    talk.data(2102, 1, 3);
+    talk.data(4000, 1, 2);
+    talk.ack(4001, 1, 2);
+    let sharing = talk.data(4101, 1, 4);
+    assert!(sharing.phases.iter().all(|it| it.end_ns < i64::MAX));
+}
+
+#[test]
 fn a_slow_start_is_over_the_sooner_the_quicker_the_link_turns_out_to_be() {
     let mut talk = Talk::counted();
     talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 0));
