@@ -117,6 +117,10 @@ impl Waits {
         }
         let held = self.responses.opening_held(first.time_ns).or(held);
         let held = held.or(lost).unwrap_or(Cause::ServerThink);
+        if let Some(had_room) = self.responses.opening_had_room(first.time_ns, written) {
+            self.give_held(had_room, (held, confidence), partition);
+            partition.until(written, Cause::SendLimitedBottleneck, INFERRED);
+        }
         if !route.is_at_sender {
             // When it came to a queue nobody sees, but the link shows that it stood in one.
             let is_sure = held == Cause::ServerThink;
@@ -136,9 +140,7 @@ impl Waits {
                 partition.until(written, Cause::NetworkQueueing, INFERRED);
             }
         }
-        let had_room = self.responses.opening_had_room(first.time_ns, written);
-        self.give_held(had_room, (held, confidence), partition);
-        partition.until(written, Cause::SendLimitedBottleneck, INFERRED);
+        self.give_held(written, (held, confidence), partition);
         self.give_copied(came, question_ns, route, partition);
         partition.until(thought, Cause::SendLimitedBottleneck, INFERRED);
         if route.is_at_sender {

@@ -40,7 +40,7 @@ pub(super) struct Opening {
     /// ... as the numbers of its host alone tell.
     pub(super) is_told_by_host: bool,
     /// So long a pacer has held it behind others that a window had held.
-    paced_ns: i64,
+    paced_ns: Option<i64>,
     /// An ACK told that it had been sent before.
     was_told_of: bool,
     /// What begins the answer is missing before it.
@@ -77,7 +77,7 @@ impl Timeline {
             if_shared: would_be_paced.or(window),
             repaired: data.recovery.map(|_| repair(data.recovery)),
             is_told_by_host: data.is_told_by_host,
-            paced_ns: data.sharing.paced_ns.unwrap_or(0),
+            paced_ns: data.sharing.paced_ns,
             was_told_of: data.was_told_of,
             opens_hole: data.opens_hole,
         });
@@ -134,7 +134,7 @@ impl Timeline {
                 if_shared: None,
                 repaired: None,
                 is_told_by_host: false,
-                paced_ns: 0,
+                paced_ns: None,
                 was_told_of: false,
                 opens_hole: false,
             });
@@ -156,14 +156,14 @@ impl Timeline {
         held.or_else(|| behind()?.held)
     }
 
-    /// Until when a window had held the first segment of an answer, which went by at `time_ns` and left at `left`: a pacer
-    /// held it since.
-    pub(in crate::waits) fn opening_had_room(&self, time_ns: i64, left: Moment) -> Moment {
-        let paced_ns = self.opening(time_ns).map_or(0, |it| it.paced_ns);
-        Moment {
+    /// Until when a window had held the first segment of an answer, which went by at `time_ns` and left at `left`, if a
+    /// pacer has held it since.
+    pub(in crate::waits) fn opening_had_room(&self, time_ns: i64, left: Moment) -> Option<Moment> {
+        let paced_ns = self.opening(time_ns)?.paced_ns?;
+        Some(Moment {
             time_ns: left.time_ns.saturating_sub(paced_ns),
             ..left
-        }
+        })
     }
 
     /// Whether the first segment of an answer, which went by at `time_ns`, had been sent before an ACK that came sooner.
@@ -233,8 +233,8 @@ mod tests {
     fn an_answer_that_a_pacer_held_at_last_had_waited_for_the_window_that_all_share() {
         const MS: i64 = 1_000_000;
         for (paced_ns, held, had_room_ms) in [
-            (Some(30 * MS), Some(Cause::SendLimitedCwnd), 70),
-            (None, None, 100),
+            (Some(30 * MS), Some(Cause::SendLimitedCwnd), Some(70)),
+            (None, None, None),
         ] {
             let sharing = Sharing {
                 is_shared: true,
@@ -251,7 +251,7 @@ mod tests {
             timeline.begins_answer(data, false);
             assert_eq!(timeline.opening_held(at.time_ns), held);
             let had_room = timeline.opening_had_room(at.time_ns, Moment::at_ms(100));
-            assert_eq!(had_room.time_ns, had_room_ms * MS);
+            assert_eq!(had_room.map(|it| it.time_ns / MS), had_room_ms);
         }
     }
 
