@@ -324,6 +324,11 @@ impl UsedWindow {
         self.fills(self.ever)
     }
 
+    /// Whether it stopped with so many full segments outstanding at the least.
+    pub(crate) fn has_segments(&self, least: i64) -> bool {
+        self.outstanding >= self.full_bytes.saturating_mul(least)
+    }
+
     /// What was outstanding when it stopped last.
     pub(crate) fn outstanding(&self) -> i64 {
         self.outstanding

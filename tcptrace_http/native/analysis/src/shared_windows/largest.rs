@@ -14,7 +14,7 @@ const ROUND_TRIPS_SURE: i64 = 2;
 /// ... or one, if so many flights followed the first.
 const FLIGHTS_SURE: u32 = 2;
 /// Four connections to a host begin with two segments each (RFC 2581, section 3.1), whatever their stack has.
-const WINDOW_SEGMENTS_MIN: i64 = 8;
+pub(super) const WINDOW_SEGMENTS_MIN: i64 = 8;
 
 /// A SYN or a FIN of the client went by.
 #[derive(Clone, Copy, Debug)]

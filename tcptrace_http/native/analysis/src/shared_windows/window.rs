@@ -5,7 +5,12 @@
 //! so is what the ACKs of all acknowledge; from what was outstanding when the sender paused follows what limits it, as
 //! it does for a single connection ([`UsedWindow`]).
 
+use super::largest::WINDOW_SEGMENTS_MIN;
 use crate::used_window::{FullBuffer, Limit, UsedWindow, WINDOW_NOW_SEGMENTS};
+
+/// A small window that stops its sender with room in it so many times in a row is a largest one: what a pacer or a pause
+/// has left of one seems to have room less often, as far as was measured.
+const TIMES_SURE: u32 = 6;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SharedWindow {
@@ -26,6 +31,8 @@ pub(super) struct SharedWindow {
     paced: Option<i64>,
     /// Connections that had something in flight when it was full last.
     pub(super) fillers: Option<usize>,
+    /// So many times in a row it had room when it stopped.
+    with_room: u32,
     /// When it had grown to the size that the buffer is known to have, since it was in slow start.
     full_since_ns: Option<i64>,
 }
@@ -52,14 +59,21 @@ impl SharedWindow {
     }
 
     /// Whether all have in flight what they may at most: whoever has data fills what the others leave of that. One
-    /// that is alone may have less than several had.
+    /// that is alone may have less than several had. With less in flight than several connections begin with they wait for a
+    /// window, of which a pacer or a pause has left less than there had been, but if they never have more.
     fn is_full(&self) -> bool {
-        self.used.is_full() && (self.only.is_some() || self.used.is_fullest())
+        let is_large = self.used.has_segments(WINDOW_SEGMENTS_MIN);
+        let is_sure = is_large || self.with_room >= TIMES_SURE;
+        is_sure && self.used.is_full() && (self.only.is_some() || self.used.is_fullest())
     }
 
     /// What limits all that are said to wait for such a limit. A largest window that is known to be one of all stays full
     /// while its connections leave less than it holds: by their short segments, and by what is lost.
-    pub(super) fn of_all(&self, limit: Limit, is_known: bool) -> Limit {
+    pub(super) fn of_all(&mut self, limit: Limit, is_known: bool) -> Limit {
+        self.with_room = match limit {
+            Limit::SendBuffer => self.with_room.saturating_add(1),
+            _ => 0,
+        };
         let stays_full = is_known && self.limit == Limit::SendBuffer;
         match limit {
             Limit::SendBuffer if !self.is_full() && !stays_full => Limit::None,
@@ -257,6 +271,21 @@ mod tests {
             grew_until_ns.push(window.grew_until_ns());
         }
         assert_eq!(grew_until_ns, [None, None, Some(300), None, Some(300)]);
+    }
+
+    #[test]
+    fn less_than_several_connections_begin_with_is_no_largest_window_unless_time_and_again() {
+        for (segments, times, limit) in [
+            (8, 1, Limit::SendBuffer),
+            (7, 1, Limit::None),
+            (7, 5, Limit::None),
+            (7, 6, Limit::SendBuffer),
+        ] {
+            let mut window = SharedWindow::default();
+            window.used.stops(segments * i64::from(FULL) + 1, FULL);
+            let told = (0..times).map(|_| window.of_all(Limit::SendBuffer, false));
+            assert_eq!(told.last(), Some(limit));
+        }
     }
 
     #[test]
