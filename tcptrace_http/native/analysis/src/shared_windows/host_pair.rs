@@ -253,6 +253,7 @@ impl HostPair {
             receiver: self.sent_queue.receiver(),
             due_ns: None,
             is_behind_others: false,
+            is_by_no_ack: false,
             are_others_in_flight: false,
             queued_ns: 0,
             limit: self.window.limit(),

@@ -53,6 +53,13 @@ impl HostPair {
         self.acks.get(from).is_some_and(|ack| ack.time_ns <= to_ns)
     }
 
+    /// Whether no ACK of something new, on whichever connection, came to the server when the newest packet may have left.
+    pub(super) fn had_no_ack(&self) -> bool {
+        let left = self.departures.newest();
+        let left = left.filter(|_| self.pace.largest_ns().is_some());
+        left.is_some_and(|left| self.acks_when(left).next().is_none())
+    }
+
     /// When the newest ACK of something new went by that had come to the server when the newest packet left.
     pub(super) fn newest_ack_ns(&self) -> Option<i64> {
         let left = self.departures.newest()?;
@@ -145,6 +152,29 @@ mod tests {
             let just_then = left(950 * US, 950 * US);
             assert!(pair.had_any_ack(just_then));
             assert_eq!(pair.acks_when(just_then).count(), 1);
+        }
+    }
+
+    #[test]
+    fn no_ack_let_go_what_left_before_any_of_something_new_came() {
+        const MS: i64 = 1_000_000;
+        for (time_ms, is_new, had_none) in [
+            (60, true, true),
+            (105, true, false),
+            (105, false, true),
+            (140, true, true),
+        ] {
+            let mut pair = HostPair::with_path(50 * MS);
+            pair.pace.follows(10 * MS, 1000);
+            pair.acks.push_back(Ack {
+                is_new,
+                ..Ack::of_data(time_ms * MS, 1, 1000)
+            });
+            // The link was idle until 150 ms, and has carried data since.
+            for came_ms in [160, 170, 180] {
+                pair.leaves(came_ms * MS, 1000, 0);
+            }
+            assert_eq!(pair.had_no_ack(), had_none, "{time_ms} {is_new}");
         }
     }
 

@@ -201,6 +201,7 @@ impl HostPair {
             would_be_by_other: is_of_other(let_go_by.or(ack_before)),
             is_let_go: left == LetGo::Ack && is_new,
             is_behind_others,
+            is_by_no_ack: self.had_no_ack(),
             are_others_in_flight: self.are_others_in_flight(time_ns, client_port),
             is_paced: (left == LetGo::Pacer || is_by_clock) && is_new,
             is_of_pacer: self.pacer.is_shown() && is_new && (is_by_clock || is_in_rhythm)

@@ -3,7 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::super::partition::{ASSUMED, INFERRED, SEEN};
 use super::repairs::repair;
-use super::shared::{is_in_turn, limit_of, window_of};
+use super::shared::{is_in_turn, left_with_no_ack, limit_of, window_of};
 use super::{Data, Route, Timeline, OPTIONS_BYTES};
 use crate::shared_windows::is_rhythm;
 use crate::used_window::Limit;
@@ -30,7 +30,8 @@ impl Timeline {
         // Who paces lets data go by a clock, in no other pace than a link would.
         let is_paced = (data.sharing.is_paced && self.has_more) || data.sharing.is_of_pacer;
         let is_paced = is_paced && !route.is_at_sender;
-        let is_on_its_way = is_in_flight && !is_let_go;
+        let is_by_no_ack = left_with_no_ack(self.has_more, data, route);
+        let is_on_its_way = is_in_flight && !is_let_go || is_by_no_ack;
         let takes_turn = is_on_its_way && !route.is_at_sender && is_in_turn(gap, data);
         let waited_for_own =
             (takes_turn || data.sharing.by_other) && self.waited_for_own_room(data, route, acks);
@@ -41,7 +42,7 @@ impl Timeline {
             // A sender's burst leaves at once; in which pace it comes the ACKs tell.
             if is_paced {
                 self.was_paced(gap);
-            } else if are_full && !route.is_at_sender {
+            } else if are_full && !route.is_at_sender && !is_by_no_ack {
                 self.pace.learn(gap, data.segments);
             }
             return None;

@@ -14,12 +14,21 @@ use trace_model::rows::Cause;
 pub(super) fn is_in_turn(gap: i64, data: Data) -> bool {
     let service_ns = service_ns(data);
     let is_longer = gap > service_ns.saturating_add(CLOSE_NS.max(service_ns / 2));
-    data.sharing.is_behind_others && is_longer && !data.opens_hole && data.recovery.is_none()
+    let is_of_window = !data.sharing.is_by_no_ack && !data.opens_hole && data.recovery.is_none();
+    data.sharing.is_behind_others && is_longer && is_of_window
 }
 
 /// The window that connections share, if an ACK of another of them made the room for data in it.
 pub(super) fn shared_window(sharing: Sharing) -> Option<Cause> {
     (sharing.is_shared && sharing.by_other).then(|| window_of(sharing))
+}
+
+/// Whether data that lay in the buffer stood before the slowest link, which carried others' all the time, though no ACK
+/// had come that may have let it go of the window that all share: it left with the first of them, at once or by a clock.
+pub(super) fn left_with_no_ack(has_more: bool, data: Data, route: Route) -> bool {
+    let sharing = data.sharing;
+    let stood = sharing.is_shared && sharing.is_behind_others && sharing.is_by_no_ack;
+    stood && has_more && !data.opens_hole && data.recovery.is_none() && !route.is_at_sender
 }
 
 /// What of the window that connections share data waited for.
@@ -264,6 +273,24 @@ mod tests {
         assert!(is_in_turn(12 * MS, behind_others(true)));
         assert!(!is_in_turn(4 * MS, behind_others(true)));
         assert!(!is_in_turn(12 * MS, behind_others(false)));
+    }
+
+    #[test]
+    fn what_stood_behind_others_since_before_any_ack_came_waited_for_the_link_and_no_turn() {
+        let by_no_ack = |is_shared: bool| Data {
+            sharing: Sharing {
+                is_shared,
+                is_by_no_ack: true,
+                ..behind_others(true).sharing
+            },
+            ..behind_others(true)
+        };
+        assert!(!is_in_turn(12 * MS, by_no_ack(true)));
+        let route = Route::at_receiver(100);
+        assert!(left_with_no_ack(true, by_no_ack(true), route));
+        assert!(!left_with_no_ack(false, by_no_ack(true), route));
+        assert!(!left_with_no_ack(true, by_no_ack(false), route));
+        assert!(!left_with_no_ack(true, behind_others(true), route));
     }
 
     #[test]
