@@ -62,7 +62,12 @@ impl Arrivals {
         // Of a short segment the headers that the link has not are a large share.
         let is_known = self.agreeing >= AGREEING_MIN;
         let is_same = is_known && without_link_ps(gap_ns, bytes, segments) >= least_ps;
-        if sample_ps < least_ps {
+        if !is_known && self.agrees_without_link(distance) {
+            self.byte_ps = Some(byte_ps.max(sample_ps));
+            self.agreeing = self.agreeing.saturating_add(1);
+            self.disproof = None;
+            self.keeps_pace(distance);
+        } else if sample_ps < least_ps {
             if !is_same {
                 self.begin_with(sample_ps, distance);
             }
@@ -74,6 +79,18 @@ impl Arrivals {
         } else {
             self.disproves(sample_ps);
         }
+    }
+
+    /// Whether the largest distance makes a byte take as long, if the slowest link has no headers of its own.
+    fn agrees_without_link(&self, (gap_ns, bytes, segments): (i64, u32, u32)) -> bool {
+        let sample_ps = without_link_ps(gap_ns, bytes, segments);
+        self.distance_without_link_ps()
+            .is_some_and(|byte_ps| are_equal(byte_ps, sample_ps))
+    }
+
+    fn distance_without_link_ps(&self) -> Option<i64> {
+        let (gap_ns, bytes) = self.headers.distance()?;
+        Some(without_link_ps(gap_ns, bytes, 1))
     }
 
     /// A short segment came so long after what the link carried before it: it may agree with the one distance that is
@@ -148,14 +165,17 @@ impl Arrivals {
 
     /// Two that came one by one may agree on what a byte takes, where distances do not tell yet.
     pub fn agree_on(&mut self, one_ps: i64, other_ps: i64) {
-        let is_bound = |byte_ps: i64| one_ps <= byte_ps;
+        let without_link_ps = self.distance_without_link_ps();
+        let is_alike = without_link_ps.is_some_and(|ps| are_equal(ps, one_ps));
+        let is_bound = |byte_ps: i64| one_ps <= byte_ps || is_alike;
         if self.agreeing < AGREEING_MIN
             && are_equal(one_ps, other_ps)
             && self.byte_ps.is_none_or(is_bound)
         {
             // The handshake's packets are larger than others without payload: both may seem a little quicker. A distance
             // is exact.
-            let distance_ps = self.byte_ps.filter(|byte_ps| are_equal(*byte_ps, one_ps));
+            let is_alike = |byte_ps: &i64| is_alike || are_equal(*byte_ps, one_ps);
+            let distance_ps = self.byte_ps.filter(is_alike);
             self.disproof = distance_ps.is_none().then_some((0, 0));
             if distance_ps.is_none() {
                 self.headers.forgets();
@@ -167,9 +187,11 @@ impl Arrivals {
 
     /// Data that came so late may agree with a single distance, be it that of a short segment.
     pub fn agrees_with(&mut self, late_ps: i64) {
-        if self
-            .byte_ps
-            .is_some_and(|byte_ps| are_equal(byte_ps, late_ps))
+        let distances = [self.byte_ps, self.distance_without_link_ps()];
+        if distances
+            .into_iter()
+            .flatten()
+            .any(|byte_ps| are_equal(byte_ps, late_ps))
         {
             self.agreeing = self.agreeing.max(AGREEING_MIN);
         }

@@ -49,6 +49,11 @@ impl LinkHeaders {
         self.largest = None;
     }
 
+    /// The largest segment that came in the pace of the link: how long behind another one, and its payload.
+    pub(crate) fn distance(self) -> Option<(i64, u32)> {
+        self.largest
+    }
+
     /// A segment came in the pace of the link.
     pub(crate) fn keeps_pace(&mut self, gap_ns: i64, bytes: u32) {
         self.largest = match self.largest {

@@ -27,6 +27,22 @@ fn a_short_segment_shows_no_quicker_link_by_headers_that_the_link_has_not() {
 }
 
 #[test]
+fn distances_agree_on_a_link_that_has_no_headers_of_its_own() {
+    // The link carries a byte in 0.1 ms.
+    let (full, short) = ((100 * MS, 960), (32 * MS, 280));
+    for distances in [[full, short], [short, full]] {
+        assert!(after(&distances).takes_ns(960, 1).is_some());
+    }
+    assert_eq!(after(&[full, (35 * MS, 280)]).takes_ns(960, 1), None);
+    let alone = after(&[short]);
+    let (mut by_late, mut by_two) = (alone, alone);
+    by_late.agrees_with(100_000_000);
+    by_two.agree_on(100_000_000, 100_000_000);
+    assert!(by_late.takes_ns(960, 1).is_some());
+    assert!(by_two.takes_ns(960, 1).is_some());
+}
+
+#[test]
 fn a_short_segment_may_agree_with_data_that_came_late() {
     // The link carries a byte in 0.1 ms, and has headers of its own or none.
     for short_ns in [20 * MS, 18_600_000] {
