@@ -91,6 +91,12 @@ impl Bare {
         answers.find_map(|(late_ns, bytes)| self.agrees_with(late_ns, bytes))
     }
 
+    /// How long a packet without payload takes to the server and back that took so long behind so many others.
+    pub(super) fn way_ns(self, (ahead, way_ns): (u32, i64)) -> i64 {
+        let bare_ns = self.least.map_or(0, |(bare_ns, _)| bare_ns);
+        way_ns.saturating_sub(bare_ns.saturating_mul(ahead.into()))
+    }
+
     /// ... if as many bytes as a handshake's packets are longer than others without payload took so much longer.
     pub(super) fn agrees_with_options(self, longer_ns: i64, bytes: u32) -> Option<i64> {
         let (bare_ns, header) = self.least?;
@@ -177,6 +183,14 @@ mod tests {
         assert_eq!(bare.agrees_with_options(800_000, 8), Some(100_000_000));
         assert_eq!(bare.agrees_with_options(1_000_000, 8), None);
         assert_eq!(bare.agrees_with_options(80_000, 8), None, "jitter");
+    }
+
+    #[test]
+    fn a_packet_that_stood_behind_others_without_payload_takes_less_alone() {
+        let bare = after(&[(0, 0), (4, 0)]);
+        assert_eq!(bare.way_ns((0, 100 * MS)), 100 * MS);
+        assert_eq!(bare.way_ns((2, 108 * MS)), 100 * MS);
+        assert_eq!(Bare::default().way_ns((1, 104 * MS)), 104 * MS);
     }
 
     #[test]

@@ -12,7 +12,8 @@ impl HostPair {
         if !self.bare.comes(time_ns, segment) || self.is_at_server() {
             return;
         }
-        let way_ns = self.to_server_ns.zip(self.bare_way_ns);
+        let bare_way_ns = self.bare_way.map(|way| self.bare.way_ns(way));
+        let way_ns = self.to_server_ns.zip(bare_way_ns);
         let longer_ns = way_ns.map_or(0, |(syn_ns, bare_ns)| syn_ns.saturating_sub(bare_ns));
         let bytes = self.headers.syn_longer_bytes();
         let by_options = self.bare.agrees_with_options(longer_ns, bytes);
@@ -31,9 +32,12 @@ impl HostPair {
         let mark = connection.mark.filter(|mark| {
             is_single && connection.fin_ns == Some(mark.time_ns) && mark.end == segment.ack
         });
+        let ahead = connection.ahead_of_fin;
+        let mark = mark.filter(|_| ahead.bytes == 0);
         if let Some(mark) = mark {
             let way_ns = time_ns.saturating_sub(mark.time_ns);
-            self.bare_way_ns = Some(self.bare_way_ns.map_or(way_ns, |least| least.min(way_ns)));
+            let way = (ahead.packets, way_ns);
+            self.bare_way = Some(self.bare_way.map_or(way, |least| least.min(way)));
         }
     }
 }

@@ -11,6 +11,7 @@ use super::fast_recovery::FastRecovery;
 use super::inherited::Beginning;
 use super::largest::Mark;
 use super::part::Part;
+use super::uplink::Standing;
 use crate::used_window::UsedWindow;
 
 /// No timer sends a SYN-ACK again sooner (RFC 6298, section 2.1).
@@ -50,6 +51,8 @@ pub(super) struct Connection {
     pub(super) newest_ns: i64,
     /// When the client sent a FIN first.
     pub(super) fin_ns: Option<i64>,
+    /// ... right behind so much.
+    pub(super) ahead_of_fin: Standing,
     /// ... if it sent that again, as no ACK of it came.
     pub(super) unheard_fin_ns: Option<i64>,
     /// Where the newest data ended that was sent again.
@@ -152,6 +155,7 @@ impl Connection {
             data_ns: time_ns,
             newest_ns: time_ns,
             fin_ns: None,
+            ahead_of_fin: Standing::default(),
             unheard_fin_ns: None,
             again: None,
             goes_back_ns: None,

@@ -23,9 +23,14 @@ impl HostPair {
             is_pushed: segment.has(flags::PSH),
             takes_ns: self.link.takes_ns(bytes, 1),
         });
-        let asked = self.connection(segment.source_port, segment.destination_port);
-        if let Some(asked) = asked.filter(|it| bytes > 0 && it.question.time_ns == time_ns) {
-            asked.question.ahead = ahead;
+        let connection = self.connection(segment.source_port, segment.destination_port);
+        if let Some(connection) = connection {
+            if bytes > 0 && connection.question.time_ns == time_ns {
+                connection.question.ahead = ahead;
+            }
+            if segment.has(flags::FIN) {
+                connection.ahead_of_fin = ahead.others;
+            }
         }
         ahead
     }

@@ -78,8 +78,8 @@ pub(super) struct HostPair {
     /// When it came last behind a silence of all connections in which a timer may have run out.
     pub(super) resumed_ns: i64,
     pub(super) bare: Bare,
-    /// The way to the server and back of a FIN and its ACK.
-    pub(super) bare_way_ns: Option<i64>,
+    /// The way to the server and back of a FIN and its ACK, and so many packets without payload that went right before it.
+    pub(super) bare_way: Option<(u32, i64)>,
     pub(super) missing: MissingPackets,
     /// The server does not count the packets that come by here one by one, though that had seemed so: it sends to others
     /// by another way, and its numbers tell of no losses.
@@ -148,7 +148,7 @@ impl HostPair {
             resumed_ns: 0,
             link: Arrivals::default(),
             bare: Bare::default(),
-            bare_way_ns: None,
+            bare_way: None,
             missing: MissingPackets::default(),
             goes_elsewhere: false,
             sent_by: None,
