@@ -201,6 +201,19 @@ impl Arrivals {
         }
     }
 
+    /// The distance that tells what the link takes, and its payload, as long as none agrees with it.
+    #[must_use]
+    pub fn single_distance(self) -> Option<(i64, u32)> {
+        self.headers
+            .distance()
+            .filter(|_| self.agreeing < AGREEING_MIN)
+    }
+
+    /// What is known of the path besides distances agrees with that one.
+    pub fn is_agreed(&mut self) {
+        self.agreeing = self.agreeing.max(AGREEING_MIN);
+    }
+
     fn begin_with(&mut self, sample_ps: i64, distance: (i64, u32, u32)) {
         self.byte_ps = Some(sample_ps);
         self.agreeing = 1 + u32::from(self.agrees_with_short());

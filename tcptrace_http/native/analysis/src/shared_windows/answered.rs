@@ -22,7 +22,11 @@ impl HostPair {
         };
         if segment.ack.is_after(connection.answered) {
             connection.answered = segment.ack;
+            let question = connection.question;
             self.answered = Some((time_ns, client_port));
+            if segment.payload_bytes == 0 && question.is_all_with(segment.ack) {
+                self.question_was_heard(time_ns, question);
+            }
         }
     }
 

@@ -34,6 +34,11 @@ pub(super) struct Question {
 }
 
 impl Question {
+    /// Whether what has this number acknowledges all of it.
+    pub(super) fn is_all_with(self, ack: SeqNumber) -> bool {
+        self.end == Some(ack)
+    }
+
     /// A segment of the client with payload: a copy of what it has asked is no other question.
     pub(super) fn asked(self, time_ns: i64, segment: &Segment<'_>) -> Question {
         let end = segment.payload_seq().plus(segment.payload_bytes);

@@ -45,6 +45,7 @@ mod host_pair;
 mod idle_link;
 mod inherited;
 mod largest;
+mod late_answers;
 mod leaving;
 mod ledger;
 mod let_go;

@@ -254,13 +254,15 @@ impl HostPair {
     /// link, so none of it comes closer than that takes; where an ACK may have let it go (`was_held`), a longer
     /// distance is not the link's, nor is a rhythm of delayed ACKs in which others have come in much less. A server's
     /// burst leaves in another pace.
-    fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
+    pub(super) fn arrives(&mut self, gap_ns: i64, bytes: u32, was_held: bool) {
         let round_trip_ns = self.round_trip_ns();
-        let is_wait = was_held && gap_ns >= round_trip_ns || self.pace.is_outlasted(gap_ns, bytes);
+        let may_be_held = was_held && gap_ns >= round_trip_ns;
         if self.is_at_server() {
             return;
         }
         let segments = bytes.div_ceil(FULL_SEGMENT_BYTES);
+        let is_as_late = segments == 1 && self.is_as_late((gap_ns, bytes));
+        let is_wait = may_be_held && !is_as_late || self.pace.is_outlasted(gap_ns, bytes);
         if segments == 1 {
             self.link.came_behind(gap_ns, bytes);
         }
@@ -268,6 +270,7 @@ impl HostPair {
             return;
         }
         self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
+        self.late_answers_agree();
     }
 
     /// An answer of so many bytes begins, in one segment.
@@ -282,6 +285,7 @@ impl HostPair {
         self.working.answered(late, bytes, question, &self.pace);
         let bytes = i64::from(bytes).saturating_add(i64::from(question.bytes));
         self.bare.answered(late_ns, bytes);
+        self.answer_was_late(late_ns, bytes, question);
         if let Some(byte_ps) = self.bare.agrees() {
             self.link.agree_on(byte_ps, byte_ps);
         }
