@@ -8,6 +8,7 @@
 
 use trace_model::{flags, Segment, SeqNumber};
 
+use super::headers::ip_header_bytes;
 use super::uplink::Ahead;
 use crate::byte_time::PICOSECONDS;
 use crate::jitter::CLOSE_NS;
@@ -80,6 +81,13 @@ impl Bare {
         let gap = (gap_ns, segment.header_bytes);
         self.least = Some(self.least.map_or(gap, |least| least.min(gap)));
         true
+    }
+
+    /// The closest that packets without payload came, and the headers of IP and TCP of the second.
+    pub(super) fn distance(self, is_v6: bool) -> Option<(i64, u32)> {
+        let ip_bytes = ip_header_bytes(is_v6);
+        self.least
+            .map(|(gap_ns, header)| (gap_ns, ip_bytes.saturating_add(header.into())))
     }
 
     /// An answer came so late.

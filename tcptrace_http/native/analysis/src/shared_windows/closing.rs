@@ -20,6 +20,7 @@ impl HostPair {
         if let Some(byte_ps) = self.bare.agrees().or(by_options) {
             self.link.agree_on(byte_ps, byte_ps);
         }
+        self.link_times_agree();
     }
 
     /// A host acknowledges a FIN at once: that measures the way without options.

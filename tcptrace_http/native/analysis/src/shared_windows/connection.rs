@@ -260,6 +260,13 @@ impl Connection {
         with_syn.saturating_sub(i64::from(segment.has(flags::SYN)))
     }
 
+    /// When all before this number was acknowledged, if nothing has come since and some of it was data.
+    pub(super) fn has_all_acked_ns(&self, start: SeqNumber) -> Option<i64> {
+        let has_sent = self.sent_ns > self.syn_ns;
+        let is_all = self.acked == Some(start) && self.next == Some(start);
+        Some(self.acked_ns).filter(|_| has_sent && is_all)
+    }
+
     /// The server had more to send than has come, and nothing was asked for since.
     pub(super) fn had_more(&self) -> bool {
         self.sent_ns > self.syn_ns && !self.is_asked && !self.was_pushed

@@ -8,6 +8,15 @@ use trace_model::{flags, Segment};
 const IPV4_BYTES: u32 = 20;
 const IPV6_BYTES: u32 = 40;
 
+/// What a packet has before its TCP header.
+pub(super) fn ip_header_bytes(is_v6: bool) -> u32 {
+    if is_v6 {
+        IPV6_BYTES
+    } else {
+        IPV4_BYTES
+    }
+}
+
 /// Headers of TCP of one host.
 #[derive(Clone, Copy, Debug, Default)]
 struct Header {
@@ -38,7 +47,7 @@ impl Headers {
     /// The headers of IP and TCP of the server's newest data.
     pub(super) fn of_data(self, is_v6: bool) -> Option<u32> {
         let [_, server] = self.0;
-        let ip_bytes = if is_v6 { IPV6_BYTES } else { IPV4_BYTES };
+        let ip_bytes = ip_header_bytes(is_v6);
         let of_tcp = server.data_bytes.map(u32::from);
         of_tcp.map(|bytes| bytes.saturating_add(ip_bytes))
     }

@@ -16,8 +16,8 @@ use super::flight::Flight;
 use super::headers::Headers;
 use super::inherited::Inherited;
 use super::largest::LargestWindow;
-use super::late_answers::LateAnswers;
 use super::ledger::Ledger;
+use super::link_times::LinkTimes;
 use super::missing_packets::MissingPackets;
 use super::pace::Pace;
 use super::pacer::Pacer;
@@ -79,7 +79,7 @@ pub(super) struct HostPair {
     /// When it came last behind a silence of all connections in which a timer may have run out.
     pub(super) resumed_ns: i64,
     pub(super) bare: Bare,
-    pub(super) late_answers: LateAnswers,
+    pub(super) link_times: LinkTimes,
     /// The way to the server and back of a FIN and its ACK, and so many packets without payload that went right before it.
     pub(super) bare_way: Option<(u32, i64)>,
     pub(super) missing: MissingPackets,
@@ -150,7 +150,7 @@ impl HostPair {
             resumed_ns: 0,
             link: Arrivals::default(),
             bare: Bare::default(),
-            late_answers: LateAnswers::default(),
+            link_times: LinkTimes::default(),
             bare_way: None,
             missing: MissingPackets::default(),
             goes_elsewhere: false,

@@ -12,6 +12,7 @@ use super::flight::Coming;
 use super::host_pair::HostPair;
 use super::ledger::Newly;
 use super::limits::Leaving;
+use super::link_times::LinkTime;
 use super::own_flight::Following;
 use super::pacer::{is_paced_behind, is_paced_opening};
 use super::queue::LetGo;
@@ -40,6 +41,7 @@ impl HostPair {
             return Sharing::default();
         };
         let (question, recovery) = (connection.question, connection.fast_recovery);
+        let acked_ns = connection.has_all_acked_ns(segment.payload_seq());
         let step = connection.sends(time_ns, segment, had_loss);
         let Step {
             is_new,
@@ -62,6 +64,9 @@ impl HostPair {
         }
         if begins && question.bytes > 0 && is_new && !step.is_hole {
             self.answers(time_ns, segment.payload_bytes, question);
+        }
+        if let Some(acked_ns) = acked_ns.filter(|_| is_new && !begins && !step.answers_syn) {
+            self.was_let_go_late((acked_ns, time_ns), segment.payload_bytes);
         }
         if is_new {
             let ports = (client_port, segment.source_port);
@@ -261,16 +266,19 @@ impl HostPair {
             return;
         }
         let segments = bytes.div_ceil(FULL_SEGMENT_BYTES);
-        let is_as_late = segments == 1 && self.is_as_late((gap_ns, bytes));
-        let is_wait = may_be_held && !is_as_late || self.pace.is_outlasted(gap_ns, bytes);
+        let is_as_long = segments == 1 && self.is_as_long((gap_ns, bytes));
+        let is_wait = may_be_held && !is_as_long || self.pace.is_outlasted(gap_ns, bytes);
         if segments == 1 {
             self.link.came_behind(gap_ns, bytes);
         }
         if is_wait {
+            if may_be_held && segments == 1 {
+                self.link_times.note(LinkTime::of_distance(gap_ns, bytes));
+            }
             return;
         }
         self.link.came_after(gap_ns, bytes, segments, round_trip_ns);
-        self.late_answers_agree();
+        self.link_times_agree();
     }
 
     /// An answer of so many bytes begins, in one segment.
