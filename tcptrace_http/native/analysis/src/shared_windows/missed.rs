@@ -131,7 +131,7 @@ impl HostPair {
             }
             0 if written == Some(WrittenAt::OnTime) => None,
             0 => {
-                let again = self.missed_before(since_ns, time_ns, left, ports);
+                let again = self.missed_before(since_ns, time_ns, left, segment);
                 is_again = again.is_some();
                 again.and_then(|Again(before)| before)
             }
@@ -239,12 +239,14 @@ impl HostPair {
         since_ns: i64,
         time_ns: i64,
         left: Left,
-        ports: (u16, u16),
+        segment: &Segment<'_>,
     ) -> Option<Again> {
+        let ports = (segment.destination_port, segment.source_port);
         if let Some(before) = self.goes_back(ports, left) {
             return Some(Again(Some(before)));
         }
         let ((client_port, server_port), again) = (ports, (left, time_ns));
+        let lost = i64::from(segment.payload_bytes);
         // Copies of what came before it may have come since, and the first question.
         let data_ns = since_ns;
         let since_ns = self.connection(client_port, server_port)?.newest_ns;
@@ -276,8 +278,8 @@ impl HostPair {
         let is_new = self.is_of_later_flight(place, since_ns);
         if !self.is_shared {
             // Whether they share a window shows later.
-            self.closes(again, self.full_bytes(), (is_new, !is_told));
-            self.closes_own(ports, self.full_bytes(), is_new);
+            self.closes(again, lost, (is_new, !is_told));
+            self.closes_own(ports, lost, is_new);
             if is_told {
                 return None;
             }
@@ -293,7 +295,7 @@ impl HostPair {
         };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
-            self.lost(ports, again, self.full_bytes(), (is_new, !is_told));
+            self.lost(ports, again, lost, (is_new, !is_told));
         }
         Some(Again(Some(MissedBefore {
             would_come_ns,

@@ -109,6 +109,25 @@ fn no_more_was_missed_than_had_room_in_the_window_that_a_timer_had_left() {
 }
 
 #[test]
+fn what_was_missed_was_as_large_in_flight_as_it_is_when_it_is_sent_again() {
+    for (bytes, takes) in [(100, 1), (1000, 2)] {
+        let mut talk = one_is_missing();
+        for pair in talk.windows.pairs.iter_mut().flatten() {
+            pair.is_shared = true;
+        }
+        // Five segments that came are in flight, and what did not.
+        talk.data(802, 1, 5);
+        talk.data(803, 1, 6);
+        talk.packet(1700, false, 2, segment(flags::ACK, 2001, 101, bytes));
+        talk.ack(1701, 1, 4);
+        let is_over = |sharing: Sharing| sharing.phases.iter().all(|it| it.end_ns < i64::MAX);
+        assert_eq!(is_over(talk.data(1810, 1, 7)), takes == 1);
+        talk.ack(1811, 1, 5);
+        assert!(is_over(talk.data(1920, 1, 8)));
+    }
+}
+
+#[test]
 fn a_slow_start_is_over_the_sooner_the_quicker_the_link_turns_out_to_be() {
     let mut talk = Talk::counted();
     talk.packet(0, true, 1, segment(flags::SYN, 0, 0, 0));
