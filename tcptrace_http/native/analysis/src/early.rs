@@ -82,11 +82,15 @@ impl Early {
         first.filter(|seq| ahead(*seq) < 0).unwrap_or(ack)
     }
 
-    /// As far as an ACK that came before told that there is data behind this initial number, as an offset.
+    /// As far as what came before told that there is data behind this initial number, as an offset: an ACK by its number,
+    /// and that data itself, of which the client has no use.
     #[must_use]
     pub fn told_next(&self, initial: SeqNumber) -> Option<i64> {
-        let told = self.told_next.map(|next| next.unwrapped(initial, 1));
+        let offset = |seq: SeqNumber| seq.unwrapped(initial, 1);
+        let came = self.pieces.iter().map(|it| it.end(offset(it.seq)));
+        let told = came.chain(self.told_next.map(offset));
         told.filter(|next| *next >= 1 && next.unsigned_abs() <= 2 * BYTES_MAX)
+            .max()
     }
 
     /// Takes out what ends at or before offset `until`, with its offsets, in their order. What cannot be of a
@@ -122,5 +126,32 @@ impl Early {
         let pieces = self.pieces.len() as u64;
         self.bytes
             .saturating_add(pieces.saturating_mul(PIECE_OVERHEAD_BYTES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_packets::segment;
+
+    #[test]
+    fn data_before_the_syn_ack_and_an_ack_there_tell_how_far_their_sender_was() {
+        let initial = SeqNumber(u32::MAX - 100);
+        let offset = |number: u32| initial.0.wrapping_add(number);
+        let mark = Mark {
+            frame: 1,
+            time_ns: 0,
+        };
+        for (acked, told) in [(1501, 2961), (3001, 3001)] {
+            let mut early = Early::default();
+            let data = Segment {
+                payload_bytes: 1460,
+                ..segment(flags::ACK, (offset(1501), 1), &[])
+            };
+            assert!(early.keep(&data, mark));
+            assert!(early.keep(&segment(flags::ACK, (offset(acked), 1), &[]), mark));
+            assert_eq!(early.told_next(initial), Some(told));
+        }
+        assert_eq!(Early::default().told_next(initial), None);
     }
 }
