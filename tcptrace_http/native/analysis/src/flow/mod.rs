@@ -16,6 +16,7 @@ mod refused;
 mod request_path;
 mod roles;
 mod sent;
+mod sent_before;
 mod shares_late;
 mod unacknowledged;
 mod usage;

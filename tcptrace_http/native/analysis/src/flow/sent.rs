@@ -274,7 +274,7 @@ impl Flow {
         let path = Path {
             service_ns: one_by_one,
             takes_ns: waits.map_or(0, |waits| waits.response_takes_ns(segment.payload_bytes)),
-            in_loss_recovery: in_loss_recovery || self.sharing().is_gone_back_to(),
+            in_loss_recovery: in_loss_recovery || self.was_sent_before(start, recovery),
             queued_ns: self.sharing().queued_ns,
             is_let_go_by_other: is_shared && self.sharing().is_let_go_by_other,
             may_share_window: is_shared || self.sharing().may_be_shared,
