@@ -7,7 +7,7 @@ use super::departures::Left;
 use super::host_pair::HostPair;
 use super::leaving::Unheard;
 use super::missing_packets::Missing;
-use super::timed_out::TimedOut;
+use super::timed_out::{TimedOut, LEAST_TIMER_NS};
 use super::writes::WrittenAt;
 use crate::duplicate_acks::DUPLICATE_ACKS;
 use crate::hosts::HostStep;
@@ -186,7 +186,7 @@ impl HostPair {
 
     /// Whether a timer had a round trip to run out since an ACK of something new started it (RFC 6298, section 5.3).
     fn may_have_timed_out(&mut self, ports: (u16, u16), left: Left) -> bool {
-        let least_ns = TIMEOUT_MIN_NS.max(self.round_trip_ns());
+        let least_ns = LEAST_TIMER_NS.max(self.round_trip_ns());
         let connection = self.connection(ports.0, ports.1);
         connection.is_some_and(|it| left.to_ns.saturating_sub(it.acked_ns) >= least_ns)
     }

@@ -4,7 +4,12 @@ use super::ack::Ack;
 use super::departures::Left;
 use super::host_pair::HostPair;
 use super::timers::{is_backed_off, Timers};
+use crate::jitter::CLOSE_NS;
 use crate::timeouts::TIMEOUT_MIN_NS;
+
+/// What the least timer seems to have waited for at the least: when what it sends left, and when the ACK came that started
+/// it, is known as closely as the way is.
+pub(super) const LEAST_TIMER_NS: i64 = TIMEOUT_MIN_NS - CLOSE_NS;
 
 /// A missing packet that a timer may have sent again, and the ACK that had let it go.
 pub(super) struct TimedOut {
@@ -65,7 +70,7 @@ impl HostPair {
     /// else the oldest. An ACK of the connection's own data starts its timer again (RFC 6298, section 5.3), the newest
     /// at `acked_ns`.
     pub(super) fn timed_out(&self, left: Left, since_ns: i64, acked_ns: i64) -> Option<TimedOut> {
-        let latest_ns = left.to_ns.saturating_sub(TIMEOUT_MIN_NS);
+        let latest_ns = left.to_ns.saturating_sub(LEAST_TIMER_NS);
         let left_over = self.missing.left_over(since_ns);
         let left_over = left_over.filter(|(_, missing)| missing.from_ns <= latest_ns);
         let mut best: Option<(Fit, TimedOut)> = None;
@@ -156,6 +161,24 @@ mod tests {
             waited(800, false).may_be_of(&timers, shown),
             "an application"
         );
+    }
+
+    #[test]
+    fn the_least_timer_may_seem_to_have_waited_for_a_little_less() {
+        for (waited_us, is_of_ack) in [(199_800, true), (199_000, false)] {
+            let mut pair = HostPair::with_path(100 * MS);
+            pair.acks.push_back(Ack::of_data(400 * MS, 1, 0));
+            let left = |ns: i64| Left {
+                from_ns: ns,
+                to_ns: ns,
+                likely_ns: ns,
+            };
+            pair.missing.note(0, 400 * MS, left(300 * MS));
+            pair.missing.note(1, 550 * MS, left(450 * MS));
+            let again = left(400 * MS + waited_us * 1000);
+            let timed_out = pair.timed_out(again, 0, 0).unwrap();
+            assert_eq!(timed_out.ack.is_some(), is_of_ack);
+        }
     }
 
     #[test]

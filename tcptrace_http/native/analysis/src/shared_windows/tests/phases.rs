@@ -109,6 +109,19 @@ fn no_more_was_missed_than_had_room_in_the_window_that_a_timer_had_left() {
 }
 
 #[test]
+fn a_timer_has_waited_for_the_least_time_as_closely_as_the_way_is_known() {
+    for (way_us, slow_starts) in [(100_300, 1), (101_000, 0)] {
+        let mut talk = Talk::counted();
+        talk.opens(0, 1);
+        talk.ack(280, 1, 0);
+        for pair in talk.windows.pairs.iter_mut().flatten() {
+            pair.to_server_ns = Some(way_us * 1000);
+        }
+        assert_eq!(talk.data(581, 1, 1).phases.iter().count(), slow_starts);
+    }
+}
+
+#[test]
 fn what_was_missed_was_as_large_in_flight_as_it_is_when_it_is_sent_again() {
     for (bytes, takes) in [(100, 1), (1000, 2)] {
         let mut talk = one_is_missing();
