@@ -33,7 +33,10 @@ impl HostPair {
         let full_bytes = self.full_bytes();
         // How large they were is not known: when ACKs told of the loss, other data may be most of what is in flight.
         let missing = match is_by_timer {
-            true => self.missing.in_flight(self.threshold.cleared_ns),
+            true => {
+                let since_ns = self.threshold.cleared_ns.max(self.all_went_on_ns());
+                self.missing.in_flight(since_ns)
+            }
             false => 0,
         };
         let missing = missing.saturating_mul(full_bytes).saturating_add(unseen);
@@ -100,6 +103,12 @@ impl HostPair {
         let known = before.max(self.ledger.acked());
         let told = since.find(|ack| !is_by_timer && ack.acked > known);
         self.in_flight_behind(told.map_or(before, |ack| ack.acked))
+    }
+
+    /// By when each connection that is not over had gone on without a hole: what was missing before was sent again since.
+    fn all_went_on_ns(&self) -> i64 {
+        let open = self.connections.iter().filter(|it| it.over_ns.is_none());
+        open.map(|it| it.newest_ns).min().unwrap_or(i64::MIN)
     }
 
     /// What all connections had been acknowledged by then.

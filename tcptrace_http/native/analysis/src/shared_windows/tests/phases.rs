@@ -109,6 +109,21 @@ fn no_more_was_missed_than_had_room_in_the_window_that_a_timer_had_left() {
 }
 
 #[test]
+fn what_was_missing_before_all_connections_went_on_was_not_in_flight_when_a_timer_ran_out() {
+    let mut talk = Talk::counted();
+    talk.opens(0, 1);
+    talk.passed_over = Some(4);
+    talk.data(202, 1, 2);
+    talk.data(203, 1, 3);
+    talk.ack(280, 1, 0);
+    // Three segments are in flight.
+    talk.data(2000, 1, 1);
+    talk.ack(2001, 1, 1);
+    let phases = talk.data(2110, 1, 4).phases;
+    assert!(phases.iter().all(|it| it.end_ns < i64::MAX));
+}
+
+#[test]
 fn a_timer_has_waited_for_the_least_time_as_closely_as_the_way_is_known() {
     for (way_us, slow_starts) in [(100_300, 1), (101_000, 0)] {
         let mut talk = Talk::counted();
