@@ -25,8 +25,9 @@ impl HostPair {
     pub(super) fn goes_back(&mut self, ports: (u16, u16), left: Left) -> Option<MissedBefore> {
         let noticed_ns = self.connection(ports.0, ports.1)?.goes_back_ns.take()?;
         let is_own = |ack: &Ack| ack.client_port == ports.0;
+        // Whose data shows that they are missing has lost none of them but those in a hole before that.
         let may_have_lost = |it: &Connection| {
-            it.client_port != ports.0 && it.over_ns.is_none() && it.newest_ns <= noticed_ns
+            it.client_port != ports.0 && it.over_ns.is_none() && it.newest_ns < noticed_ns
         };
         let was_let_go = self.acks_when(left).any(is_own);
         if !was_let_go || self.connections.iter().any(may_have_lost) {
