@@ -100,8 +100,8 @@ fn no_more_was_missed_than_had_room_in_the_window_that_a_timer_had_left() {
     talk.ack(2001, 1, 1);
     // The window of a segment has room for two since, and is as large as the threshold.
     talk.data(2101, 1, 2);
-    talk.passed_over = Some(4);
     talk.data(2102, 1, 3);
+    talk.passed_over = Some(4);
     talk.data(4000, 1, 2);
     talk.ack(4001, 1, 2);
     let sharing = talk.data(4101, 1, 4);
