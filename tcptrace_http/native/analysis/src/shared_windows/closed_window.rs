@@ -3,7 +3,6 @@
 use super::departures::Left;
 use super::host_pair::HostPair;
 use super::threshold::{half, InFlight};
-use super::window_at_most::WindowAtMost;
 use crate::jitter::CLOSE_NS;
 use crate::segment_size::FULL_SEGMENT_BYTES;
 
@@ -41,10 +40,8 @@ impl HostPair {
         };
         let missing = missing.saturating_mul(full_bytes).saturating_add(unseen);
         let latest_ns = left.to_ns.saturating_add(CLOSE_NS);
-        let seen = self.flight_when(left, is_by_timer);
-        let likely = seen.saturating_add(missing);
         let flight = InFlight {
-            likely: self.window_at_most.bounds(likely, seen),
+            likely: self.flight_when(left, is_by_timer).saturating_add(missing),
             least: self.in_flight_behind(self.acked_by(latest_ns)),
         };
         self.threshold
@@ -52,23 +49,20 @@ impl HostPair {
         self.threshold.closed_ns = time_ns;
         let noticed_ns = left.likely_ns.saturating_add(self.full_way_ns());
         self.threshold.closes(noticed_ns, self.room.sent());
-        let threshold = self.threshold.likely_bytes(full_bytes);
-        self.window_at_most = WindowAtMost::after_loss(threshold, full_bytes, is_by_timer);
         if !is_by_timer {
             return self.phases.had_loss(left.likely_ns);
         }
         self.threshold.cleared = self.room.sent();
         self.threshold.cleared_ns = time_ns;
-        let (mut phases, mut window) = (self.phases, self.window_at_most);
+        let mut phases = self.phases;
         phases.timed_out(left.likely_ns, self.threshold.acks());
         for ack in self.acks_after(left) {
             phases.acknowledged(ack.time_ns);
-            window.opens();
         }
         if self.threshold.window_ns > left.likely_ns.saturating_add(CLOSE_NS) {
             phases.has_reached_threshold(self.threshold.window_ns);
         }
-        (self.phases, self.window_at_most) = (phases, window);
+        self.phases = phases;
     }
 
     /// A loss closes the window of its connection, if that has one of its own: by half of what it has in flight.

@@ -88,7 +88,6 @@ impl HostPair {
         if is_new && newly > i32::from(is_first) {
             connection.beginning.is_acked(time_ns);
             self.phases.acknowledged(time_ns);
-            self.window_at_most.opens();
             self.largest.acknowledged();
             if is_recovered {
                 self.threshold.is_window_at(time_ns);

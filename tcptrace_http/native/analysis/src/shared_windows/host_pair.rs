@@ -30,7 +30,6 @@ use super::threshold::Threshold;
 use super::timers::Timers;
 use super::uplink::{Ahead, Uplink};
 use super::window::SharedWindow;
-use super::window_at_most::WindowAtMost;
 use super::working::Working;
 use super::Sharing;
 use crate::arrivals::Arrivals;
@@ -107,7 +106,6 @@ pub(super) struct HostPair {
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
-    pub(super) window_at_most: WindowAtMost,
     pub(super) inherited: Inherited,
     pub(super) uplink: Uplink,
     pub(super) working: Working,
@@ -170,7 +168,6 @@ impl HostPair {
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),
-            window_at_most: WindowAtMost::default(),
             inherited: Inherited::default(),
             uplink: Uplink::default(),
             working: Working::default(),

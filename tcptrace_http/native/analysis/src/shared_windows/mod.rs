@@ -76,7 +76,6 @@ mod timers;
 mod uplink;
 mod way;
 mod window;
-mod window_at_most;
 mod working;
 mod writes;
 

@@ -78,12 +78,6 @@ impl Threshold {
         Some(segments.saturating_mul(full_bytes))
     }
 
-    /// Where slow start ends as likely as not.
-    pub(super) fn likely_bytes(self, full_bytes: i64) -> i64 {
-        let segments = self.segments.max(self.least).unwrap_or(SEGMENTS_MIN);
-        segments.saturating_mul(full_bytes)
-    }
-
     /// Whether it is the same whichever ACKs had come by then: it is known to the segment, if all that was in flight has
     /// been seen.
     pub(super) fn is_sure(self) -> bool {

@@ -92,23 +92,6 @@ fn what_was_missed_was_in_flight_when_a_timer_ran_out() {
 }
 
 #[test]
-fn no_more_was_missed_than_had_room_in_the_window_that_a_timer_had_left() {
-    let mut talk = Talk::counted();
-    talk.opens(0, 1);
-    talk.ack(280, 1, 0);
-    talk.data(2000, 1, 1);
-    talk.ack(2001, 1, 1);
-    // The window of a segment has room for two since, and is as large as the threshold.
-    talk.data(2101, 1, 2);
-    talk.data(2102, 1, 3);
-    talk.passed_over = Some(4);
-    talk.data(4000, 1, 2);
-    talk.ack(4001, 1, 2);
-    let sharing = talk.data(4101, 1, 4);
-    assert!(sharing.phases.iter().all(|it| it.end_ns < i64::MAX));
-}
-
-#[test]
 fn what_was_missing_before_all_connections_went_on_was_not_in_flight_when_a_timer_ran_out() {
     let mut talk = Talk::counted();
     talk.opens(0, 1);
