@@ -25,6 +25,7 @@ mod bare;
 mod beginnings;
 mod begun_piece;
 mod below_threshold;
+mod came_late;
 mod clock;
 mod closed_window;
 mod closing;
