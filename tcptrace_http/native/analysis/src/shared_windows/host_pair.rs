@@ -114,7 +114,7 @@ pub(super) struct HostPair {
     pub(super) rhythm: Rhythm,
     /// When data came last behind which nothing had been in flight.
     pub(super) quiet_until_ns: Option<i64>,
-    /// The ACK that let data go last behind which nothing had been in flight, after a silence.
+    /// When the ACK went by that let data go last behind a repair, with nothing else in flight.
     pub(super) restarted_by_ns: Option<i64>,
     /// When something came last that was sent again.
     pub(super) copied_ns: i64,

@@ -246,7 +246,7 @@ impl HostPair {
             return Some(Again(Some(before)));
         }
         let ((client_port, server_port), again) = (ports, (left, time_ns));
-        let lost = i64::from(segment.payload_bytes);
+        let unseen = i64::from(segment.payload_bytes);
         // Copies of what came before it may have come since, and the first question.
         let data_ns = since_ns;
         let since_ns = self.connection(client_port, server_port)?.newest_ns;
@@ -278,8 +278,8 @@ impl HostPair {
         let is_new = self.is_of_later_flight(place, since_ns);
         if !self.is_shared {
             // Whether they share a window shows later.
-            self.closes(again, lost, (is_new, !is_told));
-            self.closes_own(ports, lost, is_new);
+            self.closes(again, unseen, (is_new, !is_told));
+            self.closes_own(ports, unseen, is_new);
             if is_told {
                 return None;
             }
@@ -295,7 +295,7 @@ impl HostPair {
         };
         // Else its application may not have had it before.
         if self.is_shared || had_more {
-            self.lost(ports, again, lost, (is_new, !is_told));
+            self.lost(ports, again, unseen, (is_new, !is_told));
         }
         Some(Again(Some(MissedBefore {
             would_come_ns,

@@ -159,7 +159,7 @@ pub struct Sharing {
     pub due_ns: Option<i64>,
     /// Since it carried the data before on this connection the slowest link has carried others' without a pause.
     pub is_behind_others: bool,
-    /// No ACK of any of them came to the server when the segment may have left.
+    /// No ACK of something new on any of them came to the server when the segment may have left.
     pub is_by_no_ack: bool,
     /// Others of them had data in flight when the segment left: if they share their window, that is not all its own.
     pub are_others_in_flight: bool,

@@ -5,8 +5,6 @@
 //! segment go, of whichever connection, and a clock the next, until an ACK of the first comes. What had waited since
 //! before the timer ran out did not come just then because its server was done.
 
-use super::ack::Release;
-use super::connection::Step;
 use super::host_pair::HostPair;
 use crate::timeouts::{DELAYED_ACK_MAX_NS, TIMEOUT_MIN_NS};
 
@@ -25,10 +23,8 @@ impl HostPair {
         &self,
         (time_ns, bytes): (i64, u32),
         since_ns: i64,
-        (step, release): (Step, Release),
     ) -> Option<i64> {
         let restarted_by_ns = self.restarted_by_ns.filter(|_| self.is_shared)?;
-        let is_next = step.is_new && !step.is_hole && release == Release::None;
         let is_of_restart = self.newest_ack_ns() == Some(restarted_by_ns);
         let was_waiting = restarted_by_ns.saturating_sub(since_ns) >= TIMEOUT_MIN_NS;
         let takes_ns = self.pace.of(bytes).unwrap_or(0);
@@ -36,6 +32,6 @@ impl HostPair {
         let held_ns = time_ns.saturating_sub(restarted_by_ns.saturating_add(way_ns));
         let longest_ns = self.round_trip_ns().saturating_add(DELAYED_ACK_MAX_NS);
         let is_held = (takes_ns..longest_ns).contains(&held_ns);
-        (is_next && is_of_restart && was_waiting && is_held).then_some(held_ns)
+        (is_of_restart && was_waiting && is_held).then_some(held_ns)
     }
 }

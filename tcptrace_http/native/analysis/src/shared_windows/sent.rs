@@ -156,10 +156,14 @@ impl HostPair {
         // What the window had room for is known best of what lay in the server's buffer.
         let known = let_go_by.filter(|_| self.is_shared && is_in_answer);
         release = known.map_or(release, |ack| ack.lets_go(client_port));
-        let since_ns = if begins { question.time_ns } else { sent_ns };
-        let paced_ns = self
-            .held_by_pacer_ns((time_ns, segment.payload_bytes), since_ns, (step, release))
-            .filter(|_| was_idle && !is_missed);
+        // It found the link idle, and no ACK let it go.
+        let is_by_none = is_new && !is_missed && !step.is_hole && was_idle;
+        let paced_ns = if is_by_none && release == Release::None {
+            let since_ns = if begins { question.time_ns } else { sent_ns };
+            self.held_by_pacer_ns((time_ns, segment.payload_bytes), since_ns)
+        } else {
+            None
+        };
         if is_new {
             let leaving = Leaving {
                 release,

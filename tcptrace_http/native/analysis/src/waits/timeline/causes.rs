@@ -56,7 +56,7 @@ impl Timeline {
             }
             return Some((repair(data.recovery), INFERRED));
         }
-        if data.sharing.paced_ns.is_some() && !route.is_at_sender {
+        if data.held_by_pacer_ns(route).is_some() {
             return Some((self.words.burst, INFERRED));
         }
         let pace = self.takes(data.bytes, data.segments, data.full_bytes);

@@ -60,6 +60,14 @@ impl Data {
     pub(super) fn is_above_nagle(&self) -> bool {
         self.is_full() || self.has_fin || self.nagle_is_off
     }
+
+    /// How long a pacer has held it at last, near the receiver, if it was not lost before.
+    pub(super) fn held_by_pacer_ns(&self, route: Route) -> Option<i64> {
+        let is_new = self.recovery.is_none();
+        self.sharing
+            .paced_ns
+            .filter(|_| is_new && !route.is_at_sender)
+    }
 }
 
 #[cfg(test)]

@@ -41,8 +41,8 @@ impl Timeline {
             let told_ns = acks.closed_ns()?.saturating_add(route.to_sender_ns);
             return Some((Cause::SendLimitedReceiveWindow, told_ns));
         }
-        let paced_ns = data.sharing.paced_ns.filter(|_| !route.is_at_sender);
-        if let Some(paced_ns) = paced_ns.filter(|_| data.recovery.is_none()) {
+        let is_paced = cause.is_some_and(|(cause, _)| cause == self.words.burst);
+        if let Some(paced_ns) = data.held_by_pacer_ns(route).filter(|_| is_paced) {
             let had_room_ns = data.at.time_ns.saturating_sub(paced_ns);
             return Some((phase_of(data.sharing), had_room_ns));
         }
