@@ -23,6 +23,9 @@ pub(super) struct BeforeIdle {
     is_opened: bool,
     /// A smaller one was used up since.
     is_smaller: bool,
+    /// ... which began with more than a window does: it was halved (RFC 2861, section 3.1), and is in slow start until
+    /// it has most of what it had, whatever a loss before has left.
+    is_halved: bool,
     /// Its sender had more to send behind all that it has sent since.
     is_one_write: bool,
 }
@@ -55,6 +58,7 @@ impl UsedWindow {
             is_sure,
             is_opened: self.threshold.is_none() && self.is_old(),
             is_smaller: false,
+            is_halved: false,
             is_one_write: true,
         });
     }
@@ -104,7 +108,14 @@ impl UsedWindow {
         let has_initial = self
             .initial
             .is_none_or(|initial| stopped.saturating_add(self.full_bytes) > initial);
-        before.is_smaller = is_less && has_initial && stopped <= before.window;
+        let is_first = self.acked <= before.start && !is_as_at_first;
+        let is_halved = is_first && self.threshold.is_some();
+        // All of a write was there, and would have gone with its short end.
+        let rest = self.full_bytes.min(i64::from(bytes));
+        let needed = self.outstanding.saturating_add(rest);
+        let fits = if is_halved { needed } else { stopped } <= before.window;
+        before.is_smaller = is_less && has_initial && fits;
+        before.is_halved = before.is_smaller && is_halved;
         if !before.is_smaller {
             self.before_idle = None;
             return;
@@ -146,6 +157,18 @@ impl UsedWindow {
         // Where that went by unnoticed, what it had outstanding later is no less.
         let shown = Some(self.ever).filter(|ever| *ever > 0);
         self.initial.or(shown).is_some_and(|most| most < now)
+    }
+
+    /// What was used of it since it was idle did not leave at once: a clock of its sender let that go, not its size.
+    pub(crate) fn may_be_paced(&mut self) {
+        if let Some(before) = &mut self.before_idle {
+            before.is_halved = false;
+        }
+    }
+
+    /// Whether it was halved while its sender was idle (RFC 2861, section 3.1).
+    pub(crate) fn is_halved_by_idleness(&self) -> bool {
+        self.before_idle.is_some_and(|it| it.is_halved)
     }
 
     /// Whether the window from before the last idle period, of which more had been used, would have let data up to
@@ -253,6 +276,35 @@ mod tests {
             window.is_used_up(start + 15_400, true, bytes);
             assert_eq!(window.was_thrown_away(start + 16_000), is_shown);
         }
+    }
+
+    /// Whether a window was halved that a loss has lowered, with four segments and a short one in use before its sender was
+    /// idle and such a flight first since, behind `acked` more segments; and whether it was thrown away.
+    fn is_halved_of(first: i64, acked: i64) -> (bool, bool) {
+        let mut window = UsedWindow::default();
+        window.stops(1001, 1000);
+        window.hears(1, START);
+        window.had_loss(START - 4000, START, true);
+        window.stops(START + 4500, 1000);
+        window.hears(2, START + 4500);
+        window.was_idle_behind(START + 4500, true);
+        window.was_idle();
+        window.hears(3, START + 4500 + 1000 * acked);
+        let end = START + 4500 + 1000 * acked + first;
+        window.stops(end, 1000);
+        window.is_used_up(end, true, 500);
+        (
+            window.is_halved_by_idleness(),
+            window.was_thrown_away(end + 500),
+        )
+    }
+
+    #[test]
+    fn a_window_is_halved_that_begins_with_more_than_one_does_at_first_after_its_sender_was_idle() {
+        assert_eq!(is_halved_of(2000, 0), (true, true));
+        assert_eq!(is_halved_of(1000, 0), (false, true), "it begins anew");
+        assert_eq!(is_halved_of(2000, 1), (false, true), "an ACK has opened it");
+        assert_eq!(is_halved_of(4500, 0), (false, false), "as large as before");
     }
 
     #[test]

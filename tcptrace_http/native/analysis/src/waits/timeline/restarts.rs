@@ -60,7 +60,17 @@ impl Timeline {
         if self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
             self.window
                 .is_used_up(self.sent_until, was_full, data.bytes);
+            if !self.came_at_once() {
+                self.window.may_be_paced();
+            }
         }
+    }
+
+    /// Whether the segment before followed the one before it in the pace of the path.
+    fn came_at_once(&self) -> bool {
+        let takes_ns = self.takes(self.sent_bytes, 1, self.full_bytes);
+        let most_ns = self.pace.burst_max_ns(1, 0).max(takes_ns);
+        self.sent_gap_ns.is_some_and(|gap_ns| gap_ns <= most_ns)
     }
 
     /// What data waited for that seems to have waited for `told`. What lay in the buffer waited for the window though no
@@ -93,6 +103,8 @@ impl Timeline {
     pub(super) fn of_restart(&self, cause: Cause, data: Data) -> Cause {
         let is_window = match cause {
             Cause::SendLimitedSlowStart => true,
+            // Its threshold is higher than what a loss has left.
+            Cause::SendLimitedCwnd => self.window.is_halved_by_idleness(),
             // A buffer that has held more before is not full.
             Cause::SendLimitedSendBuffer => !self.window.is_fullest(),
             _ => false,
@@ -136,6 +148,33 @@ mod tests {
     }
 
     const MS: i64 = 1_000_000;
+
+    /// What the rest of a write waits for that the window seems to hold which a loss has lowered, where two segments went
+    /// after an idle time, so long one after the other, and four had before.
+    fn rest_waits_for(gap_ms: i64) -> Cause {
+        let start = (1 << 32) - 4000;
+        let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
+        let window = &mut timeline.window;
+        window.stops(1001, 1000);
+        window.hears(1, start);
+        window.had_loss(start - 4000, start, true);
+        window.stops(start + 4000, 1000);
+        window.hears(2, start + 4000);
+        window.was_idle_behind(start + 4000, true);
+        window.was_idle();
+        window.stops(start + 6000, 1000);
+        timeline.sent_until = start + 6000;
+        timeline.sent_gap_ns = Some(gap_ms * MS);
+        let data = Data::at_ms(200, start + 7000);
+        timeline.uses_up_window(true, data, Route::at_receiver(100), &Acks::default());
+        timeline.of_restart(Cause::SendLimitedCwnd, data)
+    }
+
+    #[test]
+    fn a_window_that_was_halved_while_its_sender_was_idle_holds_what_one_that_is_paced_does_not() {
+        assert_eq!(rest_waits_for(1), Cause::StallSlowStartRestart);
+        assert_eq!(rest_waits_for(40), Cause::SendLimitedCwnd);
+    }
 
     /// Whether a timer outlasts `gap` of a segment whose ACK goes by after `acks_ms`, with others between.
     fn outlasts(gap_ms: i64, acks_ms: &[i64]) -> bool {
