@@ -15,7 +15,7 @@ mod losses;
 mod lowered;
 
 use before_idle::BeforeIdle;
-pub(crate) use before_idle::WINDOW_NOW_SEGMENTS;
+pub(crate) use before_idle::{LastSent, WINDOW_NOW_SEGMENTS};
 pub use buffer::FullBuffer;
 use emptied::Emptied;
 use grown_by_half::Stopped;

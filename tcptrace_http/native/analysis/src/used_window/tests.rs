@@ -275,7 +275,7 @@ fn a_window_is_thrown_away_where_less_than_before_is_used_up_after_an_idle_perio
         let mut window = idle_after_eight(is_sure);
         window.stops(ANEW + 2000, FULL);
         assert!(!window.was_thrown_away(ANEW + 3000), "it may have no more");
-        window.is_used_up(ANEW + 2000, true, 1000);
+        window.is_used_up(ANEW + 2000, LastSent::FULL, 1000);
         assert!(window.was_thrown_away(ANEW + 3000));
         assert!(
             !window.was_thrown_away(ANEW + 20_000),
@@ -298,7 +298,7 @@ fn of_an_old_stack_the_window_that_acks_had_opened_is_thrown_away_though_no_more
         window.was_idle_behind(201, true);
         window.was_idle();
         window.stops(1201, FULL);
-        window.is_used_up(1201, true, 1000);
+        window.is_used_up(1201, LastSent::FULL, 1000);
         assert_eq!(window.was_thrown_away(2201), is_shown);
     }
 }
@@ -316,7 +316,7 @@ fn what_stops_after_an_idle_period_where_it_did_before_may_be_a_buffer_that_is_l
     window.was_idle_behind(9001, true);
     window.was_idle();
     window.stops(11_001, FULL);
-    window.is_used_up(11_001, true, 1000);
+    window.is_used_up(11_001, LastSent::FULL, 1000);
     assert!(!window.was_thrown_away(12_001));
 }
 
@@ -324,10 +324,10 @@ fn what_stops_after_an_idle_period_where_it_did_before_may_be_a_buffer_that_is_l
 fn a_window_that_is_used_up_as_large_as_before_was_kept() {
     let mut window = idle_after_eight(false);
     window.stops(ANEW + 8000, FULL);
-    window.is_used_up(ANEW + 8000, true, 1000);
+    window.is_used_up(ANEW + 8000, LastSent::FULL, 1000);
     window.hears(3, ANEW + 8000);
     window.stops(ANEW + 9000, FULL);
-    window.is_used_up(ANEW + 9000, true, 1000);
+    window.is_used_up(ANEW + 9000, LastSent::FULL, 1000);
     assert!(!window.was_thrown_away(ANEW + 10_000));
 }
 
@@ -336,7 +336,7 @@ fn behind_a_short_segment_a_pause_of_a_round_trip_shows_no_window() {
     for (is_sure, is_shown) in [(true, true), (false, false)] {
         let mut window = idle_after_eight(is_sure);
         window.stops(ANEW + 500, FULL);
-        window.is_used_up(ANEW + 500, false, 1000);
+        window.is_used_up(ANEW + 500, LastSent::SHORT, 1000);
         assert_eq!(window.was_thrown_away(ANEW + 1500), is_shown, "{is_sure}");
     }
 }
@@ -345,7 +345,7 @@ fn behind_a_short_segment_a_pause_of_a_round_trip_shows_no_window() {
 fn a_loss_lowers_the_window_that_an_idle_period_left() {
     let mut window = idle_after_eight(true);
     window.stops(ANEW + 2000, FULL);
-    window.is_used_up(ANEW + 2000, true, 1000);
+    window.is_used_up(ANEW + 2000, LastSent::FULL, 1000);
     window.had_loss(ANEW, ANEW + 2000, false);
     assert!(!window.was_thrown_away(ANEW + 3000));
 }
@@ -379,7 +379,7 @@ fn a_window_that_no_shorter_idle_period_threw_away_is_what_a_longer_one_does() {
         window.stops(end, FULL);
         window.hears(3, end - 1000);
     }
-    window.is_used_up(end, true, 1000);
+    window.is_used_up(end, LastSent::FULL, 1000);
     assert!(window.was_thrown_away(start + 9000 + 8000));
     assert!(!window.was_thrown_away(start + 9000 + 10_000));
 }

@@ -3,6 +3,7 @@
 use super::super::acks::{Acks, Released};
 use super::{Data, Route, Timeline};
 use crate::timeouts::TIMEOUT_MIN_NS;
+use crate::used_window::LastSent;
 use trace_model::rows::Cause;
 
 impl Timeline {
@@ -58,16 +59,16 @@ impl Timeline {
     pub(super) fn uses_up_window(&mut self, was_full: bool, data: Data, route: Route, acks: &Acks) {
         let heard_ns = Acks::known_before_release(data.at.time_ns, route.to_sender_ns, 0);
         if self.nagle_would_let(data) && acks.had_room_for(data.end, heard_ns) {
-            self.window
-                .is_used_up(self.sent_until, was_full, data.bytes);
-            if !self.came_at_once() {
-                self.window.may_be_paced();
-            }
+            let last = LastSent {
+                is_full: was_full,
+                left_at_once: self.left_at_once(),
+            };
+            self.window.is_used_up(self.sent_until, last, data.bytes);
         }
     }
 
     /// Whether the segment before followed the one before it in the pace of the path.
-    fn came_at_once(&self) -> bool {
+    fn left_at_once(&self) -> bool {
         let takes_ns = self.takes(self.sent_bytes, 1, self.full_bytes);
         let most_ns = self.pace.burst_max_ns(1, 0).max(takes_ns);
         self.sent_gap_ns.is_some_and(|gap_ns| gap_ns <= most_ns)
@@ -138,7 +139,7 @@ mod tests {
             window.was_idle_behind(start + 8000, true);
             window.was_idle();
             window.stops(start + 10_000, 1000);
-            window.is_used_up(start + 10_000, true, 1000);
+            window.is_used_up(start + 10_000, LastSent::FULL, 1000);
             window.hears(3, start + 10_000);
             window.stops(start + 10_000 + flight, 1000);
             let data = Data::plain(Moment::default(), start + 11_000 + flight);

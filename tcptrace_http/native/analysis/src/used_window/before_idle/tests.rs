@@ -1,0 +1,216 @@
+use super::*;
+
+/// Whether a window was thrown away of which the sender uses two segments after it was idle, and had used eight
+/// before, if its buffer holds so much.
+fn is_thrown_away(buffer: Option<i64>) -> bool {
+    let start = (1 << 32) - 8000;
+    let mut window = UsedWindow::default();
+    window.hears(1, start);
+    window.stops(start + 8000, 1000);
+    window.hears(2, start + 8000);
+    window.was_idle_behind(start + 8000, true);
+    window.was_idle();
+    window.has_buffer_of(buffer);
+    window.stops(start + 10_000, 1000);
+    window.is_used_up(start + 10_000, LastSent::FULL, 1000);
+    window.was_thrown_away(start + 11_000)
+}
+
+#[test]
+fn a_window_that_begins_anew_with_far_less_than_its_buffer_holds_was_thrown_away() {
+    assert!(is_thrown_away(None));
+    assert!(is_thrown_away(Some(8000)));
+    assert!(!is_thrown_away(Some(4000)), "half of it may be free");
+}
+
+const START: i64 = (1 << 32) - 8000;
+
+/// Four segments had been used, and two are used up since the sender was idle.
+fn thrown_away() -> UsedWindow {
+    let mut window = UsedWindow::default();
+    window.hears(1, START);
+    window.stops(START + 4000, 1000);
+    window.hears(2, START + 4000);
+    window.was_idle_behind(START + 4000, false);
+    window.was_idle();
+    window.stops(START + 6000, 1000);
+    window.is_used_up(START + 6000, LastSent::FULL, 1000);
+    window
+}
+
+#[test]
+fn a_restart_goes_on_where_its_sender_was_idle_again_until_a_window_shows_that_was_thrown_away_anew(
+) {
+    let mut window = thrown_away();
+    window.hears(3, START + 6000);
+    window.stops(START + 7000, 1000);
+    window.hears(4, START + 7000);
+    window.was_idle_behind(START + 7000, false);
+    window.was_idle();
+    assert!(window.was_thrown_away(START + 8000), "as before");
+    assert!(!window.was_thrown_away(START + 11_000), "may be kept");
+    window.stops(START + 8000, 1000);
+    window.is_used_up(START + 8000, LastSent::FULL, 1000);
+    assert!(window.was_thrown_away(START + 11_000));
+}
+
+#[test]
+fn what_the_sender_stopped_with_before_it_was_idle_shows_no_smaller_window() {
+    let mut window = thrown_away();
+    window.hears(3, START + 6000);
+    window.was_idle_behind(START + 6000, true);
+    window.was_idle();
+    window.is_used_up(START + 6000, LastSent::FULL, 1000);
+    assert!(!window.was_thrown_away(START + 7000));
+}
+
+#[test]
+fn a_stack_is_old_that_never_had_as_much_outstanding_as_windows_begin_with_today() {
+    for (outstanding, is_old) in [(9000, true), (10_000, false)] {
+        let mut window = UsedWindow::default();
+        window.hears(1, START);
+        window.stops(START + outstanding, 1000);
+        assert_eq!(window.is_old(), is_old);
+    }
+}
+
+#[test]
+fn of_an_idle_period_that_is_in_doubt_less_than_a_segment_less_shows_no_restart_but_of_a_write_as_before(
+) {
+    let start = (1 << 32) - 8000;
+    for (is_sure, bytes, is_shown) in [(true, 1000, true), (false, 1000, false), (false, 600, true)]
+    {
+        let mut window = UsedWindow::default();
+        window.hears(1, start);
+        window.stops(start + 8000, 1000);
+        window.hears(2, start + 8000);
+        window.was_idle_behind(start + 8000, is_sure);
+        window.was_idle();
+        window.stops(start + 15_400, 1000);
+        window.is_used_up(start + 15_400, LastSent::FULL, bytes);
+        assert_eq!(window.was_thrown_away(start + 16_000), is_shown);
+    }
+}
+
+/// Whether a window was halved that a loss has lowered, with four segments and a short one in use before its sender was
+/// idle and such a flight first since, behind `acked` more segments; and whether it was thrown away.
+fn is_halved_of(first: i64, acked: i64) -> (bool, bool) {
+    let mut window = UsedWindow::default();
+    window.stops(1001, 1000);
+    window.hears(1, START);
+    window.had_loss(START - 4000, START, true);
+    window.stops(START + 4500, 1000);
+    window.hears(2, START + 4500);
+    window.was_idle_behind(START + 4500, true);
+    window.was_idle();
+    window.hears(3, START + 4500 + 1000 * acked);
+    let end = START + 4500 + 1000 * acked + first;
+    window.stops(end, 1000);
+    window.is_used_up(end, LastSent::FULL, 500);
+    (
+        window.is_halved_by_idleness(),
+        window.was_thrown_away(end + 500),
+    )
+}
+
+#[test]
+fn a_window_is_halved_that_begins_with_more_than_one_does_at_first_after_its_sender_was_idle() {
+    assert_eq!(is_halved_of(2000, 0), (true, true));
+    assert_eq!(is_halved_of(1000, 0), (false, true), "it begins anew");
+    assert_eq!(is_halved_of(2000, 1), (false, true), "an ACK has opened it");
+    assert_eq!(is_halved_of(4500, 0), (false, false), "as large as before");
+}
+
+#[test]
+fn a_window_that_acks_had_opened_is_halved_to_what_leaves_at_once_after_its_sender_was_idle() {
+    for (acks, left_at_once, is_shown) in [(3, true, true), (3, false, false), (5, true, false)] {
+        let mut window = UsedWindow::default();
+        window.stops(1001, 1000);
+        let mut end = 1001;
+        for _ in 0..acks {
+            window.hears(1, end);
+            end += 2000;
+            window.stops(end, 1000);
+        }
+        window.hears(1, end);
+        window.was_idle_behind(end, true);
+        window.was_idle();
+        window.stops(end + 2000, 1000);
+        let last = LastSent {
+            left_at_once,
+            ..LastSent::FULL
+        };
+        window.is_used_up(end + 2000, last, 1000);
+        assert_eq!(window.was_thrown_away(end + 3000), is_shown, "{acks} ACKs");
+    }
+}
+
+#[test]
+fn a_restart_may_leave_a_segment_less_than_the_flow_began_with_but_no_less() {
+    for (initial, is_shown) in [(2000, true), (3000, false)] {
+        let mut window = UsedWindow::default();
+        window.stops(1 + initial, 1000);
+        window.hears(1, START);
+        window.stops(START + 6000, 1000);
+        window.hears(2, START + 6000);
+        window.was_idle_behind(START + 6000, true);
+        window.was_idle();
+        window.stops(START + 7000, 1000);
+        window.is_used_up(START + 7000, LastSent::FULL, 1000);
+        assert_eq!(window.was_thrown_away(START + 8000), is_shown);
+    }
+}
+
+#[test]
+fn a_window_that_acks_had_opened_stays_open_in_what_may_have_been_no_idle_period() {
+    for (is_sure, opened) in [(true, false), (false, true)] {
+        let mut window = UsedWindow::default();
+        window.hears(1, START);
+        for sent in 1..=4 {
+            window.stops(START + sent * 1000, 1000);
+            window.hears(1 + sent, START + sent * 1000);
+        }
+        let end = START + 4000;
+        window.was_idle_behind(end, is_sure);
+        window.was_idle();
+        window.before_idle = None;
+        window.was_idle_behind(end, true);
+        window.was_idle();
+        window.stops(end + 1000, 1000);
+        window.is_used_up(end + 1000, LastSent::FULL, 1000);
+        assert_eq!(window.was_thrown_away(end + 3000), opened);
+    }
+}
+
+/// Whether a window that avoids congestion has outgrown four segments, which were used six times before an idle
+/// period and four times behind a flight of `first` since.
+fn outgrew_behind(first: i64) -> bool {
+    let mut window = UsedWindow::default();
+    window.stops(1001, 1000);
+    window.hears(1, START);
+    window.stops(START + 4000, 1000);
+    window.had_loss(START, START + 4000, false);
+    let mut end = START + 4000;
+    for (round, flight) in [4000; 6]
+        .into_iter()
+        .chain([first])
+        .chain([4000; 4])
+        .enumerate()
+    {
+        if round == 6 {
+            window.was_idle_behind(end, true);
+            window.was_idle();
+        }
+        window.hears(2, end);
+        end += flight;
+        window.stops(end, 1000);
+    }
+    window.outgrew(end)
+}
+
+#[test]
+fn a_window_that_lets_as_much_go_after_an_idle_period_as_ever_before_was_kept_and_goes_on_growing()
+{
+    assert!(outgrew_behind(4000));
+    assert!(!outgrew_behind(2000), "begun anew");
+}
