@@ -62,12 +62,11 @@ impl UsedWindow {
     /// All up to `end` had been acknowledged when the sender went on after what may have been longer than its
     /// retransmission timeout; it was if `is_sure`. Else a restart before it goes on as well.
     pub(crate) fn was_idle_behind(&mut self, end: i64, is_sure: bool) {
-        let window = if self.threshold.is_some() {
-            self.avoiding
-        } else if self.is_old() {
-            self.opened
-        } else {
-            self.least
+        let opened = self.opened_by_acks();
+        let shown = self.threshold.map_or(self.least, |_| self.avoiding);
+        let window = match (opened, self.threshold) {
+            (Some(opened), None) => opened,
+            (opened, _) => shown.max(opened.unwrap_or(0)),
         };
         if is_sure {
             self.goes_on = None;
@@ -84,11 +83,21 @@ impl UsedWindow {
             window: earlier.map_or(0, |it| it.window).max(window),
             start: end,
             is_sure,
-            is_opened: self.threshold.is_none() && self.is_old(),
+            is_opened: opened.is_some(),
             is_smaller: false,
             is_halved: false,
             is_one_write: true,
         });
+    }
+
+    /// How far ACKs have opened it at the least, of a stack that lets each do so, be it used up or not: since a loss up to
+    /// the threshold.
+    fn opened_by_acks(&self) -> Option<i64> {
+        let opened = match self.threshold {
+            Some(threshold) => self.regrown.max(self.restarted)?.min(threshold),
+            None => self.opened,
+        };
+        self.is_old().then_some(opened)
     }
 
     /// All up to `end` had been written when the sender went on with what it had not.

@@ -146,6 +146,28 @@ fn a_window_that_acks_had_opened_is_halved_to_what_leaves_at_once_after_its_send
 }
 
 #[test]
+fn since_a_loss_acks_had_opened_a_window_up_to_its_threshold_though_no_more_than_now_had_been_used()
+{
+    for (acks, by_timer, is_shown) in [(1, true, true), (0, true, false), (1, false, false)] {
+        let mut window = UsedWindow::default();
+        window.stops(1001, 1000);
+        window.hears(1, START);
+        window.had_loss(START - 1000, START, by_timer);
+        let mut end = START;
+        for _ in 0..acks {
+            window.stops(end + 1000, 1000);
+            end += 1000;
+            window.hears(2, end);
+        }
+        window.was_idle_behind(end, true);
+        window.was_idle();
+        window.stops(end + 1000, 1000);
+        window.is_used_up(end + 1000, LastSent::FULL, 1000);
+        assert_eq!(window.was_thrown_away(end + 2000), is_shown);
+    }
+}
+
+#[test]
 fn a_restart_may_leave_a_segment_less_than_the_flow_began_with_but_no_less() {
     for (initial, is_shown) in [(2000, true), (3000, false)] {
         let mut window = UsedWindow::default();
