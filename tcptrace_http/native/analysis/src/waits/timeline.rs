@@ -21,6 +21,7 @@ mod extents;
 mod filled_by_next;
 mod full_buffer;
 mod gone_back;
+mod heard_before;
 mod held_before_loss;
 mod held_openings;
 mod if_on_link;

@@ -18,7 +18,7 @@ impl Timeline {
         route: Route,
         acks: &Acks,
     ) -> bool {
-        let until_ns = self.known_before_release(data, route);
+        let until_ns = self.known_before_release(data, route, acks);
         let leaves_little = |before: Ack| {
             let room = before.edge.saturating_sub(self.sent_until);
             let offered = before.edge.saturating_sub(before.acked);

@@ -95,7 +95,7 @@ impl Timeline {
     /// ... as what was outstanding shows, if the window is its own.
     fn limit_shown(&mut self, data: Data, bytes: u32, route: Route, acks: &Acks) -> Limit {
         let end = self.sent_until;
-        let until_ns = self.known_before_release(data, route);
+        let until_ns = self.known_before_release(data, route, acks);
         // What the server's connections have learnt of losses says nothing of how the client's begin.
         let is_request = self.words.burst == Cause::RequestSend;
         self.window
@@ -109,14 +109,6 @@ impl Timeline {
             limit @ (Limit::SlowStart | Limit::CongestionAvoidance) => phase.unwrap_or(limit),
             limit => limit,
         }
-    }
-
-    /// Until when an ACK went by that its sender had heard before any that may have let `data` go, which may have stood
-    /// behind others' since.
-    pub(super) fn known_before_release(&self, data: Data, route: Route) -> i64 {
-        let pace_ns = self.takes(data.bytes, data.segments, data.full_bytes);
-        let behind_ns = pace_ns.saturating_add(data.sharing.queued_ns);
-        Acks::known_before_release(data.at.time_ns, route.to_sender_ns, behind_ns)
     }
 
     /// What lay in the buffer with nothing on its way left when the ACK of all before it came, however long the link
