@@ -1,9 +1,15 @@
 //! What comes late, or behind something else, by what the slowest link takes for it.
 
 use super::bare::Question;
+use super::headers::ip_header_bytes;
 use super::host_pair::HostPair;
 use super::link_times::LinkTime;
 use super::uplink::Ahead;
+use crate::byte_time::per_byte;
+use crate::link_margins::SLOWEST_PS;
+
+/// A header of TCP without options (RFC 9293, section 3.1).
+const TCP_HEADER_BYTES: i64 = 20;
 
 impl HostPair {
     /// The server acknowledges a question without an answer.
@@ -39,13 +45,29 @@ impl HostPair {
     fn came_late(&mut self, late_ns: i64, (bytes, packets): (i64, u32)) {
         // The way was measured with a handshake's packets, which are longer.
         let longer = i64::from(self.headers.syn_longer_bytes());
-        self.link_times.note(LinkTime {
+        let late = LinkTime {
             elapsed_ns: late_ns,
             bytes: bytes.saturating_sub(longer),
             packets,
             is_distance: false,
-        });
+        };
+        let header_bytes = self.headers.of_data(self.client.is_v6);
+        let by_other = header_bytes.and_then(|it| self.link_times.was_as_late(late, it));
+        if let Some(byte_ps) = by_other.filter(|it| *it <= self.slowest_ps()) {
+            self.link.agree_on(byte_ps, byte_ps);
+        }
+        self.link_times.note(late);
         self.link_times_agree();
+    }
+
+    /// What a byte takes at most: the headers of a handshake's packets take their time in its round trip.
+    fn slowest_ps(&self) -> i64 {
+        let headers =
+            i64::from(ip_header_bytes(self.client.is_v6)).saturating_add(TCP_HEADER_BYTES);
+        let both = headers
+            .saturating_mul(2)
+            .saturating_add(self.headers.syn_longer_bytes().into());
+        per_byte(self.to_server_ns.unwrap_or(0), both).min(SLOWEST_PS)
     }
 
     /// Whether a segment came as long behind another one as something else took, in proportion to their bytes.
@@ -112,6 +134,33 @@ mod tests {
         pair.question_was_heard(130 * MS, Question::default().asked(0, &asks));
         pair.arrives(gap_ms * MS, 960, true);
         pair.link.takes_ns(960, 1)
+    }
+
+    /// What the link takes for a full segment behind an answer and what an ACK let go of so many bytes that were so late,
+    /// over a path of so many milliseconds.
+    fn takes_after_late(path_ms: i64, late_ms: [i64; 2]) -> Option<i64> {
+        let mut pair = HostPair::with_path(path_ms * MS);
+        pair.has_headers(false, &segment_of(960));
+        for (late_ms, bytes) in late_ms.into_iter().zip([500, 960]) {
+            pair.was_let_go_late((0, (path_ms + late_ms) * MS), bytes);
+        }
+        pair.link.takes_ns(960, 1)
+    }
+
+    #[test]
+    fn two_that_were_late_in_proportion_to_their_bytes_agree_on_what_the_handshake_has_room_for() {
+        assert!(takes_after_late(10, [50, 96]).is_some());
+        assert_eq!(takes_after_late(10, [50, 98]), None, "one has waited");
+        assert_eq!(
+            takes_after_late(7, [50, 96]),
+            None,
+            "its headers alone take 8 ms"
+        );
+        assert_eq!(
+            takes_after_late(50, [200, 384]),
+            None,
+            "slower than any modem"
+        );
     }
 
     #[test]

@@ -12,6 +12,8 @@ use crate::byte_time::per_byte;
 const TIMES: usize = 4;
 /// Both take as long for a byte to this share of it: what is known to the byte varies with clocks alone.
 const EXACT_SHARE: i64 = 200;
+/// ... and what one of two that were late has more than the other, for in that the errors of both are.
+const MORE_SHARE: i64 = 400;
 /// Of fewer bytes clocks are too large a part.
 const BYTES_MIN: i64 = 64;
 /// Segments that differ by no more than this share are as long.
@@ -42,8 +44,24 @@ impl LinkTime {
 
     /// Picoseconds that a byte takes, if packets have headers of this length.
     fn byte_ps(self, header_bytes: i64) -> i64 {
+        per_byte(self.elapsed_ns, self.size(header_bytes))
+    }
+
+    fn size(self, header_bytes: i64) -> i64 {
         let headers = header_bytes.saturating_mul(self.packets.into());
-        per_byte(self.elapsed_ns, self.bytes.saturating_add(headers))
+        self.bytes.saturating_add(headers)
+    }
+
+    /// ... of what one of both has more than the other, if that is enough to tell.
+    fn more_ps(self, other: LinkTime, header_bytes: i64) -> Option<i64> {
+        let bytes = self
+            .size(header_bytes)
+            .saturating_sub(other.size(header_bytes));
+        if bytes < 0 {
+            return other.more_ps(self, header_bytes);
+        }
+        let elapsed_ns = self.elapsed_ns.saturating_sub(other.elapsed_ns);
+        (bytes >= BYTES_MIN).then(|| per_byte(elapsed_ns, bytes))
     }
 
     /// Distances of segments that are as long may be the same wait.
@@ -68,20 +86,43 @@ impl LinkTimes {
         }
     }
 
-    /// Picoseconds that a byte takes, if one of the newest took as long for it, with headers of IP and TCP of so many
-    /// bytes.
+    /// Picoseconds that a byte takes, if something else was as late, and so was what one of both has more than the other,
+    /// with headers of IP and TCP of so many bytes.
+    pub(super) fn was_as_late(self, late: LinkTime, header_bytes: u32) -> Option<i64> {
+        let known = self.0.into_iter().flatten();
+        let mut others = known.filter(|it| !it.is_distance);
+        others.find_map(|other| {
+            headers(header_bytes).find_map(|header| {
+                let more_ps = late.more_ps(other, header)?;
+                let other_ps = other.byte_ps(header);
+                let is_as_late = is_within(EXACT_SHARE, late.byte_ps(header), other_ps);
+                (is_as_late && is_within(MORE_SHARE, more_ps, other_ps)).then_some(other_ps)
+            })
+        })
+    }
+
+    /// ... or if one of the newest took as long for it.
     pub(super) fn agree_with(self, time: LinkTime, header_bytes: u32) -> Option<i64> {
         let known = self.0.into_iter().flatten();
         let mut others = known.filter(|it| !it.may_be_same_wait(time));
         others.find_map(|other| {
-            FRAME_BYTES.into_iter().find_map(|frame_bytes| {
-                let header = frame_bytes.saturating_add(header_bytes.into());
+            headers(header_bytes).find_map(|header| {
                 let (one_ps, other_ps) = (time.byte_ps(header), other.byte_ps(header));
-                let apart = one_ps.saturating_sub(other_ps).saturating_abs();
-                (apart <= other_ps / EXACT_SHARE).then_some(other_ps)
+                is_within(EXACT_SHARE, one_ps, other_ps).then_some(other_ps)
             })
         })
     }
+}
+
+/// What the slowest link may carry besides payload.
+fn headers(packet_bytes: u32) -> impl Iterator<Item = i64> {
+    let with = move |frame_bytes: i64| frame_bytes.saturating_add(packet_bytes.into());
+    FRAME_BYTES.into_iter().map(with)
+}
+
+/// Whether both differ by no more than this share.
+fn is_within(share: i64, one_ps: i64, other_ps: i64) -> bool {
+    one_ps.saturating_sub(other_ps).saturating_abs() <= other_ps.checked_div(share).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -111,6 +152,32 @@ mod tests {
             assert!(!agrees(late_us + 1000, gap_us), "its server had worked");
             assert!(!agrees(late_us, gap_us + 2000), "it had waited");
         }
+    }
+
+    /// Whether what was late by so much, in microseconds, for so many bytes and the headers of so many packets was as late
+    /// as 500 bytes that were so by 50 ms.
+    fn was_as_late(elapsed_us: i64, bytes: i64, packets: u32) -> bool {
+        let late = |elapsed_us: i64, bytes: i64, packets: u32| LinkTime {
+            elapsed_ns: elapsed_us * 1000,
+            bytes,
+            packets,
+            is_distance: false,
+        };
+        let mut times = LinkTimes::default();
+        times.note(late(50_000, 500, 0));
+        times
+            .was_as_late(late(elapsed_us, bytes, packets), 40)
+            .is_some()
+    }
+
+    #[test]
+    fn what_one_of_two_that_were_late_has_more_takes_as_long_for_a_byte() {
+        assert!(was_as_late(100_000, 1000, 0) && was_as_late(104_000, 1000, 1));
+        assert!(was_as_late(20_000, 200, 0), "it had less");
+        assert!(!was_as_late(101_000, 1000, 0), "its server had worked");
+        // Of so little more it would be a share of a percent of all.
+        assert!(was_as_late(60_000, 600, 0) && !was_as_late(60_100, 600, 0));
+        assert!(!was_as_late(50_000, 500, 0) && !was_as_late(53_000, 530, 0));
     }
 
     #[test]
