@@ -38,8 +38,14 @@ impl Asked {
         self.unheard_ns = Some((first_ns, time_ns));
     }
 
-    /// A packet of the client came, whose least round trip is known or not.
-    pub(super) fn heard(&mut self, time_ns: i64, bytes: u32, round_trip_ns: Option<i64>) {
+    /// A packet of the client came, whose least round trip is known or not: how long behind another one, if it had not
+    /// waited for the server.
+    pub(super) fn heard(
+        &mut self,
+        time_ns: i64,
+        bytes: u32,
+        round_trip_ns: Option<i64>,
+    ) -> Option<i64> {
         let before_ns = self.heard_ns.replace(time_ns);
         let known_ns = time_ns.saturating_sub(round_trip_ns.unwrap_or(0));
         let has_waited = self
@@ -50,8 +56,8 @@ impl Asked {
             let left = last_ns.filter(|last_ns| *last_ns > known_ns);
             self.unheard_ns = left.map(|last_ns| (last_ns, last_ns));
         }
-        if let Some(before_ns) = before_ns.filter(|_| bytes > 0 && !has_waited) {
-            let gap_ns = time_ns.saturating_sub(before_ns);
+        let gap_ns = time_ns.saturating_sub(before_ns.filter(|_| !has_waited)?);
+        if bytes > 0 {
             let before_ps = self.link.byte_ps();
             self.link.came(gap_ns, bytes);
             if self.link.byte_ps() != before_ps {
@@ -59,6 +65,7 @@ impl Asked {
                 self.closest = Some(Closest { gap_ns, bytes });
             }
         }
+        Some(gap_ns)
     }
 
     pub(super) fn closest(self) -> Option<Closest> {
@@ -84,7 +91,7 @@ mod tests {
         asked.said(0);
         asked.heard(20 * MS, 0, Some(20 * MS));
         assert_eq!(asked.byte_ps(), None);
-        asked.heard(50 * MS, 260, Some(20 * MS));
+        assert_eq!(asked.heard(50 * MS, 260, Some(20 * MS)), Some(30 * MS));
         assert_eq!(asked.byte_ps(), Some(100_000_000));
         asked.heard(300 * MS, 260, Some(20 * MS));
         assert_eq!(
@@ -99,8 +106,9 @@ mod tests {
         asked.heard(0, 0, Some(20 * MS));
         asked.said(5 * MS);
         asked.said(6 * MS);
-        asked.heard(25 * MS, 260, Some(20 * MS));
-        asked.heard(26 * MS, 260, Some(20 * MS));
+        for time_ms in [25, 26] {
+            assert_eq!(asked.heard(time_ms * MS, 260, Some(20 * MS)), None);
+        }
         assert_eq!(asked.byte_ps(), None);
     }
 }

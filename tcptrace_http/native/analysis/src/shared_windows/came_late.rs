@@ -50,10 +50,13 @@ impl HostPair {
             bytes: bytes.saturating_sub(longer),
             packets,
             is_distance: false,
+            stretch: None,
         };
         let header_bytes = self.headers.of_data(self.client.is_v6);
         let by_other = header_bytes.and_then(|it| self.link_times.was_as_late(late, it));
-        if let Some(byte_ps) = by_other.filter(|it| *it <= self.slowest_ps()) {
+        let slowest_ps = self.slowest_ps(self.to_server_ns);
+        let by_other = by_other.map(|it| it.byte_ps);
+        if let Some(byte_ps) = by_other.filter(|it| *it <= slowest_ps) {
             self.link.agree_on(byte_ps, byte_ps);
         }
         self.link_times.note(late);
@@ -61,13 +64,13 @@ impl HostPair {
     }
 
     /// What a byte takes at most: the headers of a handshake's packets take their time in its round trip.
-    fn slowest_ps(&self) -> i64 {
+    pub(super) fn slowest_ps(&self, way_ns: Option<i64>) -> i64 {
         let headers =
             i64::from(ip_header_bytes(self.client.is_v6)).saturating_add(TCP_HEADER_BYTES);
         let both = headers
             .saturating_mul(2)
             .saturating_add(self.headers.syn_longer_bytes().into());
-        per_byte(self.to_server_ns.unwrap_or(0), both).min(SLOWEST_PS)
+        per_byte(way_ns.unwrap_or(0), both).min(SLOWEST_PS)
     }
 
     /// Whether a segment came as long behind another one as something else took, in proportion to their bytes.
@@ -88,7 +91,7 @@ impl HostPair {
             let bare = LinkTime::of_distance(gap_ns, 0);
             self.link_times.agree_with(bare, header_bytes)
         });
-        if let Some(byte_ps) = by_bare {
+        if let Some(byte_ps) = by_bare.map(|it| it.byte_ps) {
             self.link.agree_on(byte_ps, byte_ps);
         }
     }

@@ -12,7 +12,10 @@ impl HostPair {
         if let Some(way) = self.way_from_server().filter(|_| segment.has(flags::ACK)) {
             let asked = self.asked.closest();
             let ack = (segment.ack, segment.payload_bytes);
-            self.sent_queue.hears(time_ns, ports, ack, way, asked);
+            let late = self.sent_queue.hears(time_ns, ports, ack, way, asked);
+            if let Some(late) = late {
+                self.acked_late(late);
+            }
         }
     }
 
@@ -47,7 +50,7 @@ impl HostPair {
     }
 
     /// The way to the client and back, if this is the server's end.
-    fn way_from_server(&self) -> Option<Way> {
+    pub(super) fn way_from_server(&self) -> Option<Way> {
         let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;
         Some(Way {
             elapsed_ns,

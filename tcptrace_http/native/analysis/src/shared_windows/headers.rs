@@ -25,6 +25,13 @@ struct Header {
     data_bytes: Option<u8>,
 }
 
+impl Header {
+    fn syn_longer_bytes(self) -> u32 {
+        let both = self.syn_bytes.zip(self.least_bytes);
+        both.map_or(0, |(syn, least)| u32::from(syn.saturating_sub(least)))
+    }
+}
+
 /// ... of both, the client first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Headers([Header; 2]);
@@ -54,11 +61,13 @@ impl Headers {
 
     /// Bytes of a SYN and its answer that other packets lack.
     pub(super) fn syn_longer_bytes(self) -> u32 {
-        let longer = |it: &Header| {
-            let both = it.syn_bytes.zip(it.least_bytes);
-            both.map_or(0, |(syn, least)| u32::from(syn.saturating_sub(least)))
-        };
-        self.0.iter().map(longer).sum()
+        self.0.into_iter().map(Header::syn_longer_bytes).sum()
+    }
+
+    /// ... of the SYN's answer alone.
+    pub(super) fn syn_ack_longer_bytes(self) -> u32 {
+        let [_, server] = self.0;
+        server.syn_longer_bytes()
     }
 }
 

@@ -36,8 +36,12 @@ impl HostPair {
     }
 
     pub(super) fn heard(&mut self, time_ns: i64, segment: &Segment<'_>) {
-        self.asked
+        let gap_ns = self
+            .asked
             .heard(time_ns, segment.payload_bytes, self.to_client_ns);
+        if let Some(gap_ns) = gap_ns {
+            self.asked_behind(gap_ns, segment);
+        }
         let ports = (segment.source_port, segment.destination_port);
         if segment.has(flags::SYN) {
             self.opens(time_ns, ports, segment);

@@ -11,7 +11,7 @@ use crate::byte_time::per_byte;
 /// Times that are remembered until another one agrees with them.
 const TIMES: usize = 4;
 /// Both take as long for a byte to this share of it: what is known to the byte varies with clocks alone.
-const EXACT_SHARE: i64 = 200;
+const EXACT_SHARE: i64 = 1000;
 /// ... and what one of two that were late has more than the other, for in that the errors of both are.
 const MORE_SHARE: i64 = 400;
 /// Of fewer bytes clocks are too large a part.
@@ -29,6 +29,8 @@ pub(super) struct LinkTime {
     pub(super) packets: u32,
     /// It is that of a packet to the one before.
     pub(super) is_distance: bool,
+    /// What was acknowledged is of a stretch in which data was on its way all the time.
+    pub(super) stretch: Option<u32>,
 }
 
 impl LinkTime {
@@ -39,6 +41,7 @@ impl LinkTime {
             bytes: bytes.into(),
             packets: 1,
             is_distance: true,
+            stretch: None,
         }
     }
 
@@ -72,6 +75,13 @@ impl LinkTime {
     }
 }
 
+/// Picoseconds that a byte takes, and the headers that the link carries with each packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Agreed {
+    pub(super) byte_ps: i64,
+    pub(super) header_bytes: i64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkTimes([Option<LinkTime>; TIMES]);
 
@@ -86,29 +96,46 @@ impl LinkTimes {
         }
     }
 
-    /// Picoseconds that a byte takes, if something else was as late, and so was what one of both has more than the other,
+    /// What one of the newest next to the server agrees on with this one.
+    pub(super) fn agree_at_server(self, time: LinkTime, header_bytes: u32) -> Option<Agreed> {
+        if time.is_distance {
+            return self.agree_with(time, header_bytes);
+        }
+        let distances = LinkTimes(self.0.map(|it| it.filter(|it| it.is_distance)));
+        let by_distance = distances.agree_with(time, header_bytes);
+        by_distance.or_else(|| self.was_as_late(time, header_bytes))
+    }
+
+    /// What a byte takes, if something else was as late, and so was what one of both has more than the other,
     /// with headers of IP and TCP of so many bytes.
-    pub(super) fn was_as_late(self, late: LinkTime, header_bytes: u32) -> Option<i64> {
+    pub(super) fn was_as_late(self, late: LinkTime, header_bytes: u32) -> Option<Agreed> {
         let known = self.0.into_iter().flatten();
-        let mut others = known.filter(|it| !it.is_distance);
+        let is_same = |it: &LinkTime| it.stretch.is_some() && it.stretch == late.stretch;
+        let mut others = known.filter(|it| !it.is_distance && !is_same(it));
         others.find_map(|other| {
             headers(header_bytes).find_map(|header| {
                 let more_ps = late.more_ps(other, header)?;
                 let other_ps = other.byte_ps(header);
                 let is_as_late = is_within(EXACT_SHARE, late.byte_ps(header), other_ps);
-                (is_as_late && is_within(MORE_SHARE, more_ps, other_ps)).then_some(other_ps)
+                (is_as_late && is_within(MORE_SHARE, more_ps, other_ps)).then_some(Agreed {
+                    byte_ps: other_ps,
+                    header_bytes: header,
+                })
             })
         })
     }
 
     /// ... or if one of the newest took as long for it.
-    pub(super) fn agree_with(self, time: LinkTime, header_bytes: u32) -> Option<i64> {
+    pub(super) fn agree_with(self, time: LinkTime, header_bytes: u32) -> Option<Agreed> {
         let known = self.0.into_iter().flatten();
         let mut others = known.filter(|it| !it.may_be_same_wait(time));
         others.find_map(|other| {
             headers(header_bytes).find_map(|header| {
                 let (one_ps, other_ps) = (time.byte_ps(header), other.byte_ps(header));
-                is_within(EXACT_SHARE, one_ps, other_ps).then_some(other_ps)
+                is_within(EXACT_SHARE, one_ps, other_ps).then_some(Agreed {
+                    byte_ps: other_ps,
+                    header_bytes: header,
+                })
             })
         })
     }
@@ -138,6 +165,7 @@ mod tests {
             bytes,
             packets,
             is_distance: false,
+            stretch: None,
         });
         let distance = LinkTime::of_distance(gap_us * 1000, 960);
         times.agree_with(distance, 40).is_some()
@@ -162,6 +190,7 @@ mod tests {
             bytes,
             packets,
             is_distance: false,
+            stretch: None,
         };
         let mut times = LinkTimes::default();
         times.note(late(50_000, 500, 0));

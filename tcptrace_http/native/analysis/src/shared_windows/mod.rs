@@ -17,6 +17,7 @@
 
 mod ack;
 mod ack_before;
+mod acked_late;
 mod answered;
 mod answers;
 mod asked;

@@ -7,6 +7,7 @@
 //! own is not known; of a request they are a large part, of a full segment they are none.
 
 use super::asked::Closest;
+use super::link_times::Agreed;
 use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES, SERIAL_HEADER_BYTES};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 use crate::segment_size::FULL_SEGMENT_BYTES;
@@ -60,11 +61,13 @@ pub(super) struct SentLink {
     /// ... or bounds, as far as these allow.
     byte_ps: Option<i64>,
     largest_bytes: u32,
+    /// What two times have agreed on, unless a bound has refuted that.
+    timed: Option<Agreed>,
 }
 
 impl SentLink {
     pub(super) fn byte_ps(self) -> Option<i64> {
-        self.byte_ps
+        self.timed_ps().or(self.byte_ps)
     }
 
     /// ... at most, as far as ACKs have told.
@@ -106,6 +109,7 @@ impl SentLink {
             self.bound_size = bound.size;
         }
         self.bound_ps = Some(before_ps.min(bound_ps));
+        self.is_refuted();
     }
 
     /// The distance of an ACK to the one before, and how close the client's data has come.
@@ -121,6 +125,33 @@ impl SentLink {
         if asked.is_some_and(|asked| distance.agrees_with(asked)) {
             self.paces = self.paces.max(PACES_AGREEING_MIN);
         }
+    }
+
+    /// Two times have agreed on what a byte takes with such headers. What agrees by chance is longer: no packet comes
+    /// sooner than the link lets it.
+    pub(super) fn is_timed(&mut self, timed: Agreed) {
+        if self.timed.is_none_or(|known| timed.byte_ps < known.byte_ps) {
+            self.timed = Some(timed);
+            self.is_refuted();
+        }
+    }
+
+    /// A bound tells that the link takes less than two times have agreed on: something else took those.
+    fn is_refuted(&mut self) {
+        let (timed_ps, bound_ps) = (self.timed_ps(), self.bound_ps);
+        let is_less = timed_ps.zip(bound_ps).is_some_and(|(timed_ps, bound_ps)| {
+            bound_ps < timed_ps.saturating_sub(timed_ps / ASKED_BOUND_SHARE)
+        });
+        self.timed = self.timed.filter(|_| !is_less);
+    }
+
+    /// What two times have agreed on, as a byte of a full segment takes it, counted with headers of Ethernet.
+    fn timed_ps(self) -> Option<i64> {
+        let timed = self.timed?;
+        let full = i64::from(self.largest_bytes).max(1);
+        let size = full.saturating_add(timed.header_bytes);
+        let takes_ps = timed.byte_ps.saturating_mul(size);
+        takes_ps.checked_div(full.saturating_add(HEADER_BYTES))
     }
 
     /// Whether what tells of the link agrees, be it how close the client's data comes.
@@ -263,6 +294,43 @@ mod tests {
             let differs_ns = full_ns.map(|ns| (ns - takes_ns(BYTE_PS, 1000 + header)).abs());
             assert!(differs_ns.is_some_and(|ns| ns < 1000), "{full_ns:?}");
         }
+    }
+
+    #[test]
+    fn what_two_times_agree_on_is_the_least_of_it_unless_a_bound_tells_of_less() {
+        let agreed = |byte_ps: i64| Agreed {
+            byte_ps,
+            header_bytes: 54,
+        };
+        let mut link = SentLink::default();
+        link.carries(946);
+        for (told_ps, known_ps) in [
+            (BYTE_PS, BYTE_PS),
+            (2 * BYTE_PS, BYTE_PS),
+            (BYTE_PS / 2, BYTE_PS / 2),
+        ] {
+            link.is_timed(agreed(told_ps));
+            assert_eq!(link.byte_ps(), Some(known_ps));
+        }
+        link.is_timed(agreed(BYTE_PS / 3));
+        assert_eq!(link.byte_ps(), Some(BYTE_PS / 3));
+        let mut bound_before = SentLink::default();
+        bound_before.carries(946);
+        bound_before.is_timed(agreed(2 * BYTE_PS));
+        bound_before.is_bound(bound(3000, 0, 2000));
+        assert_eq!(bound_before.byte_ps(), None);
+    }
+
+    #[test]
+    fn what_two_times_agree_on_counts_with_the_headers_of_a_full_segment() {
+        let mut link = SentLink::default();
+        link.carries(946);
+        link.is_timed(Agreed {
+            byte_ps: BYTE_PS,
+            header_bytes: 40,
+        });
+        let full_ns = link.byte_ps().map(|ps| takes_ns(ps, 1000));
+        assert_eq!(full_ns, Some(takes_ns(BYTE_PS, 986)));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod as_due;
 mod behind_loss;
+mod in_time;
 mod passed_over;
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use trace_model::SeqNumber;
 use self::passed_over::PassedOver;
 
 use super::asked::Closest;
+use super::link_times::LinkTime;
 use super::receiver::Receiver;
 use super::sent_link::{Bound, Distance, SentLink};
 use super::way::Way;
@@ -202,7 +204,7 @@ impl SentQueue {
         due_ns
     }
 
-    /// An ACK came, with so much data of its sender's own.
+    /// An ACK came, with so much data of its sender's own: how late it was, if something may be told by that.
     pub(super) fn hears(
         &mut self,
         time_ns: i64,
@@ -210,18 +212,13 @@ impl SentQueue {
         (ack, bytes): (SeqNumber, u32),
         way: Way,
         asked: Option<Closest>,
-    ) {
+    ) -> Option<LinkTime> {
         let number = self.stretch.number;
-        let heard = self.side(ports).and_then(|side| side.hears(ack, number));
-        let Some(heard) = heard else {
-            return;
-        };
+        let heard = self.side(ports).and_then(|side| side.hears(ack, number))?;
         self.passes_over(time_ns, ports, heard.order);
         self.in_flight = self.in_flight.saturating_sub(heard.newly).max(0);
         let before_ns = std::mem::replace(&mut self.acked_ns, time_ns);
-        let Some(newest) = heard.newest.filter(|it| it.end == ack) else {
-            return;
-        };
+        let newest = heard.newest.filter(|it| it.end == ack)?;
         self.may_tell_of_behind(time_ns, ports, newest);
         if heard.of_stretch.segments > 0 {
             self.stretch.acknowledges(heard.of_stretch);
@@ -245,6 +242,8 @@ impl SentQueue {
         }
         self.link.agrees(asked);
         self.carries_untimed(way);
+        let is_of_stretch = heard.of_stretch.segments > 0 && !heard.was_sent_again;
+        is_of_stretch.then(|| self.stretch.was_late((time_ns, bytes), way))
     }
 
     /// All that was acknowledged of a stretch took no longer than that.

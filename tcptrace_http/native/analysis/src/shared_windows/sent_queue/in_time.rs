@@ -1,0 +1,72 @@
+//! How late ACKs come, by which the slowest link may be told, and what that makes of the queue.
+
+use super::super::link_times::{Agreed, LinkTime};
+use super::super::way::Way;
+use super::{SentQueue, Stretch};
+
+impl SentQueue {
+    /// Two times have agreed on the link: what had left before stands in its queue as well.
+    pub(in crate::shared_windows) fn link_takes(&mut self, timed: Agreed, way: Way) {
+        self.link.is_timed(timed);
+        self.carries_untimed(way);
+    }
+}
+
+impl Stretch {
+    /// How much later than by the path's least round trip an ACK came that had so much data with it, of all that is
+    /// acknowledged: the path has the headers of one packet, and maybe a request.
+    pub(super) fn was_late(self, (time_ns, bytes): (i64, u32), way: Way) -> LinkTime {
+        let elapsed_ns = time_ns.saturating_sub(self.begun_ns);
+        let all = self.acked.saturating_add(bytes.into());
+        LinkTime {
+            elapsed_ns: elapsed_ns.saturating_sub(way.elapsed_ns),
+            bytes: all.saturating_sub(way.bytes.into()),
+            packets: u32::try_from(self.segments.saturating_sub(1)).unwrap_or(0),
+            is_distance: false,
+            stretch: Some(self.number),
+        }
+    }
+}
+
+#[cfg(test)]
+impl SentQueue {
+    pub(in crate::shared_windows) fn carries(&mut self, bytes: u32) {
+        self.link.carries(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{number, BYTES, MS, PORTS, WAY};
+    use super::*;
+
+    #[test]
+    fn an_ack_is_late_by_what_all_of_its_stretch_and_its_own_data_take() {
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        for segment in 0..2 {
+            queue.sends(0, PORTS, (number(segment), BYTES), WAY);
+        }
+        let mut late = |time_ms: i64, segments: u32, bytes: u32| {
+            let late = queue.hears(time_ms * MS, PORTS, (number(segments), bytes), WAY, None);
+            late.map(|it| (it.elapsed_ns / MS, it.bytes, it.packets))
+        };
+        assert_eq!(late(125, 1, 0), Some((105, 1046, 0)));
+        assert_eq!(late(265, 2, 300), Some((245, 2 * 1046 + 300, 1)));
+        assert_eq!(late(300, 2, 0), None);
+    }
+
+    #[test]
+    fn what_had_left_before_the_link_was_known_stands_in_its_queue() {
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        queue.sends(0, PORTS, (number(0), BYTES), WAY);
+        let agreed = Agreed {
+            byte_ps: 100_000_000,
+            header_bytes: 54,
+        };
+        queue.link_takes(agreed, WAY);
+        let due_ns = queue.sends(0, PORTS, (number(1), BYTES), WAY);
+        assert_eq!(due_ns, Some(124_600_000 + 110 * MS));
+    }
+}
