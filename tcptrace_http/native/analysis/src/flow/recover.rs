@@ -253,6 +253,7 @@ impl Flow {
             skipped_identifications: sender.skipped_identifications,
             are_skipped_own: sender.skipped_identifications == sender.own_skipped_identifications,
             is_numbered_by_host: self.host_step.is_some(),
+            was_missed: self.sharing().is_again,
             is_late,
             is_after_other: self.sharing().is_after_other,
             passed_over: self.sharing().passed_over,

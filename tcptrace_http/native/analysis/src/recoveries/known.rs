@@ -35,7 +35,7 @@ const FAR_MIN_NS: i64 = 500_000;
 const FAR_OF_RECEIVER_MIN_NS: i64 = 100_000;
 const FAR_OF_RECEIVER_SHARE: i64 = 8;
 /// More packets at the end of a flight are not lost at once.
-pub(super) const LOST_AT_ONCE: u32 = 64;
+const LOST_AT_ONCE: u32 = 64;
 
 /// A segment that takes sequence numbers, before it moves the state of its direction on.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,6 +57,8 @@ pub struct Sent {
     pub are_skipped_own: bool,
     /// Of all packets of its host, so that one of another connection may be among those.
     pub is_numbered_by_host: bool,
+    /// The numbers tell that it was sent before and missed, whatever else of its host was.
+    pub was_missed: bool,
     /// By its number it was sent before one that came by already.
     pub is_late: bool,
     /// An ACK of another connection between these hosts came right before it left, and none of its own.
@@ -178,6 +180,13 @@ impl Known {
             .saturating_add(i64::from(lost.saturating_mul(self.segment_bytes)))
     }
 
+    /// Whether what its sender's numbers have passed over before `sent` may have been lost: more is not lost at once of
+    /// one connection, if it is not known which of those it was.
+    pub(super) fn may_be_lost(&self, sent: &Sent) -> bool {
+        let are_few = sent.skipped_identifications <= LOST_AT_ONCE;
+        (are_few || sent.was_missed) && self.is_sender_far()
+    }
+
     /// Whether a timer may have run out before `sent`.
     pub(super) fn is_after_a_timer(&self, sent: &Sent) -> bool {
         self.waited_for_answer(sent) >= probe_after_ns(self.rtt_ns)
@@ -253,6 +262,7 @@ mod tests {
                 skipped_identifications: 1,
                 are_skipped_own: true,
                 is_numbered_by_host: false,
+                was_missed: false,
                 is_late: false,
             };
             known.is_when_a_timer_runs_out(&sent)

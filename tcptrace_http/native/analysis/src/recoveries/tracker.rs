@@ -13,7 +13,7 @@ use self::lost_tail::LostTail;
 use super::episode::{Episode, Span};
 use super::hole::Hole;
 use super::kind::{kind, Told};
-use super::known::{Known, Sent, LOST_AT_ONCE, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
+use super::known::{Known, Sent, SILENCE_MIN_NS, SILENCE_RTT_SHARE};
 use super::open_holes::OpenHoles;
 use super::row::row;
 use super::window::ClosedWindow;
@@ -123,9 +123,7 @@ impl Tracker {
         let skips = sent.skipped_identifications > 0 && gap == 0;
         let are_too_many = skips && !known.is_after_a_timer(sent) && !self.goes_on_with(sent);
         self.counts_are_shared |= are_too_many && !sent.is_numbered_by_host;
-        let may_be_lost = !self.counts_are_shared
-            && sent.skipped_identifications <= LOST_AT_ONCE
-            && known.is_sender_far();
+        let may_be_lost = !self.counts_are_shared && known.may_be_lost(sent);
         // ... nor does it follow what came behind one.
         let is_resent = skips && may_be_lost && self.holes.is_empty() && known.may_send_again(sent);
         if !is_resent && gap == 0 && self.goes_on_with(sent) {

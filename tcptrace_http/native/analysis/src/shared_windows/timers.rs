@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 
 use super::ticks::{Ticks, TIMERS_MAX};
 use crate::jitter::CLOSE_NS;
+use crate::timeouts::TIMER_ASKED_FOR_NS;
 
 /// Of each timer so many values are remembered.
 const WAITS_MAX: usize = 32;
@@ -49,7 +50,7 @@ impl Timers {
 
     /// What most of the timers before have waited for, exactly, if another one has that waited for so long at the least
     /// and at the most: what it sent again may have stood in a queue. Where that was for too long it tells no other time
-    /// than the likely one.
+    /// than the likely one; where it was not, it may have waited for what timers are asked to wait at the least.
     pub(super) fn exactly_ns(
         &self,
         (least_ns, most_ns): (i64, i64),
@@ -58,8 +59,12 @@ impl Timers {
         if most_ns.saturating_sub(least_ns) > STOOD_MAX_NS {
             return Some(likely_ns).filter(|ns| self.agree_exactly(*ns));
         }
+        let is_close = most_ns.saturating_sub(least_ns) <= CLOSE_NS;
         let least_ns = least_ns.saturating_sub(EXACT_NS);
         let most_ns = most_ns.saturating_add(EXACT_NS);
+        if is_close && (least_ns..=most_ns).contains(&TIMER_ASKED_FOR_NS) {
+            return Some(TIMER_ASKED_FOR_NS);
+        }
         let mut known = self.waits_ns.iter().flatten();
         let same = known.find(|ns| (least_ns..=most_ns).contains(*ns) && self.agree_exactly(**ns));
         same.copied()
@@ -151,6 +156,18 @@ mod tests {
         assert_eq!(exactly_ms(702, 708, 708), None);
         assert_eq!(exactly_ms(650, 708, 708), None, "too long");
         assert_eq!(exactly_ms(650, 708, 700), Some(700));
+    }
+
+    #[test]
+    fn what_is_known_to_have_left_a_second_later_a_timer_has_sent_whatever_others_waited() {
+        let timers = Timers::default();
+        let exactly_ms = |least_us: i64, most_us: i64| {
+            let exactly_ns = timers.exactly_ns((least_us * 1000, most_us * 1000), most_us * 1000);
+            exactly_ns.map(|ns| ns / MS)
+        };
+        assert_eq!(exactly_ms(999_900, 1_000_100), Some(1000));
+        assert_eq!(exactly_ms(1_000_500, 1_000_700), None);
+        assert_eq!(exactly_ms(999_000, 1_002_000), None, "by chance");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the numbers of the server and the times of its timers tell.
 
+use super::missed::one_is_missing;
 use super::*;
 
 fn numbered(passed_over: u32) -> Talk {
@@ -94,4 +95,11 @@ fn a_packet_behind_which_every_connection_went_on_is_missed_no_more() {
         let sharing = talk.packet(2000, false, 1, pushed(4));
         assert_eq!(sharing.quiet_until_ns.is_some(), is_quiet);
     }
+}
+
+#[test]
+fn what_left_exactly_when_a_timer_runs_out_that_waits_as_asked_for_that_has_sent_again() {
+    let mut talk = one_is_missing();
+    talk.ack(1590, 1, 4);
+    assert!(talk.data(1691, 2, 2).missed.is_some());
 }
