@@ -64,7 +64,7 @@ impl HostPair {
     }
 
     /// What all connections had in flight when the ACK came that let it go.
-    fn in_flight_before(&self, held: Held) -> Option<i64> {
+    pub(super) fn in_flight_before(&self, held: Held) -> Option<i64> {
         let before_ns = held.by.time_ns.saturating_sub(CLOSE_NS);
         let until = self.acks.partition_point(|ack| ack.time_ns < before_ns);
         let before = self.acks.get(until.checked_sub(1)?)?;

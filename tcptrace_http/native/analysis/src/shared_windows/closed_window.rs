@@ -49,11 +49,13 @@ impl HostPair {
         self.threshold.closed_ns = time_ns;
         let noticed_ns = left.likely_ns.saturating_add(self.full_way_ns());
         self.threshold.closes(noticed_ns, self.room.sent());
-        if !is_by_timer {
+        if !is_by_timer && !self.no_recovery.is_shown() {
             return self.phases.had_loss(left.likely_ns);
         }
-        self.threshold.cleared = self.room.sent();
-        self.threshold.cleared_ns = time_ns;
+        if is_by_timer {
+            self.threshold.cleared = self.room.sent();
+            self.threshold.cleared_ns = time_ns;
+        }
         let mut phases = self.phases;
         phases.timed_out(left.likely_ns, self.threshold.acks());
         for ack in self.acks_after(left) {

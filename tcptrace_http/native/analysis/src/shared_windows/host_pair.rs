@@ -19,6 +19,7 @@ use super::largest::LargestWindow;
 use super::ledger::Ledger;
 use super::link_times::LinkTimes;
 use super::missing_packets::MissingPackets;
+use super::no_recovery::NoRecovery;
 use super::pace::Pace;
 use super::pacer::Pacer;
 use super::phases::Phases;
@@ -106,6 +107,7 @@ pub(super) struct HostPair {
     pub(super) ledger: Ledger,
     pub(super) pacer: Pacer,
     pub(super) threshold: Threshold,
+    pub(super) no_recovery: NoRecovery,
     pub(super) inherited: Inherited,
     pub(super) uplink: Uplink,
     pub(super) working: Working,
@@ -168,6 +170,7 @@ impl HostPair {
             ledger: Ledger::default(),
             pacer: Pacer::default(),
             threshold: Threshold::default(),
+            no_recovery: NoRecovery::default(),
             inherited: Inherited::default(),
             uplink: Uplink::default(),
             working: Working::default(),

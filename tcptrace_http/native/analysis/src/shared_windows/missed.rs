@@ -165,13 +165,14 @@ impl HostPair {
         from_to: (SeqNumber, SeqNumber),
         is_told: bool,
     ) {
+        let begins_anew = self.no_recovery.is_shown();
         let Some(connection) = self.connection(ports.0, ports.1) else {
             return;
         };
         connection
             .fast_recovery
-            .sends_again(time_ns, from_to, !is_told);
-        if is_told && connection.in_flight() == 0 {
+            .sends_again(time_ns, from_to, !is_told || begins_anew);
+        if is_told && !begins_anew && connection.in_flight() == 0 {
             let mut newest = self.acks.iter_mut().rev();
             if let Some(ack) = newest.find(|ack| ack.client_port == ports.0 && ack.is_new) {
                 ack.ends_recovery = true;
@@ -195,6 +196,7 @@ impl HostPair {
     /// in slow start, and ACKs that told of the loss at its threshold.
     fn lost(&mut self, ports: (u16, u16), again: (Left, i64), unseen: i64, what: (bool, bool)) {
         self.had_loss = true;
+        self.no_recovery.lost(again.0, ports.0, what);
         self.closes_own(ports, unseen, what.0);
         self.closes(again, unseen, what);
     }

@@ -55,6 +55,7 @@ mod link_times;
 mod marks;
 mod missed;
 mod missing_packets;
+mod no_recovery;
 mod own_flight;
 mod pace;
 mod paced_restart;

@@ -83,6 +83,9 @@ impl HostPair {
         if step.is_again || is_missed {
             self.copied_ns = time_ns;
         }
+        if is_new && !is_missed && !step.is_hole {
+            self.goes_on_unrepaired();
+        }
         if step.is_hole {
             self.missing.shown_by_hole();
         }
@@ -101,7 +104,9 @@ impl HostPair {
         };
         if let Some(by) = let_go_by.filter(|_| is_in_answer && was_idle) {
             let bytes = segment.payload_bytes;
-            self.was_let_go(Held { bytes, newly, by });
+            let held = Held { bytes, newly, by };
+            self.waited_for_repair(held, client_port);
+            self.was_let_go(held);
         }
         let room_until_ns = self.room_until_ns(time_ns, (segment.payload_bytes, newly), was_idle);
         self.had_loss |= !is_new || is_missed;
