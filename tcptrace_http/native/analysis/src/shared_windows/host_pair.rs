@@ -88,7 +88,7 @@ pub(super) struct HostPair {
     pub(super) goes_elsewhere: bool,
     /// The connection whose data came last.
     pub(super) sent_by: Option<(u16, u16)>,
-    /// Data of the server has shown a loss by itself.
+    /// Data of the server has shown a loss by itself, or by when it left.
     pub(super) had_hole: bool,
     pub(super) backlog: Backlog,
     /// When the server acknowledged something of the client's last, and on which connection.

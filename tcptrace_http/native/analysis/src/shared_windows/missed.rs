@@ -288,6 +288,7 @@ impl HostPair {
         }
         if let Some(timed_out) = timed_out.as_ref() {
             self.timers.ran_out(left.likely_ns, &timed_out.waits_ns);
+            self.had_hole |= timed_out.is_exact;
         }
         if let Some(connection) = self.connection(client_port, server_port) {
             connection.goes_back_ns = noticed_ns;

@@ -103,3 +103,13 @@ fn what_left_exactly_when_a_timer_runs_out_that_waits_as_asked_for_that_has_sent
     talk.ack(1590, 1, 4);
     assert!(talk.data(1691, 2, 2).missed.is_some());
 }
+
+#[test]
+fn a_timer_that_waits_exactly_as_asked_for_shows_that_its_host_loses_packets() {
+    for (again_ms, had_loss) in [(1691, true), (1700, false)] {
+        let mut talk = one_is_missing();
+        talk.data(again_ms, 2, 2);
+        let pair = talk.windows.pairs.iter().flatten().next().unwrap();
+        assert_eq!(pair.had_hole, had_loss);
+    }
+}
