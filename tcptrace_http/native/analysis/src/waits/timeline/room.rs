@@ -142,11 +142,12 @@ impl Timeline {
         let is_least = route.rtt_ns().saturating_add(takes_ns) <= LEAST_TIMER_RTT_MAX_NS;
         let timer_ns = data.sharing.timer_ns.unwrap_or(TIMER_ASKED_FOR_NS);
         let most_ns = timer_ns.saturating_add(timer_ns / TIMER_VARIES_SHARE);
-        let is_lost_once = data.missing_before == 1 || self.is_lost_once(gap_ns, data, route);
+        let is_lost_once = data.missing_before == 1 || Self::is_lost_once(gap_ns, data);
         let is_known = is_least && is_lost_once && !data.sharing.is_shared && !route.is_at_sender;
         // It is older than an ACK that told of it, and a timer that ran out before waits for longer (RFC 6298,
         // section 5.5).
-        if !is_known || data.was_told_of || gap_ns <= most_ns {
+        let is_backed_off = self.is_backed_off(gap_ns, timer_ns, data, route);
+        if !is_known || data.was_told_of || gap_ns <= most_ns || is_backed_off {
             return None;
         }
         let written_ns = data.at.time_ns.saturating_sub(timer_ns);
@@ -156,18 +157,22 @@ impl Timeline {
     }
 
     /// Whether data was lost once, though more packets are missing before it: for two timers, of which the second one waits
-    /// twice as long as its host's do (RFC 6298, section 5.5), there was no time. One that was backed off before waits as
-    /// long as that, too, until a round trip is measured anew (Karn and Partridge 1987).
-    fn is_lost_once(&self, gap_ns: i64, data: Data, route: Route) -> bool {
+    /// twice as long as its host's do (RFC 6298, section 5.5), there was no time.
+    fn is_lost_once(gap_ns: i64, data: Data) -> bool {
         let Some(timer_ns) = data.sharing.timer_ns else {
             return false;
         };
-        let backed_off_ns = timer_ns.saturating_mul(TIMER_BACKS_OFF);
-        let late_ns = gap_ns.saturating_sub(backed_off_ns);
+        let all_ns = timer_ns.saturating_mul(TIMER_BACKS_OFF.saturating_add(1));
+        data.missing_before > 1 && gap_ns < all_ns
+    }
+
+    /// Whether it waited as long as a timer that was backed off before: that waits twice as long until a round trip is
+    /// measured anew (Karn and Partridge 1987).
+    fn is_backed_off(&self, gap_ns: i64, timer_ns: i64, data: Data, route: Route) -> bool {
+        let late_ns = gap_ns.saturating_sub(timer_ns.saturating_mul(TIMER_BACKS_OFF));
         let takes_ns = self.takes(data.full_bytes, 1, data.full_bytes);
         let by_one_ns = route.rtt_ns().saturating_add(takes_ns);
-        let is_of_one = (0..=by_one_ns.saturating_add(AT_ONCE_MAX_NS)).contains(&late_ns);
-        data.missing_before > 1 && gap_ns < backed_off_ns.saturating_add(timer_ns) && !is_of_one
+        (0..=by_one_ns.saturating_add(AT_ONCE_MAX_NS)).contains(&late_ns)
     }
 
     /// Until when nothing would have held the data: the window had room, and Nagle's algorithm nothing to wait for.
@@ -284,7 +289,10 @@ mod tests {
             None,
             "another timer may be shorter"
         );
-        assert_eq!(written_ms(2010, 3, true), None, "the timer was backed off");
+        for missing_before in [1, 3] {
+            let first = written_ms(2010, missing_before, true);
+            assert_eq!(first, None, "the timer was backed off");
+        }
     }
 
     #[test]
