@@ -94,6 +94,8 @@ impl UsedWindow {
     /// the threshold.
     fn opened_by_acks(&self) -> Option<i64> {
         let opened = match self.threshold {
+            // Where nothing has been sent since, the copies may have been needless: no ACK is of them.
+            Some(_) if self.largest == 0 => return None,
             Some(threshold) => self.regrown.max(self.restarted)?.min(threshold),
             None => self.opened,
         };
@@ -153,7 +155,10 @@ impl UsedWindow {
         // What leaves at once before an ACK of it shows how much is left: a half, or more than a window begins with, which
         // had been halved (RFC 2861, section 3.1).
         let is_first = last.left_at_once && self.acked <= before.start;
-        let is_half = is_first && is_halved_to(self.outstanding, before.window, self.full_bytes);
+        // A buffer that is full behind as much has more than the short end of a write when an ACK has made room.
+        let is_end = bytes < self.full_bytes;
+        let is_half =
+            is_first && is_end && is_halved_to(self.outstanding, before.window, self.full_bytes);
         let is_halved = is_first && !is_as_at_first && self.threshold.is_some();
         let is_less = self.outstanding.saturating_add(least_less) <= before.used
             || before.is_opened && (is_as_at_first || is_half);

@@ -123,7 +123,12 @@ fn a_window_is_halved_that_begins_with_more_than_one_does_at_first_after_its_sen
 
 #[test]
 fn a_window_that_acks_had_opened_is_halved_to_what_leaves_at_once_after_its_sender_was_idle() {
-    for (acks, left_at_once, is_shown) in [(3, true, true), (3, false, false), (5, true, false)] {
+    for (acks, left_at_once, bytes, is_shown) in [
+        (3, true, 500, true),
+        (3, true, 1000, false),
+        (3, false, 500, false),
+        (5, true, 500, false),
+    ] {
         let mut window = UsedWindow::default();
         window.stops(1001, 1000);
         let mut end = 1001;
@@ -140,22 +145,33 @@ fn a_window_that_acks_had_opened_is_halved_to_what_leaves_at_once_after_its_send
             left_at_once,
             ..LastSent::FULL
         };
-        window.is_used_up(end + 2000, last, 1000);
-        assert_eq!(window.was_thrown_away(end + 3000), is_shown, "{acks} ACKs");
+        window.is_used_up(end + 2000, last, bytes);
+        assert_eq!(
+            window.was_thrown_away(end + 2500),
+            is_shown,
+            "{acks} ACKs, {bytes} bytes"
+        );
     }
 }
 
 #[test]
 fn since_a_loss_acks_had_opened_a_window_up_to_its_threshold_though_no_more_than_now_had_been_used()
 {
-    for (acks, by_timer, is_shown) in [(1, true, true), (0, true, false), (1, false, false)] {
+    for (acks, by_timer, sends, is_shown) in [
+        (1, true, true, true),
+        (0, true, true, false),
+        (1, false, true, false),
+        (1, true, false, false),
+    ] {
         let mut window = UsedWindow::default();
         window.stops(1001, 1000);
         window.hears(1, START);
         window.had_loss(START - 1000, START, by_timer);
         let mut end = START;
         for _ in 0..acks {
-            window.stops(end + 1000, 1000);
+            if sends {
+                window.stops(end + 1000, 1000);
+            }
             end += 1000;
             window.hears(2, end);
         }
