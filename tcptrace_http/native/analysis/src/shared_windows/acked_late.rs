@@ -36,7 +36,10 @@ impl HostPair {
         let slowest_ps = self.slowest_ps(Some(way.elapsed_ns));
         let header_bytes = self.headers.of_data(self.client.is_v6);
         let timed = header_bytes.and_then(|it| self.link_times.agree_at_server(time, it));
-        if let Some(timed) = timed.filter(|it| (1..=slowest_ps).contains(&it.byte_ps)) {
+        let timed = timed
+            .filter(|it| (1..=slowest_ps).contains(&it.byte_ps) && !self.link_times.refute(*it));
+        self.sent_queue.link_took(time);
+        if let Some(timed) = timed.filter(|it| !it.is_refuted_by(time)) {
             self.sent_queue.link_takes(timed, way);
         }
         self.link_times.note(time);
@@ -62,7 +65,8 @@ mod tests {
         pair.has_headers(false, &header);
         pair.sent_queue.carries(1000);
         pair.asked_behind(asked_ms * MS, &segment(flags::ACK, 0, 0, 600));
-        for ((late_ms, bytes), stretch) in late_ms.into_iter().zip([1000, 500]).zip(stretches) {
+        let late = late_ms.into_iter().zip([1000, 500]).zip(stretches);
+        for ((late_ms, bytes), stretch) in late.filter(|((late_ms, _), _)| *late_ms > 0) {
             pair.acked_late(LinkTime {
                 elapsed_ns: late_ms * MS,
                 bytes,

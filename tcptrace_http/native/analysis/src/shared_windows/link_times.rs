@@ -14,12 +14,15 @@ const TIMES: usize = 4;
 const EXACT_SHARE: i64 = 1000;
 /// ... and what one of two that were late has more than the other, for in that the errors of both are.
 const MORE_SHARE: i64 = 400;
+/// What takes less by this share than two have agreed on shows that something else took those.
+const REFUTED_SHARE: i64 = 100;
 /// Of fewer bytes clocks are too large a part.
 const BYTES_MIN: i64 = 64;
 /// Segments that differ by no more than this share are as long.
 const ALIKE_SHARE: i64 = 8;
-/// What the slowest link adds to headers of IP and TCP: nothing on a serial line, or a frame of Ethernet.
-const FRAME_BYTES: [i64; 2] = [0, 14];
+/// What the slowest link adds to headers of IP and TCP: a frame of Ethernet, or nothing on a serial line. Two in which
+/// headers are as large a part agree with both, and are taken to have a frame, as where headers are not known at all.
+const FRAME_BYTES: [i64; 2] = [14, 0];
 
 /// How long, for how many bytes besides headers of IP and TCP, and for those of how many packets.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +85,19 @@ pub(super) struct Agreed {
     pub(super) header_bytes: i64,
 }
 
+impl Agreed {
+    pub(super) fn is_same(self, other: Agreed) -> bool {
+        is_within(EXACT_SHARE, self.byte_ps, other.byte_ps)
+    }
+
+    /// Whether something took less than by that: no packet comes sooner than the link lets it.
+    pub(super) fn is_refuted_by(self, time: LinkTime) -> bool {
+        let least_ps = self.byte_ps.saturating_sub(self.byte_ps / REFUTED_SHARE);
+        let is_enough = !time.is_distance && time.bytes >= BYTES_MIN;
+        is_enough && time.byte_ps(self.header_bytes) < least_ps
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkTimes([Option<LinkTime>; TIMES]);
 
@@ -94,6 +110,12 @@ impl LinkTimes {
         if let Some(newest) = self.0.first_mut() {
             *newest = Some(time);
         }
+    }
+
+    /// Whether one of the newest took less than by that.
+    pub(super) fn refute(self, agreed: Agreed) -> bool {
+        let mut known = self.0.into_iter().flatten();
+        known.any(|it| agreed.is_refuted_by(it))
     }
 
     /// What one of the newest next to the server agrees on with this one.
@@ -155,6 +177,27 @@ fn is_within(share: i64, one_ps: i64, other_ps: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_in_which_headers_have_no_part_are_taken_to_have_a_frame() {
+        let late = |ms: i64, stretch: u32| LinkTime {
+            elapsed_ns: ms * 1_000_000,
+            bytes: ms * 10,
+            packets: 0,
+            is_distance: false,
+            stretch: Some(stretch),
+        };
+        let mut times = LinkTimes::default();
+        times.note(late(100, 1));
+        let agreed = times.agree_at_server(late(50, 2), 40);
+        assert_eq!(agreed.map(|it| it.header_bytes), Some(54));
+        assert!(agreed.is_some_and(|it| !times.refute(it)));
+        times.note(LinkTime {
+            bytes: 1020,
+            ..late(100, 3)
+        });
+        assert!(agreed.is_some_and(|it| times.refute(it)));
+    }
 
     /// Whether a segment of 960 bytes that came so long behind another one, in microseconds, took as long for a byte as
     /// so many others did, with the headers of so many packets.

@@ -7,7 +7,7 @@
 //! own is not known; of a request they are a large part, of a full segment they are none.
 
 use super::asked::Closest;
-use super::link_times::Agreed;
+use super::link_times::{Agreed, LinkTime};
 use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES, SERIAL_HEADER_BYTES};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 use crate::segment_size::FULL_SEGMENT_BYTES;
@@ -63,6 +63,8 @@ pub(super) struct SentLink {
     largest_bytes: u32,
     /// What two times have agreed on, unless a bound has refuted that.
     timed: Option<Agreed>,
+    /// Others have agreed on the same.
+    is_timed_again: bool,
 }
 
 impl SentLink {
@@ -130,10 +132,20 @@ impl SentLink {
     /// Two times have agreed on what a byte takes with such headers. What agrees by chance is longer: no packet comes
     /// sooner than the link lets it.
     pub(super) fn is_timed(&mut self, timed: Agreed) {
+        let is_again = self.timed.is_some_and(|known| known.is_same(timed));
+        self.is_timed_again |= is_again;
         if self.timed.is_none_or(|known| timed.byte_ps < known.byte_ps) {
+            self.is_timed_again &= is_again;
             self.timed = Some(timed);
             self.is_refuted();
         }
+    }
+
+    /// An ACK came so late: sooner than by what two times have agreed on, though these may have done so by chance. What
+    /// others have agreed on as well was none; then the path's least round trip was less.
+    pub(super) fn took(&mut self, time: LinkTime) {
+        let is_sure = self.is_timed_again;
+        self.timed = self.timed.filter(|it| is_sure || !it.is_refuted_by(time));
     }
 
     /// A bound tells that the link takes less than two times have agreed on: something else took those.
@@ -319,6 +331,32 @@ mod tests {
         bound_before.is_timed(agreed(2 * BYTE_PS));
         bound_before.is_bound(bound(3000, 0, 2000));
         assert_eq!(bound_before.byte_ps(), None);
+    }
+
+    #[test]
+    fn what_two_times_have_agreed_on_once_an_ack_that_comes_sooner_refutes() {
+        let mut link = SentLink::default();
+        link.carries(946);
+        let timed = Agreed {
+            byte_ps: BYTE_PS,
+            header_bytes: 54,
+        };
+        let late = |late_ms: i64| LinkTime {
+            elapsed_ns: late_ms * MS,
+            bytes: 946,
+            packets: 1,
+            is_distance: false,
+            stretch: Some(1),
+        };
+        link.is_timed(timed);
+        let mut again = link;
+        link.took(late(100));
+        assert_eq!(link.byte_ps(), Some(BYTE_PS));
+        link.took(late(95));
+        assert_eq!(link.byte_ps(), None);
+        again.is_timed(timed);
+        again.took(late(95));
+        assert_eq!(again.byte_ps(), Some(BYTE_PS), "the path was less");
     }
 
     #[test]

@@ -5,6 +5,11 @@ use super::super::way::Way;
 use super::{SentQueue, Stretch};
 
 impl SentQueue {
+    /// An ACK came so late.
+    pub(in crate::shared_windows) fn link_took(&mut self, time: LinkTime) {
+        self.link.took(time);
+    }
+
     /// Two times have agreed on the link: what had left before stands in its queue as well.
     pub(in crate::shared_windows) fn link_takes(&mut self, timed: Agreed, way: Way) {
         self.link.is_timed(timed);
