@@ -6,6 +6,29 @@ pub(crate) const HEADER_BYTES: i64 = 54;
 /// ... and of IP and TCP alone, as on a serial line: of a small packet that is a large part.
 pub(crate) const SERIAL_HEADER_BYTES: i64 = 40;
 
+/// Picoseconds that a byte takes on a link, and the headers that it carries with each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ByteTime {
+    pub(crate) byte_ps: i64,
+    pub(crate) header_bytes: i64,
+}
+
+impl ByteTime {
+    /// As it is counted where the link's headers are not known.
+    pub(crate) const fn with_frames(byte_ps: i64) -> ByteTime {
+        ByteTime {
+            byte_ps,
+            header_bytes: HEADER_BYTES,
+        }
+    }
+
+    /// Nanoseconds that so many packets take, which carry so many bytes.
+    pub(crate) fn takes_ns(self, bytes: i64, packets: i64) -> i64 {
+        let headers = packets.saturating_mul(self.header_bytes);
+        takes_ns(self.byte_ps, bytes.saturating_add(headers))
+    }
+}
+
 /// Nanoseconds that so many bytes take.
 pub(crate) fn takes_ns(byte_ps: i64, size: i64) -> i64 {
     byte_ps.saturating_mul(size) / PICOSECONDS

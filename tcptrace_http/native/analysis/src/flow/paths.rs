@@ -13,7 +13,7 @@ impl Flow {
         waits::Path {
             to_server_ns: self.client_half().path_rtt_ns,
             to_client_ns,
-            sent_byte_ps: self.sharing().sent_byte_ps,
+            sent_byte_time: self.sharing().sent_byte_time,
             receiver: self.sharing().receiver,
             is_undecided: is_early || self.client_half().answered_syn_ns.is_some(),
         }

@@ -52,9 +52,56 @@ impl HostPair {
     /// The way to the client and back, if this is the server's end.
     pub(super) fn way_from_server(&self) -> Option<Way> {
         let elapsed_ns = self.to_client_ns.filter(|_| self.is_at_server())?;
-        Some(Way {
+        let bare = Way {
             elapsed_ns,
-            bytes: self.to_client_bytes,
-        })
+            bytes: 0,
+        };
+        Some(self.client_way.unwrap_or(bare))
+    }
+
+    /// A SYN-ACK was answered after such a time, with so much data: the least of these ways is that which is the least
+    /// without the data, as far as it is known what that took.
+    pub(super) fn came_back(&mut self, elapsed_ns: i64, bytes: u32) {
+        let byte_ps = self.sent_queue.byte_ps();
+        let way = Way { elapsed_ns, bytes };
+        let is_less = |known: Way| way.bare_ns(byte_ps) < known.bare_ns(byte_ps);
+        if self.client_way.is_none_or(is_less) {
+            self.client_way = Some(way);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::byte_time::ByteTime;
+
+    const MS: i64 = 1_000_000;
+
+    #[test]
+    fn a_way_without_a_request_is_none_the_less_if_it_took_longer_than_that_with_one_but_for_it() {
+        let mut pair = HostPair::with_path(0);
+        pair.to_client_ns = Some(30 * MS);
+        pair.came_back(70 * MS, 600);
+        pair.came_back(30 * MS, 0);
+        let way = |pair: &HostPair| pair.way_from_server().map(|it| (it.elapsed_ns, it.bytes));
+        assert_eq!(way(&pair), Some((30 * MS, 0)));
+        let asked = way(&pair_that_knows_the_link());
+        assert_eq!(asked, Some((70 * MS, 600)));
+    }
+
+    /// ... where a byte takes 0.1 ms.
+    fn pair_that_knows_the_link() -> HostPair {
+        let mut pair = HostPair::with_path(0);
+        pair.to_client_ns = Some(30 * MS);
+        pair.came_back(70 * MS, 600);
+        let way = Way {
+            elapsed_ns: 70 * MS,
+            bytes: 600,
+        };
+        let takes = ByteTime::with_frames(100_000_000);
+        pair.sent_queue.link_takes(takes, way);
+        pair.came_back(30 * MS, 0);
+        pair
     }
 }

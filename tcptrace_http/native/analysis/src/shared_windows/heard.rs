@@ -100,10 +100,8 @@ impl HostPair {
         }
         let answered = syn_ack_ns.filter(|_| is_first);
         if let Some(back_ns) = answered.map(|then| time_ns.saturating_sub(then)) {
-            if self.to_client_ns.is_none_or(|least| back_ns < least) {
-                self.to_client_ns = Some(back_ns);
-                self.to_client_bytes = segment.payload_bytes;
-            }
+            self.to_client_ns = self.to_client_ns.into_iter().chain([back_ns]).min();
+            self.came_back(back_ns, segment.payload_bytes);
         }
         // A SYN takes no room in a window.
         let newly = newly.saturating_sub(i32::from(answered.is_some()));

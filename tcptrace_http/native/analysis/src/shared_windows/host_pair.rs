@@ -30,6 +30,7 @@ use super::sent_queue::SentQueue;
 use super::threshold::Threshold;
 use super::timers::Timers;
 use super::uplink::{Ahead, Uplink};
+use super::way::Way;
 use super::window::SharedWindow;
 use super::working::Working;
 use super::Sharing;
@@ -53,8 +54,8 @@ pub(super) struct HostPair {
     pub(super) to_client_ns: Option<i64>,
     /// The former was measured by a bare answer to a SYN that was sent once.
     pub(super) is_way_sure: bool,
-    /// The payload of the packet that came back by the least way from the client.
-    pub(super) to_client_bytes: u32,
+    /// ... the least that was answered at the server, and with how much payload.
+    pub(super) client_way: Option<Way>,
     /// Connections that were as long in opening as the quickest one.
     pub(super) equal_ways: u32,
     pub(super) pace: Pace,
@@ -133,7 +134,7 @@ impl HostPair {
             to_server_ns: None,
             to_client_ns: None,
             is_way_sure: false,
-            to_client_bytes: 0,
+            client_way: None,
             equal_ways: 0,
             pace: Pace::default(),
             queue: Queue::default(),
@@ -252,7 +253,7 @@ impl HostPair {
             would_be_of_pacer: false,
             paced_ns: None,
             asked_byte_ps: self.asked.byte_ps(),
-            sent_byte_ps: self.sent_queue.byte_ps(),
+            sent_byte_time: self.sent_queue.byte_time(),
             receiver: self.sent_queue.receiver(),
             due_ns: None,
             is_behind_others: false,

@@ -6,7 +6,7 @@
 //! that link takes for it, or a wait. Neither a server nor a timer waits as exactly in proportion to the bytes of both, so
 //! what agrees is the link.
 
-use crate::byte_time::per_byte;
+use crate::byte_time::{per_byte, ByteTime};
 
 /// Times that are remembered until another one agrees with them.
 const TIMES: usize = 4;
@@ -78,15 +78,8 @@ impl LinkTime {
     }
 }
 
-/// Picoseconds that a byte takes, and the headers that the link carries with each packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Agreed {
-    pub(super) byte_ps: i64,
-    pub(super) header_bytes: i64,
-}
-
-impl Agreed {
-    pub(super) fn is_same(self, other: Agreed) -> bool {
+impl ByteTime {
+    pub(super) fn is_same(self, other: ByteTime) -> bool {
         is_within(EXACT_SHARE, self.byte_ps, other.byte_ps)
     }
 
@@ -113,13 +106,13 @@ impl LinkTimes {
     }
 
     /// Whether one of the newest took less than by that.
-    pub(super) fn refute(self, agreed: Agreed) -> bool {
+    pub(super) fn refute(self, agreed: ByteTime) -> bool {
         let mut known = self.0.into_iter().flatten();
         known.any(|it| agreed.is_refuted_by(it))
     }
 
     /// What one of the newest next to the server agrees on with this one.
-    pub(super) fn agree_at_server(self, time: LinkTime, header_bytes: u32) -> Option<Agreed> {
+    pub(super) fn agree_at_server(self, time: LinkTime, header_bytes: u32) -> Option<ByteTime> {
         if time.is_distance {
             return self.agree_with(time, header_bytes);
         }
@@ -130,7 +123,7 @@ impl LinkTimes {
 
     /// What a byte takes, if something else was as late, and so was what one of both has more than the other,
     /// with headers of IP and TCP of so many bytes.
-    pub(super) fn was_as_late(self, late: LinkTime, header_bytes: u32) -> Option<Agreed> {
+    pub(super) fn was_as_late(self, late: LinkTime, header_bytes: u32) -> Option<ByteTime> {
         let known = self.0.into_iter().flatten();
         let is_same = |it: &LinkTime| it.stretch.is_some() && it.stretch == late.stretch;
         let mut others = known.filter(|it| !it.is_distance && !is_same(it));
@@ -139,7 +132,7 @@ impl LinkTimes {
                 let more_ps = late.more_ps(other, header)?;
                 let other_ps = other.byte_ps(header);
                 let is_as_late = is_within(EXACT_SHARE, late.byte_ps(header), other_ps);
-                (is_as_late && is_within(MORE_SHARE, more_ps, other_ps)).then_some(Agreed {
+                (is_as_late && is_within(MORE_SHARE, more_ps, other_ps)).then_some(ByteTime {
                     byte_ps: other_ps,
                     header_bytes: header,
                 })
@@ -148,13 +141,13 @@ impl LinkTimes {
     }
 
     /// ... or if one of the newest took as long for it.
-    pub(super) fn agree_with(self, time: LinkTime, header_bytes: u32) -> Option<Agreed> {
+    pub(super) fn agree_with(self, time: LinkTime, header_bytes: u32) -> Option<ByteTime> {
         let known = self.0.into_iter().flatten();
         let mut others = known.filter(|it| !it.may_be_same_wait(time));
         others.find_map(|other| {
             headers(header_bytes).find_map(|header| {
                 let (one_ps, other_ps) = (time.byte_ps(header), other.byte_ps(header));
-                is_within(EXACT_SHARE, one_ps, other_ps).then_some(Agreed {
+                is_within(EXACT_SHARE, one_ps, other_ps).then_some(ByteTime {
                     byte_ps: other_ps,
                     header_bytes: header,
                 })

@@ -88,6 +88,7 @@ use foldhash::fast::FixedState;
 use trace_model::{flags, IpAddress, Packet, Segment};
 
 use crate::arrivals::Arrivals;
+use crate::byte_time::ByteTime;
 use crate::hosts::HostStep;
 use crate::used_window::{FullBuffer, Limit};
 use host_pair::HostPair;
@@ -154,7 +155,7 @@ pub struct Sharing {
     /// Picoseconds that a byte of the client's data took on the slowest link, at most, on any of them; at the server.
     pub asked_byte_ps: Option<i64>,
     /// Picoseconds that a byte of the server's data takes on the slowest link, if ACKs have agreed on that; at the server.
-    pub sent_byte_ps: Option<i64>,
+    pub sent_byte_time: Option<ByteTime>,
     /// When its client acknowledges that; at the server.
     pub receiver: Receiver,
     /// When the ACK of the segment is due that nothing delays, behind all that the server has sent; at the server.

@@ -7,8 +7,8 @@
 //! own is not known; of a request they are a large part, of a full segment they are none.
 
 use super::asked::Closest;
-use super::link_times::{Agreed, LinkTime};
-use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES, SERIAL_HEADER_BYTES};
+use super::link_times::LinkTime;
+use crate::byte_time::{per_byte, takes_ns, ByteTime, HEADER_BYTES, SERIAL_HEADER_BYTES};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, QUEUED_SHARE, SLOWEST_PS};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::DELAYED_ACK_SEGMENTS;
@@ -62,14 +62,20 @@ pub(super) struct SentLink {
     byte_ps: Option<i64>,
     largest_bytes: u32,
     /// What two times have agreed on, unless a bound has refuted that.
-    timed: Option<Agreed>,
+    timed: Option<ByteTime>,
     /// Others have agreed on the same.
     is_timed_again: bool,
 }
 
 impl SentLink {
     pub(super) fn byte_ps(self) -> Option<i64> {
-        self.timed_ps().or(self.byte_ps)
+        self.byte_time().map(|it| it.byte_ps)
+    }
+
+    /// ... and with which headers.
+    pub(super) fn byte_time(self) -> Option<ByteTime> {
+        let told = || self.byte_ps.map(ByteTime::with_frames);
+        self.timed.or_else(told)
     }
 
     /// ... at most, as far as ACKs have told.
@@ -131,7 +137,7 @@ impl SentLink {
 
     /// Two times have agreed on what a byte takes with such headers. What agrees by chance is longer: no packet comes
     /// sooner than the link lets it.
-    pub(super) fn is_timed(&mut self, timed: Agreed) {
+    pub(super) fn is_timed(&mut self, timed: ByteTime) {
         let is_again = self.timed.is_some_and(|known| known.is_same(timed));
         self.is_timed_again |= is_again;
         if self.timed.is_none_or(|known| timed.byte_ps < known.byte_ps) {
@@ -310,7 +316,7 @@ mod tests {
 
     #[test]
     fn what_two_times_agree_on_is_the_least_of_it_unless_a_bound_tells_of_less() {
-        let agreed = |byte_ps: i64| Agreed {
+        let agreed = |byte_ps: i64| ByteTime {
             byte_ps,
             header_bytes: 54,
         };
@@ -337,7 +343,7 @@ mod tests {
     fn what_two_times_have_agreed_on_once_an_ack_that_comes_sooner_refutes() {
         let mut link = SentLink::default();
         link.carries(946);
-        let timed = Agreed {
+        let timed = ByteTime {
             byte_ps: BYTE_PS,
             header_bytes: 54,
         };
@@ -363,11 +369,11 @@ mod tests {
     fn what_two_times_agree_on_counts_with_the_headers_of_a_full_segment() {
         let mut link = SentLink::default();
         link.carries(946);
-        link.is_timed(Agreed {
+        link.is_timed(ByteTime {
             byte_ps: BYTE_PS,
             header_bytes: 40,
         });
-        let full_ns = link.byte_ps().map(|ps| takes_ns(ps, 1000));
+        let full_ns = link.byte_time().map(|it| it.takes_ns(946, 1));
         assert_eq!(full_ns, Some(takes_ns(BYTE_PS, 986)));
     }
 

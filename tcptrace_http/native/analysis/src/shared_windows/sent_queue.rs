@@ -22,7 +22,7 @@ use super::link_times::LinkTime;
 use super::receiver::Receiver;
 use super::sent_link::{Bound, Distance, SentLink};
 use super::way::Way;
-use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES};
+use crate::byte_time::{per_byte, ByteTime, HEADER_BYTES};
 use crate::segment_size::FULL_SEGMENT_BYTES;
 use crate::timeouts::DELAYED_ACK_SEGMENTS;
 
@@ -119,6 +119,11 @@ impl SentQueue {
         self.link.byte_ps()
     }
 
+    /// ... and with which headers.
+    pub(super) fn byte_time(&self) -> Option<ByteTime> {
+        self.link.byte_time()
+    }
+
     /// When the host acknowledges what it has.
     pub(super) fn receiver(&self) -> Receiver {
         self.receiver
@@ -155,9 +160,9 @@ impl SentQueue {
         (start, bytes): (SeqNumber, u32),
         way: Way,
     ) -> Option<i64> {
-        let byte_ps = self.link.byte_ps();
-        let way_ns = way.bare_ns(byte_ps);
-        let due_ns = byte_ps.map(|byte_ps| self.due_of((time_ns, bytes), way_ns, byte_ps));
+        let byte_time = self.link.byte_time();
+        let way_ns = way.bare_ns(self.link.byte_ps());
+        let due_ns = byte_time.map(|it| self.due_of((time_ns, bytes), way_ns, it));
         if due_ns.is_none() {
             if self.untimed.len() >= SENT_MAX {
                 self.untimed.pop_front();
@@ -278,22 +283,22 @@ impl SentQueue {
 
     /// The link turns out to be known: what left before stands in its queue as well.
     fn carries_untimed(&mut self, way: Way) {
-        let Some(byte_ps) = self.link.byte_ps() else {
+        let Some(byte_time) = self.link.byte_time() else {
             return;
         };
-        let way_ns = way.bare_ns(Some(byte_ps));
+        let way_ns = way.bare_ns(Some(byte_time.byte_ps));
         for (time_ns, bytes) in std::mem::take(&mut self.untimed) {
-            self.due_ns = self.due_of((time_ns, bytes), way_ns, byte_ps);
+            self.due_ns = self.due_of((time_ns, bytes), way_ns, byte_time);
         }
     }
 
     /// When the ACK is due of a segment that leaves, behind all before it.
-    fn due_of(&self, (time_ns, bytes): (i64, u32), way_ns: i64, byte_ps: i64) -> i64 {
-        let alone_ns = takes_ns(byte_ps, i64::from(bytes));
+    fn due_of(&self, (time_ns, bytes): (i64, u32), way_ns: i64, byte_time: ByteTime) -> i64 {
+        let alone_ns = byte_time.takes_ns(bytes.into(), 0);
         let segments = i64::from(bytes.div_ceil(FULL_SEGMENT_BYTES));
-        let all = i64::from(bytes).saturating_add(segments.saturating_mul(HEADER_BYTES));
+        let all_ns = byte_time.takes_ns(bytes.into(), segments);
         let alone_ns = time_ns.saturating_add(way_ns).saturating_add(alone_ns);
-        alone_ns.max(self.due_ns.saturating_add(takes_ns(byte_ps, all)))
+        alone_ns.max(self.due_ns.saturating_add(all_ns))
     }
 }
 

@@ -4,7 +4,7 @@
 //! sent with it takes on the slowest link. So every ACK bounds from above what a byte takes there; of a burst
 //! whose ACKs nothing delays it is that.
 
-use crate::byte_time::{per_byte, takes_ns, HEADER_BYTES, SERIAL_HEADER_BYTES};
+use crate::byte_time::{per_byte, takes_ns, ByteTime, HEADER_BYTES, SERIAL_HEADER_BYTES};
 use crate::jitter::{known_link_varies_ns, ACK_LATE_MIN_NS};
 use crate::link_margins::{BOUNDS_AGREEING_MIN, BOUNDS_AGREE_SHARE, SLOWEST_PS};
 
@@ -27,7 +27,7 @@ pub(super) struct Least {
 pub(super) struct Link {
     byte_ps: Option<i64>,
     /// As all connections between the two hosts tell it.
-    told_ps: Option<i64>,
+    told: Option<ByteTime>,
     /// The handshake and what its last packet brought of the request: that took its time on the link, too.
     handshake: Option<Least>,
     /// Bounds that agree on it.
@@ -83,8 +83,8 @@ impl Link {
     }
 
     /// The ACKs of all connections between the two hosts have agreed on what a byte takes, or not yet.
-    pub(super) fn is_told(&mut self, byte_ps: Option<i64>) {
-        self.told_ps = byte_ps;
+    pub(super) fn is_told(&mut self, byte_time: Option<ByteTime>) {
+        self.told = byte_time;
     }
 
     /// ACKs of two segments that a timer sends agree as well, in its rhythm: they are not believed against how close
@@ -96,7 +96,7 @@ impl Link {
 
     /// Several ACKs have told what a byte takes.
     pub(super) fn has_agreed(self) -> bool {
-        self.told_ps.is_some() || self.agreeing >= BOUNDS_AGREEING_MIN
+        self.told.is_some() || self.agreeing >= BOUNDS_AGREEING_MIN
     }
 
     /// The answer to the SYN-ACK came after this time, and brought so many bytes.
@@ -134,9 +134,6 @@ impl Link {
     /// What a byte takes: what several ACKs agree on, or the least of all bounds, for a few of those may be delayed.
     /// How far apart the client asks may be its own time, and tells nothing by itself.
     fn least_ps(self) -> Option<i64> {
-        if self.told_ps.is_some() {
-            return self.told_ps;
-        }
         let is_sure = self.is_sure || self.has_agreed();
         let alone_ps = self.alone_ps.filter(|_| !is_sure);
         let told_ps = self.byte_ps?;
@@ -181,7 +178,10 @@ impl Link {
 
     /// Time that packets take on it with their headers.
     pub(super) fn of(self, bytes: u32, segments: u32) -> i64 {
-        takes_ns(self.least_ps().unwrap_or(0), size(bytes, segments))
+        match self.told {
+            Some(told) => told.takes_ns(bytes.into(), segments.into()),
+            None => takes_ns(self.least_ps().unwrap_or(0), size(bytes, segments)),
+        }
     }
 
     /// Time that packets take on it longer than one without payload: the path's least round trip has that.
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(link.acks_vary_ns(946), 0);
         link.learn(100_000_000, 1000 * MS);
         assert_eq!(link.acks_vary_ns(946), 8 * MS);
-        link.is_told(Some(20_000_000));
+        link.is_told(Some(ByteTime::with_frames(20_000_000)));
         assert_eq!(link.acks_vary_ns(946), 5 * MS);
     }
 
@@ -306,5 +306,16 @@ mod tests {
         assert_eq!(link.least_bytes(30 * MS), 500);
         link.learn(20_000_000, 30 * MS);
         assert_eq!(link.way_ns(30 * MS), 20 * MS);
+    }
+
+    #[test]
+    fn a_link_that_is_told_with_its_headers_takes_those_of_each_packet() {
+        let mut link = Link::default();
+        link.is_told(Some(ByteTime {
+            byte_ps: 100_000_000,
+            header_bytes: 66,
+        }));
+        assert_eq!(link.of(34, 1), 10 * MS);
+        assert_eq!(link.of_payload(34, 1), 3_400_000);
     }
 }

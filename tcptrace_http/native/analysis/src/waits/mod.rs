@@ -35,6 +35,7 @@ mod transaction;
 use trace_model::rows::{ObservationPoint, RecoveryKind};
 
 use crate::arrivals::Arrivals;
+use crate::byte_time::ByteTime;
 use crate::half::LastHeard;
 use crate::observation::observation_point;
 use crate::shared_windows::{Ahead, Phases, Receiver, Sharing};
@@ -100,7 +101,7 @@ pub struct Path {
     pub to_server_ns: Option<i64>,
     pub to_client_ns: Option<i64>,
     /// Picoseconds that a byte of a response takes on the slowest link, if ACKs have agreed on that.
-    pub sent_byte_ps: Option<i64>,
+    pub sent_byte_time: Option<ByteTime>,
     /// When the client acknowledges responses.
     pub receiver: Receiver,
     /// A SYN-ACK waited for its data; whether this is the server's end shows when that is acknowledged.
@@ -114,7 +115,7 @@ impl Path {
             to_sender_ns: self.to_server_ns.unwrap_or(0),
             to_receiver_ns: self.to_client_ns.unwrap_or(0),
             is_at_sender: place == ObservationPoint::Server || self.is_undecided,
-            byte_ps: self.sent_byte_ps,
+            byte_time: self.sent_byte_time,
             receiver: self.receiver,
         }
     }
@@ -125,7 +126,7 @@ impl Path {
             to_sender_ns: self.to_client_ns.unwrap_or(0),
             to_receiver_ns: self.to_server_ns.unwrap_or(0),
             is_at_sender: false,
-            byte_ps: None,
+            byte_time: None,
             receiver: Receiver::UNHEARD,
         }
     }

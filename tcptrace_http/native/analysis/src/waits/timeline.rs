@@ -300,7 +300,7 @@ impl Timeline {
         if self.settles_by_ack && !route.is_at_sender {
             self.turns_out_to_be_at_receiver(route);
         }
-        self.link.is_told(route.byte_ps);
+        self.link.is_told(route.byte_time);
         let is_answer = std::mem::take(&mut self.is_answer);
         let missed = Missed::of(data, route);
         if is_answer {

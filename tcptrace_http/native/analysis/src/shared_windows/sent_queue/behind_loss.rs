@@ -9,7 +9,6 @@ use trace_model::SeqNumber;
 
 use super::super::way::Way;
 use super::{OnItsWay, SentQueue, Side};
-use crate::byte_time::{takes_ns, HEADER_BYTES};
 
 /// The shortest of the timers that delay an ACK in wide use (Linux, `TCP_DELACK_MIN`).
 const DELAYED_ACK_TIMER_NS: i64 = 40_000_000;
@@ -19,9 +18,9 @@ const DUE_SHARE: i64 = 8;
 impl SentQueue {
     /// A FIN without data leaves.
     pub(in crate::shared_windows) fn closes(&mut self, time_ns: i64, ports: (u16, u16), way: Way) {
-        let due_ns = self.link.byte_ps().map(|byte_ps| {
-            let alone_ns = time_ns.saturating_add(way.bare_ns(Some(byte_ps)));
-            let behind_ns = self.due_ns.saturating_add(takes_ns(byte_ps, HEADER_BYTES));
+        let due_ns = self.link.byte_time().map(|it| {
+            let alone_ns = time_ns.saturating_add(way.bare_ns(Some(it.byte_ps)));
+            let behind_ns = self.due_ns.saturating_add(it.takes_ns(0, 1));
             alone_ns.max(behind_ns)
         });
         if let Some(side) = self.side(ports) {

@@ -1,8 +1,9 @@
 //! How late ACKs come, by which the slowest link may be told, and what that makes of the queue.
 
-use super::super::link_times::{Agreed, LinkTime};
+use super::super::link_times::LinkTime;
 use super::super::way::Way;
 use super::{SentQueue, Stretch};
+use crate::byte_time::ByteTime;
 
 impl SentQueue {
     /// An ACK came so late.
@@ -11,7 +12,7 @@ impl SentQueue {
     }
 
     /// Two times have agreed on the link: what had left before stands in its queue as well.
-    pub(in crate::shared_windows) fn link_takes(&mut self, timed: Agreed, way: Way) {
+    pub(in crate::shared_windows) fn link_takes(&mut self, timed: ByteTime, way: Way) {
         self.link.is_timed(timed);
         self.carries_untimed(way);
     }
@@ -66,12 +67,25 @@ mod tests {
         let mut queue = SentQueue::default();
         queue.opens(PORTS, number(0));
         queue.sends(0, PORTS, (number(0), BYTES), WAY);
-        let agreed = Agreed {
+        let agreed = ByteTime {
             byte_ps: 100_000_000,
             header_bytes: 54,
         };
         queue.link_takes(agreed, WAY);
         let due_ns = queue.sends(0, PORTS, (number(1), BYTES), WAY);
         assert_eq!(due_ns, Some(124_600_000 + 110 * MS));
+    }
+
+    #[test]
+    fn what_is_short_takes_as_long_as_its_own_headers_and_those_that_the_link_has() {
+        let mut queue = SentQueue::default();
+        queue.opens(PORTS, number(0));
+        let agreed = ByteTime {
+            byte_ps: 100_000_000,
+            header_bytes: 66,
+        };
+        queue.link_takes(agreed, WAY);
+        let due = [0, 1].map(|it| queue.sends(0, PORTS, (number(it), 34), WAY));
+        assert_eq!(due, [Some(23_400_000), Some(33_400_000)]);
     }
 }

@@ -72,6 +72,7 @@ mod tests {
     use super::super::super::partition::Moment;
     use super::super::{Data, Words};
     use super::*;
+    use crate::byte_time::ByteTime;
 
     const MS: i64 = 1_000_000;
 
@@ -79,7 +80,7 @@ mod tests {
     /// so long; a third one that left then.
     fn heard(acks_ms: [i64; 2]) -> Timeline {
         let route = Route {
-            byte_ps: Some(100_000_000),
+            byte_time: Some(ByteTime::with_frames(100_000_000)),
             ..Route::at_sender(20)
         };
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);

@@ -22,7 +22,7 @@ impl Timeline {
             self.has_hole &= !self.pending.is_empty();
             return;
         }
-        self.link.is_told(route.byte_ps);
+        self.link.is_told(route.byte_time);
         self.hear_of_what_came_twice((before, acked));
         self.hear_of_needless_copies(at.time_ns, (before, acked), route);
         self.learn_link(at, acked, route);

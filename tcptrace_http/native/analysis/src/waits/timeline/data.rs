@@ -2,6 +2,7 @@
 
 use super::super::partition::Moment;
 use super::repairs::is_timed;
+use crate::byte_time::ByteTime;
 use crate::half::LastHeard;
 use crate::shared_windows::{Receiver, Sharing};
 use trace_model::rows::RecoveryKind;
@@ -124,7 +125,7 @@ pub(in crate::waits) struct Route {
     pub(in crate::waits) is_at_sender: bool,
     /// Picoseconds that a byte takes on the slowest link, as the ACKs of all connections between the two hosts have
     /// told their sender.
-    pub(in crate::waits) byte_ps: Option<i64>,
+    pub(in crate::waits) byte_time: Option<ByteTime>,
     /// When their receiver acknowledges data, as they have told it.
     pub(in crate::waits) receiver: Receiver,
 }
@@ -137,7 +138,7 @@ impl Route {
             to_sender_ns: to_sender_ms * 1_000_000,
             to_receiver_ns: 0,
             is_at_sender: false,
-            byte_ps: None,
+            byte_time: None,
             receiver: Receiver::UNHEARD,
         }
     }

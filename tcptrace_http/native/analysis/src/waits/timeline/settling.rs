@@ -276,6 +276,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::Words;
     use super::*;
+    use crate::byte_time::ByteTime;
     use crate::shared_windows::{MissedBefore, Sharing};
 
     const MS: i64 = 1_000_000;
@@ -321,7 +322,7 @@ mod tests {
     /// 20 ms with a link that takes 105 ms for it, and stood so long behind others' data.
     fn waited_from_ms(behind_ms: i64) -> Option<i64> {
         let route = Route {
-            byte_ps: Some(100_000_000),
+            byte_time: Some(ByteTime::with_frames(100_000_000)),
             ..Route::at_sender(20)
         };
         let acks = Acks::default();

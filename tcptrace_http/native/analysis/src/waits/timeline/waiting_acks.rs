@@ -85,6 +85,7 @@ mod tests {
     use super::super::super::acks::Acks;
     use super::super::{Data, Words};
     use super::*;
+    use crate::byte_time::ByteTime;
 
     const MS: i64 = 1_000_000;
 
@@ -97,7 +98,7 @@ mod tests {
     /// ... which bring so much of a request each.
     fn second_came_with_ms(bytes: u32, acks_ms: &[i64]) -> Option<i64> {
         let route = Route {
-            byte_ps: Some(100_000_000),
+            byte_time: Some(ByteTime::with_frames(100_000_000)),
             ..Route::at_sender(20)
         };
         let mut timeline = Timeline::new(Words::OF_RESPONSES, None);
