@@ -77,6 +77,7 @@ mod ticks;
 mod timed_out;
 mod timers;
 mod uplink;
+mod waited_for_repair;
 mod way;
 mod window;
 mod working;
